@@ -1,0 +1,108 @@
+/* The environment in which a program meets VOCL. Everything `vocl run` does to a program is in this
+ * file. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tools.h"
+
+static void set(const char *name, const char *value)
+{
+    if (setenv(name, value, 1))
+        fail(EXIT_BROKEN, "cannot set %s: %m", name);
+}
+
+static char *join(const char *first, const char *second)
+{
+    char *joined;
+
+    if (asprintf(&joined, "%s%s", first, second) < 0)
+        fail(EXIT_BROKEN, "out of memory");
+    return joined;
+}
+
+/*
+ * A file that belongs to VOCL: in the one folder of an uninstalled build when VOCL_LIBEXECDIR names
+ * one that has it, else where it was installed. Missing files are an error here, because the
+ * dynamic linker and the ICD loader would only shrug and leave the program with the native devices.
+ */
+static char *find(const char *name, const char *installed_directory)
+{
+    const char *uninstalled = getenv("VOCL_LIBEXECDIR");
+    char *path;
+
+    if (uninstalled && *uninstalled) {
+        path = join(join(uninstalled, "/"), name);
+        if (!access(path, R_OK))
+            return path;
+        free(path);
+    }
+    path = join(join(installed_directory, "/"), name);
+    if (access(path, R_OK))
+        fail(EXIT_BROKEN, "%s: %m; is VOCL installed completely?", path);
+    return path;
+}
+
+char *library_path(void)
+{
+    return find("libvocl.so", LIBDIR);
+}
+
+void environment_set_session(const struct choices *choices)
+{
+    /* The command line speaks of one of the two ways to get workers; the other must not linger from
+     * outside. */
+    if (choices->workers) {
+        set("VOCL_WORKERS", choices->workers);
+        unsetenv("VOCL_HOSTS");
+    }
+    if (choices->hosts) {
+        set("VOCL_HOSTS", choices->hosts);
+        unsetenv("VOCL_WORKERS");
+    }
+    if (choices->mpi)
+        set("VOCL_MPI", choices->mpi);
+
+    /* A user who finds no device wants to know why. */
+    if (!getenv("VOCL_LOG"))
+        set("VOCL_LOG", "error");
+}
+
+static void open_preload_door(void)
+{
+    const char *others = getenv("LD_PRELOAD");
+    char *library = library_path();
+
+    if (strpbrk(library, " :"))
+        fail(EXIT_BROKEN, "%s cannot be preloaded: its path has a space or a colon; use --door icd",
+             library);
+    if (!others || !*others)
+        set("LD_PRELOAD", library);
+    else if (strncmp(others, library, strlen(library)))
+        set("LD_PRELOAD", join(join(library, ":"), others));
+}
+
+static void open_icd_door(void)
+{
+    const char *before = getenv("OCL_ICD_VENDORS");
+    char *directory = find("vendors/vocl.icd", PKGDATADIR);
+
+    *strrchr(directory, '/') = '\0';
+    if (before && !strcmp(before, directory))
+        return; /* one `vocl run` inside another: the outer one has seen the native value */
+
+    /* The worker serves the platforms that the program would have had; empty says that there was no
+     * such setting. */
+    set("VOCL_NATIVE_ICD_VENDORS", before ? before : "");
+    set("OCL_ICD_VENDORS", directory);
+}
+
+void environment_set_doors(const struct choices *choices)
+{
+    if (choices->preload)
+        open_preload_door();
+    if (choices->icd)
+        open_icd_door();
+}

@@ -1,0 +1,40 @@
+/* The parts of the `vocl` command. */
+#ifndef VOCL_TOOLS_H
+#define VOCL_TOOLS_H
+
+#include <stdbool.h>
+
+/* Exit statuses of `vocl` itself, as env(1) and the shells have them. A program that was started
+ * gives its own. */
+enum {
+    EXIT_USAGE = 2,
+    EXIT_BROKEN = 125,
+    EXIT_CANNOT_EXECUTE = 126,
+    EXIT_NOT_FOUND = 127,
+};
+
+/* What the command line asked for; NULL where it said nothing and the environment stands. */
+struct choices {
+    const char *workers;
+    const char *hosts;
+    const char *mpi;
+    bool preload;
+    bool icd;
+};
+
+/* Prints "vocl: ..." and ends with the given status. */
+void fail(int status, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* The absolute path of libvocl.so; fails when it is not there. The caller frees it. */
+char *library_path(void);
+
+/* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI. */
+void environment_set_session(const struct choices *choices);
+
+/* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */
+void environment_set_doors(const struct choices *choices);
+
+/* `vocl devices`, after its options. Returns the exit status. */
+int devices_list(void);
+
+#endif

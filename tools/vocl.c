@@ -1,0 +1,171 @@
+/* The `vocl` command: runs programs on remote OpenCL devices, and shows which devices there are. */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tools.h"
+
+static const char help[] =
+    "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+    "       vocl devices [OPTION]...\n"
+    "       vocl --help | --version\n"
+    "\n"
+    "run      runs PROGRAM, an unmodified OpenCL program, on the devices of VOCL\n"
+    "devices  lists the devices that a program would see\n"
+    "\n"
+    "  -w, --workers=N    use N workers on this host (default 1)\n"
+    "  -H, --hosts=A,B    use one worker on each of these hosts\n"
+    "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
+    "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
+    "\n"
+    "The exit status of `vocl run` is that of PROGRAM; 127 if PROGRAM was not found, 126 if it "
+    "could\n"
+    "not be executed, 125 if VOCL is not installed completely, 2 after a mistake on the command "
+    "line.\n"
+    "See vocl(1), and vocl(7) for the settings.\n";
+
+void fail(int status, const char *format, ...)
+{
+    int error = errno; /* for a %m in the format */
+    va_list arguments;
+
+    fputs("vocl: ", stderr);
+    errno = error;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(status);
+}
+
+#define misuse(format, ...)                                                                        \
+    fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
+
+static void check_workers(const char *text)
+{
+    char *end;
+    long count;
+
+    errno = 0;
+    count = strtol(text, &end, 10);
+    if (end == text || *end || errno || count < 1)
+        misuse("--workers takes a number from 1 on, not \"%s\"", text);
+}
+
+static void check_hosts(const char *text)
+{
+    size_t length = strlen(text);
+
+    if (!length || text[0] == ',' || text[length - 1] == ',' || strstr(text, ",,") ||
+        strpbrk(text, " \t"))
+        misuse("--hosts takes names with commas between them, not \"%s\"", text);
+}
+
+static void check_mpi(const char *text)
+{
+    if (strcmp(text, "mpich") && strcmp(text, "openmpi"))
+        misuse("--mpi takes mpich or openmpi, not \"%s\"", text);
+}
+
+static void choose_doors(struct choices *choices, const char *text)
+{
+    if (strcmp(text, "preload") && strcmp(text, "icd") && strcmp(text, "both"))
+        misuse("--door takes preload, icd or both, not \"%s\"", text);
+    choices->preload = strcmp(text, "icd");
+    choices->icd = strcmp(text, "preload");
+}
+
+/* Reads the options of a subcommand; afterwards optind stands at the first word that is none. */
+static struct choices parse_options(int count, char **words, bool with_door)
+{
+    static const struct option options[] = {
+        {"workers", required_argument, NULL, 'w'}, {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},     {"door", required_argument, NULL, 'd'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    };
+    struct choices choices = {.preload = true, .icd = true};
+    int option;
+
+    opterr = 0; /* getopt would call the command "run" */
+    while ((option = getopt_long(count, words, "+:w:H:m:d:h", options, NULL)) != -1) {
+        switch (option) {
+        case 'w':
+            check_workers(optarg);
+            choices.workers = optarg;
+            break;
+        case 'H':
+            check_hosts(optarg);
+            choices.hosts = optarg;
+            break;
+        case 'm':
+            check_mpi(optarg);
+            choices.mpi = optarg;
+            break;
+        case 'd':
+            if (!with_door)
+                misuse("--door belongs to `vocl run`");
+            choose_doors(&choices, optarg);
+            break;
+        case 'h':
+            fputs(help, stdout);
+            exit(0);
+        case ':':
+            misuse("%s needs a value", words[optind - 1]);
+        default:
+            misuse("unknown option %s", words[optind - 1]);
+        }
+    }
+    if (choices.workers && choices.hosts)
+        misuse("--workers and --hosts exclude each other");
+    return choices;
+}
+
+static int run(int count, char **words)
+{
+    struct choices choices = parse_options(count, words, true);
+    char **program = words + optind;
+
+    if (!*program)
+        misuse("run needs a program");
+    environment_set_session(&choices);
+    environment_set_doors(&choices);
+    execvp(*program, program);
+    fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE, "%s: %m", *program);
+}
+
+static int devices(int count, char **words)
+{
+    struct choices choices = parse_options(count, words, false);
+
+    if (words[optind])
+        misuse("devices takes no argument such as \"%s\"", words[optind]);
+    environment_set_session(&choices);
+    return devices_list();
+}
+
+int main(int count, char **words)
+{
+    const char *command = count > 1 ? words[1] : "";
+
+    if (!strcmp(command, "run"))
+        return run(count - 1, words + 1);
+    if (!strcmp(command, "devices"))
+        return devices(count - 1, words + 1);
+    if (!strcmp(command, "--version")) {
+        puts("vocl " PACKAGE_VERSION);
+        return 0;
+    }
+    if (!strcmp(command, "--help") || !strcmp(command, "-h")) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (!*command)
+        misuse("no command");
+    misuse("unknown command \"%s\"", command);
+}

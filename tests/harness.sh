@@ -1,0 +1,22 @@
+#!/bin/sh
+# Would the parity tests notice? Programs that behave differently through VOCL must fail, equal ones pass.
+. "$(dirname "$0")/lib.sh"
+
+# expect WANTED NAME BODY: runs a program through run-parity; WANTED is what both doors have to report.
+expect()
+{
+    printf '#!/bin/sh\n%s\n' "$3" > "$scratch/$2"
+    chmod +x "$scratch/$2"
+    VOCL_TEST_LIMIT=2 "$top_srcdir/tests/run-parity" "$scratch/$2" > "$scratch/tap"
+    cat "$scratch/tap"
+    [ "$(grep -c "^$1" "$scratch/tap")" = 2 ] || fail "$2: expected \"$1\" from both doors"
+}
+
+through='case "$LD_PRELOAD$OCL_ICD_VENDORS" in *libexec*)'
+expect 'ok . - [a-z]*$' same 'echo hello; exit 0'
+expect 'ok . - [a-z]* # SKIP no device$' skipped 'echo no device; exit 77'
+expect 'not ok' output "$through echo hello ;; esac"
+expect 'not ok' status "$through exit 1 ;; esac"
+expect 'not ok' killed "$through kill -9 \$\$ ;; esac"
+expect 'not ok' hanging "$through exec sleep 60 ;; esac"
+expect 'not ok' native-failure 'exit 1'

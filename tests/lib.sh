@@ -1,0 +1,51 @@
+# Shared by the test scripts: . "$(dirname "$0")/../lib.sh" or, from tests/ itself, . "$(dirname "$0")/lib.sh"
+#
+# A test runs as BUILD/run tests/NAME.sh, by `make check` or by hand. It ends with 0 when it passed, and otherwise by
+# `fail` or `skip`. $scratch is a folder of its own, gone afterwards.
+
+[ -n "$VOCL_LIBEXECDIR" ] || { echo "run this as BUILD/run $0" >&2; exit 99; }
+top_builddir=${VOCL_LIBEXECDIR%/libexec}
+top_srcdir=$(cd "$(dirname "$0")" && while [ ! -e configure.ac ] && [ "$PWD" != / ]; do cd ..; done && pwd)
+
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+# A signal ends the script through the trap above.
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+fail()
+{
+    echo "FAILED: $*"
+    exit 1
+}
+
+skip()
+{
+    echo "skipped: $*"
+    exit 77
+}
+
+# need COMMAND PACKAGE: the test makes no sense without it.
+need()
+{
+    command -v "$1" > /dev/null || skip "no $1 (package $2)"
+}
+
+# status_of COMMAND...: prints its exit status; its own output goes to the log.
+status_of()
+{
+    ( "$@" ) >&2
+    echo $?
+}
+
+# wait_until SECONDS COMMAND...: repeats the command until it succeeds; false when the time is up.
+wait_until()
+{
+    wait_rounds=$(($1 * 20))
+    shift
+    while ! "$@"; do
+        [ $wait_rounds -gt 0 ] || return 1
+        wait_rounds=$((wait_rounds - 1))
+        sleep 0.05
+    done
+}

@@ -6,9 +6,7 @@ need "$format" clang-format
 "$format" --version | grep -q 'version 14\.' || skip "$("$format" --version) is not version 14"
 
 cd "$top_srcdir" || exit 99
-for directory in base wire transport libvocl executor proxy xtq topology tools include examples benchmarks tests; do
-    [ ! -d $directory ] || find $directory -name '*.[ch]'
-done > "$scratch/files"
+sources | grep -v "\.def$" > "$scratch/files"
 xargs "$format" --dry-run -Werror < "$scratch/files" 2> "$scratch/differences" && exit 0
 grep -o '^[^ ]*: error' "$scratch/differences" | cut -d: -f1 | sort | uniq -c
 fail "not formatted; run make format"

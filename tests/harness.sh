@@ -1,6 +1,7 @@
 #!/bin/sh
 # Would the parity tests notice? Programs that behave differently through VOCL must fail, equal ones pass.
 . "$(dirname "$0")/lib.sh"
+need_foreign_programs
 
 # expect WANTED NAME BODY: runs a program through run-parity; WANTED is what both doors have to report.
 expect()

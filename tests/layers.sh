@@ -34,11 +34,9 @@ permitted()
 }
 
 set -f # the patterns above are not for the shell to expand
-find . -name 'build*' -prune -o -path './.git' -prune -o -path './vocl-*' -prune -o \
-    -name '*.[ch]' -print -o -name '*.def' -print | sed 's,^\./,,' > "$scratch/files"
+sources > "$scratch/files"
 while read -r file; do
     directory=${file%%/*}
-    case $file in */*) ;; *) continue ;; esac
 
     # "name.h" without a folder is a neighbour, or one of the headers that belong to nobody.
     for include in $(sed -n 's/^ *# *include *"\(.*\)".*/\1/p' "$file"); do

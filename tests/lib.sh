@@ -31,6 +31,21 @@ need()
     command -v "$1" > /dev/null || skip "no $1 (package $2)"
 }
 
+# need_foreign_programs: the test runs VOCL in programs that are not built here.
+need_foreign_programs()
+{
+    [ "$SANITIZER" != thread ] || skip "the thread sanitizer works in our own programs only"
+}
+
+# The C sources and headers, as paths from the top; a build folder in the tree is not among them.
+sources()
+{
+    (cd "$top_srcdir" &&
+        for directory in base wire transport libvocl executor proxy xtq topology tools include examples benchmarks tests; do
+            [ ! -d $directory ] || find $directory -name '*.[ch]' -o -name '*.def'
+        done)
+}
+
 # status_of COMMAND...: prints its exit status; its own output goes to the log.
 status_of()
 {

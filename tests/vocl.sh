@@ -1,6 +1,7 @@
 #!/bin/sh
 # The `vocl` command: the program's own status, signals and input; its environment; refusals.
 . "$(dirname "$0")/lib.sh"
+need_foreign_programs
 
 # status WANTED ARGUMENT...: what `vocl ARGUMENT...` has to end with.
 status()
@@ -70,8 +71,9 @@ status 126 run -- "$top_srcdir"
 [ "$(sh -c 'echo $$; exec vocl run -- sh -c "echo \$\$"' | uniq | wc -l)" = 1 ] || fail "the program is a child"
 [ "$(vocl run -- printf '%s|' -a 'b c' --)" = '-a|b c|--|' ] || fail "the program's arguments changed"
 
-unset LD_PRELOAD OCL_ICD_VENDORS VOCL_LOG VOCL_WORKERS VOCL_HOSTS VOCL_MPI
-environment "LD_PRELOAD=$VOCL_LIBEXECDIR/libvocl.so"
+others=${LD_PRELOAD:+:$LD_PRELOAD} # a sanitizer build has one
+unset OCL_ICD_VENDORS VOCL_LOG VOCL_WORKERS VOCL_HOSTS VOCL_MPI
+environment "LD_PRELOAD=$VOCL_LIBEXECDIR/libvocl.so$others"
 environment "OCL_ICD_VENDORS=$VOCL_LIBEXECDIR/vendors"
 environment VOCL_NATIVE_ICD_VENDORS=
 environment VOCL_LOG=error
@@ -79,11 +81,12 @@ environment VOCL_WORKERS=3 --workers 3
 environment VOCL_HOSTS=a,b --hosts=a,b
 environment VOCL_MPI=openmpi --mpi openmpi
 lacks OCL_ICD_VENDORS --door preload
-lacks LD_PRELOAD --door icd
+[ -n "$others" ] || lacks LD_PRELOAD --door icd
 lacks VOCL_WORKERS
 VOCL_HOSTS=a lacks VOCL_HOSTS --workers 2
 VOCL_LOG=debug environment VOCL_LOG=debug
-LD_PRELOAD=libm.so.6 environment "LD_PRELOAD=$VOCL_LIBEXECDIR/libvocl.so:libm.so.6"
+[ -n "$others" ] ||
+    LD_PRELOAD=libm.so.6 environment "LD_PRELOAD=$VOCL_LIBEXECDIR/libvocl.so:libm.so.6"
 OCL_ICD_VENDORS=/elsewhere environment VOCL_NATIVE_ICD_VENDORS=/elsewhere
 
 # One inside another changes nothing more.

@@ -1,0 +1,106 @@
+/*
+ * Transport: carries frames and bulk data between the members of one session, and knows nothing of OpenCL.
+ *
+ * A session is one MPI job: peer 0 is the application, peers 1..n-1 are workers (DESIGN section 1). Frames are
+ * small, ordered per pair of peers, and copied; bulk data moves from and into the caller's own memory, matched by
+ * a tag. Loss of a peer is noticed by its bell, a socket that closes when the peer's process is gone: MPI itself
+ * does not report it.
+ *
+ * Threads: every function but transport_wake() and transport_sleep() must be called under the owner's one lock.
+ * Callbacks run inside the calls that say so, on the calling thread, under that same lock.
+ */
+#ifndef VOCL_TRANSPORT_TRANSPORT_H
+#define VOCL_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A frame up to this many bytes is eager; a longer one (up to TRANSPORT_MAX_LARGE) is announced, then sent whole. */
+#define TRANSPORT_MAX_FRAME (64u << 10)
+#define TRANSPORT_MAX_LARGE (256u << 20)
+/* Unacknowledged eager frames a sender may have on the way to one peer. */
+#define TRANSPORT_WINDOW 64
+
+struct transport;
+
+struct transport_callbacks {
+    void *owner;
+    /* One whole frame arrived. The bytes are private to this process and valid during the call. Return 0, or a
+     * negative errno when the frame is malformed: the peer is then dropped as if lost. */
+    int (*frame)(void *owner, unsigned peer, const void *bytes, size_t length);
+    /* The peer is gone; called once for each. No callback for this peer follows, bulk operations with it included:
+     * their done() has already been called with -ECONNRESET. */
+    void (*lost)(void *owner, unsigned peer, const char *why);
+};
+
+/* Called when the caller's memory may be used again: status 0, or -ECONNRESET when the peer was lost. */
+typedef void transport_done(void *argument, int status);
+
+/*
+ * Client side: start the session's job (embedded, hosts) or join the MPMD job this process was started in, as the
+ * settings say, and wait until every worker has said hello. Blocks, at most VOCL_START_TIMEOUT seconds.
+ * On failure returns a negative errno, leaves nothing behind, and writes the reason into why[why_size].
+ */
+int transport_open_client(const struct transport_callbacks *callbacks, char *why, size_t why_size,
+                          struct transport **out);
+
+/* Worker side: join the session that this process was started for (VOCL_SESSION_* environment, or an MPMD job). */
+int transport_open_worker(const struct transport_callbacks *callbacks, char *why, size_t why_size,
+                          struct transport **out);
+
+/* Number of members of the session, this process included; this process' own number. */
+unsigned transport_peers(const struct transport *transport);
+unsigned transport_rank(const struct transport *transport);
+bool transport_peer_alive(const struct transport *transport, unsigned peer);
+/* The name of the host a peer runs on, as it said in its hello ("" for this process). */
+const char *transport_peer_host(const struct transport *transport, unsigned peer);
+
+/*
+ * Send a frame: copied before the call returns. Never blocks. -EAGAIN when the window to that peer is full (poll,
+ * then try again), -ECONNRESET after loss, -EMSGSIZE above TRANSPORT_MAX_LARGE.
+ */
+int transport_send(struct transport *transport, unsigned peer, const void *bytes, size_t length);
+
+/* True when the peer has consumed every frame sent to it: the next frame would find it idle. */
+bool transport_drained(const struct transport *transport, unsigned peer);
+
+/*
+ * Bulk data. Give sends length bytes from memory, take receives exactly length bytes into memory; the two meet by
+ * (peer, tag), in order for the same tag. The memory belongs to the transport until done() is called, from
+ * transport_poll(). A failure to start is returned and done() is then never called. Length may exceed 2 GiB.
+ */
+int transport_give(struct transport *transport, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                   transport_done *done, void *argument);
+int transport_take(struct transport *transport, unsigned peer, uint32_t tag, void *memory, size_t length,
+                   transport_done *done, void *argument);
+/* Bulk operations under way that the other side has joined are worth polling for without sleeping. */
+bool transport_bulk_pending(const struct transport *transport);
+
+/*
+ * Make progress: deliver frames, finish bulk operations, notice losses. Never blocks. Returns the number of things
+ * that happened.
+ */
+int transport_poll(struct transport *transport);
+
+/*
+ * Sleeping (DESIGN section 4), in this order: transport_announce() tells all peers that this side sleeps; a last
+ * transport_poll() catches what crossed with it; transport_sleep(), without the lock, blocks until a peer rings,
+ * transport_wake() is called, extra_fd (or -1) is readable, or timeout_us have passed. The next transport_poll()
+ * takes the announcement back.
+ */
+void transport_announce(struct transport *transport);
+void transport_sleep(struct transport *transport, int extra_fd, long timeout_us);
+/* Make one running or coming transport_sleep() return. From any thread, and from signal handlers. */
+void transport_wake(struct transport *transport);
+
+/*
+ * End the session: peers see this side as gone. Bulk operations are abandoned (no done() is called). Frees all.
+ * After loss of all peers this is the only useful call.
+ */
+void transport_close(struct transport *transport);
+
+/* In the child of a fork(): drop the parent's session without a word to anybody: close descriptors, leak the rest. */
+void transport_forget(struct transport *transport);
+
+#endif

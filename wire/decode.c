@@ -1,0 +1,87 @@
+/* Bytes to structs, every length and range checked. */
+#include "wire/wire.h"
+
+int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *fields)
+{
+    uint32_t header[2];
+
+    if (!frame->failed && frame->left == 0)
+        return 0;
+    if (frame->failed || frame->left < WIRE_HEADER)
+        return -1;
+    memcpy(header, frame->at, sizeof(header));
+    if (header[0] < WIRE_HEADER || header[0] % 8 || header[0] > frame->left || header[1] > UINT16_MAX)
+        return -1;
+    *number = (uint16_t)header[1];
+    *fields = wire_cursor(frame->at + WIRE_HEADER, header[0] - WIRE_HEADER);
+    frame->at += header[0];
+    frame->left -= header[0];
+    return 1;
+}
+
+static const void *get_list(struct wire_cursor *in, uint32_t *count, size_t size, uint32_t most)
+{
+    uint32_t claimed = wire_get_u32(in);
+    const void *items;
+
+    *count = 0;
+    if (claimed > most)
+        in->failed = true;
+    items = wire_get_bytes(in, (size_t)claimed * size);
+    if (items)
+        *count = claimed;
+    return items;
+}
+
+static void get_u64s(struct wire_cursor *in, uint32_t *count, uint64_t *values, uint32_t most)
+{
+    const void *items = get_list(in, count, sizeof(*values), most);
+
+    memset(values, 0, most * sizeof(*values));
+    if (items)
+        memcpy(values, items, *count * sizeof(*values));
+}
+
+/* What is left after the fields can only be the padding to 8 bytes. */
+static bool finished(const struct wire_cursor *in)
+{
+    return !in->failed && in->left < 8;
+}
+
+#define GET(name)                                                                                                      \
+    bool wire_get_##name(struct wire_cursor *in, struct wire_##name *m)                                                \
+    {                                                                                                                  \
+        (void)m;
+#define SEND(name, number) GET(name)
+#define NOTE(name, number) GET(name)
+#define CALL(name, number)                                                                                             \
+    GET(name)                                                                                                          \
+    m->call = wire_get_u32(in);
+#define SLOW_CALL(name, number) CALL(name, number)
+#define REPLY(name)                                                                                                    \
+    return finished(in);                                                                                               \
+    }                                                                                                                  \
+    GET(name##_reply)                                                                                                  \
+    m->call = wire_get_u32(in);
+#define END                                                                                                            \
+    return finished(in);                                                                                               \
+    }
+#define ID(name) m->name = wire_get_u32(in);
+#define NEW_ID(name) m->name = wire_get_u32(in);
+#define U32(name) m->name = wire_get_u32(in);
+#define I32(name) m->name = (int32_t)wire_get_u32(in);
+#define U64(name) m->name = wire_get_u64(in);
+#define RANGE(name, low, high)                                                                                         \
+    m->name = wire_get_u32(in);                                                                                        \
+    if (m->name < (low) || m->name > (high))                                                                           \
+        in->failed = true;
+#define BITS(name, mask)                                                                                               \
+    m->name = wire_get_u64(in);                                                                                        \
+    if (m->name & ~(uint64_t)(mask))                                                                                   \
+        in->failed = true;
+#define IDS(name, most) m->name = get_list(in, &m->name##_count, 4, most);
+#define U64S(name, most) get_u64s(in, &m->name##_count, m->name, most);
+#define BLOB(name, most) m->name = get_list(in, &m->name##_length, 1, most);
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"

@@ -1,0 +1,84 @@
+/*
+ * What some blobs of the protocol hold, each an array of records, read with the same cursors:
+ *
+ * info table       { u32 param, u32 length, bytes }   the answers of a clGet*Info function
+ * kernel table     for each kernel: { blob name, u32 argument count, blob attributes } and for each argument
+ *                  { u32 size, u32 address, u32 access, u32 type qualifier, u32 known, blob type name, blob name }
+ *                  (a blob is { u32 length, bytes }; size: the one size that the native clSetKernelArg takes,
+ *                  0 when it takes any; address, access: CL_KERNEL_ARG_*; known: argument information is there)
+ * argument list    { u32 index, u32 what, u32 length, bytes }   what is an enum wire_argument
+ */
+#ifndef VOCL_WIRE_TABLES_H
+#define VOCL_WIRE_TABLES_H
+
+#include "wire/cursor.h"
+
+enum wire_argument {
+    WIRE_ARGUMENT_VALUE = 1, /* bytes: the value */
+    WIRE_ARGUMENT_LOCAL,     /* bytes: u64, the size of local memory */
+    WIRE_ARGUMENT_MEMORY,    /* bytes: u32, a memory object's number, 0 for NULL */
+    WIRE_ARGUMENT_SAMPLER,   /* bytes: u32, a sampler's number */
+};
+
+struct wire_kernel_argument {
+    uint32_t size, address, access, qualifier, known;
+    const char *type_name, *name; /* not terminated */
+    uint32_t type_name_length, name_length;
+};
+
+static inline void wire_put_blob(struct wire_buffer *out, const void *bytes, size_t length)
+{
+    wire_put_u32(out, (uint32_t)length);
+    wire_put_bytes(out, bytes, length);
+}
+
+static inline const void *wire_get_blob(struct wire_cursor *in, uint32_t *length)
+{
+    const void *bytes;
+
+    *length = wire_get_u32(in);
+    bytes = wire_get_bytes(in, *length);
+    if (!bytes)
+        *length = 0;
+    return bytes;
+}
+
+static inline void wire_put_info(struct wire_buffer *out, uint32_t param, const void *bytes, size_t length)
+{
+    wire_put_u32(out, param);
+    wire_put_blob(out, bytes, length);
+}
+
+static inline bool wire_get_info(struct wire_cursor *in, uint32_t *param, const void **bytes, uint32_t *length)
+{
+    if (in->failed || in->left == 0)
+        return false;
+    *param = wire_get_u32(in);
+    *bytes = wire_get_blob(in, length);
+    return !in->failed;
+}
+
+static inline void wire_put_kernel_argument(struct wire_buffer *out, const struct wire_kernel_argument *a)
+{
+    wire_put_u32(out, a->size);
+    wire_put_u32(out, a->address);
+    wire_put_u32(out, a->access);
+    wire_put_u32(out, a->qualifier);
+    wire_put_u32(out, a->known);
+    wire_put_blob(out, a->type_name, a->type_name_length);
+    wire_put_blob(out, a->name, a->name_length);
+}
+
+static inline bool wire_get_kernel_argument(struct wire_cursor *in, struct wire_kernel_argument *a)
+{
+    a->size = wire_get_u32(in);
+    a->address = wire_get_u32(in);
+    a->access = wire_get_u32(in);
+    a->qualifier = wire_get_u32(in);
+    a->known = wire_get_u32(in);
+    a->type_name = wire_get_blob(in, &a->type_name_length);
+    a->name = wire_get_blob(in, &a->name_length);
+    return !in->failed;
+}
+
+#endif

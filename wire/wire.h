@@ -1,0 +1,134 @@
+/*
+ * The protocol as C: one struct and one number for each command of commands.def, and the functions that encode, decode
+ * and show them. Layout on the wire, little-endian: a command is { u32 length, u16 number, u16 zero } and its fields
+ * in order, each padded to 4 bytes, the whole padded to 8. A frame is one or more commands, back to back.
+ */
+#ifndef VOCL_WIRE_WIRE_H
+#define VOCL_WIRE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/cursor.h"
+
+#define WIRE_VERSION 1
+
+#define WIRE_MAX_DEVICES 256
+#define WIRE_MAX_WAIT 4096
+#define WIRE_MAX_INLINE 16384
+#define WIRE_MAX_ARGUMENTS (1u << 20)
+#define WIRE_MAX_INFO (1u << 20)
+#define WIRE_MAX_BLOB (192u << 20)
+
+#define WIRE_HEADER 8
+#define WIRE_REPLY 0x8000u /* the answer to call n has number n | WIRE_REPLY */
+
+/* Kinds of objects; each has its own numbers. */
+enum wire_kind {
+    WIRE_DEVICE = 1,
+    WIRE_CONTEXT,
+    WIRE_QUEUE,
+    WIRE_MEMORY,
+    WIRE_SAMPLER,
+    WIRE_PROGRAM,
+    WIRE_KERNEL,
+    WIRE_EVENT,
+    WIRE_KIND_LAST = WIRE_EVENT
+};
+
+/* Queries of get_info; object (and second) by query. */
+enum wire_info {
+    WIRE_INFO_DEVICE = 1,      /* device */
+    WIRE_INFO_MEMORY,          /* memory */
+    WIRE_INFO_IMAGE,           /* memory */
+    WIRE_INFO_PROGRAM,         /* program */
+    WIRE_INFO_BUILD,           /* program, device */
+    WIRE_INFO_KERNEL,          /* kernel */
+    WIRE_INFO_KERNEL_ARGUMENT, /* kernel, argument index */
+    WIRE_INFO_WORK_GROUP,      /* kernel, device */
+    WIRE_INFO_SUB_GROUP,       /* kernel, device */
+    WIRE_INFO_IMAGE_FORMATS,   /* context, second = image type; input = u64 flags; value = cl_image_format[] */
+    WIRE_INFO_TIMERS,          /* device; value = two u64: device, host */
+    WIRE_INFO_BINARIES,        /* program; value = u64 size and bytes for each device, in order */
+    WIRE_INFO_LAST = WIRE_INFO_BINARIES
+};
+
+enum wire_number {
+#define SEND(name, number) WIRE_##name = number,
+#define CALL(name, number) WIRE_##name = number,
+#define SLOW_CALL(name, number) WIRE_##name = number,
+#define NOTE(name, number) WIRE_##name = number,
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+};
+
+#define SEND(name, number) struct wire_##name {
+#define CALL(name, number)                                                                                             \
+    struct wire_##name {                                                                                               \
+        uint32_t call;
+#define SLOW_CALL(name, number) CALL(name, number)
+#define NOTE(name, number) struct wire_##name {
+#define REPLY(name)                                                                                                    \
+    }                                                                                                                  \
+    ;                                                                                                                  \
+    struct wire_##name##_reply {                                                                                       \
+        uint32_t call;
+#define END                                                                                                            \
+    }                                                                                                                  \
+    ;
+#define ID(name) uint32_t name;
+#define NEW_ID(name) uint32_t name;
+#define U32(name) uint32_t name;
+#define I32(name) int32_t name;
+#define U64(name) uint64_t name;
+#define RANGE(name, low, high) uint32_t name;
+#define BITS(name, mask) uint64_t name;
+#define IDS(name, most)                                                                                                \
+    const uint32_t *name;                                                                                              \
+    uint32_t name##_count;
+#define U64S(name, most)                                                                                               \
+    uint32_t name##_count;                                                                                             \
+    uint64_t name[most];
+#define BLOB(name, most)                                                                                               \
+    const void *name;                                                                                                  \
+    uint32_t name##_length;
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+/* wire_put_X appends a command; a failure (out of memory, a list above its limit) sticks in the buffer. */
+#define SEND(name, number) void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m);
+#define CALL(name, number) SEND(name, number)
+#define SLOW_CALL(name, number) SEND(name, number)
+#define NOTE(name, number) SEND(name, number)
+#define REPLY(name) void wire_put_##name##_reply(struct wire_buffer *out, const struct wire_##name##_reply *m);
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+/* wire_get_X decodes the fields of one command; false if anything is out of bounds. Lists and blobs point into the
+ * frame. Every ID still has to be looked up. */
+#define SEND(name, number) bool wire_get_##name(struct wire_cursor *in, struct wire_##name *m);
+#define CALL(name, number) SEND(name, number)
+#define SLOW_CALL(name, number) SEND(name, number)
+#define NOTE(name, number) SEND(name, number)
+#define REPLY(name) bool wire_get_##name##_reply(struct wire_cursor *in, struct wire_##name##_reply *m);
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+/*
+ * Take the next command off a frame: its number, and a cursor over its fields. Returns 1, 0 at the frame's end, or
+ * -1 when the frame is malformed.
+ */
+int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *fields);
+
+/* One command as a line of text, for VOCL_TRACE and for the logs. Always terminated. */
+void wire_show(const void *command, size_t length, char *text, size_t text_size);
+
+/* "enqueue_ndrange", or "unknown". */
+const char *wire_name(uint16_t number);
+
+#endif

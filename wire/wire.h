@@ -21,6 +21,8 @@
 #define WIRE_MAX_INFO (1u << 20)
 #define WIRE_MAX_BLOB (192u << 20)
 
+#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
+
 #define WIRE_HEADER 8
 #define WIRE_REPLY 0x8000u /* the answer to call n has number n | WIRE_REPLY */
 

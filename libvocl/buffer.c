@@ -1,0 +1,719 @@
+/* Buffers: creation, reads, writes, rects, copies, fills, maps. */
+#include <sys/mman.h>
+
+#include "base/settings.h"
+#include "libvocl/internal.h"
+
+/* ---- creation ---- */
+
+/* The application's memory is not the node's. */
+#define LOCAL_FLAGS (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+
+static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
+{
+    struct node *node = buffer->context->node;
+    struct layout layout = layout_linear(host_pointer, buffer->size);
+    struct wire_create_buffer m = {buffer->object.id, buffer->context->object.id, buffer->flags & ~LOCAL_FLAGS,
+                                   buffer->size, 0};
+    struct transfer *transfer = NULL;
+    const void *data;
+    uint32_t length;
+    cl_int error;
+
+    if (host_pointer) {
+        error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
+        if (error)
+            return error;
+        m.tag = transfer_bulk(transfer);
+    }
+    wire_put_create_buffer(stream_begin(node), &m);
+    error = stream_finish(node, transfer ? STREAM_NOW : STREAM_LATER);
+    if (!error && transfer)
+        transfer_start(transfer);
+    session_unlock(node->session);
+    if (!transfer)
+        return error;
+    if (!error)
+        return transfer_wait(transfer);
+    transfer_cancel(transfer);
+    return error;
+}
+
+static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size, void *host_pointer, cl_mem *out)
+{
+    cl_ulong most = 0;
+    cl_mem buffer;
+    cl_int error;
+
+    if (!handle_check(context, WIRE_CONTEXT))
+        return CL_INVALID_CONTEXT;
+    if (!size)
+        return CL_INVALID_BUFFER_SIZE;
+    error = memory_check_flags(flags, host_pointer);
+    if (error)
+        return error;
+    for (cl_uint i = 0; i < context->device_count; i++)
+        most = context->devices[i]->alloc_size > most ? context->devices[i]->alloc_size : most;
+    if (size > most)
+        return CL_INVALID_BUFFER_SIZE;
+    error = memory_new(context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
+    if (error)
+        return error;
+    buffer->size = size;
+    buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
+    error = buffer_send(buffer, host_pointer);
+    if (error)
+        handle_release(buffer, WIRE_MEMORY, 0);
+    else
+        *out = buffer;
+    return error;
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_pointer, cl_int *ret)
+{
+    cl_mem buffer = NULL;
+
+    fail_ret(ret, buffer_create(context, flags, size, host_pointer, &buffer));
+    return buffer;
+}
+
+cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+                                    size_t size, void *host_pointer, cl_int *ret)
+{
+    cl_mem buffer = NULL;
+    cl_int error = handle_check(context, WIRE_CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
+
+    if (!error && properties && properties[0])
+        error = CL_INVALID_PROPERTY; /* OpenCL 3.0 defines none */
+    if (!error)
+        error = buffer_create(context, flags, size, host_pointer, &buffer);
+    if (!error)
+        properties_copy(properties, sizeof(*properties), (void **)&buffer->properties, &buffer->properties_size);
+    fail_ret(ret, error);
+    return buffer;
+}
+
+static cl_int sub_buffer_flags(cl_mem parent, cl_mem_flags *flags)
+{
+    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    const cl_mem_flags host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+
+    if (*flags & ~(access | host) || __builtin_popcountll(*flags & access) > 1 ||
+        __builtin_popcountll(*flags & host) > 1)
+        return CL_INVALID_VALUE;
+    if (parent->flags & CL_MEM_WRITE_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY))
+        return CL_INVALID_VALUE;
+    if (parent->flags & CL_MEM_READ_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY))
+        return CL_INVALID_VALUE;
+    if (parent->flags & CL_MEM_HOST_WRITE_ONLY && *flags & CL_MEM_HOST_READ_ONLY)
+        return CL_INVALID_VALUE;
+    if (parent->flags & CL_MEM_HOST_READ_ONLY && *flags & CL_MEM_HOST_WRITE_ONLY)
+        return CL_INVALID_VALUE;
+    if (parent->flags & CL_MEM_HOST_NO_ACCESS && *flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))
+        return CL_INVALID_VALUE;
+    if (!(*flags & access))
+        *flags |= parent->flags & access;
+    if (!(*flags & host))
+        *flags |= parent->flags & host;
+    *flags |= parent->flags & (LOCAL_FLAGS | CL_MEM_ALLOC_HOST_PTR);
+    return CL_SUCCESS;
+}
+
+static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags *flags, cl_buffer_create_type type,
+                               const cl_buffer_region *region)
+{
+    bool aligned = false;
+    cl_int error;
+
+    if (!handle_check(parent, WIRE_MEMORY) || parent->type != CL_MEM_OBJECT_BUFFER || parent->parent)
+        return CL_INVALID_MEM_OBJECT;
+    if (type != CL_BUFFER_CREATE_TYPE_REGION || !region)
+        return CL_INVALID_VALUE;
+    error = sub_buffer_flags(parent, flags);
+    if (error)
+        return error;
+    if (!region->size)
+        return CL_INVALID_BUFFER_SIZE;
+    if (region->origin > parent->size || region->size > parent->size - region->origin)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < parent->context->device_count; i++)
+        aligned |= region->origin % parent->context->devices[i]->mem_base_align == 0;
+    return aligned ? CL_SUCCESS : CL_MISALIGNED_SUB_BUFFER_OFFSET;
+}
+
+cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type, const void *info, cl_int *ret)
+{
+    const cl_buffer_region *region = info;
+    cl_int error = sub_buffer_check(parent, &flags, type, region);
+    struct wire_create_sub_buffer m;
+    cl_mem buffer = NULL;
+
+    if (!error)
+        error = memory_new(parent->context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
+    if (!error) {
+        buffer->size = region->size;
+        buffer->origin = region->origin;
+        buffer->parent = parent;
+        buffer->host_pointer = parent->host_pointer ? (uint8_t *)parent->host_pointer + region->origin : NULL;
+        handle_use(parent);
+        m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
+                                            buffer->flags & ~LOCAL_FLAGS & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
+                                            region->origin, region->size};
+        wire_put_create_sub_buffer(stream_begin(parent->context->node), &m);
+        error = stream_end(parent->context->node, STREAM_LATER);
+        if (error) {
+            handle_release(buffer, WIRE_MEMORY, 0);
+            buffer = NULL;
+        }
+    }
+    fail_ret(ret, error);
+    return buffer;
+}
+
+/* ---- checks ---- */
+
+static cl_int check_buffer(cl_command_queue queue, cl_mem buffer)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!handle_check(buffer, WIRE_MEMORY) || buffer->type != CL_MEM_OBJECT_BUFFER)
+        return CL_INVALID_MEM_OBJECT;
+    if (buffer->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    if (buffer->parent && buffer->origin % queue->device->mem_base_align)
+        return CL_MISALIGNED_SUB_BUFFER_OFFSET;
+    return CL_SUCCESS;
+}
+
+static cl_int check_range(cl_mem buffer, size_t offset, size_t size)
+{
+    return !size || offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+/* Native maps the whole piece at once where host and device share memory; elsewhere chunks overlap with the copies. */
+bool transfer_chunked(cl_command_queue queue)
+{
+    return !queue->device->unified || !settings_number(SETTING_ZERO_COPY);
+}
+
+/* ---- read and write ---- */
+
+cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
+{
+    cl_event waited = blocking && (event || e->wait_count) ? e->event : NULL;
+    cl_int status;
+
+    if (!error)
+        transfer_start(transfer);
+    session_unlock(e->node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return enqueue_finish(e, error, event);
+    }
+    if (!blocking) {
+        transfer_detach(transfer);
+        return enqueue_finish(e, CL_SUCCESS, event);
+    }
+    error = transfer_wait(transfer);
+    if (!error && waited) {
+        status = event_wait(waited);
+        error = status < 0 ? status : CL_SUCCESS;
+    }
+    return enqueue_finish(e, error, event);
+}
+
+cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
+{
+    if (!error)
+        transfer_start(transfer);
+    session_unlock(e->node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return enqueue_finish(e, error, event);
+    }
+    if (!blocking) {
+        transfer_detach(transfer);
+        return enqueue_finish(e, CL_SUCCESS, event);
+    }
+    error = transfer_wait(transfer);
+    if (!error && e->event)
+        event_wait(e->event);
+    return enqueue_finish(e, error, event);
+}
+
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+                            const void *from, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct layout layout = layout_linear(from, size);
+    struct transfer *transfer;
+    struct wire_write_buffer m;
+    struct enqueue e;
+    cl_int error = check_buffer(queue, buffer);
+
+    if (!error && (!from || check_range(buffer, offset, size)))
+        error = CL_INVALID_VALUE;
+    if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER);
+    if (error)
+        return error;
+    m = (struct wire_write_buffer){.queue = queue->object.id,
+                                   .buffer = buffer->object.id,
+                                   .offset = offset,
+                                   .size = size,
+                                   .wait = e.wait,
+                                   .wait_count = e.wait_count};
+    if (blocking && (event || count)) {
+        error = enqueue_need_event(&e, CL_COMMAND_WRITE_BUFFER);
+        m.want = 1u << CL_COMPLETE;
+    }
+    if (!error)
+        error =
+            transfer_write(e.node, &layout, transfer_chunked(queue), NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return enqueue_fail(&e, error);
+    if (e.event)
+        e.event->wanted = m.want;
+    m.event = e.event_id;
+    wire_put_write_buffer(stream_begin(e.node), &m);
+    return enqueue_write(&e, transfer, blocking, stream_finish(e.node, m.tag || m.want ? STREAM_NOW : STREAM_SOON),
+                         event);
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+                           void *to, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct layout layout = layout_linear(to, size);
+    struct transfer *transfer;
+    struct wire_read_buffer m;
+    struct enqueue e;
+    cl_int error = check_buffer(queue, buffer);
+
+    if (!error && (!to || check_range(buffer, offset, size)))
+        error = CL_INVALID_VALUE;
+    if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER);
+    if (error)
+        return error;
+    m = (struct wire_read_buffer){.queue = queue->object.id,
+                                  .buffer = buffer->object.id,
+                                  .event = e.event_id,
+                                  .want = e.event ? 1u << CL_COMPLETE : 0,
+                                  .offset = offset,
+                                  .size = size,
+                                  .wait = e.wait,
+                                  .wait_count = e.wait_count};
+    error = transfer_read(e.node, &layout, transfer_chunked(queue), e.event, NULL, &transfer, &m.tag);
+    if (error)
+        return enqueue_fail(&e, error);
+    if (e.event)
+        e.event->wanted = m.want;
+    wire_put_read_buffer(stream_begin(e.node), &m);
+    return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+/* ---- rects ---- */
+
+static cl_int rect_pitches(const size_t *region, size_t *row, size_t *slice)
+{
+    if (!*row)
+        *row = region[0];
+    if (*row < region[0])
+        return CL_INVALID_VALUE;
+    if (!*slice)
+        *slice = *row * region[1];
+    return *slice < region[1] * *row || *slice % *row ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+static bool rect_inside(cl_mem buffer, const size_t *origin, const size_t *region, size_t row, size_t slice)
+{
+    unsigned __int128 last = (unsigned __int128)(origin[2] + region[2] - 1) * slice +
+                             (unsigned __int128)(origin[1] + region[1] - 1) * row + origin[0] + region[0];
+
+    return last <= buffer->size;
+}
+
+static cl_int rect_check(cl_mem buffer, const size_t *origin, const size_t *host_origin, const size_t *region,
+                         size_t *row, size_t *slice, size_t *host_row, size_t *host_slice, const void *pointer,
+                         struct layout *layout)
+{
+    if (!origin || !host_origin || !region || !pointer || !region[0] || !region[1] || !region[2])
+        return CL_INVALID_VALUE;
+    if (rect_pitches(region, row, slice) || rect_pitches(region, host_row, host_slice))
+        return CL_INVALID_VALUE;
+    if (!rect_inside(buffer, origin, region, *row, *slice))
+        return CL_INVALID_VALUE;
+    *layout = (struct layout){
+        .memory =
+            (uint8_t *)(uintptr_t)pointer + host_origin[0] + host_origin[1] * *host_row + host_origin[2] * *host_slice,
+        .row_bytes = region[0],
+        .rows = region[1],
+        .slices = region[2],
+        .row_pitch = *host_row,
+        .slice_pitch = *host_slice,
+    };
+    return CL_SUCCESS;
+}
+
+cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
+                                const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                                size_t host_row, size_t host_slice, const void *from, cl_uint count,
+                                const cl_event *list, cl_event *event)
+{
+    struct transfer *transfer;
+    struct layout layout;
+    struct wire_write_rect m;
+    struct enqueue e;
+    cl_int error = check_buffer(queue, buffer);
+
+    if (!error)
+        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
+    if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
+    if (error)
+        return error;
+    m = (struct wire_write_rect){.queue = queue->object.id,
+                                 .buffer = buffer->object.id,
+                                 .origin_count = 3,
+                                 .origin = {origin[0], origin[1], origin[2]},
+                                 .region_count = 3,
+                                 .region = {region[0], region[1], region[2]},
+                                 .row_pitch = row,
+                                 .slice_pitch = slice,
+                                 .wait = e.wait,
+                                 .wait_count = e.wait_count};
+    if (blocking && (event || count)) {
+        error = enqueue_need_event(&e, CL_COMMAND_WRITE_BUFFER_RECT);
+        m.want = 1u << CL_COMPLETE;
+    }
+    if (!error)
+        error = transfer_write(e.node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return enqueue_fail(&e, error);
+    if (e.event)
+        e.event->wanted = m.want;
+    m.event = e.event_id;
+    wire_put_write_rect(stream_begin(e.node), &m);
+    return enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event);
+}
+
+cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
+                               const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                               size_t host_row, size_t host_slice, void *to, cl_uint count, const cl_event *list,
+                               cl_event *event)
+{
+    struct transfer *transfer;
+    struct layout layout;
+    struct wire_read_rect m;
+    struct enqueue e;
+    cl_int error = check_buffer(queue, buffer);
+
+    if (!error)
+        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
+    if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
+    if (error)
+        return error;
+    m = (struct wire_read_rect){.queue = queue->object.id,
+                                .buffer = buffer->object.id,
+                                .event = e.event_id,
+                                .want = e.event ? 1u << CL_COMPLETE : 0,
+                                .origin_count = 3,
+                                .origin = {origin[0], origin[1], origin[2]},
+                                .region_count = 3,
+                                .region = {region[0], region[1], region[2]},
+                                .row_pitch = row,
+                                .slice_pitch = slice,
+                                .wait = e.wait,
+                                .wait_count = e.wait_count};
+    error = transfer_read(e.node, &layout, false, e.event, NULL, &transfer, &m.tag);
+    if (error)
+        return enqueue_fail(&e, error);
+    if (e.event)
+        e.event->wanted = m.want;
+    wire_put_read_rect(stream_begin(e.node), &m);
+    return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+                               const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
+                               size_t to_row, size_t to_slice, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_copy_rect m;
+    struct enqueue e;
+    cl_int error = check_buffer(queue, from);
+
+    if (!error)
+        error = check_buffer(queue, to);
+    if (!error && (!from_origin || !to_origin || !region || !region[0] || !region[1] || !region[2]))
+        error = CL_INVALID_VALUE;
+    if (!error && (rect_pitches(region, &from_row, &from_slice) || rect_pitches(region, &to_row, &to_slice)))
+        error = CL_INVALID_VALUE;
+    if (!error && (!rect_inside(from, from_origin, region, from_row, from_slice) ||
+                   !rect_inside(to, to_origin, region, to_row, to_slice)))
+        error = CL_INVALID_VALUE;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER_RECT);
+    if (error)
+        return error;
+    m = (struct wire_copy_rect){.queue = queue->object.id,
+                                .source = from->object.id,
+                                .target = to->object.id,
+                                .event = e.event_id,
+                                .source_origin_count = 3,
+                                .target_origin_count = 3,
+                                .region_count = 3,
+                                .source_row_pitch = from_row,
+                                .source_slice_pitch = from_slice,
+                                .target_row_pitch = to_row,
+                                .target_slice_pitch = to_slice,
+                                .wait = e.wait,
+                                .wait_count = e.wait_count};
+    for (int i = 0; i < 3; i++) {
+        m.source_origin[i] = from_origin[i];
+        m.target_origin[i] = to_origin[i];
+        m.region[i] = region[i];
+    }
+    wire_put_copy_rect(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+/* ---- copy and fill ---- */
+
+static cl_mem buffer_root(cl_mem buffer)
+{
+    return buffer->parent ? buffer->parent : buffer;
+}
+
+cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
+                           size_t size, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_copy_buffer m;
+    struct enqueue e;
+    cl_int error = check_buffer(queue, from);
+
+    if (!error)
+        error = check_buffer(queue, to);
+    if (!error && (check_range(from, from_offset, size) || check_range(to, to_offset, size)))
+        error = CL_INVALID_VALUE;
+    if (!error && buffer_root(from) == buffer_root(to) && from->origin + from_offset < to->origin + to_offset + size &&
+        to->origin + to_offset < from->origin + from_offset + size)
+        error = CL_MEM_COPY_OVERLAP;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER);
+    if (error)
+        return error;
+    m = (struct wire_copy_buffer){.queue = queue->object.id,
+                                  .source = from->object.id,
+                                  .target = to->object.id,
+                                  .event = e.event_id,
+                                  .source_offset = from_offset,
+                                  .target_offset = to_offset,
+                                  .size = size,
+                                  .wait = e.wait,
+                                  .wait_count = e.wait_count};
+    wire_put_copy_buffer(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+                           size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_fill_buffer m;
+    struct enqueue e;
+    cl_int error = check_buffer(queue, buffer);
+
+    if (!error && (!pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1)))
+        error = CL_INVALID_VALUE;
+    if (!error && (check_range(buffer, offset, size) || offset % pattern_size || size % pattern_size))
+        error = CL_INVALID_VALUE;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_FILL_BUFFER);
+    if (error)
+        return error;
+    m = (struct wire_fill_buffer){.queue = queue->object.id,
+                                  .buffer = buffer->object.id,
+                                  .event = e.event_id,
+                                  .pattern = pattern,
+                                  .pattern_length = (uint32_t)pattern_size,
+                                  .offset = offset,
+                                  .size = size,
+                                  .wait = e.wait,
+                                  .wait_count = e.wait_count};
+    wire_put_fill_buffer(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+/* ---- maps: the application sees a shadow of the buffer, filled by a read and written back when unmapped ---- */
+
+/* Where the buffer's byte 0 is in this process: the same for all its maps. */
+static uint8_t *buffer_shadow(cl_mem buffer)
+{
+    cl_mem root = buffer_root(buffer);
+    uint8_t *shadow;
+
+    if (root->host_pointer)
+        return (uint8_t *)root->host_pointer + buffer->origin;
+    pthread_mutex_lock(&root->lock);
+    if (!root->shadow) {
+        void *area = mmap(NULL, root->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        root->shadow = area == MAP_FAILED ? NULL : area;
+    }
+    shadow = root->shadow;
+    pthread_mutex_unlock(&root->lock);
+    return shadow ? shadow + buffer->origin : NULL;
+}
+
+static cl_int map_check(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset, size_t size)
+{
+    cl_int error = check_buffer(queue, buffer);
+
+    if (error)
+        return error;
+    if (check_range(buffer, offset, size) ||
+        flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
+        return CL_INVALID_VALUE;
+    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))
+        return CL_INVALID_VALUE;
+    if (flags & CL_MAP_READ && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+        return CL_INVALID_OPERATION;
+    if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) &&
+        buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+        return CL_INVALID_OPERATION;
+    return CL_SUCCESS;
+}
+
+static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t size, uint8_t *to, cl_bool blocking,
+                       cl_event *event)
+{
+    struct layout layout = layout_linear(to, size);
+    struct transfer *transfer;
+    struct wire_read_buffer m = {.queue = e->queue->object.id,
+                                 .buffer = buffer->object.id,
+                                 .event = e->event_id,
+                                 .want = e->event ? 1u << CL_COMPLETE : 0,
+                                 .offset = offset,
+                                 .size = size,
+                                 .wait = e->wait,
+                                 .wait_count = e->wait_count};
+    cl_int error =
+        transfer_read(e->node, &layout, transfer_chunked(e->queue), e->event, &buffer->object, &transfer, &m.tag);
+
+    if (error)
+        return enqueue_fail(e, error);
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_read_buffer(stream_begin(e->node), &m);
+    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+/* Nothing to bring: only the order of the queue matters. */
+cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
+{
+    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .wait = e->wait, .wait_count = e->wait_count};
+    cl_int error = blocking ? enqueue_need_event(e, CL_COMMAND_MAP_BUFFER) : CL_SUCCESS;
+    cl_int status;
+
+    if (error)
+        return enqueue_fail(e, error);
+    m.event = e->event_id;
+    m.want = blocking ? 1u << CL_COMPLETE : 0;
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_enqueue_marker(stream_begin(e->node), &m);
+    error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
+    if (!error && blocking) {
+        status = event_wait(e->event);
+        error = status < 0 ? status : CL_SUCCESS;
+    }
+    return enqueue_finish(e, error, event);
+}
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
+                         size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
+{
+    cl_int error = map_check(queue, buffer, flags, offset, size);
+    struct mapping *mapping = NULL;
+    uint8_t *shadow = NULL, *at;
+    struct enqueue e;
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
+    if (error) {
+        fail_ret(ret, error);
+        return NULL;
+    }
+    shadow = buffer_shadow(buffer);
+    mapping = calloc(1, sizeof(*mapping));
+    if (!shadow || !mapping) {
+        free(mapping);
+        fail_ret(ret, enqueue_fail(&e, CL_MAP_FAILURE));
+        return NULL;
+    }
+    at = shadow + offset;
+    *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
+    mapping_add(buffer, mapping);
+    error = flags & CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
+                                                   : map_read(&e, buffer, offset, size, at, blocking, event);
+    if (error)
+        free(mapping_take(buffer, at));
+    fail_ret(ret, error);
+    return error ? NULL : at;
+}
+
+static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *mapping, cl_event *event)
+{
+    struct layout layout = layout_linear(mapping->pointer, mapping->region[0]);
+    struct transfer *transfer;
+    struct wire_write_buffer m;
+    cl_int error;
+
+    if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
+        return enqueue_nothing(e, CL_FALSE, event);
+    m = (struct wire_write_buffer){.queue = e->queue->object.id,
+                                   .buffer = buffer->object.id,
+                                   .event = e->event_id,
+                                   .offset = mapping->origin[0],
+                                   .size = mapping->region[0],
+                                   .wait = e->wait,
+                                   .wait_count = e->wait_count};
+    error = transfer_write(e->node, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag, &m.data,
+                           &m.data_length);
+    if (error)
+        return enqueue_fail(e, error);
+    wire_put_write_buffer(stream_begin(e->node), &m);
+    return enqueue_write(e, transfer, CL_FALSE, stream_finish(e->node, STREAM_NOW), event);
+}
+
+cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *pointer, cl_uint count,
+                               const cl_event *list, cl_event *event)
+{
+    struct mapping *mapping;
+    struct enqueue e;
+    cl_int error;
+
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!handle_check(memory, WIRE_MEMORY))
+        return CL_INVALID_MEM_OBJECT;
+    if (memory->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
+    if (error)
+        return error;
+    mapping = pointer ? mapping_take(memory, pointer) : NULL;
+    if (!mapping)
+        return enqueue_fail(&e, CL_INVALID_VALUE);
+    error = memory->type == CL_MEM_OBJECT_BUFFER ? buffer_unmap(&e, memory, mapping, event)
+                                                 : image_unmap(&e, memory, mapping, event);
+    free(mapping);
+    return error;
+}

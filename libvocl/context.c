@@ -1,0 +1,207 @@
+/* Contexts. */
+#include "libvocl/internal.h"
+
+static cl_int check_properties(const cl_context_properties *properties)
+{
+    bool platform = false, sync = false;
+
+    for (size_t i = 0; properties && properties[i]; i += 2) {
+        switch (properties[i]) {
+        case CL_CONTEXT_PLATFORM:
+            if (platform)
+                return CL_INVALID_PROPERTY;
+            platform = true;
+            if (!handle_check((void *)properties[i + 1], KIND_PLATFORM))
+                return CL_INVALID_PLATFORM;
+            break;
+        case CL_CONTEXT_INTEROP_USER_SYNC:
+            if (sync || (properties[i + 1] != CL_TRUE && properties[i + 1] != CL_FALSE))
+                return CL_INVALID_PROPERTY;
+            sync = true;
+            break;
+        default:
+            return CL_INVALID_PROPERTY;
+        }
+    }
+    return CL_SUCCESS;
+}
+
+/* Devices of one native platform of one worker: native contexts go no further. */
+static cl_int check_devices(cl_uint count, const cl_device_id *devices)
+{
+    for (cl_uint i = 0; i < count; i++) {
+        if (!handle_check(devices[i], WIRE_DEVICE))
+            return CL_INVALID_DEVICE;
+    }
+    for (cl_uint i = 0; i < count; i++) {
+        if (!devices[i]->available)
+            return CL_DEVICE_NOT_AVAILABLE;
+        if (devices[i]->node != devices[0]->node || devices[i]->platform != devices[0]->platform)
+            return CL_INVALID_DEVICE;
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int context_send(cl_context context)
+{
+    uint32_t *ids = malloc(context->device_count * sizeof(*ids));
+    struct wire_create_context m = {context->object.id, ids, context->device_count};
+
+    if (!ids)
+        return CL_OUT_OF_HOST_MEMORY;
+    for (cl_uint i = 0; i < context->device_count; i++)
+        ids[i] = context->devices[i]->object.id;
+    wire_put_create_context(stream_begin(context->node), &m);
+    free(ids);
+    return stream_end(context->node, STREAM_LATER);
+}
+
+static cl_int context_new(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+                          cl_context *out)
+{
+    cl_context context = handle_new(WIRE_CONTEXT);
+
+    if (!context)
+        return CL_OUT_OF_HOST_MEMORY;
+    context->node = devices[0]->node;
+    context->devices = malloc(count * sizeof(cl_device_id));
+    if (!context->devices ||
+        properties_copy(properties, sizeof(*properties), (void **)&context->properties, &context->properties_size)) {
+        free(context->devices);
+        handle_free(&context->object);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    for (cl_uint i = 0; i < count; i++) { /* without repetitions */
+        cl_uint seen = 0;
+
+        while (seen < context->device_count && context->devices[seen] != devices[i])
+            seen++;
+        if (seen == context->device_count)
+            context->devices[context->device_count++] = devices[i];
+    }
+    *out = context;
+    return CL_SUCCESS;
+}
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
+                           cl_int *ret)
+{
+    cl_context context = NULL;
+    cl_int error = CL_SUCCESS;
+
+    if (!count || !devices || (!notify && data))
+        error = CL_INVALID_VALUE;
+    if (!error)
+        error = check_properties(properties);
+    if (!error)
+        error = check_devices(count, devices);
+    if (!error)
+        error = context_new(properties, count, devices, &context);
+    if (!error) {
+        context->notify = notify;
+        context->notify_data = data;
+        error = context_send(context);
+        if (error) {
+            handle_release(context, WIRE_CONTEXT, 0);
+            context = NULL;
+        }
+    }
+    fail_ret(ret, error);
+    return context;
+}
+
+cl_context clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
+                                   void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
+                                   cl_int *ret)
+{
+    cl_platform_id platform = NULL;
+    cl_device_id devices[WIRE_MAX_DEVICES];
+    cl_uint count = 0, same = 1;
+    cl_int error = !notify && data ? CL_INVALID_VALUE : check_properties(properties);
+
+    for (size_t i = 0; !error && properties && properties[i]; i += 2) {
+        if (properties[i] == CL_CONTEXT_PLATFORM)
+            platform = (cl_platform_id)properties[i + 1];
+    }
+    if (!error)
+        error = clGetDeviceIDs(platform, type, WIRE_MAX_DEVICES, devices, &count);
+    if (error) {
+        fail_ret(ret, error);
+        return NULL;
+    }
+    /* a context does not span nodes: it gets those of the first */
+    while (same < count && same < WIRE_MAX_DEVICES && devices[same]->node == devices[0]->node &&
+           devices[same]->platform == devices[0]->platform)
+        same++;
+    return clCreateContext(properties, same, devices, notify, data, ret);
+}
+
+/* Callbacks registered on an object, last first, before it goes. */
+void context_destroy(cl_context context)
+{
+    struct session *session = context->node->session;
+
+    while (context->destructors) {
+        struct callback *callback = context->destructors;
+
+        context->destructors = callback->next;
+        ((void(CL_CALLBACK *)(cl_context, void *))callback->function)(context, callback->data);
+        free(callback);
+    }
+    free(context->properties);
+    free(context->devices);
+    session_lock(session);
+    handle_free(&context->object);
+    session_unlock(session);
+}
+
+cl_int clRetainContext(cl_context context)
+{
+    return handle_retain(context, WIRE_CONTEXT, CL_INVALID_CONTEXT);
+}
+
+cl_int clReleaseContext(cl_context context)
+{
+    return handle_release(context, WIRE_CONTEXT, CL_INVALID_CONTEXT);
+}
+
+cl_int clSetContextDestructorCallback(cl_context context, void(CL_CALLBACK *function)(cl_context, void *), void *data)
+{
+    struct callback *callback;
+
+    if (!handle_check(context, WIRE_CONTEXT))
+        return CL_INVALID_CONTEXT;
+    if (!function)
+        return CL_INVALID_VALUE;
+    callback = calloc(1, sizeof(*callback));
+    if (!callback)
+        return CL_OUT_OF_HOST_MEMORY;
+    callback->function = (void (*)(void))function;
+    callback->data = data;
+    session_lock(context->node->session);
+    callback->next = context->destructors;
+    context->destructors = callback;
+    session_unlock(context->node->session);
+    return CL_SUCCESS;
+}
+
+cl_int clGetContextInfo(cl_context context, cl_context_info param, size_t size, void *value, size_t *size_ret)
+{
+    cl_uint count;
+
+    if (!handle_check(context, WIRE_CONTEXT))
+        return CL_INVALID_CONTEXT;
+    switch (param) {
+    case CL_CONTEXT_REFERENCE_COUNT:
+        count = (cl_uint)atomic_load(&context->object.references);
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    case CL_CONTEXT_NUM_DEVICES:
+        return info_return(&context->device_count, sizeof(cl_uint), size, value, size_ret);
+    case CL_CONTEXT_DEVICES:
+        return info_return(context->devices, context->device_count * sizeof(cl_device_id), size, value, size_ret);
+    case CL_CONTEXT_PROPERTIES:
+        return info_return(context->properties, context->properties_size, size, value, size_ret);
+    }
+    return CL_INVALID_VALUE;
+}

@@ -1,0 +1,367 @@
+/* Events: status and times as the node tells them, waiting, callbacks, user events. */
+#include "libvocl/internal.h"
+
+#define WANT_COMPLETE (1u << CL_COMPLETE)
+#define WANT_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
+
+cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type)
+{
+    cl_event event = handle_new(WIRE_EVENT);
+
+    if (!event)
+        return NULL;
+    event->context = context;
+    event->queue = queue;
+    event->type = type;
+    atomic_init(&event->status, CL_QUEUED);
+    handle_use(context);
+    if (queue)
+        handle_use(queue);
+    return event;
+}
+
+void event_destroy(cl_event event)
+{
+    cl_context context = event->context;
+    cl_command_queue queue = event->queue;
+    struct session *session = context->node->session;
+
+    session_lock(session);
+    while (event->callbacks) {
+        struct event_callback *next = event->callbacks->next;
+
+        free(event->callbacks);
+        event->callbacks = next;
+    }
+    handle_free(&event->object);
+    session_unlock(session);
+    if (queue)
+        handle_drop(queue);
+    handle_drop(context);
+}
+
+cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list)
+{
+    if (!count != !list)
+        return CL_INVALID_EVENT_WAIT_LIST;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!handle_check(list[i], WIRE_EVENT))
+            return CL_INVALID_EVENT_WAIT_LIST;
+        if (list[i]->context != context)
+            return CL_INVALID_CONTEXT;
+    }
+    return CL_SUCCESS;
+}
+
+uint32_t *event_ids(cl_uint count, const cl_event *list, uint32_t *small, size_t small_count)
+{
+    uint32_t *ids = count <= small_count ? small : malloc(count * sizeof(*ids));
+
+    for (cl_uint i = 0; ids && i < count; i++)
+        ids[i] = list[i]->object.id;
+    return ids;
+}
+
+/* ---- news ---- */
+
+struct delivery {
+    struct callback callback;
+    void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+};
+
+static void deliver(struct callback *callback)
+{
+    struct delivery *delivery = (struct delivery *)callback;
+
+    delivery->function(callback->handle, callback->status, callback->data);
+    handle_drop(callback->handle);
+    free(delivery);
+}
+
+/* Hand over the callbacks whose status has been reached, in order of registration. */
+static void call_back(cl_event event, cl_int status)
+{
+    struct event_callback **at = &event->callbacks;
+
+    while (*at) {
+        struct event_callback *callback = *at;
+        struct delivery *delivery;
+
+        if (callback->status < status) {
+            at = &callback->next;
+            continue;
+        }
+        delivery = calloc(1, sizeof(*delivery));
+        if (!delivery)
+            return;
+        *delivery = (struct delivery){.callback = {.run = deliver,
+                                                   .handle = event,
+                                                   .data = callback->data,
+                                                   .status = status < 0 ? status : callback->status},
+                                      .function = callback->function};
+        handle_use(event);
+        session_deliver(event->context->node->session, &delivery->callback);
+        *at = callback->next;
+        free(callback);
+    }
+}
+
+static void set_status(cl_event event, cl_int status)
+{
+    cl_int old = atomic_load(&event->status);
+
+    if (old <= CL_COMPLETE || status >= old)
+        return;
+    atomic_store(&event->status, status);
+    call_back(event, status);
+}
+
+void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
+{
+    if (time_count == 4 && !event->has_times) {
+        memcpy(event->times, times, sizeof(event->times));
+        event->has_times = true;
+    }
+    if (event->data_pending && status == CL_COMPLETE) {
+        event->told = true;
+        return;
+    }
+    set_status(event, status);
+}
+
+void event_data_done(cl_event event, cl_int status)
+{
+    event->data_pending = false;
+    if (status < 0)
+        set_status(event, status);
+    else if (event->told)
+        set_status(event, CL_COMPLETE);
+}
+
+static void lose_event(struct object *object, void *node)
+{
+    cl_event event = (cl_event)object;
+
+    if (event->context && event->context->node == node)
+        set_status(event, node_lost_error());
+}
+
+void event_lose(struct node *node)
+{
+    handle_each(WIRE_EVENT, lose_event, node);
+}
+
+/* ---- waiting ---- */
+
+/* Under the lock. */
+static void want(cl_event event, uint32_t mask)
+{
+    struct node *node = event->context->node;
+    struct wire_want_event m = {.event = event->object.id, .mask = mask & ~event->wanted};
+
+    if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !node->alive)
+        return;
+    event->wanted |= mask;
+    wire_put_want_event(&node->batch, &m);
+}
+
+static bool event_ready(void *argument)
+{
+    cl_event event = argument;
+
+    if (event->queue)
+        stream_push(event->context->node);
+    return atomic_load_explicit(&event->status, memory_order_acquire) <= CL_COMPLETE;
+}
+
+cl_int event_wait(cl_event event)
+{
+    struct node *node = event->context->node;
+
+    if (!event_ready(event) || event->queue == NULL) {
+        session_lock(node->session);
+        want(event, WANT_COMPLETE);
+        stream_push(node);
+        session_wait(node->session, event_ready, event);
+        session_unlock(node->session);
+    }
+    return atomic_load(&event->status);
+}
+
+cl_int clWaitForEvents(cl_uint count, const cl_event *list)
+{
+    cl_int error = CL_SUCCESS;
+    struct node *node;
+
+    if (!count || !list)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!handle_check(list[i], WIRE_EVENT))
+            return CL_INVALID_EVENT;
+        if (list[i]->context != list[0]->context)
+            return CL_INVALID_CONTEXT;
+    }
+    node = list[0]->context->node;
+    session_lock(node->session);
+    for (cl_uint i = 0; i < count; i++)
+        want(list[i], WANT_COMPLETE);
+    stream_push(node);
+    for (cl_uint i = 0; i < count; i++) {
+        session_wait(node->session, event_ready, list[i]);
+        if (atomic_load(&list[i]->status) < 0)
+            error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    }
+    session_unlock(node->session);
+    return error;
+}
+
+/* ---- queries ---- */
+
+/* The status as native would tell it: what follows a finish is known to be over, so the node's word is worth waiting
+ * for; else what it has said so far, and it is asked to say more. */
+static cl_int event_status(cl_event event)
+{
+    struct node *node = event->context->node;
+
+    if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
+        return atomic_load(&event->status);
+    if (event->number <= atomic_load(&event->queue->finished))
+        return event_wait(event);
+    session_lock(node->session);
+    want(event, WANT_ALL);
+    stream_push(node);
+    session_need_progress(node->session);
+    session_unlock(node->session);
+    return atomic_load(&event->status);
+}
+
+cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *value, size_t *size_ret)
+{
+    cl_int status;
+    cl_uint count;
+
+    if (!handle_check(event, WIRE_EVENT))
+        return CL_INVALID_EVENT;
+    switch (param) {
+    case CL_EVENT_COMMAND_QUEUE:
+        return info_return(&event->queue, sizeof(event->queue), size, value, size_ret);
+    case CL_EVENT_CONTEXT:
+        return info_return(&event->context, sizeof(event->context), size, value, size_ret);
+    case CL_EVENT_COMMAND_TYPE:
+        return info_return(&event->type, sizeof(event->type), size, value, size_ret);
+    case CL_EVENT_COMMAND_EXECUTION_STATUS:
+        status = value ? event_status(event) : 0;
+        return info_return(&status, sizeof(status), size, value, size_ret);
+    case CL_EVENT_REFERENCE_COUNT:
+        count = (cl_uint)atomic_load(&event->object.references);
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    }
+    return CL_INVALID_VALUE;
+}
+
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info param, size_t size, void *value, size_t *size_ret)
+{
+    cl_ulong time;
+
+    if (!handle_check(event, WIRE_EVENT))
+        return CL_INVALID_EVENT;
+    if (param < CL_PROFILING_COMMAND_QUEUED || param > CL_PROFILING_COMMAND_COMPLETE)
+        return CL_INVALID_VALUE;
+    if (!event->queue || !(event->queue->properties & CL_QUEUE_PROFILING_ENABLE) || event_status(event) != CL_COMPLETE)
+        return CL_PROFILING_INFO_NOT_AVAILABLE;
+    if (!event->has_times)
+        return CL_PROFILING_INFO_NOT_AVAILABLE;
+    time = event->times[param == CL_PROFILING_COMMAND_COMPLETE ? 3 : param - CL_PROFILING_COMMAND_QUEUED];
+    return info_return(&time, sizeof(time), size, value, size_ret);
+}
+
+cl_int clRetainEvent(cl_event event)
+{
+    return handle_retain(event, WIRE_EVENT, CL_INVALID_EVENT);
+}
+
+cl_int clReleaseEvent(cl_event event)
+{
+    return handle_release(event, WIRE_EVENT, CL_INVALID_EVENT);
+}
+
+cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *),
+                          void *data)
+{
+    struct event_callback *callback, **at;
+    struct node *node;
+
+    if (!handle_check(event, WIRE_EVENT))
+        return CL_INVALID_EVENT;
+    if (!function || status < CL_COMPLETE || status > CL_SUBMITTED)
+        return CL_INVALID_VALUE;
+    callback = malloc(sizeof(*callback));
+    if (!callback)
+        return CL_OUT_OF_HOST_MEMORY;
+    *callback = (struct event_callback){NULL, status, function, data};
+    node = event->context->node;
+    session_lock(node->session);
+    for (at = &event->callbacks; *at; at = &(*at)->next)
+        ;
+    *at = callback;
+    if (atomic_load(&event->status) <= status)
+        call_back(event, atomic_load(&event->status));
+    want(event, WANT_COMPLETE | 1u << status);
+    stream_push(node);
+    session_need_progress(node->session);
+    session_unlock(node->session);
+    return CL_SUCCESS;
+}
+
+/* ---- user events ---- */
+
+cl_event clCreateUserEvent(cl_context context, cl_int *ret)
+{
+    struct wire_create_user_event m;
+    cl_event event;
+    cl_int error;
+
+    if (!handle_check(context, WIRE_CONTEXT)) {
+        fail_ret(ret, CL_INVALID_CONTEXT);
+        return NULL;
+    }
+    event = event_new(context, NULL, CL_COMMAND_USER);
+    if (!event) {
+        fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
+        return NULL;
+    }
+    atomic_store(&event->status, CL_SUBMITTED);
+    m = (struct wire_create_user_event){.event = event->object.id, .context = context->object.id};
+    wire_put_create_user_event(stream_begin(context->node), &m);
+    error = stream_end(context->node, STREAM_LATER);
+    fail_ret(ret, error);
+    if (error)
+        handle_release(event, WIRE_EVENT, 0);
+    return error ? NULL : event;
+}
+
+cl_int clSetUserEventStatus(cl_event event, cl_int status)
+{
+    struct wire_set_user_event m = {.status = status};
+    struct node *node;
+    cl_int error = CL_SUCCESS;
+
+    if (!handle_check(event, WIRE_EVENT) || event->queue)
+        return CL_INVALID_EVENT;
+    if (status > CL_COMPLETE)
+        return CL_INVALID_VALUE;
+    node = event->context->node;
+    session_lock(node->session);
+    if (event->told) {
+        error = CL_INVALID_OPERATION;
+    } else {
+        event->told = true;
+        m.event = event->object.id;
+        wire_put_set_user_event(&node->batch, &m);
+        error = stream_finish(node, STREAM_NOW);
+        set_status(event, status);
+        session_news(node->session);
+    }
+    session_unlock(node->session);
+    return error;
+}

@@ -1,0 +1,388 @@
+/* What the files of libvocl share: the objects behind OpenCL's handles, and the machinery they run on. */
+#ifndef VOCL_LIBVOCL_INTERNAL_H
+#define VOCL_LIBVOCL_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The only symbols that leave this library are those that OpenCL's headers (and vocl.h) declare. */
+#pragma GCC visibility push(default)
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_egl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
+#include <CL/cl_icd.h>
+#pragma GCC visibility pop
+
+#include "transport/transport.h"
+#include "wire/wire.h"
+
+#define KIND_PLATFORM (WIRE_KIND_LAST + 1)
+
+/* Begins every object. The first two words are the ICD loader's (cl_khr_icd 2.0). */
+struct object {
+    const struct _cl_icd_dispatch *dispatch;
+    void *disp_data;
+    uint32_t id;           /* on the wire: slot number and, in the top byte, how often the slot was used */
+    atomic_uint kind;      /* enum wire_kind; 0 when the slot is free */
+    atomic_int references; /* the application's */
+    atomic_int uses;       /* the library's own; the object lives while either is above 0 */
+};
+
+/* ---- machinery ---- */
+
+/* A worker's native platform, or several: all devices that live in one process. */
+struct node {
+    struct session *session;
+    unsigned peer;
+    bool alive;
+    struct wire_buffer batch; /* commands that wait to be sent */
+};
+
+/* Immutable answers of a clGet*Info function, by parameter. */
+struct info_table {
+    uint8_t *bytes;
+    size_t length;
+};
+
+struct call {
+    struct call *next;
+    struct node *node;
+    uint32_t id;
+    uint16_t number;
+    int status; /* 1 while under way, 0, or negative errno */
+    void *bytes;
+    struct wire_cursor fields;
+};
+
+/* ---- objects ---- */
+
+struct _cl_platform_id {
+    struct object object;
+    struct info_table infos;
+};
+
+struct _cl_device_id {
+    struct object object;
+    struct node *node;
+    uint32_t platform; /* number of the native platform in its worker */
+    struct info_table infos;
+    bool unified;
+    cl_uint dimensions;
+    size_t item_sizes[3], group_size;
+    cl_ulong alloc_size, mem_base_align, local_size;
+    cl_bool images, available;
+};
+
+struct callback {
+    struct callback *next;
+    void (*run)(struct callback *callback);
+    void (*function)(void);
+    void *handle, *data;
+    cl_int status;
+};
+
+struct _cl_context {
+    struct object object;
+    struct node *node;
+    cl_uint device_count;
+    cl_device_id *devices;
+    cl_context_properties *properties;
+    size_t properties_size;
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *);
+    void *notify_data;
+    struct callback *destructors;
+};
+
+struct _cl_command_queue {
+    struct object object;
+    cl_context context;
+    cl_device_id device;
+    cl_command_queue_properties properties;
+    cl_queue_properties *array; /* as given to clCreateCommandQueueWithProperties */
+    size_t array_size;
+    cl_uint size;
+    atomic_int error; /* of a command that has no event to tell it */
+    atomic_uint_fast64_t enqueued, finished;
+};
+
+struct mapping {
+    struct mapping *next;
+    void *pointer;
+    cl_map_flags flags;
+    size_t origin[3], region[3], row_pitch, slice_pitch;
+    bool owned; /* the memory is the mapping's own */
+};
+
+struct _cl_mem {
+    struct object object;
+    cl_context context;
+    cl_mem_object_type type;
+    cl_mem_flags flags;
+    size_t size;
+    void *host_pointer;
+    cl_mem parent; /* of a sub-buffer, or of an image made from a buffer */
+    size_t origin;
+    cl_mem_properties *properties;
+    size_t properties_size;
+    pthread_mutex_t lock; /* shadow, mappings, destructors */
+    uint8_t *shadow;      /* what maps of a buffer show; the whole buffer's size */
+    struct mapping *mappings;
+    cl_uint map_count;
+    struct callback *destructors;
+    /* images */
+    cl_image_format format;
+    cl_image_desc desc;
+    size_t element_size;
+};
+
+struct _cl_sampler {
+    struct object object;
+    cl_context context;
+    cl_bool normalized;
+    cl_addressing_mode addressing;
+    cl_filter_mode filter;
+    cl_sampler_properties *properties;
+    size_t properties_size;
+};
+
+struct argument_description {
+    uint32_t size, address, access, qualifier;
+    bool known;
+    char *type_name, *name;
+};
+
+struct kernel_description {
+    char *name, *attributes;
+    uint32_t argument_count;
+    struct argument_description *arguments;
+};
+
+struct _cl_program {
+    struct object object;
+    cl_context context;
+    cl_uint device_count;
+    cl_device_id *devices;
+    char *source;
+    void *il;
+    size_t il_size;
+    pthread_mutex_t lock; /* kernels, built, options */
+    struct kernel_description *kernels;
+    uint32_t kernel_count;
+    atomic_int live_kernels;
+    bool built, tried, binary;
+};
+
+struct argument {
+    bool set, dirty;
+    uint32_t what; /* enum wire_argument */
+    uint32_t length;
+    union {
+        uint8_t small[16];
+        uint8_t *large;
+        uint64_t local;
+        uint32_t id;
+    };
+};
+
+struct _cl_kernel {
+    struct object object;
+    cl_program program;
+    const struct kernel_description *description;
+    pthread_mutex_t lock; /* arguments and limits */
+    struct argument *arguments;
+    bool limits_known;
+    size_t fixed_group[3];
+};
+
+struct event_callback {
+    struct event_callback *next;
+    cl_int status;
+    void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+    void *data;
+};
+
+struct _cl_event {
+    struct object object;
+    cl_context context;
+    cl_command_queue queue; /* NULL for a user event */
+    cl_command_type type;
+    uint64_t number; /* in its queue */
+    atomic_int status;
+    /* under the session's lock */
+    uint32_t wanted;
+    bool data_pending, told;
+    cl_int told_status;
+    bool has_times;
+    uint64_t times[4];
+    struct event_callback *callbacks;
+};
+
+/* ---- handle.c ---- */
+extern const struct _cl_icd_dispatch vocl_dispatch;
+/* A new zeroed object of a kind with one reference, or NULL. */
+void *handle_new(unsigned kind);
+/* The object if handle is a live one of that kind, else NULL. Never follows a pointer that is not ours. */
+void *handle_check(const void *handle, unsigned kind);
+/* Another use by the library itself; dropped with handle_drop(), which may destroy the object. */
+void handle_use(void *object);
+void handle_drop(void *object);
+/* clRetainX and clReleaseX. */
+cl_int handle_retain(void *handle, unsigned kind, cl_int invalid);
+cl_int handle_release(void *handle, unsigned kind, cl_int invalid);
+void handle_free(struct object *object);
+/* The live object with that number on the wire, or NULL. */
+void *handle_find(unsigned kind, uint32_t id);
+/* Every live object of a kind; only creation and destruction wait meanwhile. */
+void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument);
+void handle_after_fork(void);
+
+/* ---- session.c ---- */
+struct session;
+/* The process' session, started if need be; NULL when there is none to be had. */
+struct session *session_get(void);
+unsigned session_device_count(struct session *session);
+cl_device_id session_device(struct session *session, unsigned index);
+cl_platform_id session_platform(struct session *session);
+void session_lock(struct session *session);
+void session_unlock(struct session *session);
+/* Wait, under the lock (let go while waiting), until ready(argument). */
+void session_wait(struct session *session, bool (*ready)(void *), void *argument);
+/* Something must go on without an application thread waiting for it. Under the lock. */
+void session_need_progress(struct session *session);
+/* Run callback->run on the library's callback thread. Under the lock. */
+void session_deliver(struct session *session, struct callback *callback);
+/* A condition that threads wait for has changed without news from a node. Under the lock. */
+void session_news(struct session *session);
+struct transport *session_transport(struct session *session);
+cl_int node_lost_error(void);
+
+/* ---- stream.c: commands to a node ---- */
+/* Encode between begin (takes the session's lock) and end (gives it back). */
+struct wire_buffer *stream_begin(struct node *node);
+enum stream_urgency { STREAM_LATER, STREAM_SOON, STREAM_NOW };
+cl_int stream_end(struct node *node, enum stream_urgency urgency);
+/* As stream_end, the lock is kept. */
+cl_int stream_finish(struct node *node, enum stream_urgency urgency);
+/* Send what gathered if the node would have nothing to do otherwise. Under the lock. */
+void stream_advance(struct node *node);
+void stream_push(struct node *node);
+/* A round trip: call_begin, wire_put_X with call->id, call_end; then decode call->fields, and call_free. */
+struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call);
+cl_int call_end(struct call *call);
+void call_free(struct call *call);
+/* From session.c, under the lock. */
+bool call_answer(struct session *session, uint16_t number, struct wire_cursor fields);
+void call_lose(struct node *node);
+
+/* ---- info.c ---- */
+cl_int info_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
+cl_int info_string(const char *string, size_t capacity, void *to, size_t *size_ret);
+const void *info_find(const struct info_table *table, cl_uint param, uint32_t *length);
+/* A query that only the node can answer. */
+cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
+                size_t input_size, size_t capacity, void *to, size_t *size_ret);
+
+/* ---- event.c ---- */
+cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);
+/* The numbers of the events of a list, in ids[count]. */
+uint32_t *event_ids(cl_uint count, const cl_event *list, uint32_t *small, size_t small_count);
+cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
+void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
+void event_data_done(cl_event event, cl_int status);
+/* Wait until the event is complete; its status. */
+cl_int event_wait(cl_event event);
+void event_lose(struct node *node);
+void event_destroy(cl_event event);
+
+/* ---- queue.c ---- */
+struct enqueue {
+    cl_command_queue queue;
+    struct node *node;
+    cl_event event; /* NULL if nobody wants one */
+    uint32_t event_id, want;
+    uint32_t wait_count;
+    uint32_t *wait, small_wait[16];
+};
+/* What every clEnqueueX begins with: checks queue and wait list, and makes the event if wanted. On success must be
+ * followed by enqueue_finish() or enqueue_fail(). */
+cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event,
+                     cl_command_type type);
+/* Make sure there is an event, also when the application wants none. */
+cl_int enqueue_need_event(struct enqueue *e, cl_command_type type);
+/* status: of stream_end(). Hands the event to the application. */
+cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event);
+cl_int enqueue_fail(struct enqueue *e, cl_int error);
+cl_int queue_wait_idle(cl_command_queue queue);
+void queue_destroy(cl_command_queue queue);
+
+/* ---- transfer.c: data between the application's memory and a node ---- */
+/* The application's side of a transfer: rows of row_bytes, row_pitch apart, slices slice_pitch apart. */
+struct layout {
+    uint8_t *memory;
+    size_t row_bytes, rows, slices, row_pitch, slice_pitch;
+};
+struct transfer;
+struct layout layout_linear(const void *memory, size_t size);
+size_t layout_bytes(const struct layout *layout);
+/* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). */
+cl_int transfer_write(struct node *node, const struct layout *layout, bool chunked, struct object *keep,
+                      struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
+/* Also short data is to go in bulk; the tag. */
+uint32_t transfer_bulk(struct transfer *transfer);
+/* Whether the node stages this queue's buffer transfers in chunks. */
+bool transfer_chunked(cl_command_queue queue);
+/* Under the lock, after the command was encoded: start sending. */
+void transfer_start(struct transfer *transfer);
+/* Prepare to receive; event (or NULL) completes only when the data is in. */
+cl_int transfer_read(struct node *node, const struct layout *layout, bool chunked, cl_event event, struct object *keep,
+                     struct transfer **out, uint32_t *tag);
+/* Wait until the application's memory is no longer used (write) or filled (read); frees it. */
+cl_int transfer_wait(struct transfer *transfer);
+/* Nobody waits for it: it frees itself when done. */
+void transfer_detach(struct transfer *transfer);
+void transfer_cancel(struct transfer *transfer);
+bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length);
+void transfer_lose(struct node *node);
+
+/* What reads and writes end with, under the lock that stream_finish() kept, which they give back; error is its
+ * result. A blocking one waits here. */
+cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event);
+cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event);
+/* A command that moves no data but has its place in the queue. */
+cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event);
+
+/* ---- the rest ---- */
+void context_destroy(cl_context context);
+void memory_destroy(cl_mem memory);
+void sampler_destroy(cl_sampler sampler);
+void program_destroy(cl_program program);
+void kernel_destroy(cl_kernel kernel);
+void device_describe(cl_device_id device);
+size_t image_element_size(const cl_image_format *format);
+/* Called by buffer.c for maps and unmaps of images. */
+cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_event *event);
+struct mapping *mapping_take(cl_mem memory, void *pointer);
+void mapping_add(cl_mem memory, struct mapping *mapping);
+cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
+cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
+/* Copy a zero-terminated list of properties of one kind. */
+cl_int properties_copy(const void *list, size_t item_size, void **out, size_t *size_out);
+
+static inline cl_int fail_ret(cl_int *ret, cl_int error)
+{
+    if (ret)
+        *ret = error;
+    return error;
+}
+
+#endif

@@ -1,0 +1,544 @@
+/* Kernels: arguments are kept here and travel with the launch, those that changed since the last. */
+#include "libvocl/internal.h"
+#include "wire/tables.h"
+
+static void argument_clear(struct argument *argument)
+{
+    if (argument->what == WIRE_ARGUMENT_VALUE && argument->length > sizeof(argument->small))
+        free(argument->large);
+    *argument = (struct argument){0};
+}
+
+void kernel_destroy(cl_kernel kernel)
+{
+    cl_program program = kernel->program;
+    struct session *session = program->context->node->session;
+
+    for (uint32_t i = 0; kernel->arguments && i < kernel->description->argument_count; i++)
+        argument_clear(&kernel->arguments[i]);
+    free(kernel->arguments);
+    pthread_mutex_destroy(&kernel->lock);
+    atomic_fetch_sub(&program->live_kernels, 1);
+    session_lock(session);
+    handle_free(&kernel->object);
+    session_unlock(session);
+    handle_drop(program);
+}
+
+static cl_kernel kernel_new(cl_program program, const struct kernel_description *description)
+{
+    cl_kernel kernel = handle_new(WIRE_KERNEL);
+
+    if (!kernel)
+        return NULL;
+    kernel->arguments = calloc(description->argument_count + 1, sizeof(*kernel->arguments));
+    if (!kernel->arguments) {
+        handle_free(&kernel->object);
+        return NULL;
+    }
+    kernel->program = program;
+    kernel->description = description;
+    pthread_mutex_init(&kernel->lock, NULL);
+    atomic_fetch_add(&program->live_kernels, 1);
+    handle_use(program);
+    return kernel;
+}
+
+static cl_kernel kernel_create(cl_program program, const struct kernel_description *description, cl_int *error)
+{
+    cl_kernel kernel = kernel_new(program, description);
+    struct wire_create_kernel m = {
+        .program = program->object.id, .name = description->name, .name_length = (uint32_t)strlen(description->name)};
+
+    if (!kernel) {
+        *error = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    m.kernel = kernel->object.id;
+    wire_put_create_kernel(stream_begin(program->context->node), &m);
+    *error = stream_end(program->context->node, STREAM_LATER);
+    if (!*error)
+        return kernel;
+    handle_release(kernel, WIRE_KERNEL, 0);
+    return NULL;
+}
+
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *ret)
+{
+    cl_int error = CL_INVALID_KERNEL_NAME;
+    cl_kernel kernel = NULL;
+
+    if (!handle_check(program, WIRE_PROGRAM)) {
+        fail_ret(ret, CL_INVALID_PROGRAM);
+        return NULL;
+    }
+    if (!program->built || !name) {
+        fail_ret(ret, program->built ? CL_INVALID_VALUE : CL_INVALID_PROGRAM_EXECUTABLE);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        if (!strcmp(program->kernels[i].name, name)) {
+            kernel = kernel_create(program, &program->kernels[i], &error);
+            break;
+        }
+    }
+    fail_ret(ret, error);
+    return kernel;
+}
+
+cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *count_ret)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (!handle_check(program, WIRE_PROGRAM))
+        return CL_INVALID_PROGRAM;
+    if (!program->built)
+        return CL_INVALID_PROGRAM_EXECUTABLE;
+    if (kernels && count < program->kernel_count)
+        return CL_INVALID_VALUE;
+    for (uint32_t i = 0; kernels && i < program->kernel_count; i++) {
+        kernels[i] = kernel_create(program, &program->kernels[i], &error);
+        if (error) {
+            while (i--)
+                handle_release(kernels[i], WIRE_KERNEL, 0);
+            return error;
+        }
+    }
+    if (count_ret)
+        *count_ret = program->kernel_count;
+    return CL_SUCCESS;
+}
+
+cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
+{
+    struct wire_clone_kernel m;
+    cl_kernel kernel;
+    cl_int error;
+
+    if (!handle_check(source, WIRE_KERNEL)) {
+        fail_ret(ret, CL_INVALID_KERNEL);
+        return NULL;
+    }
+    kernel = kernel_new(source->program, source->description);
+    if (!kernel) {
+        fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
+        return NULL;
+    }
+    pthread_mutex_lock(&source->lock);
+    for (uint32_t i = 0; i < source->description->argument_count; i++) {
+        struct argument *to = &kernel->arguments[i];
+
+        *to = source->arguments[i];
+        if (to->what == WIRE_ARGUMENT_VALUE && to->length > sizeof(to->small)) {
+            to->large = malloc(to->length);
+            if (to->large)
+                memcpy(to->large, source->arguments[i].large, to->length);
+            else
+                *to = (struct argument){0};
+        }
+        to->dirty = to->set; /* whatever the node's clone holds */
+    }
+    pthread_mutex_unlock(&source->lock);
+    m = (struct wire_clone_kernel){kernel->object.id, source->object.id};
+    wire_put_clone_kernel(stream_begin(source->program->context->node), &m);
+    error = stream_end(source->program->context->node, STREAM_LATER);
+    fail_ret(ret, error);
+    if (error)
+        handle_release(kernel, WIRE_KERNEL, 0);
+    return error ? NULL : kernel;
+}
+
+cl_int clRetainKernel(cl_kernel kernel)
+{
+    return handle_retain(kernel, WIRE_KERNEL, CL_INVALID_KERNEL);
+}
+
+cl_int clReleaseKernel(cl_kernel kernel)
+{
+    return handle_release(kernel, WIRE_KERNEL, CL_INVALID_KERNEL);
+}
+
+/* ---- arguments ---- */
+
+static bool is_image(const struct argument_description *d)
+{
+    return !strncmp(d->type_name, "image", 5);
+}
+
+/* What an argument is, by the node's description; without one by whether the value is a live handle. */
+static uint32_t argument_kind(const struct argument_description *d, size_t size, const void *value)
+{
+    cl_mem handle;
+
+    if (d->known || *d->type_name) {
+        if (d->address == CL_KERNEL_ARG_ADDRESS_LOCAL)
+            return WIRE_ARGUMENT_LOCAL;
+        if (!strcmp(d->type_name, "sampler_t"))
+            return WIRE_ARGUMENT_SAMPLER;
+        if (d->address != CL_KERNEL_ARG_ADDRESS_PRIVATE || is_image(d) || !strncmp(d->type_name, "pipe", 4))
+            return WIRE_ARGUMENT_MEMORY;
+        return WIRE_ARGUMENT_VALUE;
+    }
+    if (!value)
+        return WIRE_ARGUMENT_LOCAL;
+    if (size != sizeof(handle))
+        return WIRE_ARGUMENT_VALUE;
+    memcpy(&handle, value, sizeof(handle));
+    if (handle_check(handle, WIRE_MEMORY))
+        return WIRE_ARGUMENT_MEMORY;
+    return handle_check(handle, WIRE_SAMPLER) ? WIRE_ARGUMENT_SAMPLER : WIRE_ARGUMENT_VALUE;
+}
+
+static cl_int argument_memory(cl_kernel kernel, const struct argument_description *d, size_t size, const void *value,
+                              struct argument *out)
+{
+    cl_mem memory = NULL;
+
+    if (size != sizeof(memory))
+        return CL_INVALID_ARG_SIZE;
+    if (value)
+        memcpy(&memory, value, sizeof(memory));
+    if (!memory)
+        return is_image(d) ? CL_INVALID_MEM_OBJECT : CL_SUCCESS;
+    if (!handle_check(memory, WIRE_MEMORY) || memory->context != kernel->program->context)
+        return CL_INVALID_MEM_OBJECT;
+    if ((d->known || *d->type_name) && is_image(d) != (memory->type != CL_MEM_OBJECT_BUFFER))
+        return CL_INVALID_ARG_VALUE;
+    out->id = memory->object.id;
+    return CL_SUCCESS;
+}
+
+static cl_int argument_make(cl_kernel kernel, const struct argument_description *d, size_t size, const void *value,
+                            struct argument *out)
+{
+    cl_sampler sampler;
+
+    *out = (struct argument){.set = true, .dirty = true, .what = argument_kind(d, size, value)};
+    switch (out->what) {
+    case WIRE_ARGUMENT_LOCAL:
+        if (value)
+            return CL_INVALID_ARG_VALUE;
+        if (!size)
+            return CL_INVALID_ARG_SIZE;
+        out->local = size;
+        return CL_SUCCESS;
+    case WIRE_ARGUMENT_MEMORY:
+        return argument_memory(kernel, d, size, value, out);
+    case WIRE_ARGUMENT_SAMPLER:
+        if (size != sizeof(sampler))
+            return CL_INVALID_ARG_SIZE;
+        if (!value)
+            return CL_INVALID_SAMPLER;
+        memcpy(&sampler, value, sizeof(sampler));
+        if (!handle_check(sampler, WIRE_SAMPLER))
+            return CL_INVALID_SAMPLER;
+        out->id = sampler->object.id;
+        return CL_SUCCESS;
+    }
+    if (!value)
+        return CL_INVALID_ARG_VALUE;
+    if (!size || size > WIRE_MAX_ARGUMENTS / 2 || (d->size && size != d->size))
+        return CL_INVALID_ARG_SIZE;
+    out->length = (uint32_t)size;
+    if (size > sizeof(out->small)) {
+        out->large = malloc(size);
+        if (!out->large)
+            return CL_OUT_OF_HOST_MEMORY;
+        memcpy(out->large, value, size);
+    } else {
+        memcpy(out->small, value, size);
+    }
+    return CL_SUCCESS;
+}
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+    struct argument fresh, *argument;
+    cl_int error;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (index >= kernel->description->argument_count)
+        return CL_INVALID_ARG_INDEX;
+    error = argument_make(kernel, &kernel->description->arguments[index], size, value, &fresh);
+    if (error)
+        return error;
+    pthread_mutex_lock(&kernel->lock);
+    argument = &kernel->arguments[index];
+    if (argument->set && !argument->dirty && argument->what == fresh.what && argument->length == fresh.length &&
+        fresh.length <= sizeof(fresh.small) && !memcmp(argument->small, fresh.small, sizeof(fresh.small))) {
+        pthread_mutex_unlock(&kernel->lock); /* the node has it already */
+        return CL_SUCCESS;
+    }
+    argument_clear(argument);
+    *argument = fresh;
+    pthread_mutex_unlock(&kernel->lock);
+    return CL_SUCCESS;
+}
+
+/* Bytes of the arguments the node does not have yet; small[] if they fit. Under the kernel's lock. */
+static void arguments_put(cl_kernel kernel, struct wire_buffer *list)
+{
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
+        struct argument *argument = &kernel->arguments[i];
+
+        if (!argument->dirty)
+            continue;
+        wire_put_u32(list, i);
+        wire_put_u32(list, argument->what);
+        if (argument->what == WIRE_ARGUMENT_VALUE)
+            wire_put_blob(list, argument->length > sizeof(argument->small) ? argument->large : argument->small,
+                          argument->length);
+        else if (argument->what == WIRE_ARGUMENT_LOCAL)
+            wire_put_blob(list, &argument->local, sizeof(argument->local));
+        else
+            wire_put_blob(list, &argument->id, sizeof(argument->id));
+    }
+}
+
+static void arguments_clean(cl_kernel kernel)
+{
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++)
+        kernel->arguments[i].dirty = false;
+}
+
+/* ---- launch ---- */
+
+static cl_int kernel_limits(cl_kernel kernel, cl_device_id device)
+{
+    cl_int error;
+
+    if (kernel->limits_known)
+        return CL_SUCCESS;
+    error =
+        info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id,
+                 CL_KERNEL_COMPILE_WORK_GROUP_SIZE, NULL, 0, sizeof(kernel->fixed_group), kernel->fixed_group, NULL);
+    kernel->limits_known = !error;
+    return error;
+}
+
+static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, const size_t *global,
+                          const size_t *local)
+{
+    size_t product = 1;
+
+    if (!local)
+        return kernel->fixed_group[0] ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
+    for (cl_uint i = 0; i < dims; i++) {
+        if (!local[i])
+            return CL_INVALID_WORK_GROUP_SIZE;
+        if (kernel->fixed_group[0] && local[i] != kernel->fixed_group[i])
+            return CL_INVALID_WORK_GROUP_SIZE;
+    }
+    for (cl_uint i = 0; i < dims; i++)
+        product *= local[i];
+    if (product > device->group_size)
+        return CL_INVALID_WORK_GROUP_SIZE;
+    for (cl_uint i = 0; i < dims && i < 3; i++) {
+        if (local[i] > device->item_sizes[i])
+            return CL_INVALID_WORK_ITEM_SIZE;
+    }
+    for (cl_uint i = 0; global && i < dims; i++) {
+        if (global[i] % local[i])
+            return CL_INVALID_WORK_GROUP_SIZE;
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                           const size_t *global, const size_t *local)
+{
+    cl_int error;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (kernel->program->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    if (dims < 1 || dims > queue->device->dimensions || dims > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
+        if (!kernel->arguments[i].set)
+            return CL_INVALID_KERNEL_ARGS;
+    }
+    if (!global)
+        return CL_INVALID_GLOBAL_WORK_SIZE;
+    for (cl_uint i = 0; i < dims; i++) {
+        if (!global[i])
+            return CL_INVALID_GLOBAL_WORK_SIZE;
+        if (offset && offset[i] + global[i] < global[i])
+            return CL_INVALID_GLOBAL_OFFSET;
+    }
+    error = kernel_limits(kernel, queue->device);
+    return error ? error : check_group(kernel, queue->device, dims, global, local);
+}
+
+static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
+                     const size_t *local, cl_uint count, const cl_event *list, cl_event *event, cl_command_type type)
+{
+    struct wire_enqueue_ndrange m;
+    static _Thread_local struct wire_buffer arguments; /* kept: a launch allocates nothing */
+    struct enqueue e;
+    cl_int error;
+
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    error = check_launch(queue, kernel, dims, offset, global, local);
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, type);
+    if (error)
+        return error;
+    m = (struct wire_enqueue_ndrange){.queue = queue->object.id,
+                                      .kernel = kernel->object.id,
+                                      .event = e.event_id,
+                                      .global_count = dims,
+                                      .offset_count = offset ? dims : 0,
+                                      .local_count = local ? dims : 0,
+                                      .wait = e.wait,
+                                      .wait_count = e.wait_count};
+    for (cl_uint i = 0; i < dims; i++) {
+        m.global[i] = global[i];
+        m.offset[i] = offset ? offset[i] : 0;
+        m.local[i] = local ? local[i] : 0;
+    }
+    pthread_mutex_lock(&kernel->lock);
+    arguments.length = 0;
+    arguments_put(kernel, &arguments);
+    m.arguments = arguments.bytes;
+    m.arguments_length = (uint32_t)arguments.length;
+    wire_put_enqueue_ndrange(stream_begin(e.node), &m);
+    error = stream_end(e.node, STREAM_SOON);
+    if (!error)
+        arguments_clean(kernel);
+    pthread_mutex_unlock(&kernel->lock);
+    return enqueue_finish(&e, error, event);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                              const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+                              cl_event *event)
+{
+    return launch(queue, kernel, dims, offset, global, local, count, list, event, CL_COMMAND_NDRANGE_KERNEL);
+}
+
+cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const size_t one = 1;
+
+    return launch(queue, kernel, 1, NULL, &one, &one, count, list, event, CL_COMMAND_TASK);
+}
+
+/* ---- queries ---- */
+
+cl_int clGetKernelInfo(cl_kernel kernel, cl_kernel_info param, size_t size, void *value, size_t *size_ret)
+{
+    cl_uint count;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    switch (param) {
+    case CL_KERNEL_FUNCTION_NAME:
+        return info_string(kernel->description->name, size, value, size_ret);
+    case CL_KERNEL_NUM_ARGS:
+        return info_return(&kernel->description->argument_count, sizeof(cl_uint), size, value, size_ret);
+    case CL_KERNEL_REFERENCE_COUNT:
+        count = (cl_uint)atomic_load(&kernel->object.references);
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    case CL_KERNEL_CONTEXT:
+        return info_return(&kernel->program->context, sizeof(cl_context), size, value, size_ret);
+    case CL_KERNEL_PROGRAM:
+        return info_return(&kernel->program, sizeof(cl_program), size, value, size_ret);
+    case CL_KERNEL_ATTRIBUTES:
+        return info_string(kernel->description->attributes, size, value, size_ret);
+    }
+    return CL_INVALID_VALUE;
+}
+
+cl_int clGetKernelArgInfo(cl_kernel kernel, cl_uint index, cl_kernel_arg_info param, size_t size, void *value,
+                          size_t *size_ret)
+{
+    const struct argument_description *d;
+    cl_kernel_arg_type_qualifier qualifier;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (index >= kernel->description->argument_count)
+        return CL_INVALID_ARG_INDEX;
+    d = &kernel->description->arguments[index];
+    if (param < CL_KERNEL_ARG_ADDRESS_QUALIFIER || param > CL_KERNEL_ARG_NAME)
+        return CL_INVALID_VALUE;
+    if (!d->known)
+        return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
+    switch (param) {
+    case CL_KERNEL_ARG_ADDRESS_QUALIFIER:
+        return info_return(&d->address, sizeof(d->address), size, value, size_ret);
+    case CL_KERNEL_ARG_ACCESS_QUALIFIER:
+        return info_return(&d->access, sizeof(d->access), size, value, size_ret);
+    case CL_KERNEL_ARG_TYPE_NAME:
+        return info_string(d->type_name, size, value, size_ret);
+    case CL_KERNEL_ARG_TYPE_QUALIFIER:
+        qualifier = d->qualifier;
+        return info_return(&qualifier, sizeof(qualifier), size, value, size_ret);
+    }
+    return info_string(d->name, size, value, size_ret);
+}
+
+/* The device of a per-device query; NULL may stand for the only one. */
+static cl_device_id kernel_device(cl_kernel kernel, cl_device_id device)
+{
+    cl_context context = kernel->program->context;
+
+    if (!device)
+        return context->device_count == 1 ? context->devices[0] : NULL;
+    for (cl_uint i = 0; i < kernel->program->device_count; i++) {
+        if (kernel->program->devices[i] == device)
+            return device;
+    }
+    return NULL;
+}
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info param, size_t size,
+                                void *value, size_t *size_ret)
+{
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    device = kernel_device(kernel, device);
+    if (!device)
+        return CL_INVALID_DEVICE;
+    return info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0, size,
+                    value, size_ret);
+}
+
+cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
+                               const void *input, size_t size, void *value, size_t *size_ret)
+{
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    device = kernel_device(kernel, device);
+    if (!device)
+        return CL_INVALID_DEVICE;
+    if (input_size > 4096)
+        return CL_INVALID_VALUE;
+    return info_ask(device->node, WIRE_INFO_SUB_GROUP, kernel->object.id, device->object.id, param, input,
+                    input ? input_size : 0, size, value, size_ret);
+}
+
+cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param,
+                                  size_t input_size, const void *input, size_t size, void *value, size_t *size_ret)
+{
+    return clGetKernelSubGroupInfo(kernel, device, param, input_size, input, size, value, size_ret);
+}
+
+cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
+{
+    (void)param;
+    (void)size;
+    (void)value;
+    return handle_check(kernel, WIRE_KERNEL) ? CL_INVALID_OPERATION : CL_INVALID_KERNEL; /* no SVM */
+}
+
+cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
+{
+    (void)index;
+    (void)value;
+    return handle_check(kernel, WIRE_KERNEL) ? CL_INVALID_OPERATION : CL_INVALID_KERNEL;
+}

@@ -1,0 +1,200 @@
+/* Memory objects: what buffers and images have in common. */
+#include <sys/mman.h>
+
+#include "libvocl/internal.h"
+
+cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer)
+{
+    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    const cl_mem_flags host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+    const cl_mem_flags pointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+
+    if (flags & ~(access | host | pointer | CL_MEM_ALLOC_HOST_PTR | CL_MEM_KERNEL_READ_AND_WRITE))
+        return CL_INVALID_VALUE;
+    if (__builtin_popcountll(flags & access) > 1 || __builtin_popcountll(flags & host) > 1)
+        return CL_INVALID_VALUE;
+    if (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR))
+        return CL_INVALID_VALUE;
+    if (!host_pointer != !(flags & pointer))
+        return CL_INVALID_HOST_PTR;
+    return CL_SUCCESS;
+}
+
+cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out)
+{
+    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    cl_mem memory = handle_new(WIRE_MEMORY);
+
+    if (!memory)
+        return CL_OUT_OF_HOST_MEMORY;
+    memory->context = context;
+    memory->type = type;
+    memory->flags = flags & access ? flags : flags | CL_MEM_READ_WRITE;
+    pthread_mutex_init(&memory->lock, NULL);
+    handle_use(context);
+    *out = memory;
+    return CL_SUCCESS;
+}
+
+void memory_destroy(cl_mem memory)
+{
+    cl_context context = memory->context;
+    cl_mem parent = memory->parent;
+    struct session *session = context->node->session;
+
+    while (memory->destructors) {
+        struct callback *callback = memory->destructors;
+
+        memory->destructors = callback->next;
+        ((void(CL_CALLBACK *)(cl_mem, void *))callback->function)(memory, callback->data);
+        free(callback);
+    }
+    while (memory->mappings) {
+        struct mapping *mapping = memory->mappings;
+
+        memory->mappings = mapping->next;
+        if (mapping->owned)
+            free(mapping->pointer);
+        free(mapping);
+    }
+    if (memory->shadow)
+        munmap(memory->shadow, memory->size);
+    free(memory->properties);
+    pthread_mutex_destroy(&memory->lock);
+    session_lock(session);
+    handle_free(&memory->object);
+    session_unlock(session);
+    if (parent)
+        handle_drop(parent);
+    handle_drop(context);
+}
+
+void mapping_add(cl_mem memory, struct mapping *mapping)
+{
+    pthread_mutex_lock(&memory->lock);
+    mapping->next = memory->mappings;
+    memory->mappings = mapping;
+    memory->map_count++;
+    pthread_mutex_unlock(&memory->lock);
+}
+
+struct mapping *mapping_take(cl_mem memory, void *pointer)
+{
+    struct mapping *found = NULL;
+
+    pthread_mutex_lock(&memory->lock);
+    for (struct mapping **at = &memory->mappings; *at; at = &(*at)->next) {
+        if ((*at)->pointer == pointer) {
+            found = *at;
+            *at = found->next;
+            memory->map_count--;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return found;
+}
+
+cl_int clRetainMemObject(cl_mem memory)
+{
+    return handle_retain(memory, WIRE_MEMORY, CL_INVALID_MEM_OBJECT);
+}
+
+cl_int clReleaseMemObject(cl_mem memory)
+{
+    return handle_release(memory, WIRE_MEMORY, CL_INVALID_MEM_OBJECT);
+}
+
+cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *function)(cl_mem, void *), void *data)
+{
+    struct callback *callback;
+
+    if (!handle_check(memory, WIRE_MEMORY))
+        return CL_INVALID_MEM_OBJECT;
+    if (!function)
+        return CL_INVALID_VALUE;
+    callback = calloc(1, sizeof(*callback));
+    if (!callback)
+        return CL_OUT_OF_HOST_MEMORY;
+    callback->function = (void (*)(void))function;
+    callback->data = data;
+    pthread_mutex_lock(&memory->lock);
+    callback->next = memory->destructors;
+    memory->destructors = callback;
+    pthread_mutex_unlock(&memory->lock);
+    return CL_SUCCESS;
+}
+
+cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *value, size_t *size_ret)
+{
+    cl_bool no = CL_FALSE;
+    cl_uint count;
+
+    if (!handle_check(memory, WIRE_MEMORY))
+        return CL_INVALID_MEM_OBJECT;
+    switch (param) {
+    case CL_MEM_TYPE:
+        return info_return(&memory->type, sizeof(memory->type), size, value, size_ret);
+    case CL_MEM_FLAGS:
+        return info_return(&memory->flags, sizeof(memory->flags), size, value, size_ret);
+    case CL_MEM_SIZE:
+        return info_return(&memory->size, sizeof(memory->size), size, value, size_ret);
+    case CL_MEM_HOST_PTR:
+        return info_return(&memory->host_pointer, sizeof(void *), size, value, size_ret);
+    case CL_MEM_MAP_COUNT:
+        return info_return(&memory->map_count, sizeof(cl_uint), size, value, size_ret);
+    case CL_MEM_REFERENCE_COUNT:
+        count = (cl_uint)atomic_load(&memory->object.references);
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    case CL_MEM_CONTEXT:
+        return info_return(&memory->context, sizeof(cl_context), size, value, size_ret);
+    case CL_MEM_ASSOCIATED_MEMOBJECT:
+        return info_return(&memory->parent, sizeof(cl_mem), size, value, size_ret);
+    case CL_MEM_OFFSET:
+        return info_return(&memory->origin, sizeof(size_t), size, value, size_ret);
+    case CL_MEM_USES_SVM_POINTER:
+        return info_return(&no, sizeof(no), size, value, size_ret);
+    case CL_MEM_PROPERTIES:
+        return info_return(memory->properties, memory->properties_size, size, value, size_ret);
+    }
+    return CL_INVALID_VALUE;
+}
+
+cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, const cl_mem *objects,
+                                  cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_migrate m;
+    struct enqueue e;
+    uint32_t *ids;
+    cl_int error;
+
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!object_count || !objects || object_count > 1024 ||
+        flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < object_count; i++) {
+        if (!handle_check(objects[i], WIRE_MEMORY))
+            return CL_INVALID_MEM_OBJECT;
+        if (objects[i]->context != queue->context)
+            return CL_INVALID_CONTEXT;
+    }
+    error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MIGRATE_MEM_OBJECTS);
+    if (error)
+        return error;
+    ids = malloc(object_count * sizeof(*ids));
+    if (!ids)
+        return enqueue_fail(&e, CL_OUT_OF_HOST_MEMORY);
+    for (cl_uint i = 0; i < object_count; i++)
+        ids[i] = objects[i]->object.id;
+    m = (struct wire_migrate){.queue = queue->object.id,
+                              .event = e.event_id,
+                              .flags = flags,
+                              .objects = ids,
+                              .objects_count = object_count,
+                              .wait = e.wait,
+                              .wait_count = e.wait_count};
+    wire_put_migrate(stream_begin(e.node), &m);
+    free(ids);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}

@@ -1,0 +1,141 @@
+/* The VOCL platform: one for all the devices of the session. */
+#include "libvocl/internal.h"
+
+#include "config.h"
+
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
+    __attribute__((visibility("default")));
+
+static cl_int platform_ids(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret, cl_int none)
+{
+    struct session *session;
+
+    if ((!count && platforms) || (!platforms && !count_ret))
+        return CL_INVALID_VALUE;
+    session = session_get();
+    if (count_ret)
+        *count_ret = session && session_device_count(session) ? 1 : 0;
+    if (!session || !session_device_count(session))
+        return none;
+    if (platforms)
+        platforms[0] = session_platform(session);
+    return CL_SUCCESS;
+}
+
+cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
+{
+    return platform_ids(count, platforms, count_ret, CL_PLATFORM_NOT_FOUND_KHR);
+}
+
+cl_int clGetPlatformIDs(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
+{
+    return platform_ids(count, platforms, count_ret, CL_PLATFORM_NOT_FOUND_KHR);
+}
+
+/* NULL stands for the one platform there is, as the ICD loader has it. */
+static cl_platform_id check(cl_platform_id platform)
+{
+    struct session *session;
+
+    if (platform)
+        return handle_check(platform, KIND_PLATFORM);
+    session = session_get();
+    return session ? session_platform(session) : NULL;
+}
+
+static cl_int version(cl_platform_id platform, size_t size, void *value, size_t *size_ret)
+{
+    uint32_t length;
+    const char *native = info_find(&platform->infos, CL_PLATFORM_VERSION, &length);
+    char text[64] = "OpenCL 1.2";
+
+    if (native && length > 10)
+        memcpy(text, native, 10); /* "OpenCL x.y" */
+    strcpy(text + 10, " VOCL " PACKAGE_VERSION);
+    return info_string(text, size, value, size_ret);
+}
+
+cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t size, void *value, size_t *size_ret)
+{
+    static const cl_name_version extensions[] = {{CL_MAKE_VERSION(1, 0, 0), "cl_khr_icd"}};
+    const void *native;
+    uint32_t length;
+
+    platform = check(platform);
+    if (!platform)
+        return CL_INVALID_PLATFORM;
+    switch (param) {
+    case CL_PLATFORM_NAME:
+    case CL_PLATFORM_VENDOR:
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+        return info_string("VOCL", size, value, size_ret);
+    case CL_PLATFORM_VERSION:
+        return version(platform, size, value, size_ret);
+    case CL_PLATFORM_EXTENSIONS:
+        return info_string("cl_khr_icd", size, value, size_ret);
+    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
+        return info_return(extensions, sizeof(extensions), size, value, size_ret);
+    }
+    native = info_find(&platform->infos, param, &length);
+    return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;
+}
+
+cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint count, cl_device_id *devices,
+                      cl_uint *count_ret)
+{
+    const cl_device_type known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
+                                 CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
+    struct session *session;
+    cl_uint found = 0;
+
+    if (!check(platform))
+        return CL_INVALID_PLATFORM;
+    if (type != CL_DEVICE_TYPE_ALL && (!type || type & ~known))
+        return CL_INVALID_DEVICE_TYPE;
+    if ((!count && devices) || (!devices && !count_ret))
+        return CL_INVALID_VALUE;
+    session = session_get();
+    for (unsigned i = 0; session && i < session_device_count(session); i++) {
+        cl_device_id device = session_device(session, i);
+        cl_device_type own = 0;
+        uint32_t length;
+        const void *bytes = info_find(&device->infos, CL_DEVICE_TYPE, &length);
+
+        if (bytes && length == sizeof(own))
+            memcpy(&own, bytes, sizeof(own));
+        if (found == 0 || own & CL_DEVICE_TYPE_DEFAULT)
+            own |= found == 0 ? CL_DEVICE_TYPE_DEFAULT : 0;
+        if (type == CL_DEVICE_TYPE_DEFAULT && found)
+            break;
+        if (type == CL_DEVICE_TYPE_ALL ? own == CL_DEVICE_TYPE_CUSTOM : !(own & type))
+            continue;
+        if (devices && found < count)
+            devices[found] = device;
+        found++;
+    }
+    if (count_ret)
+        *count_ret = found;
+    return found ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+}
+
+cl_int clUnloadPlatformCompiler(cl_platform_id platform)
+{
+    return check(platform) ? CL_SUCCESS : CL_INVALID_PLATFORM;
+}
+
+cl_int clUnloadCompiler(void)
+{
+    return CL_SUCCESS;
+}
+
+void *clGetExtensionFunctionAddress(const char *name)
+{
+    if (name && !strcmp(name, "clIcdGetPlatformIDsKHR"))
+        return (void *)(uintptr_t)clIcdGetPlatformIDsKHR;
+    return NULL;
+}
+
+void *clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
+{
+    return check(platform) ? clGetExtensionFunctionAddress(name) : NULL;
+}

@@ -1,0 +1,331 @@
+/* Command queues, and what every enqueued command has in common. */
+#include "libvocl/internal.h"
+
+#define KNOWN_PROPERTIES (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+#define WANT_COMPLETE (1u << CL_COMPLETE)
+
+static cl_command_queue queue_create(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                     const cl_queue_properties *array, cl_int *ret)
+{
+    struct wire_create_queue m;
+    cl_command_queue queue;
+    cl_int error;
+
+    queue = handle_new(WIRE_QUEUE);
+    if (!queue) {
+        fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
+        return NULL;
+    }
+    queue->context = context;
+    queue->device = device;
+    queue->properties = properties;
+    properties_copy(array, sizeof(*array), (void **)&queue->array, &queue->array_size);
+    handle_use(context);
+    m = (struct wire_create_queue){.queue = queue->object.id,
+                                   .context = context->object.id,
+                                   .device = device->object.id,
+                                   .properties = properties};
+    wire_put_create_queue(stream_begin(context->node), &m);
+    error = stream_end(context->node, STREAM_LATER);
+    fail_ret(ret, error);
+    if (error)
+        handle_release(queue, WIRE_QUEUE, 0);
+    return error ? NULL : queue;
+}
+
+static cl_int check_device(cl_context context, cl_device_id device)
+{
+    if (!handle_check(context, WIRE_CONTEXT))
+        return CL_INVALID_CONTEXT;
+    if (!handle_check(device, WIRE_DEVICE))
+        return CL_INVALID_DEVICE;
+    for (cl_uint i = 0; i < context->device_count; i++) {
+        if (context->devices[i] == device)
+            return CL_SUCCESS;
+    }
+    return CL_INVALID_DEVICE;
+}
+
+static cl_int check_properties(cl_device_id device, cl_command_queue_properties properties)
+{
+    uint32_t length;
+    const void *supported = info_find(&device->infos, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, &length);
+    cl_command_queue_properties can = KNOWN_PROPERTIES;
+
+    if (properties & ~(cl_command_queue_properties)(KNOWN_PROPERTIES | CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT))
+        return CL_INVALID_VALUE;
+    if (supported && length == sizeof(can))
+        memcpy(&can, supported, sizeof(can));
+    return properties & ~can ? CL_INVALID_QUEUE_PROPERTIES : CL_SUCCESS;
+}
+
+cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                      cl_int *ret)
+{
+    cl_int error = check_device(context, device);
+
+    if (!error)
+        error = check_properties(device, properties);
+    if (error) {
+        fail_ret(ret, error);
+        return NULL;
+    }
+    return queue_create(context, device, properties, NULL, ret);
+}
+
+cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                    const cl_queue_properties *array, cl_int *ret)
+{
+    cl_command_queue_properties properties = 0;
+    cl_int error = check_device(context, device);
+
+    for (size_t i = 0; !error && array && array[i]; i += 2) {
+        if (array[i] == CL_QUEUE_PROPERTIES)
+            properties = array[i + 1];
+        else if (array[i] == CL_QUEUE_SIZE)
+            error = CL_INVALID_QUEUE_PROPERTIES; /* a device queue: none of the devices has one */
+        else
+            error = CL_INVALID_VALUE;
+    }
+    if (!error)
+        error = check_properties(device, properties);
+    if (error) {
+        fail_ret(ret, error);
+        return NULL;
+    }
+    return queue_create(context, device, properties, array, ret);
+}
+
+void queue_destroy(cl_command_queue queue)
+{
+    cl_context context = queue->context;
+    struct session *session = context->node->session;
+
+    free(queue->array);
+    session_lock(session);
+    handle_free(&queue->object);
+    session_unlock(session);
+    handle_drop(context);
+}
+
+cl_int clRetainCommandQueue(cl_command_queue queue)
+{
+    return handle_retain(queue, WIRE_QUEUE, CL_INVALID_COMMAND_QUEUE);
+}
+
+cl_int clReleaseCommandQueue(cl_command_queue queue)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    clFlush(queue);
+    return handle_release(queue, WIRE_QUEUE, CL_INVALID_COMMAND_QUEUE);
+}
+
+cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info param, size_t size, void *value,
+                             size_t *size_ret)
+{
+    cl_uint count;
+
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    switch (param) {
+    case CL_QUEUE_CONTEXT:
+        return info_return(&queue->context, sizeof(queue->context), size, value, size_ret);
+    case CL_QUEUE_DEVICE:
+        return info_return(&queue->device, sizeof(queue->device), size, value, size_ret);
+    case CL_QUEUE_REFERENCE_COUNT:
+        count = (cl_uint)atomic_load(&queue->object.references);
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    case CL_QUEUE_PROPERTIES:
+        return info_return(&queue->properties, sizeof(queue->properties), size, value, size_ret);
+    case CL_QUEUE_PROPERTIES_ARRAY:
+        return info_return(queue->array, queue->array_size, size, value, size_ret);
+    case CL_QUEUE_SIZE:
+        return CL_INVALID_COMMAND_QUEUE; /* not a device queue */
+    case CL_QUEUE_DEVICE_DEFAULT: {
+        cl_command_queue none = NULL;
+
+        return info_return(&none, sizeof(none), size, value, size_ret);
+    }
+    }
+    return CL_INVALID_VALUE;
+}
+
+cl_int clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_properties properties, cl_bool enable,
+                                 cl_command_queue_properties *old)
+{
+    (void)properties;
+    (void)enable;
+    (void)old;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
+}
+
+/* ---- commands ---- */
+
+cl_int enqueue_need_event(struct enqueue *e, cl_command_type type)
+{
+    if (e->event)
+        return CL_SUCCESS;
+    e->event = event_new(e->queue->context, e->queue, type);
+    if (!e->event)
+        return CL_OUT_OF_HOST_MEMORY;
+    e->event_id = e->event->object.id;
+    return CL_SUCCESS;
+}
+
+cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event,
+                     cl_command_type type)
+{
+    cl_int error;
+
+    *e = (struct enqueue){.queue = queue, .wait_count = count};
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    e->node = queue->context->node;
+    error = event_check_list(queue->context, count, list);
+    if (error)
+        return error;
+    e->wait = event_ids(count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait));
+    if (!e->wait)
+        return CL_OUT_OF_HOST_MEMORY;
+    return event ? enqueue_need_event(e, type) : CL_SUCCESS;
+}
+
+static void enqueue_free(struct enqueue *e)
+{
+    if (e->wait != e->small_wait)
+        free(e->wait);
+}
+
+cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
+{
+    enqueue_free(e);
+    if (e->event)
+        e->event->number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
+    else
+        atomic_fetch_add(&e->queue->enqueued, 1);
+    if (status == CL_SUCCESS && event)
+        *event = e->event;
+    else if (e->event)
+        handle_release(e->event, WIRE_EVENT, 0);
+    return status;
+}
+
+cl_int enqueue_fail(struct enqueue *e, cl_int error)
+{
+    enqueue_free(e);
+    if (e->event)
+        handle_release(e->event, WIRE_EVENT, 0);
+    return error;
+}
+
+enum { MARKER, BARRIER };
+
+static cl_int enqueue_sync(cl_command_queue queue, int what, cl_command_type type, cl_uint count, const cl_event *list,
+                           cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = enqueue_begin(&e, queue, count, list, event, type);
+    struct wire_enqueue_marker marker;
+    struct wire_enqueue_barrier barrier;
+    struct wire_buffer *out;
+
+    if (error)
+        return error;
+    out = stream_begin(e.node);
+    marker = (struct wire_enqueue_marker){queue->object.id, e.event_id, 0, e.wait, e.wait_count};
+    barrier = (struct wire_enqueue_barrier){queue->object.id, e.event_id, 0, e.wait, e.wait_count};
+    if (what == MARKER)
+        wire_put_enqueue_marker(out, &marker);
+    else
+        wire_put_enqueue_barrier(out, &barrier);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+{
+    return enqueue_sync(queue, MARKER, CL_COMMAND_MARKER, count, list, event);
+}
+
+cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+{
+    return enqueue_sync(queue, BARRIER, CL_COMMAND_BARRIER, count, list, event);
+}
+
+cl_int clEnqueueMarker(cl_command_queue queue, cl_event *event)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!event)
+        return CL_INVALID_VALUE;
+    return enqueue_sync(queue, MARKER, CL_COMMAND_MARKER, 0, NULL, event);
+}
+
+cl_int clEnqueueBarrier(cl_command_queue queue)
+{
+    return enqueue_sync(queue, BARRIER, CL_COMMAND_BARRIER, 0, NULL, NULL);
+}
+
+cl_int clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_event *list)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!count || !list)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!handle_check(list[i], WIRE_EVENT))
+            return CL_INVALID_EVENT;
+    }
+    return enqueue_sync(queue, BARRIER, CL_COMMAND_BARRIER, count, list, NULL);
+}
+
+cl_int clFlush(cl_command_queue queue)
+{
+    struct wire_flush m;
+
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    m.queue = queue->object.id;
+    wire_put_flush(stream_begin(queue->context->node), &m);
+    return stream_end(queue->context->node, STREAM_NOW);
+}
+
+/* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
+cl_int queue_wait_idle(cl_command_queue queue)
+{
+    uint64_t number = atomic_load(&queue->enqueued);
+    struct enqueue e;
+    struct wire_enqueue_marker m;
+    cl_int error;
+
+    if (number <= atomic_load(&queue->finished))
+        return queue->context->node->alive ? CL_SUCCESS : node_lost_error();
+    error = enqueue_begin(&e, queue, 0, NULL, NULL, CL_COMMAND_MARKER);
+    if (!error)
+        error = enqueue_need_event(&e, CL_COMMAND_MARKER);
+    if (error)
+        return enqueue_fail(&e, error);
+    m = (struct wire_enqueue_marker){.queue = queue->object.id, .event = e.event_id, .want = WANT_COMPLETE};
+    e.event->wanted = WANT_COMPLETE;
+    wire_put_enqueue_marker(stream_begin(e.node), &m);
+    error = stream_end(e.node, STREAM_NOW);
+    if (!error && event_wait(e.event) == node_lost_error())
+        error = node_lost_error();
+    if (!error) {
+        uint64_t known = atomic_load(&queue->finished);
+
+        while (known < number && !atomic_compare_exchange_weak(&queue->finished, &known, number))
+            ;
+    }
+    return enqueue_fail(&e, error);
+}
+
+cl_int clFinish(cl_command_queue queue)
+{
+    cl_int error;
+
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    error = queue_wait_idle(queue);
+    return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);
+}

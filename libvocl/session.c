@@ -1,0 +1,601 @@
+/*
+ * The session: this process' job of workers, and who drives its transport.
+ *
+ * One lock guards the transport, the streams and the events. Whoever waits drives: one thread at a time, the leader,
+ * polls and sleeps on the bells; others that wait sleep until the leader has news. While no application thread waits,
+ * the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one wake-up.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "libvocl/internal.h"
+#include "wire/tables.h"
+
+#define ASIDE_NS 20000000 /* how long the session's thread stays aside */
+#define SLEEP_US 1000000
+
+struct session {
+    struct transport *transport;
+    pthread_mutex_t lock;
+    pthread_cond_t news, aside, deliveries;
+    bool leading, own_thread_leads, stop;
+    unsigned waiters;
+    pthread_t thread, deliverer;
+    bool deliverer_runs;
+    struct callback *delivery_first, **delivery_last;
+    unsigned node_count;
+    struct node *nodes;
+    unsigned device_count;
+    cl_device_id *devices;
+    struct _cl_platform_id *platform;
+    long spin_ns;
+};
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct session *_Atomic current;
+static bool start_failed, exiting;
+
+void session_lock(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+}
+
+void session_unlock(struct session *session)
+{
+    pthread_mutex_unlock(&session->lock);
+}
+
+struct transport *session_transport(struct session *session)
+{
+    return session->transport;
+}
+
+cl_int node_lost_error(void)
+{
+    return CL_DEVICE_NOT_AVAILABLE;
+}
+
+/* ---- what arrives ---- */
+
+static void note_event_status(struct wire_cursor *fields, bool *good)
+{
+    struct wire_event_status m;
+    cl_event event;
+
+    *good = wire_get_event_status(fields, &m) && m.status <= CL_SUBMITTED;
+    if (!*good)
+        return;
+    event = handle_find(WIRE_EVENT, m.event);
+    if (event)
+        event_told(event, m.status, m.times_count, m.times);
+}
+
+static void note_output(struct wire_cursor *fields, bool *good)
+{
+    struct wire_output m;
+    const uint8_t *at;
+    uint32_t left;
+    ssize_t wrote;
+
+    *good = wire_get_output(fields, &m);
+    if (!*good)
+        return;
+    if (m.stream == 1)
+        fflush(stdout);
+    for (at = m.text, left = m.text_length; left; at += wrote, left -= (uint32_t)wrote) {
+        wrote = write((int)m.stream, at, left);
+        if (wrote < 0 && errno == EINTR)
+            wrote = 0;
+        else if (wrote <= 0)
+            return;
+    }
+}
+
+static void note_queue_error(struct node *node, struct wire_cursor *fields, bool *good)
+{
+    struct wire_queue_error m;
+    cl_command_queue queue;
+
+    *good = wire_get_queue_error(fields, &m) && m.error < 0;
+    if (!*good)
+        return;
+    queue = handle_find(WIRE_QUEUE, m.queue);
+    if (queue && queue->context->node == node)
+        atomic_store(&queue->error, m.error);
+    vocl_log(LOG_WARN, "a command of queue %u failed on its node: %d", m.queue, m.error);
+}
+
+struct context_error {
+    struct callback callback;
+    char text[256];
+};
+
+static void deliver_context_error(struct callback *callback)
+{
+    struct context_error *error = (struct context_error *)callback;
+    cl_context context = callback->handle;
+
+    context->notify(error->text, NULL, 0, context->notify_data);
+    handle_drop(context);
+    free(error);
+}
+
+static void note_context_error(struct node *node, struct wire_cursor *fields, bool *good)
+{
+    struct wire_context_error m;
+    struct context_error *error;
+    cl_context context;
+
+    *good = wire_get_context_error(fields, &m);
+    context = *good ? handle_find(WIRE_CONTEXT, m.context) : NULL;
+    if (!context || context->node != node || !context->notify)
+        return;
+    error = calloc(1, sizeof(*error));
+    if (!error)
+        return;
+    snprintf(error->text, sizeof(error->text), "%.*s", (int)m.text_length, (const char *)m.text);
+    error->callback.run = deliver_context_error;
+    error->callback.handle = context;
+    handle_use(context);
+    session_deliver(node->session, &error->callback);
+}
+
+static bool take_command(struct node *node, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_read_data data;
+    struct wire_read_ready ready;
+    bool good = false;
+
+    if (number & WIRE_REPLY)
+        return call_answer(node->session, number, fields);
+    switch (number) {
+    case WIRE_event_status:
+        note_event_status(&fields, &good);
+        return good;
+    case WIRE_read_data:
+        return wire_get_read_data(&fields, &data) &&
+               transfer_note(node, data.tag, false, data.status, data.data, data.data_length);
+    case WIRE_read_ready:
+        return wire_get_read_ready(&fields, &ready) && transfer_note(node, ready.tag, true, 0, NULL, 0);
+    case WIRE_queue_error:
+        note_queue_error(node, &fields, &good);
+        return good;
+    case WIRE_output:
+        note_output(&fields, &good);
+        return good;
+    case WIRE_context_error:
+        note_context_error(node, &fields, &good);
+        return good;
+    }
+    return false;
+}
+
+static void trace(const char *direction, unsigned peer, const void *command, size_t length)
+{
+    char text[512];
+
+    wire_show(command, length, text, sizeof(text));
+    vocl_trace("%s %u: %s", direction, peer, text);
+}
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    struct session *session = owner;
+    struct wire_cursor frame = wire_cursor(bytes, length), fields;
+    const uint8_t *command = frame.at;
+    uint16_t number;
+    int more;
+
+    if (peer == 0 || peer > session->node_count)
+        return -EBADMSG;
+    while ((more = wire_next(&frame, &number, &fields)) == 1) {
+        if (vocl_tracing())
+            trace("<-", peer, command, (size_t)(frame.at - command));
+        command = frame.at;
+        if (!take_command(&session->nodes[peer - 1], number, fields)) {
+            vocl_log(LOG_ERROR, "worker %u sent a malformed %s", peer, wire_name(number));
+            return -EBADMSG;
+        }
+    }
+    return more < 0 ? -EBADMSG : 0;
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    struct session *session = owner;
+    struct node *node;
+
+    if (peer == 0 || peer > session->node_count)
+        return;
+    node = &session->nodes[peer - 1];
+    vocl_log(LOG_ERROR, "worker %u on %s is lost: %s", peer, transport_peer_host(session->transport, peer), why);
+    node->alive = false;
+    wire_buffer_free(&node->batch);
+    call_lose(node);
+    transfer_lose(node);
+    event_lose(node);
+    for (unsigned i = 0; i < session->device_count; i++) {
+        if (session->devices[i]->node == node)
+            session->devices[i]->available = CL_FALSE;
+    }
+}
+
+/* ---- who drives ---- */
+
+static int progress(struct session *session)
+{
+    int count = transport_poll(session->transport);
+
+    for (unsigned i = 0; i < session->node_count; i++)
+        stream_advance(&session->nodes[i]);
+    return count;
+}
+
+static long now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+/* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
+static void lead(struct session *session, bool own_thread)
+{
+    long until = now_ns() + (own_thread ? 0 : session->spin_ns);
+    long timeout = SLEEP_US;
+
+    session->leading = true;
+    session->own_thread_leads = own_thread;
+    if (progress(session))
+        goto done;
+    while (now_ns() < until || (transport_bulk_pending(session->transport) && !(own_thread && session->waiters))) {
+        session_unlock(session);
+        sched_yield();
+        session_lock(session);
+        if (progress(session) || session->stop)
+            goto done;
+    }
+    transport_announce(session->transport);
+    if (progress(session) || session->stop || (own_thread && session->waiters))
+        goto done;
+    for (unsigned i = 0; i < session->node_count; i++) {
+        if (session->nodes[i].batch.length && session->nodes[i].alive)
+            timeout = 10000;
+    }
+    session_unlock(session);
+    transport_sleep(session->transport, -1, timeout);
+    session_lock(session);
+    progress(session);
+done:
+    session->leading = false;
+    session->own_thread_leads = false;
+    if (session->waiters > (own_thread ? 0 : 1))
+        pthread_cond_broadcast(&session->news);
+}
+
+void session_wait(struct session *session, bool (*ready)(void *), void *argument)
+{
+    session->waiters++;
+    while (!ready(argument)) {
+        if (session->stop && !session->leading)
+            break;
+        if (!session->leading) {
+            lead(session, false);
+            continue;
+        }
+        if (session->own_thread_leads)
+            transport_wake(session->transport);
+        pthread_cond_wait(&session->news, &session->lock);
+    }
+    session->waiters--;
+    if (session->waiters && !session->leading)
+        pthread_cond_signal(&session->news);
+}
+
+void session_news(struct session *session)
+{
+    if (session->waiters)
+        pthread_cond_broadcast(&session->news);
+    if (session->leading && !session->own_thread_leads)
+        transport_wake(session->transport);
+}
+
+static void *session_thread(void *argument)
+{
+    struct session *session = argument;
+    struct timespec until;
+
+    session_lock(session);
+    while (!session->stop) {
+        if (!session->waiters && !session->leading)
+            lead(session, true);
+        if (!session->waiters && !session->leading)
+            continue;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += ASIDE_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&session->aside, &session->lock, &until);
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+void session_need_progress(struct session *session)
+{
+    if (!session->leading)
+        pthread_cond_signal(&session->aside);
+}
+
+/* ---- callbacks of the application: on a thread of their own, so that they may call OpenCL ---- */
+
+static void *deliver_thread(void *argument)
+{
+    struct session *session = argument;
+    struct callback *callback;
+
+    session_lock(session);
+    while (!session->stop) {
+        callback = session->delivery_first;
+        if (!callback) {
+            pthread_cond_wait(&session->deliveries, &session->lock);
+            continue;
+        }
+        session->delivery_first = callback->next;
+        if (!session->delivery_first)
+            session->delivery_last = &session->delivery_first;
+        session_unlock(session);
+        callback->run(callback);
+        session_lock(session);
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+/* The application's signals are for its own threads. */
+static int quiet_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    sigset_t all, old;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    error = pthread_create(thread, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
+}
+
+void session_deliver(struct session *session, struct callback *callback)
+{
+    callback->next = NULL;
+    *session->delivery_last = callback;
+    session->delivery_last = &callback->next;
+    if (!session->deliverer_runs)
+        session->deliverer_runs = !quiet_thread(&session->deliverer, deliver_thread, session);
+    pthread_cond_signal(&session->deliveries);
+}
+
+/* ---- start ---- */
+
+static cl_int describe_devices(struct session *session, struct node *node, uint32_t platform, const uint32_t *ids,
+                               uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct wire_describe_device m = {.device = ids[i]};
+        struct wire_describe_device_reply reply;
+        struct call call;
+        struct wire_buffer *out = call_begin(node, WIRE_describe_device, &call);
+        cl_device_id device, *devices;
+        cl_int error;
+
+        m.call = call.id;
+        wire_put_describe_device(out, &m);
+        error = call_end(&call);
+        if (error)
+            return error;
+        devices = realloc(session->devices, (session->device_count + 1) * sizeof(*devices));
+        device = handle_new(WIRE_DEVICE);
+        if (!devices || !device || !wire_get_describe_device_reply(&call.fields, &reply) || reply.error)
+            return CL_OUT_OF_RESOURCES;
+        session->devices = devices;
+        device->object.id = ids[i];
+        device->node = node;
+        device->platform = platform;
+        device->infos.bytes = malloc(reply.infos_length);
+        if (!device->infos.bytes)
+            return CL_OUT_OF_HOST_MEMORY;
+        memcpy(device->infos.bytes, reply.infos, reply.infos_length);
+        device->infos.length = reply.infos_length;
+        device_describe(device);
+        devices[session->device_count++] = device;
+        call_free(&call);
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int describe_platform(struct session *session, struct node *node, uint32_t number)
+{
+    struct wire_describe_platform m = {.platform = number};
+    struct wire_describe_platform_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(node, WIRE_describe_platform, &call);
+    cl_int error;
+
+    m.call = call.id;
+    wire_put_describe_platform(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    if (!wire_get_describe_platform_reply(&call.fields, &reply) || reply.error) {
+        call_free(&call);
+        return CL_OUT_OF_RESOURCES;
+    }
+    if (!session->platform->infos.bytes) {
+        session->platform->infos.bytes = malloc(reply.infos_length);
+        if (session->platform->infos.bytes) {
+            memcpy(session->platform->infos.bytes, reply.infos, reply.infos_length);
+            session->platform->infos.length = reply.infos_length;
+        }
+    }
+    error = describe_devices(session, node, number, reply.devices, reply.devices_count);
+    call_free(&call);
+    return error;
+}
+
+static cl_int describe_node(struct session *session, struct node *node)
+{
+    struct wire_list_platforms m;
+    struct wire_list_platforms_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(node, WIRE_list_platforms, &call);
+    cl_int error;
+    bool good;
+
+    m.call = call.id;
+    wire_put_list_platforms(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    good = wire_get_list_platforms_reply(&call.fields, &reply);
+    call_free(&call);
+    if (!good)
+        return CL_OUT_OF_RESOURCES;
+    for (uint32_t i = 0; !error && i < reply.count; i++)
+        error = describe_platform(session, node, i);
+    return error;
+}
+
+static void init_lock(struct session *session)
+{
+    pthread_mutexattr_t mutex;
+    pthread_condattr_t cond;
+
+    pthread_mutexattr_init(&mutex);
+    pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&session->lock, &mutex);
+    pthread_condattr_init(&cond);
+    pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
+    pthread_cond_init(&session->news, &cond);
+    pthread_cond_init(&session->aside, &cond);
+    pthread_cond_init(&session->deliveries, &cond);
+}
+
+static struct session *session_start(void)
+{
+    struct session *session = calloc(1, sizeof(*session));
+    struct transport_callbacks callbacks = {session, on_frame, on_lost};
+    char why[512] = "";
+    int error;
+
+    if (!session)
+        return NULL;
+    init_lock(session);
+    session->delivery_last = &session->delivery_first;
+    session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
+    session->platform = handle_new(KIND_PLATFORM);
+    error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
+    if (error) {
+        vocl_log(LOG_ERROR, "no session: %s", why);
+        free(session);
+        return NULL;
+    }
+    session->node_count = transport_peers(session->transport) - 1;
+    session->nodes = calloc(session->node_count, sizeof(*session->nodes));
+    for (unsigned i = 0; session->nodes && i < session->node_count; i++)
+        session->nodes[i] = (struct node){.session = session, .peer = i + 1, .alive = true};
+    if (!session->nodes || !session->platform || quiet_thread(&session->thread, session_thread, session)) {
+        transport_close(session->transport);
+        return NULL;
+    }
+    for (unsigned i = 0; i < session->node_count; i++) {
+        if (describe_node(session, &session->nodes[i]))
+            vocl_log(LOG_ERROR, "worker %u does not tell its devices", i + 1);
+    }
+    return session;
+}
+
+/* The child of a fork has no session: it may start its own. The parent's goes on undisturbed. */
+static void after_fork(void)
+{
+    struct session *session = atomic_load(&current);
+
+    pthread_mutex_init(&start_lock, NULL);
+    handle_after_fork();
+    start_failed = false;
+    if (!session)
+        return;
+    init_lock(session);
+    session->stop = true;
+    for (unsigned i = 0; i < session->node_count; i++)
+        session->nodes[i].alive = false;
+    transport_forget(session->transport);
+    atomic_store(&current, NULL);
+}
+
+struct session *session_get(void)
+{
+    struct session *session = atomic_load(&current);
+    static bool watched;
+
+    if (session)
+        return session;
+    pthread_mutex_lock(&start_lock);
+    session = atomic_load(&current);
+    /* a worker's own OpenCL must not find workers */
+    if (!session && !start_failed && !exiting && !getenv("VOCL_WORKER")) {
+        if (!watched)
+            pthread_atfork(NULL, NULL, after_fork);
+        watched = true;
+        session = session_start();
+        start_failed = !session;
+        atomic_store(&current, session);
+    }
+    pthread_mutex_unlock(&start_lock);
+    return session;
+}
+
+unsigned session_device_count(struct session *session)
+{
+    return session->device_count;
+}
+
+cl_device_id session_device(struct session *session, unsigned index)
+{
+    return session->devices[index];
+}
+
+cl_platform_id session_platform(struct session *session)
+{
+    return session->platform;
+}
+
+/* Runs when the process exits or the library is unloaded: what was enqueued is sent, then the session ends. */
+__attribute__((destructor)) static void session_end(void)
+{
+    struct session *session = atomic_load(&current);
+
+    exiting = true;
+    if (!session)
+        return;
+    session_lock(session);
+    for (unsigned i = 0; i < session->node_count; i++)
+        stream_push(&session->nodes[i]);
+    session->stop = true;
+    transport_wake(session->transport);
+    pthread_cond_broadcast(&session->aside);
+    pthread_cond_broadcast(&session->deliveries);
+    session_unlock(session);
+    pthread_join(session->thread, NULL);
+    session_lock(session);
+    for (unsigned i = 0; i < session->node_count; i++)
+        session->nodes[i].alive = false;
+    transport_close(session->transport);
+    session_unlock(session);
+}

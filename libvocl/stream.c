@@ -1,0 +1,173 @@
+/*
+ * The stream of commands to a node. The first command goes at once; while the node has not taken it, further ones
+ * gather into the next frame. What nobody is in a hurry for (creation, release) waits for the next that is.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "libvocl/internal.h"
+
+#define FRAME_FULL (48u << 10)
+#define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
+
+static struct call *calls;
+static uint32_t call_number;
+
+struct wire_buffer *stream_begin(struct node *node)
+{
+    session_lock(node->session);
+    return &node->batch;
+}
+
+static void trace(struct node *node)
+{
+    struct wire_cursor frame = wire_cursor(node->batch.bytes, node->batch.length), fields;
+    const uint8_t *command = frame.at;
+    uint16_t number;
+    char text[512];
+
+    while (wire_next(&frame, &number, &fields) == 1) {
+        wire_show(command, (size_t)(frame.at - command), text, sizeof(text));
+        vocl_trace("-> %u: %s", node->peer, text);
+        command = frame.at;
+    }
+}
+
+void stream_push(struct node *node)
+{
+    int error;
+
+    if (!node->batch.length || !node->alive)
+        return;
+    error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
+    if (error == -EAGAIN)
+        return;
+    if (vocl_tracing())
+        trace(node);
+    if (error)
+        vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));
+    if (node->batch.capacity > (1u << 20))
+        wire_buffer_free(&node->batch);
+    node->batch.length = 0;
+}
+
+void stream_advance(struct node *node)
+{
+    if (node->batch.length && transport_drained(session_transport(node->session), node->peer))
+        stream_push(node);
+}
+
+static bool has_room(void *argument)
+{
+    struct node *node = argument;
+
+    stream_push(node);
+    return !node->alive || node->batch.length < BATCH_LIMIT;
+}
+
+cl_int stream_finish(struct node *node, enum stream_urgency urgency)
+{
+    if (!node->alive) {
+        node->batch.length = 0;
+        return node_lost_error();
+    }
+    if (node->batch.failed) {
+        node->batch.failed = false;
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    if (urgency == STREAM_NOW || node->batch.length >= FRAME_FULL ||
+        (urgency == STREAM_SOON && transport_drained(session_transport(node->session), node->peer)))
+        stream_push(node);
+    else if (urgency == STREAM_SOON)
+        session_need_progress(node->session);
+    if (node->batch.length >= BATCH_LIMIT)
+        session_wait(node->session, has_room, node);
+    return CL_SUCCESS;
+}
+
+cl_int stream_end(struct node *node, enum stream_urgency urgency)
+{
+    cl_int error = stream_finish(node, urgency);
+
+    session_unlock(node->session);
+    return error;
+}
+
+/* ---- round trips ---- */
+
+struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call)
+{
+    struct wire_buffer *out = stream_begin(node);
+
+    *call = (struct call){.next = calls, .node = node, .id = ++call_number, .number = number, .status = 1};
+    calls = call;
+    return out;
+}
+
+static void call_unlink(struct call *call)
+{
+    for (struct call **at = &calls; *at; at = &(*at)->next) {
+        if (*at == call) {
+            *at = call->next;
+            return;
+        }
+    }
+}
+
+static bool call_ready(void *argument)
+{
+    struct call *call = argument;
+
+    if (call->status == 1)
+        stream_push(call->node);
+    return call->status != 1;
+}
+
+cl_int call_end(struct call *call)
+{
+    struct node *node = call->node;
+    cl_int error = stream_finish(node, STREAM_NOW);
+
+    if (!error)
+        session_wait(node->session, call_ready, call);
+    call_unlink(call);
+    if (!error && call->status)
+        error = call->status == -ENOMEM ? CL_OUT_OF_HOST_MEMORY : node_lost_error();
+    session_unlock(node->session);
+    return error;
+}
+
+void call_free(struct call *call)
+{
+    free(call->bytes);
+    call->bytes = NULL;
+}
+
+bool call_answer(struct session *session, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_cursor in = fields;
+    uint32_t id = wire_get_u32(&in);
+    struct call *call = calls;
+
+    while (call && call->id != id)
+        call = call->next;
+    if (!call || call->node->session != session || (call->number | WIRE_REPLY) != number || call->status != 1)
+        return false;
+    call->bytes = malloc(fields.left + 1);
+    if (!call->bytes) {
+        call->status = -ENOMEM;
+        return true;
+    }
+    memcpy(call->bytes, fields.at, fields.left);
+    call->fields = wire_cursor(call->bytes, fields.left);
+    call->status = 0;
+    return true;
+}
+
+void call_lose(struct node *node)
+{
+    for (struct call *call = calls; call; call = call->next) {
+        if (call->node == node && call->status == 1)
+            call->status = -ECONNRESET;
+    }
+}

@@ -1,0 +1,261 @@
+#include "parity.h"
+#include <stdarg.h>
+
+void parity_check(cl_int status, const char *call, const char *file, int line)
+{
+    if (status == CL_SUCCESS)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "%s:%d: %s = %s (%d)\n", file, line, call, parity_error_name(status), status);
+    exit(1);
+}
+
+void parity_expect(bool holds, const char *condition, const char *file, int line)
+{
+    if (holds)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "%s:%d: not so: %s\n", file, line, condition);
+    exit(1);
+}
+
+const char *parity_error_name(cl_int status)
+{
+#define NAME(code)                                                                                                     \
+    case code:                                                                                                         \
+        return #code
+    switch (status) {
+        NAME(CL_SUCCESS);
+        NAME(CL_DEVICE_NOT_FOUND);
+        NAME(CL_DEVICE_NOT_AVAILABLE);
+        NAME(CL_COMPILER_NOT_AVAILABLE);
+        NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        NAME(CL_OUT_OF_RESOURCES);
+        NAME(CL_OUT_OF_HOST_MEMORY);
+        NAME(CL_PROFILING_INFO_NOT_AVAILABLE);
+        NAME(CL_MEM_COPY_OVERLAP);
+        NAME(CL_IMAGE_FORMAT_MISMATCH);
+        NAME(CL_IMAGE_FORMAT_NOT_SUPPORTED);
+        NAME(CL_BUILD_PROGRAM_FAILURE);
+        NAME(CL_MAP_FAILURE);
+        NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET);
+        NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        NAME(CL_COMPILE_PROGRAM_FAILURE);
+        NAME(CL_LINKER_NOT_AVAILABLE);
+        NAME(CL_LINK_PROGRAM_FAILURE);
+        NAME(CL_DEVICE_PARTITION_FAILED);
+        NAME(CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
+        NAME(CL_INVALID_VALUE);
+        NAME(CL_INVALID_DEVICE_TYPE);
+        NAME(CL_INVALID_PLATFORM);
+        NAME(CL_INVALID_DEVICE);
+        NAME(CL_INVALID_CONTEXT);
+        NAME(CL_INVALID_QUEUE_PROPERTIES);
+        NAME(CL_INVALID_COMMAND_QUEUE);
+        NAME(CL_INVALID_HOST_PTR);
+        NAME(CL_INVALID_MEM_OBJECT);
+        NAME(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+        NAME(CL_INVALID_IMAGE_SIZE);
+        NAME(CL_INVALID_SAMPLER);
+        NAME(CL_INVALID_BINARY);
+        NAME(CL_INVALID_BUILD_OPTIONS);
+        NAME(CL_INVALID_PROGRAM);
+        NAME(CL_INVALID_PROGRAM_EXECUTABLE);
+        NAME(CL_INVALID_KERNEL_NAME);
+        NAME(CL_INVALID_KERNEL_DEFINITION);
+        NAME(CL_INVALID_KERNEL);
+        NAME(CL_INVALID_ARG_INDEX);
+        NAME(CL_INVALID_ARG_VALUE);
+        NAME(CL_INVALID_ARG_SIZE);
+        NAME(CL_INVALID_KERNEL_ARGS);
+        NAME(CL_INVALID_WORK_DIMENSION);
+        NAME(CL_INVALID_WORK_GROUP_SIZE);
+        NAME(CL_INVALID_WORK_ITEM_SIZE);
+        NAME(CL_INVALID_GLOBAL_OFFSET);
+        NAME(CL_INVALID_EVENT_WAIT_LIST);
+        NAME(CL_INVALID_EVENT);
+        NAME(CL_INVALID_OPERATION);
+        NAME(CL_INVALID_GL_OBJECT);
+        NAME(CL_INVALID_BUFFER_SIZE);
+        NAME(CL_INVALID_MIP_LEVEL);
+        NAME(CL_INVALID_GLOBAL_WORK_SIZE);
+        NAME(CL_INVALID_PROPERTY);
+        NAME(CL_INVALID_IMAGE_DESCRIPTOR);
+        NAME(CL_INVALID_COMPILER_OPTIONS);
+        NAME(CL_INVALID_LINKER_OPTIONS);
+        NAME(CL_INVALID_DEVICE_PARTITION_COUNT);
+        NAME(CL_INVALID_PIPE_SIZE);
+        NAME(CL_INVALID_DEVICE_QUEUE);
+        NAME(CL_INVALID_SPEC_ID);
+        NAME(CL_MAX_SIZE_RESTRICTION_EXCEEDED);
+        NAME(CL_PLATFORM_NOT_FOUND_KHR);
+    }
+#undef NAME
+    static char number[32];
+    snprintf(number, sizeof(number), "unknown code %d", status);
+    return number;
+}
+
+void parity_open(struct parity *p, cl_command_queue_properties properties)
+{
+    cl_int status;
+    CHECK(clGetPlatformIDs(1, &p->platform, NULL));
+    CHECK(clGetDeviceIDs(p->platform, CL_DEVICE_TYPE_ALL, 1, &p->device, NULL));
+    p->context = clCreateContext(NULL, 1, &p->device, NULL, NULL, &status);
+    CHECK(status);
+    p->queue = parity_queue(p, properties);
+}
+
+void parity_close(struct parity *p)
+{
+    CHECK(clReleaseCommandQueue(p->queue));
+    CHECK(clReleaseContext(p->context));
+}
+
+cl_command_queue parity_queue(const struct parity *p, cl_command_queue_properties properties)
+{
+    cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+    cl_int status;
+    cl_command_queue queue = clCreateCommandQueueWithProperties(p->context, p->device, list, &status);
+    CHECK(status);
+    return queue;
+}
+
+static void build_log_print(cl_program program, cl_device_id device)
+{
+    size_t size = 0;
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    char *log = calloc(1, size + 1);
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    fprintf(stderr, "%s\n", log);
+    free(log);
+}
+
+cl_program parity_program(const struct parity *p, const char *source, const char *options)
+{
+    cl_int status;
+    cl_program program = clCreateProgramWithSource(p->context, 1, &source, NULL, &status);
+    CHECK(status);
+    status = clBuildProgram(program, 1, &p->device, options, NULL, NULL);
+    if (status != CL_SUCCESS)
+        build_log_print(program, p->device);
+    CHECK(status);
+    return program;
+}
+
+cl_kernel parity_kernel(cl_program program, const char *name)
+{
+    cl_int status;
+    cl_kernel kernel = clCreateKernel(program, name, &status);
+    CHECK(status);
+    return kernel;
+}
+
+cl_mem parity_buffer(const struct parity *p, cl_mem_flags flags, size_t size, void *host)
+{
+    cl_int status;
+    cl_mem buffer = clCreateBuffer(p->context, flags, size, host, &status);
+    CHECK(status);
+    return buffer;
+}
+
+void parity_args(cl_kernel kernel, cl_uint count, ...)
+{
+    va_list list;
+    va_start(list, count);
+    for (cl_uint i = 0; i < count; i++) {
+        size_t size = va_arg(list, size_t);
+        const void *value = va_arg(list, const void *);
+        CHECK(clSetKernelArg(kernel, i, size, value));
+    }
+    va_end(list);
+}
+
+void parity_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global,
+                   const size_t *local)
+{
+    CHECK(clEnqueueNDRangeKernel(queue, kernel, dimensions, NULL, global, local, 0, NULL, NULL));
+    CHECK(clFinish(queue));
+}
+
+void parity_read(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, void *data)
+{
+    CHECK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, offset, size, data, 0, NULL, NULL));
+}
+
+void parity_write(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, const void *data)
+{
+    CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, offset, size, data, 0, NULL, NULL));
+}
+
+cl_uint parity_references_of_event(cl_event event)
+{
+    cl_uint count = 0;
+    CHECK(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(count), &count, NULL));
+    return count;
+}
+
+cl_uint parity_references_of_memory(cl_mem memory)
+{
+    cl_uint count = 0;
+    CHECK(clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL));
+    return count;
+}
+
+cl_int parity_event_status(cl_event event)
+{
+    cl_int status;
+    CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
+    return status;
+}
+
+const char *parity_status_name(cl_int status)
+{
+    static const char *const names[] = {"CL_COMPLETE", "CL_RUNNING", "CL_SUBMITTED", "CL_QUEUED"};
+    return status >= 0 && status < (cl_int)PARITY_COUNT(names) ? names[status] : parity_error_name(status);
+}
+
+uint32_t parity_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+void parity_random_floats(float *data, size_t count, uint32_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        data[i] = (float)parity_random(&seed) / (1 << 23) - 1.0f;
+}
+
+void parity_random_bytes(void *data, size_t size, uint32_t seed)
+{
+    unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)parity_random(&seed);
+}
+
+uint64_t parity_hash(const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+void parity_hash_print(const char *name, const void *data, size_t size)
+{
+    printf("%s: %016llx\n", name, (unsigned long long)parity_hash(data, size));
+}
+
+void parity_compare(const char *name, const float *result, const float *wanted, size_t count, float tolerance)
+{
+    for (size_t i = 0; i < count; i++) {
+        float allowed = tolerance * fmaxf(1.0f, fabsf(wanted[i]));
+        if (fabsf(result[i] - wanted[i]) <= allowed)
+            continue;
+        fflush(stdout);
+        fprintf(stderr, "%s: element %zu is %g, not %g\n", name, i, result[i], wanted[i]);
+        exit(1);
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * Shared by the parity programs: plain OpenCL programs which run natively and through VOCL, and have to print and to
+ * return the same both times. So nothing that varies is printed: no pointers, no times, no names of platforms.
+ */
+#ifndef PARITY_H
+#define PARITY_H
+
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARITY_COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* Ends the program, naming the line, unless the call gave CL_SUCCESS. */
+#define CHECK(call) parity_check((call), #call, __FILE__, __LINE__)
+
+/* Ends the program, naming the line, unless the condition holds. */
+#define EXPECT(condition) parity_expect((condition), #condition, __FILE__, __LINE__)
+
+/* Prints `entry(case) = CODE_NAME`. */
+#define SHOW(name, call) printf("%s = %s\n", name, parity_error_name(call))
+
+/* The first device of the first platform, with a context and a queue. */
+struct parity {
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+};
+
+void parity_check(cl_int status, const char *call, const char *file, int line);
+void parity_expect(bool holds, const char *condition, const char *file, int line);
+const char *parity_error_name(cl_int status);
+
+void parity_open(struct parity *p, cl_command_queue_properties properties);
+void parity_close(struct parity *p);
+
+cl_command_queue parity_queue(const struct parity *p, cl_command_queue_properties properties);
+cl_program parity_program(const struct parity *p, const char *source, const char *options);
+cl_kernel parity_kernel(cl_program program, const char *name);
+cl_mem parity_buffer(const struct parity *p, cl_mem_flags flags, size_t size, void *host);
+
+/* Sets arguments 0 to count - 1, each from a pair of size_t size and pointer to the value. */
+void parity_args(cl_kernel kernel, cl_uint count, ...);
+
+/* Enqueue and wait for the whole of it. */
+void parity_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global,
+                   const size_t *local);
+void parity_read(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, void *data);
+void parity_write(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, const void *data);
+
+/* The reference count of each kind of object, from its clGet*Info. */
+cl_uint parity_references_of_event(cl_event event);
+cl_uint parity_references_of_memory(cl_mem memory);
+
+/* Execution status of an event: CL_COMPLETE to CL_QUEUED, or a negative error. */
+cl_int parity_event_status(cl_event event);
+const char *parity_status_name(cl_int status);
+
+/* The same numbers in every run. */
+uint32_t parity_random(uint32_t *state);
+void parity_random_floats(float *data, size_t count, uint32_t seed);
+void parity_random_bytes(void *data, size_t size, uint32_t seed);
+
+/* FNV-1a of the bytes. */
+uint64_t parity_hash(const void *data, size_t size);
+void parity_hash_print(const char *name, const void *data, size_t size);
+
+/* Ends the program where a result is further off than tolerance, taken as relative for values over 1. */
+void parity_compare(const char *name, const float *result, const float *wanted, size_t count, float tolerance);
+
+#endif

@@ -337,6 +337,8 @@ size_t layout_bytes(const struct layout *layout);
 /* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). */
 cl_int transfer_write(struct node *node, const struct layout *layout, bool chunked, struct object *keep,
                       struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
+/* memory is freed with the transfer. */
+void transfer_own(struct transfer *transfer, void *memory);
 /* Also short data is to go in bulk; the tag. */
 uint32_t transfer_bulk(struct transfer *transfer);
 /* Whether the node stages this queue's buffer transfers in chunks. */

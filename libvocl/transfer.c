@@ -19,6 +19,7 @@ struct transfer {
     cl_int status;
     cl_event event;
     struct object *keep;
+    void *owned;
 };
 
 static struct transfer *transfers; /* reads under way, under the session's lock */
@@ -80,6 +81,7 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
 
 static void transfer_free(struct transfer *transfer)
 {
+    free(transfer->owned);
     if (transfer->packed)
         free(transfer->memory);
     if (transfer->event)
@@ -168,6 +170,11 @@ cl_int transfer_write(struct node *node, const struct layout *layout, bool chunk
         *tag = 0;
     }
     return CL_SUCCESS;
+}
+
+void transfer_own(struct transfer *transfer, void *memory)
+{
+    transfer->owned = memory;
 }
 
 uint32_t transfer_bulk(struct transfer *transfer)

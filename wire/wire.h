@@ -12,7 +12,7 @@
 
 #include "wire/cursor.h"
 
-#define WIRE_VERSION 1
+#include "wire/frame.h"
 
 #define WIRE_MAX_DEVICES 256
 #define WIRE_MAX_WAIT 4096

@@ -1,0 +1,82 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+
+static const char *const names[] = {"none", "error", "warn", "info", "debug"};
+static int output = STDERR_FILENO;
+
+static enum log_level threshold(void)
+{
+    static int known = -1; /* racing threads find the same */
+    const char *text;
+    int level = LOG_NONE;
+
+    if (known >= 0)
+        return (enum log_level)known;
+    text = settings_string(SETTING_LOG);
+    for (int i = 0; text && i <= LOG_DEBUG; i++) {
+        if (!strcmp(text, names[i]))
+            level = i;
+    }
+    known = level;
+    return (enum log_level)level;
+}
+
+void vocl_log_to(int descriptor)
+{
+    output = descriptor;
+}
+
+bool vocl_log_enabled(enum log_level level)
+{
+    return level <= threshold();
+}
+
+/* One write a line, so that lines of several processes do not mix. */
+static void put(const char *kind, const char *format, va_list arguments)
+{
+    char line[1024];
+    int length = snprintf(line, sizeof(line), "vocl[%d] %s: ", (int)getpid(), kind);
+    int more = vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
+
+    length += more < 0 ? 0 : more;
+    if (length > (int)sizeof(line) - 1)
+        length = (int)sizeof(line) - 1;
+    line[length++] = '\n';
+    if (write(output, line, (size_t)length) < 0)
+        return; /* nowhere to say it */
+}
+
+void vocl_log(enum log_level level, const char *format, ...)
+{
+    va_list arguments;
+
+    if (level > threshold())
+        return;
+    va_start(arguments, format);
+    put(names[level], format, arguments);
+    va_end(arguments);
+}
+
+bool vocl_tracing(void)
+{
+    static int known = -1;
+
+    if (known < 0)
+        known = settings_number(SETTING_TRACE) != 0;
+    return known;
+}
+
+void vocl_trace(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    put("trace", format, arguments);
+    va_end(arguments);
+}

@@ -1,0 +1,38 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "config.h"
+
+#include "base/settings.h"
+
+#ifndef VOCL_DEFAULT_MPI
+#define VOCL_DEFAULT_MPI "mpich"
+#endif
+
+static const struct {
+    const char *variable, *fallback;
+} settings[] = {
+#define SETTING(name, fallback, meaning) {"VOCL_" #name, fallback},
+#include "base/settings.def"
+#undef SETTING
+};
+
+const char *settings_string(enum setting setting)
+{
+    const char *value = getenv(settings[setting].variable);
+
+    return value && *value ? value : settings[setting].fallback;
+}
+
+long settings_number(enum setting setting)
+{
+    const char *text = settings_string(setting);
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (errno || *end || end == text || value < 0)
+        value = strtol(settings[setting].fallback, NULL, 10);
+    return value;
+}

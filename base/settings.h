@@ -1,0 +1,17 @@
+/* Settings: the environment variables VOCL_*, described in settings.def. */
+#ifndef VOCL_BASE_SETTINGS_H
+#define VOCL_BASE_SETTINGS_H
+
+enum setting {
+#define SETTING(name, fallback, meaning) SETTING_##name,
+#include "base/settings.def"
+#undef SETTING
+    SETTING_COUNT
+};
+
+/* The value, or its default; never NULL. */
+const char *settings_string(enum setting setting);
+/* As a whole number; the default's where the value is none. */
+long settings_number(enum setting setting);
+
+#endif

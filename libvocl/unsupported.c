@@ -1,0 +1,171 @@
+/*
+ * Entry points that libOpenCL exports and VOCL does not carry: no device of VOCL offers what they need, and they
+ * answer as OpenCL has it for that. doc/opencl-support.md lists them.
+ */
+#include "libvocl/internal.h"
+
+cl_event clCreateEventFromEGLSyncKHR(cl_context, CLeglSyncKHR, CLeglDisplayKHR, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_event clCreateEventFromGLsyncKHR(cl_context, cl_GLsync, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_mem clCreateFromEGLImageKHR(cl_context, CLeglDisplayKHR, CLeglImageKHR, cl_mem_flags,
+                               const cl_egl_image_properties_khr *, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_mem clCreateFromGLBuffer(cl_context, cl_mem_flags, cl_GLuint, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_mem clCreateFromGLRenderbuffer(cl_context, cl_mem_flags, cl_GLuint, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_mem clCreateFromGLTexture(cl_context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_mem clCreateFromGLTexture2D(cl_context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_mem clCreateFromGLTexture3D(cl_context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_mem clCreatePipe(cl_context, cl_mem_flags, cl_uint, cl_uint, const cl_pipe_properties *, cl_int *ret)
+{
+    fail_ret(ret, CL_INVALID_OPERATION);
+    return NULL;
+}
+
+cl_int clCreateSubDevicesEXT(cl_device_id, const cl_device_partition_property_ext *, cl_uint, cl_device_id *, cl_uint *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueAcquireEGLObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueAcquireGLObjects(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueNativeKernel(cl_command_queue, void(CL_CALLBACK *)(void *), void *, size_t, cl_uint, const cl_mem *,
+                             const void **, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueReleaseEGLObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueReleaseGLObjects(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueSVMFree(cl_command_queue, cl_uint, void *[],
+                        void(CL_CALLBACK *)(cl_command_queue queue, cl_uint num_svm_pointers, void *svm_pointers[],
+                                            void *user_data),
+                        void *, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_map_flags, void *, size_t, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueSVMMemFill(cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,
+                           cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueSVMMemcpy(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,
+                          cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueSVMMigrateMem(cl_command_queue, cl_uint, const void **, const size_t *, cl_mem_migration_flags, cl_uint,
+                              const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl_event *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clGetGLContextInfoKHR(const cl_context_properties *, cl_gl_context_info, size_t, void *, size_t *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clGetGLObjectInfo(cl_mem, cl_gl_object_type *, cl_GLuint *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clGetGLTextureInfo(cl_mem, cl_gl_texture_info, size_t, void *, size_t *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clGetPipeInfo(cl_mem, cl_pipe_info, size_t, void *, size_t *)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clReleaseDeviceEXT(cl_device_id)
+{
+    return CL_INVALID_OPERATION;
+}
+
+cl_int clRetainDeviceEXT(cl_device_id)
+{
+    return CL_INVALID_OPERATION;
+}
+
+void *clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint)
+{
+    return NULL;
+}
+
+void clSVMFree(cl_context, void *)
+{
+}
+
+cl_int clSetDefaultDeviceCommandQueue(cl_context, cl_device_id, cl_command_queue)
+{
+    return CL_INVALID_OPERATION;
+}

@@ -1,0 +1,155 @@
+/*
+ * vocl-launcher: owns a session's mpiexec and all that it starts. Descriptor 3 is the lifeline to the application:
+ * when it closes, however the application ended, everything is given a moment to end by itself and then killed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define LIFELINE 3
+#define GRACE_MS 300
+#define KILL_MS 1000
+
+static char last_line[256];
+
+static pid_t start(char **arguments, int output)
+{
+    pid_t pid = fork();
+
+    if (pid)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setpgid(0, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    close(output);
+    close(LIFELINE);
+    execvp(arguments[0], arguments);
+    fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
+    _exit(127);
+}
+
+/* mpiexec's words go to the log; the last line may say why it ended. */
+static int listen_to(int output)
+{
+    char text[4096];
+    ssize_t got = read(output, text, sizeof(text) - 1);
+
+    if (got <= 0)
+        return 0;
+    text[got] = '\0';
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        vocl_log(LOG_INFO, "mpiexec: %s", line);
+        if (*line && *line != '=' && *line != ' ')
+            snprintf(last_line, sizeof(last_line), "%s", line);
+    }
+    return 1;
+}
+
+/* All that is left of the session is this process' children, for it is their subreaper. */
+static void kill_children(pid_t parent, int number)
+{
+    char path[64], text[8192];
+    size_t length;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    file = fopen(path, "re");
+    if (!file)
+        return;
+    length = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    for (char *save = NULL, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        pid_t pid = (pid_t)atoi(word);
+
+        if (pid <= 1)
+            continue;
+        kill_children(pid, number);
+        kill(pid, number);
+    }
+}
+
+/* Reap for so long; true when no child is left. */
+static int reap(int milliseconds)
+{
+    for (int waited = 0;; waited += 10) {
+        pid_t pid;
+
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+            ;
+        if (pid < 0 && errno == ECHILD)
+            return 1;
+        if (waited >= milliseconds)
+            return 0;
+        usleep(10000);
+    }
+}
+
+static void end_all(void)
+{
+    if (reap(GRACE_MS))
+        return;
+    kill_children(getpid(), SIGTERM);
+    if (reap(GRACE_MS))
+        return;
+    kill_children(getpid(), SIGKILL);
+    if (!reap(KILL_MS))
+        vocl_log(LOG_ERROR, "processes of the session could not be killed");
+}
+
+static void tell_end(int status)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "mpiexec ended with %s %d%s%s", WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *last_line ? ": " : "", last_line);
+    vocl_log(LOG_INFO, "%s", text);
+    if (send(LIFELINE, text, strlen(text), MSG_NOSIGNAL) < 0)
+        return; /* the application is gone too */
+}
+
+int main(int count, char **arguments)
+{
+    int output[2], status = 0, talking = 1;
+    pid_t mpiexec;
+
+    if (count < 2) {
+        fprintf(stderr, "vocl-launcher: started by VOCL only\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (pipe2(output, O_CLOEXEC))
+        return 1;
+    mpiexec = start(arguments + 1, output[1]);
+    close(output[1]);
+    if (mpiexec < 0)
+        return 1;
+    for (;;) {
+        struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
+
+        poll(ready, 2, talking ? -1 : 50);
+        if (ready[1].revents)
+            talking = listen_to(output[0]);
+        if (ready[0].revents)
+            break;
+        if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
+            tell_end(status);
+            break;
+        }
+    }
+    end_all();
+    return 0;
+}

@@ -1,0 +1,67 @@
+/*
+ * vocl-placeholder: mpiexec starts it in place of the application, which is rank 0 but was not started by mpiexec. It
+ * hands the rank's environment to the application, and stands for it until the application is gone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transport/internal.h"
+
+extern char **environ;
+
+static int wanted(const char *variable)
+{
+    return !strncmp(variable, "PMI", 3) || !strncmp(variable, "OMPI_", 5) || !strncmp(variable, "MPI_LOCAL", 9) ||
+           !strncmp(variable, "HYDI_", 5);
+}
+
+static char *collect(uint32_t *length)
+{
+    char *all = NULL;
+
+    *length = 0;
+    for (char **at = environ; *at; at++) {
+        size_t more = strlen(*at) + 1;
+        char *longer;
+
+        if (!wanted(*at))
+            continue;
+        longer = realloc(all, *length + more);
+        if (!longer)
+            return NULL;
+        all = longer;
+        memcpy(all + *length, *at, more);
+        *length += (uint32_t)more;
+    }
+    return all;
+}
+
+int main(void)
+{
+    const char *endpoint = getenv("VOCL_SESSION_LOCAL");
+    uint8_t token[HELLO_TOKEN];
+    struct verdict verdict;
+    struct hello hello;
+    uint32_t length;
+    char *variables = collect(&length), byte = 0;
+    int fd;
+
+    if (!endpoint || !token_read(getenv("VOCL_SESSION_TOKEN"), token) || !variables) {
+        fprintf(stderr, "vocl-placeholder: started by VOCL only\n");
+        return 2;
+    }
+    fd = endpoint_connect(endpoint);
+    hello_fill(&hello, HELLO_PLACEHOLDER, token, length);
+    if (fd < 0 || bell_write_all(fd, &hello, sizeof(hello)) || bell_write_all(fd, variables, length) ||
+        bell_read_all(fd, &verdict, sizeof(verdict), 10000) || !verdict.accepted) {
+        vocl_log(LOG_ERROR, "the placeholder was not let in");
+        return 1;
+    }
+    /* Until the application is gone; it says goodbye when it ends in order. */
+    while (read(fd, &byte, 1) == 1 && byte != 'q')
+        ;
+    return byte == 'q' ? 0 : 1;
+}

@@ -1,0 +1,103 @@
+/* What the files of transport/ share. */
+#ifndef VOCL_TRANSPORT_INTERNAL_H
+#define VOCL_TRANSPORT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "transport/plugin.h"
+#include "transport/transport.h"
+
+/* ---- loader.c ---- */
+/* Load the plugin of an MPI ("mpich" or "openmpi"); fresh: into a namespace of its own. NULL and why on failure. */
+const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
+/* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */
+const char *loader_program_mpi(void);
+
+/* ---- bell.c: the socket beside MPI. It carries hellos, doorbells, and the news that a process is gone ---- */
+
+#define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
+#define HELLO_TOKEN 16
+
+enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2 };
+
+/* First thing on a new connection, from the one that connects; extra bytes follow (a placeholder's environment). */
+struct hello {
+    uint32_t magic, version, byte_order, pointer_size, role, extra;
+    uint8_t token[HELLO_TOKEN];
+    char host[64];
+};
+
+/* The answer. */
+struct verdict {
+    uint32_t magic, accepted;
+    char why[120];
+};
+
+enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE };
+
+struct bell_record {
+    uint32_t kind, value;
+};
+
+struct bell {
+    int fd;
+    bool peer_sleeps, lost;
+    uint32_t acked; /* frames that the peer has taken */
+    uint8_t partial[sizeof(struct bell_record)];
+    size_t partial_length;
+    uint32_t rank; /* BELL_RANK's */
+};
+
+struct endpoint {
+    char text[128]; /* unix:NAME (abstract) or tcp:ADDRESS:PORT */
+    int fd;
+};
+
+int endpoint_listen_unix(struct endpoint *endpoint);
+int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
+/* Blocks at most some seconds; a descriptor or negative errno. */
+int endpoint_connect(const char *text);
+void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token, uint32_t extra);
+/* NULL if acceptable. */
+const char *hello_check(const struct hello *hello, const uint8_t *token);
+/* Read or write all of it within the time given (ms); 0 or negative errno. */
+int bell_read_all(int fd, void *bytes, size_t length, long timeout_ms);
+int bell_write_all(int fd, const void *bytes, size_t length);
+void bell_tune(int fd);
+void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
+/* Take in what the peer has said; never blocks. Returns the number of records. */
+int bell_hear(struct bell *bell);
+/* "0123..." to bytes and back. */
+void token_show(const uint8_t *token, char text[2 * HELLO_TOKEN + 1]);
+bool token_read(const char *text, uint8_t *token);
+
+/* ---- job.c: who is in the session ---- */
+
+struct member {
+    int fd;
+    uint32_t rank;
+    char host[64];
+};
+
+struct job {
+    const struct mpi_plugin *plugin;
+    int rank, size;
+    uint32_t last_tag;
+    int lifeline;    /* to vocl-launcher, or -1 */
+    int placeholder; /* to the placeholder of this process, or -1 */
+    unsigned member_count;
+    struct member *members;
+};
+
+int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
+int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
+void job_close(struct job *job);
+
+/* ---- spawn.c ---- */
+/* Start program in a session of its own, not a child that the caller's wait() or SIGCHLD could see. descriptor becomes
+ * its 3, its standard input and output are /dev/null. */
+int spawn_apart(const char *program, char *const *arguments, char *const *environment, int descriptor);
+
+#endif

@@ -1,0 +1,685 @@
+/*
+ * The session's job (DESIGN section 1): how its processes come into being and find each other. Everybody says hello on
+ * the bell before anybody enters MPI_Init, so that a process that is missing is an error and not a hang.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "transport/internal.h"
+
+#define HELLO_MS 10000
+#define MAX_ENVIRONMENT (256u << 10)
+#define MAX_WORKERS 1024
+
+extern char **environ;
+
+static bool forked_session; /* this process is the child of one that had MPI inside */
+
+struct setup {
+    struct endpoint local, remote; /* remote.fd < 0: workers use local too */
+    uint8_t token[HELLO_TOKEN];
+    unsigned workers;
+    char hosts[1024];
+    char *environment; /* the placeholder's: NUL-terminated strings */
+    uint32_t environment_length;
+};
+
+static long now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- what is started ---- */
+
+static bool starts(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+/* An enclosing MPI job's variables would make mpiexec and the workers believe they belong to it. */
+static bool left_out(const char *variable)
+{
+    static const char *const prefixes[] = {"PMI_",
+                                           "PMIX_",
+                                           "OMPI_",
+                                           "HYDI_",
+                                           "MPI_LOCAL",
+                                           "PRTE_",
+                                           "ORTE_",
+                                           "LD_PRELOAD=",
+                                           "OCL_ICD_VENDORS=",
+                                           "VOCL_SESSION_",
+                                           "MPIR_CVAR_NOLOCAL=",
+                                           "UCX_HANDLE_ERRORS="};
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+        if (starts(variable, prefixes[i]))
+            return !starts(variable, "OMPI_MCA_");
+    }
+    return false;
+}
+
+__attribute__((format(printf, 2, 3))) static bool add(char ***list, const char *format, ...)
+{
+    size_t count = 0;
+    char **longer, *text;
+    va_list arguments;
+    int length;
+
+    while (*list && (*list)[count])
+        count++;
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    longer = length < 0 ? NULL : realloc(*list, (count + 2) * sizeof(*longer));
+    if (!longer)
+        return false;
+    longer[count] = text;
+    longer[count + 1] = NULL;
+    *list = longer;
+    return true;
+}
+
+static void free_list(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+/* LD_PRELOAD without this library. */
+static void add_preload(char ***list)
+{
+    const char *value = getenv("LD_PRELOAD");
+    char *copy, *kept, *save;
+
+    if (!value || !(copy = strdup(value)))
+        return;
+    kept = calloc(1, strlen(value) + 2);
+    for (char *word = strtok_r(copy, ": ", &save); kept && word; word = strtok_r(NULL, ": ", &save)) {
+        if (strstr(word, "libvocl.so"))
+            continue;
+        if (*kept)
+            strcat(kept, ":");
+        strcat(kept, word);
+    }
+    if (kept && *kept)
+        add(list, "LD_PRELOAD=%s", kept);
+    free(kept);
+    free(copy);
+}
+
+static char **make_environment(const struct setup *setup)
+{
+    const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
+    char token[2 * HELLO_TOKEN + 1], **list = NULL;
+
+    for (char **at = environ; *at; at++) {
+        if (!left_out(*at))
+            add(&list, "%s", *at);
+    }
+    add_preload(&list);
+    if (vendors && *vendors)
+        add(&list, "OCL_ICD_VENDORS=%s", vendors);
+    else if (!vendors && given)
+        add(&list, "OCL_ICD_VENDORS=%s", given);
+    token_show(setup->token, token);
+    add(&list, "VOCL_SESSION_TOKEN=%s", token);
+    add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
+    add(&list, "VOCL_SESSION_ENDPOINT=%s", setup->remote.fd >= 0 ? setup->remote.text : setup->local.text);
+    add(&list, "UCX_HANDLE_ERRORS=none");
+    add(&list, "MPIR_CVAR_NOLOCAL=1");
+    return list;
+}
+
+static char **make_arguments(const struct setup *setup, const char *mpi)
+{
+    const char *folder = settings_string(SETTING_LIBEXECDIR), *mpiexec = settings_string(SETTING_MPIEXEC);
+    bool openmpi = !strcmp(mpi, "openmpi");
+    char **list = NULL;
+
+    if (!*mpiexec)
+        mpiexec = openmpi ? VOCL_MPIEXEC_OPENMPI : VOCL_MPIEXEC_MPICH;
+    add(&list, "%s/vocl-launcher", folder);
+    add(&list, "%s", mpiexec);
+    if (openmpi) {
+        add(&list, "--allow-run-as-root");
+        add(&list, "--oversubscribe");
+        add(&list, "--bind-to");
+        add(&list, "none");
+    } else {
+        add(&list, "-pmi-port");
+        add(&list, "-bind-to");
+        add(&list, "none");
+    }
+    if (setup->remote.fd >= 0) {
+        char *address = strdup(setup->remote.text + 4);
+
+        *strrchr(address, ':') = '\0';
+        if (openmpi) {
+            add(&list, "-host");
+            add(&list, "%s,%s", address, setup->hosts);
+        } else {
+            add(&list, "-localhost");
+            add(&list, "%s", address);
+            add(&list, "-hosts");
+            add(&list, "%s,%s", address, setup->hosts);
+            add(&list, "-ppn");
+            add(&list, "1");
+        }
+        free(address);
+    }
+    add(&list, "-n");
+    add(&list, "1");
+    add(&list, "%s/vocl-placeholder", folder);
+    add(&list, ":");
+    add(&list, "-n");
+    add(&list, "%u", setup->workers);
+    add(&list, "%s/vocl-proxy", folder);
+    add(&list, "--worker");
+    return list;
+}
+
+static int start_launcher(const struct setup *setup, const char *mpi, int *lifeline)
+{
+    char **arguments = make_arguments(setup, mpi), **environment = make_environment(setup);
+    int pair[2], error;
+
+    error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
+    if (!error) {
+        error = spawn_apart(arguments[0], arguments, environment, pair[1]);
+        close(pair[1]);
+        if (error)
+            close(pair[0]);
+        else
+            *lifeline = pair[0];
+    }
+    free_list(arguments);
+    free_list(environment);
+    return error;
+}
+
+/* ---- the application's side ---- */
+
+/* The address of this host that others reach it by: of the interface that routes to the first of them. */
+static int own_address(const char *hosts, char *address, size_t size)
+{
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;
+    struct sockaddr_storage own;
+    socklen_t length = sizeof(own);
+    char first[256];
+    int fd, error;
+
+    if (*settings_string(SETTING_ADDRESS)) {
+        snprintf(address, size, "%s", settings_string(SETTING_ADDRESS));
+        return 0;
+    }
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(hosts, ","), hosts);
+    if (getaddrinfo(first, "9", &hints, &found))
+        return -EADDRNOTAVAIL;
+    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    error = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
+            getsockname(fd, (struct sockaddr *)&own, &length) ||
+            getnameinfo((struct sockaddr *)&own, length, address, (socklen_t)size, NULL, 0, NI_NUMERICHOST);
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(found);
+    return error ? -EADDRNOTAVAIL : 0;
+}
+
+static int setup_open(struct setup *setup, bool hosts, char *why, size_t why_size)
+{
+    char address[256];
+    int error;
+
+    *setup = (struct setup){.local.fd = -1, .remote.fd = -1};
+    if (getrandom(setup->token, sizeof(setup->token), 0) != sizeof(setup->token))
+        return -EIO;
+    error = endpoint_listen_unix(&setup->local);
+    if (error) {
+        snprintf(why, why_size, "listening: %s", strerror(-error));
+        return error;
+    }
+    setup->workers = (unsigned)settings_number(SETTING_WORKERS);
+    if (hosts) {
+        snprintf(setup->hosts, sizeof(setup->hosts), "%s", settings_string(SETTING_HOSTS));
+        setup->workers = 1;
+        for (const char *at = setup->hosts; *at; at++)
+            setup->workers += *at == ',';
+        error = own_address(setup->hosts, address, sizeof(address));
+        if (!error)
+            error = endpoint_listen_tcp(&setup->remote, address);
+        if (error) {
+            setup->remote.fd = -1;
+            snprintf(why, why_size, "no address to reach %s from (VOCL_ADDRESS): %s", setup->hosts, strerror(-error));
+            return error;
+        }
+    }
+    if (!setup->workers || setup->workers > MAX_WORKERS) {
+        snprintf(why, why_size, "%u workers: between 1 and %u are possible", setup->workers, MAX_WORKERS);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static void setup_close(struct setup *setup)
+{
+    if (setup->local.fd >= 0)
+        close(setup->local.fd);
+    if (setup->remote.fd >= 0)
+        close(setup->remote.fd);
+    free(setup->environment);
+}
+
+static int take_environment(struct setup *setup, int fd, uint32_t length)
+{
+    if (setup->environment || !length || length > MAX_ENVIRONMENT)
+        return -EBADMSG;
+    setup->environment = malloc(length + 2);
+    if (!setup->environment)
+        return -ENOMEM;
+    setup->environment_length = length;
+    setup->environment[length] = setup->environment[length + 1] = '\0';
+    return bell_read_all(fd, setup->environment, length, HELLO_MS);
+}
+
+/* One connection: a worker or the placeholder, if it may join. */
+static void accept_one(struct job *job, struct setup *setup, int listener)
+{
+    struct verdict verdict = {.magic = HELLO_MAGIC, .accepted = 1};
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    const char *refused = NULL;
+    struct hello hello;
+
+    if (fd < 0)
+        return;
+    bell_tune(fd);
+    if (bell_read_all(fd, &hello, sizeof(hello), HELLO_MS)) {
+        close(fd);
+        return;
+    }
+    hello.host[sizeof(hello.host) - 1] = '\0';
+    refused = hello_check(&hello, setup->token);
+    if (!refused && hello.role == HELLO_PLACEHOLDER && job->placeholder < 0) {
+        if (take_environment(setup, fd, hello.extra))
+            refused = "no environment came";
+        else
+            job->placeholder = fd;
+    } else if (!refused && hello.role == HELLO_WORKER && job->member_count < setup->workers) {
+        struct member *member = &job->members[job->member_count++];
+
+        member->fd = fd;
+        memcpy(member->host, hello.host, sizeof(member->host));
+    } else if (!refused) {
+        refused = "not expected";
+    }
+    if (refused) {
+        vocl_log(LOG_ERROR, "refused a process on %s: %s", hello.magic == HELLO_MAGIC ? hello.host : "?", refused);
+        snprintf(verdict.why, sizeof(verdict.why), "%s", refused);
+        verdict.accepted = 0;
+    }
+    bell_write_all(fd, &verdict, sizeof(verdict));
+    if (refused)
+        close(fd);
+}
+
+/* What the launcher says when mpiexec ended early, and until then nothing. */
+static int read_obituary(int lifeline, char *why, size_t why_size)
+{
+    ssize_t got = recv(lifeline, why, why_size - 1, MSG_DONTWAIT);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (got > 0)
+        why[got] = '\0';
+    else
+        snprintf(why, why_size, "vocl-launcher ended without a word");
+    return -ECHILD;
+}
+
+static int gather(struct job *job, struct setup *setup, long until, bool placeholder, char *why, size_t why_size)
+{
+    while (job->member_count < setup->workers || (placeholder && job->placeholder < 0)) {
+        struct pollfd ready[] = {
+            {setup->local.fd, POLLIN, 0}, {setup->remote.fd, POLLIN, 0}, {job->lifeline, POLLIN, 0}};
+        long left = until - now_ms();
+
+        if (left <= 0) {
+            snprintf(why, why_size, "%u of %u workers came within VOCL_START_TIMEOUT seconds", job->member_count,
+                     setup->workers);
+            return -ETIMEDOUT;
+        }
+        if (poll(ready, 3, (int)left) <= 0)
+            continue;
+        if (ready[0].revents)
+            accept_one(job, setup, setup->local.fd);
+        if (ready[1].revents)
+            accept_one(job, setup, setup->remote.fd);
+        if (ready[2].revents && read_obituary(job->lifeline, why, why_size))
+            return -ECHILD;
+    }
+    return 0;
+}
+
+static int gather_ranks(struct job *job, long until, char *why, size_t why_size)
+{
+    for (unsigned i = 0; i < job->member_count; i++) {
+        struct bell_record record;
+        int error = bell_read_all(job->members[i].fd, &record, sizeof(record), until - now_ms());
+
+        if (!error && (record.kind != BELL_RANK || record.value == 0 || record.value >= (uint32_t)job->size))
+            error = -EBADMSG;
+        if (error) {
+            snprintf(why, why_size, "a worker on %s did not come through MPI_Init: %s", job->members[i].host,
+                     strerror(-error));
+            return error;
+        }
+        job->members[i].rank = record.value;
+    }
+    return 0;
+}
+
+static const char **environment_list(const struct setup *setup)
+{
+    const char **list = calloc(setup->environment_length + 4, sizeof(*list));
+    size_t count = 0;
+
+    if (!list)
+        return NULL;
+    for (const char *at = setup->environment; at < setup->environment + setup->environment_length;
+         at += strlen(at) + 1) {
+        if (strchr(at, '='))
+            list[count++] = at;
+    }
+    list[count++] = "UCX_HANDLE_ERRORS=none";
+    list[count++] = "MPIR_CVAR_NOLOCAL=1";
+    return list;
+}
+
+/* Which MPI the session uses, and whether it must be hidden from the program's own. */
+static const struct mpi_plugin *load_plugin(const char **mpi, char *why, size_t why_size)
+{
+    const char *own = loader_program_mpi();
+    bool same;
+
+    *mpi = settings_string(SETTING_MPI);
+    if (own && !strcmp(own, "openmpi") && !strcmp(*mpi, "openmpi"))
+        *mpi = "mpich"; /* a second Open MPI does not survive in one process, also not in a namespace of its own */
+    same = own && !strcmp(own, *mpi);
+    return loader_open(*mpi, same || forked_session, why, why_size);
+}
+
+static int open_own(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    const char **environment = NULL, *mpi;
+    struct setup setup;
+    int error = setup_open(&setup, *settings_string(SETTING_HOSTS), why, why_size);
+
+    if (!error) {
+        job->members = calloc(setup.workers, sizeof(*job->members));
+        error = job->members ? 0 : -ENOMEM;
+    }
+    if (!error) {
+        job->plugin = load_plugin(&mpi, why, why_size);
+        error = job->plugin ? start_launcher(&setup, mpi, &job->lifeline) : -ENOENT;
+        if (error && job->plugin)
+            snprintf(why, why_size, "%s/vocl-launcher: %s", settings_string(SETTING_LIBEXECDIR), strerror(-error));
+    }
+    if (!error)
+        error = gather(job, &setup, until, true, why, why_size);
+    if (!error) {
+        environment = environment_list(&setup);
+        error = environment ? 0 : -ENOMEM;
+    }
+    if (!error && job->plugin->init(environment, ending, argument, &job->rank, &job->size, &job->last_tag)) {
+        snprintf(why, why_size, "MPI_Init_thread failed");
+        error = -EIO;
+    }
+    free(environment);
+    if (!error)
+        error = gather_ranks(job, until, why, why_size);
+    setup_close(&setup);
+    return error;
+}
+
+/* ---- a whole MPMD job: rank 0 is this process, the others are workers ---- */
+
+#define ENDPOINT_TAG 1
+
+struct invitation {
+    char endpoint[128];
+    uint8_t token[HELLO_TOKEN];
+};
+
+/* Whether a process above this one is an mpiexec that also starts workers. */
+static bool workers_above(void)
+{
+    pid_t pid = getppid();
+
+    for (int depth = 0; pid > 1 && depth < 8; depth++) {
+        char path[64], text[16384];
+        size_t length;
+        FILE *file;
+        int parent = 0;
+
+        snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+        file = fopen(path, "re");
+        length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+        if (file)
+            fclose(file);
+        if (length && memmem(text, length, "vocl-proxy", 10) && memmem(text, length, "--worker", 8) &&
+            (memmem(text, length, "mpiexec", 7) || memmem(text, length, "mpirun", 6)))
+            return true;
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        file = fopen(path, "re");
+        length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+        if (file)
+            fclose(file);
+        text[length] = '\0';
+        if (!strrchr(text, ')') || sscanf(strrchr(text, ')') + 1, " %*c %d", &parent) != 1)
+            return false;
+        pid = parent;
+    }
+    return false;
+}
+
+static bool in_mpmd_job(void)
+{
+    const char *wanted = settings_string(SETTING_JOB), *rank = getenv("PMI_RANK"), *size = getenv("PMI_SIZE");
+
+    if (!rank) {
+        rank = getenv("OMPI_COMM_WORLD_RANK");
+        size = getenv("OMPI_COMM_WORLD_SIZE");
+    }
+    if (!strcmp(wanted, "off") || forked_session || !rank || !size || strcmp(rank, "0") || !strcmp(size, "1"))
+        return false;
+    return !strcmp(wanted, "mpmd") || (!loader_program_mpi() && workers_above());
+}
+
+static const char *job_mpi(void)
+{
+    return getenv("OMPI_COMM_WORLD_RANK") ? "openmpi" : getenv("PMI_RANK") ? "mpich" : settings_string(SETTING_MPI);
+}
+
+static int transfer_now(struct job *job, int peer, bool send, void *bytes, size_t length, long until)
+{
+    struct plugin_request request;
+    size_t got;
+    int done = 0;
+    int error = send ? job->plugin->send(peer, PLUGIN_CONTROL, ENDPOINT_TAG, bytes, length, &request)
+                     : job->plugin->receive(peer, PLUGIN_CONTROL, ENDPOINT_TAG, bytes, length, &request);
+
+    while (!error && !done && now_ms() < until)
+        error = job->plugin->test(&request, &done, &got);
+    return error ? -EIO : done ? 0 : -ETIMEDOUT;
+}
+
+static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    static const char *const own[] = {NULL};
+    struct invitation invitation = {.endpoint = ""};
+    struct setup setup;
+    char host[64] = "localhost";
+    int error;
+
+    job->plugin = loader_open(job_mpi(), loader_program_mpi() != NULL, why, why_size);
+    if (!job->plugin)
+        return -ENOENT;
+    if (job->plugin->init(own, ending, argument, &job->rank, &job->size, &job->last_tag)) {
+        snprintf(why, why_size, "MPI_Init_thread failed");
+        return -EIO;
+    }
+    setup = (struct setup){.local.fd = -1, .remote.fd = -1, .workers = (unsigned)job->size - 1};
+    if (getrandom(setup.token, sizeof(setup.token), 0) != sizeof(setup.token))
+        return -EIO;
+    gethostname(host, sizeof(host) - 1);
+    job->members = calloc(setup.workers, sizeof(*job->members));
+    error = job->members
+                ? endpoint_listen_tcp(&setup.remote,
+                                      *settings_string(SETTING_ADDRESS) ? settings_string(SETTING_ADDRESS) : host)
+                : -ENOMEM;
+    if (error)
+        setup.remote.fd = -1;
+    memcpy(invitation.token, setup.token, HELLO_TOKEN);
+    memcpy(invitation.endpoint, setup.remote.text, sizeof(invitation.endpoint));
+    for (int peer = 1; !error && peer < job->size; peer++)
+        error = transfer_now(job, peer, true, &invitation, sizeof(invitation), until);
+    if (!error)
+        error = gather(job, &setup, until, false, why, why_size);
+    if (!error)
+        error = gather_ranks(job, until, why, why_size);
+    else if (!*why)
+        snprintf(why, why_size, "the job's workers cannot be reached: %s", strerror(-error));
+    setup_close(&setup);
+    return error;
+}
+
+int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    int error;
+
+    *job = (struct job){.lifeline = -1, .placeholder = -1};
+    *why = '\0';
+    error = in_mpmd_job() ? join_mpmd(job, ending, argument, why, why_size)
+                          : open_own(job, ending, argument, why, why_size);
+    if (error) {
+        if (!*why)
+            snprintf(why, why_size, "%s", strerror(-error));
+        job_close(job);
+    }
+    return error;
+}
+
+/* ---- a worker's side ---- */
+
+static int say_hello(const char *endpoint, const uint8_t *token, char *why, size_t why_size)
+{
+    struct verdict verdict;
+    struct hello hello;
+    int fd = endpoint_connect(endpoint), error;
+
+    if (fd < 0) {
+        snprintf(why, why_size, "%s: %s", endpoint, strerror(-fd));
+        return fd;
+    }
+    bell_tune(fd);
+    hello_fill(&hello, HELLO_WORKER, token, 0);
+    error = bell_write_all(fd, &hello, sizeof(hello));
+    if (!error)
+        error = bell_read_all(fd, &verdict, sizeof(verdict), HELLO_MS);
+    if (!error && (verdict.magic != HELLO_MAGIC || !verdict.accepted)) {
+        verdict.why[sizeof(verdict.why) - 1] = '\0';
+        snprintf(why, why_size, "refused: %s", verdict.magic == HELLO_MAGIC ? verdict.why : "not a VOCL program");
+        error = -EPROTO;
+    } else if (error) {
+        snprintf(why, why_size, "hello: %s", strerror(-error));
+    }
+    if (error)
+        close(fd);
+    return error ? error : fd;
+}
+
+static int worker_init(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    static const char *const own[] = {NULL};
+
+    job->plugin = loader_open(job_mpi(), false, why, why_size);
+    if (!job->plugin)
+        return -ENOENT;
+    if (job->plugin->init(own, ending, argument, &job->rank, &job->size, &job->last_tag)) {
+        snprintf(why, why_size, "MPI_Init_thread failed");
+        return -EIO;
+    }
+    return 0;
+}
+
+int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    const char *endpoint = getenv("VOCL_SESSION_ENDPOINT");
+    struct invitation invitation = {.endpoint = ""};
+    struct bell bell = {.fd = -1};
+    int error = 0;
+
+    *job = (struct job){.lifeline = -1, .placeholder = -1};
+    job->members = calloc(1, sizeof(*job->members));
+    if (!job->members)
+        return -ENOMEM;
+    if (endpoint && token_read(getenv("VOCL_SESSION_TOKEN"), invitation.token)) {
+        bell.fd = say_hello(endpoint, invitation.token, why, why_size);
+        error = bell.fd < 0 ? bell.fd : worker_init(job, ending, argument, why, why_size);
+    } else {
+        error = worker_init(job, ending, argument, why, why_size);
+        if (!error && (job->rank == 0 || job->size < 2)) {
+            snprintf(why, why_size, "a worker is started by VOCL, or by mpiexec beside the program that it serves");
+            error = -EINVAL;
+        }
+        if (!error)
+            error = transfer_now(job, 0, false, &invitation, sizeof(invitation), until);
+        invitation.endpoint[sizeof(invitation.endpoint) - 1] = '\0';
+        if (!error) {
+            bell.fd = say_hello(invitation.endpoint, invitation.token, why, why_size);
+            error = bell.fd < 0 ? bell.fd : 0;
+        }
+    }
+    if (error)
+        return error;
+    bell_send(&bell, BELL_RANK, (uint32_t)job->rank);
+    job->members[0].fd = bell.fd;
+    job->members[0].rank = 0;
+    job->member_count = 1;
+    return 0;
+}
+
+void job_close(struct job *job)
+{
+    for (unsigned i = 0; i < job->member_count; i++) {
+        if (job->members[i].fd >= 0)
+            close(job->members[i].fd);
+        job->members[i].fd = -1;
+    }
+    if (job->placeholder >= 0)
+        close(job->placeholder);
+    if (job->lifeline >= 0)
+        close(job->lifeline);
+    job->placeholder = job->lifeline = -1;
+    forked_session = true; /* whatever comes next in this process needs a fresh MPI */
+}

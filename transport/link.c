@@ -1,0 +1,654 @@
+/* Frames and bulk data over the MPI plugin, with the bell for what MPI does not tell. See transport.h. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transport/internal.h"
+
+#define POSTED 8    /* receives waiting for one peer's frames */
+#define FRAME_TAG 2 /* 1 is job.c's */
+#define LARGE_TAG 3
+#define ACK_EVERY 16      /* frames taken without having said so */
+#define HEAR_EVERY 64     /* polls; hearing costs a system call */
+#define ACTIVE_NS 2000000 /* bulk data that moved this recently is worth spinning for */
+#define HEADER sizeof(struct frame_header)
+
+enum frame_kind { FRAME_WHOLE = 1, FRAME_LARGE };
+
+struct frame_header {
+    uint32_t kind, acked; /* acked: frames of the other direction taken so far */
+};
+
+struct inbox {
+    struct plugin_request request;
+    uint8_t bytes[TRANSPORT_MAX_FRAME + HEADER] __attribute__((aligned(16)));
+};
+
+struct outgoing {
+    struct outgoing *next;
+    struct plugin_request request;
+    unsigned peer;
+    size_t capacity;
+    uint8_t bytes[] __attribute__((aligned(16)));
+};
+
+struct bulk {
+    struct bulk *next;
+    unsigned peer;
+    bool take, broken;
+    unsigned pieces, posted;
+    struct plugin_request *requests;
+    transport_done *done;
+    void *argument;
+};
+
+struct peer {
+    bool alive;
+    struct bell bell;
+    char host[64];
+    struct inbox *inboxes;
+    unsigned head;
+    uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
+    uint8_t *large;
+    size_t large_length;
+    struct plugin_request large_request;
+};
+
+struct transport {
+    struct transport_callbacks callbacks;
+    struct job job;
+    struct peer *peers;
+    struct outgoing *outgoing, *spare;
+    struct bulk *bulks, **bulk_last;
+    int wake;
+    unsigned polls;
+    long last_moved, bulk_nap_us;
+    bool announced, ended, slept;
+    struct pollfd *sleep_on;
+    nfds_t sleep_count;
+};
+
+static long now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+/* ---- open and close ---- */
+
+static void on_ending(void *argument)
+{
+    ((struct transport *)argument)->ended = true;
+}
+
+static int post(struct transport *t, unsigned peer, unsigned slot)
+{
+    struct inbox *inbox = &t->peers[peer].inboxes[slot];
+
+    return t->job.plugin->receive((int)peer, PLUGIN_CONTROL, FRAME_TAG, inbox->bytes, sizeof(inbox->bytes),
+                                  &inbox->request);
+}
+
+static int peers_open(struct transport *t)
+{
+    t->peers = calloc((size_t)t->job.size, sizeof(*t->peers));
+    t->sleep_on = calloc((size_t)t->job.size + 2, sizeof(*t->sleep_on));
+    t->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!t->peers || !t->sleep_on || t->wake < 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < t->job.member_count; i++) {
+        const struct member *member = &t->job.members[i];
+        struct peer *peer = &t->peers[member->rank];
+
+        if (peer->alive)
+            return -EBADMSG;
+        peer->inboxes = malloc(POSTED * sizeof(*peer->inboxes));
+        if (!peer->inboxes)
+            return -ENOMEM;
+        peer->alive = true;
+        peer->bell.fd = member->fd;
+        memcpy(peer->host, member->host, sizeof(peer->host));
+        for (unsigned slot = 0; slot < POSTED; slot++) {
+            if (post(t, member->rank, slot))
+                return -EIO;
+        }
+    }
+    return 0;
+}
+
+static int transport_open(bool client, const struct transport_callbacks *callbacks, char *why, size_t why_size,
+                          struct transport **out)
+{
+    struct transport *t = calloc(1, sizeof(*t));
+    int error;
+
+    if (!t)
+        return -ENOMEM;
+    t->callbacks = *callbacks;
+    t->bulk_last = &t->bulks;
+    t->wake = -1;
+    error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
+                   : job_open_worker(&t->job, on_ending, t, why, why_size);
+    if (!error) {
+        error = peers_open(t);
+        if (error) {
+            snprintf(why, why_size, "%s", strerror(-error));
+            transport_close(t);
+            return error;
+        }
+        *out = t;
+        return 0;
+    }
+    free(t);
+    return error;
+}
+
+int transport_open_client(const struct transport_callbacks *callbacks, char *why, size_t why_size,
+                          struct transport **out)
+{
+    return transport_open(true, callbacks, why, why_size, out);
+}
+
+int transport_open_worker(const struct transport_callbacks *callbacks, char *why, size_t why_size,
+                          struct transport **out)
+{
+    return transport_open(false, callbacks, why, why_size, out);
+}
+
+unsigned transport_peers(const struct transport *t)
+{
+    return (unsigned)t->job.size;
+}
+
+unsigned transport_rank(const struct transport *t)
+{
+    return (unsigned)t->job.rank;
+}
+
+bool transport_peer_alive(const struct transport *t, unsigned peer)
+{
+    return peer < (unsigned)t->job.size && t->peers[peer].alive;
+}
+
+const char *transport_peer_host(const struct transport *t, unsigned peer)
+{
+    return peer < (unsigned)t->job.size ? t->peers[peer].host : "";
+}
+
+/* MPI may still write to posted memory, and a late thread may still look: it all goes with the process. */
+void transport_close(struct transport *t)
+{
+    t->ended = true;
+    for (int i = 0; t->peers && i < t->job.size; i++) {
+        if (t->peers[i].alive)
+            bell_send(&t->peers[i].bell, BELL_BYE, 0);
+        t->peers[i].alive = false;
+    }
+    if (t->job.placeholder >= 0 && write(t->job.placeholder, "q", 1) != 1)
+        vocl_log(LOG_DEBUG, "the placeholder went first");
+    job_close(&t->job);
+}
+
+void transport_forget(struct transport *t)
+{
+    t->ended = true;
+    for (int i = 0; i < t->job.size; i++)
+        t->peers[i].alive = false;
+    close(t->wake);
+    t->wake = -1;
+    job_close(&t->job);
+}
+
+/* ---- loss ---- */
+
+static void bulk_end(struct transport *t, struct bulk **at, int status)
+{
+    struct bulk *bulk = *at;
+
+    *at = bulk->next;
+    if (!*at)
+        t->bulk_last = at;
+    bulk->done(bulk->argument, status);
+    free(bulk->requests);
+    free(bulk);
+}
+
+static void lose(struct transport *t, unsigned number, const char *why)
+{
+    struct peer *peer = &t->peers[number];
+
+    if (!peer->alive)
+        return;
+    peer->alive = false;
+    peer->bell.lost = true;
+    for (struct bulk **at = &t->bulks; *at;) {
+        if ((*at)->peer == number)
+            bulk_end(t, at, -ECONNRESET);
+        else
+            at = &(*at)->next;
+    }
+    for (struct outgoing **at = &t->outgoing; *at;) {
+        if ((*at)->peer == number)
+            *at = (*at)->next; /* not freed: MPI may hold it for ever */
+        else
+            at = &(*at)->next;
+    }
+    t->callbacks.lost(t->callbacks.owner, number, why);
+}
+
+/* ---- the bell ---- */
+
+static void ring(struct peer *peer)
+{
+    if (!peer->bell.peer_sleeps)
+        return;
+    peer->bell.peer_sleeps = false;
+    bell_send(&peer->bell, BELL_RING, 0);
+}
+
+static int hear(struct peer *peer)
+{
+    int heard = bell_hear(&peer->bell);
+
+    if (peer->bell.peer_sleeps && peer->bell.acked != peer->sent)
+        ring(peer); /* something crossed with its going to sleep */
+    return heard;
+}
+
+/* ---- frames out ---- */
+
+bool transport_drained(const struct transport *t, unsigned peer)
+{
+    return t->peers[peer].bell.acked == t->peers[peer].sent;
+}
+
+static struct outgoing *outgoing_new(struct transport *t, size_t length)
+{
+    struct outgoing *out = t->spare;
+    size_t capacity = length > TRANSPORT_MAX_FRAME + HEADER ? length : TRANSPORT_MAX_FRAME + HEADER;
+
+    if (out && out->capacity >= length) {
+        t->spare = out->next;
+        return out;
+    }
+    out = malloc(sizeof(*out) + capacity);
+    if (out)
+        out->capacity = capacity;
+    return out;
+}
+
+static int launch(struct transport *t, unsigned peer, uint32_t tag, struct outgoing *out, size_t length)
+{
+    out->peer = peer;
+    if (t->job.plugin->send((int)peer, PLUGIN_CONTROL, tag, out->bytes, length, &out->request)) {
+        free(out);
+        return -ECONNRESET;
+    }
+    out->next = t->outgoing;
+    t->outgoing = out;
+    return 0;
+}
+
+static int send_frame(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length)
+{
+    struct outgoing *out = outgoing_new(t, HEADER + length);
+    struct peer *peer = &t->peers[number];
+    struct frame_header header = {kind, peer->received};
+    int error;
+
+    if (!out)
+        return -ENOMEM;
+    memcpy(out->bytes, &header, HEADER);
+    memcpy(out->bytes + HEADER, bytes, length);
+    error = launch(t, number, FRAME_TAG, out, HEADER + length);
+    if (!error) {
+        peer->sent++;
+        peer->told = peer->received;
+    }
+    return error;
+}
+
+int transport_send(struct transport *t, unsigned number, const void *bytes, size_t length)
+{
+    struct peer *peer = &t->peers[number];
+    struct outgoing *large;
+    uint64_t size = length;
+    int error;
+
+    if (!peer->alive || t->ended)
+        return -ECONNRESET;
+    if (length > TRANSPORT_MAX_LARGE)
+        return -EMSGSIZE;
+    if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW) {
+        hear(peer);
+        if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW)
+            return -EAGAIN;
+    }
+    if (length <= TRANSPORT_MAX_FRAME) {
+        error = send_frame(t, number, FRAME_WHOLE, bytes, length);
+    } else {
+        large = outgoing_new(t, length);
+        if (!large)
+            return -ENOMEM;
+        memcpy(large->bytes, bytes, length);
+        error = send_frame(t, number, FRAME_LARGE, &size, sizeof(size));
+        if (!error)
+            error = launch(t, number, LARGE_TAG, large, length);
+    }
+    if (!error) {
+        hear(peer);
+        ring(peer);
+    }
+    return error;
+}
+
+static int finish_outgoing(struct transport *t)
+{
+    int count = 0;
+
+    for (struct outgoing **at = &t->outgoing; *at;) {
+        struct outgoing *out = *at;
+        size_t length;
+        int done = 0;
+
+        if (t->job.plugin->test(&out->request, &done, &length)) {
+            t->ended = true;
+            break;
+        }
+        if (!done) {
+            at = &out->next;
+            continue;
+        }
+        *at = out->next;
+        if (out->capacity > TRANSPORT_MAX_FRAME + HEADER) {
+            free(out);
+        } else {
+            out->next = t->spare;
+            t->spare = out;
+        }
+        count++;
+    }
+    return count;
+}
+
+/* ---- frames in ---- */
+
+static void taken(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+
+    peer->received++;
+    if (peer->received - peer->told >= ACK_EVERY) {
+        peer->told = peer->received;
+        bell_send(&peer->bell, BELL_ACK, peer->received);
+    }
+}
+
+static void deliver(struct transport *t, unsigned number, const void *bytes, size_t length)
+{
+    int error = t->callbacks.frame(t->callbacks.owner, number, bytes, length);
+
+    if (error)
+        lose(t, number, "it sent a malformed frame");
+}
+
+static void announce_large(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
+{
+    struct peer *peer = &t->peers[number];
+    uint64_t size;
+
+    if (length != sizeof(size)) {
+        lose(t, number, "it sent a malformed announcement");
+        return;
+    }
+    memcpy(&size, bytes, sizeof(size));
+    if (size <= TRANSPORT_MAX_FRAME || size > TRANSPORT_MAX_LARGE) {
+        lose(t, number, "it announced an impossible frame");
+        return;
+    }
+    peer->large = malloc(size);
+    peer->large_length = size;
+    if (!peer->large ||
+        t->job.plugin->receive((int)number, PLUGIN_CONTROL, LARGE_TAG, peer->large, size, &peer->large_request))
+        lose(t, number, "no memory for what it sends");
+}
+
+/* One frame of one peer, if there is one. */
+static int receive_one(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+    struct inbox *inbox = &peer->inboxes[peer->head];
+    struct frame_header header;
+    size_t length = 0;
+    int done = 0;
+
+    if (peer->large) { /* what comes after it waits */
+        if (t->job.plugin->test(&peer->large_request, &done, &length) || !done)
+            return 0;
+        uint8_t *large = peer->large;
+
+        peer->large = NULL;
+        if (length == peer->large_length)
+            deliver(t, number, large, length);
+        else
+            lose(t, number, "a frame is shorter than announced");
+        free(large);
+        return 1;
+    }
+    if (t->job.plugin->test(&inbox->request, &done, &length)) {
+        t->ended = true;
+        return 0;
+    }
+    if (!done)
+        return 0;
+    if (length < HEADER) {
+        lose(t, number, "it sent a frame without a header");
+        return 1;
+    }
+    memcpy(&header, inbox->bytes, HEADER);
+    if ((int32_t)(header.acked - peer->bell.acked) > 0 && (int32_t)(peer->sent - header.acked) >= 0)
+        peer->bell.acked = header.acked;
+    if (header.kind == FRAME_LARGE)
+        announce_large(t, number, inbox->bytes + HEADER, length - HEADER);
+    else if (header.kind == FRAME_WHOLE)
+        deliver(t, number, inbox->bytes + HEADER, length - HEADER);
+    else
+        lose(t, number, "it sent a frame of no known kind");
+    if (peer->alive) {
+        taken(t, number);
+        if (post(t, number, peer->head))
+            t->ended = true;
+        peer->head = (peer->head + 1) % POSTED;
+    }
+    return 1;
+}
+
+/* ---- bulk ---- */
+
+#define PIECE ((size_t)1 << 30)
+
+static int bulk_start(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
+                      transport_done *done, void *argument)
+{
+    unsigned pieces = length ? (unsigned)((length + PIECE - 1) / PIECE) : 0;
+    struct bulk *bulk;
+    uint32_t mpi_tag = (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
+
+    if (!t->peers[peer].alive || t->ended)
+        return -ECONNRESET;
+    if (mpi_tag > t->job.last_tag)
+        return -EINVAL;
+    bulk = calloc(1, sizeof(*bulk));
+    if (bulk)
+        bulk->requests = calloc(pieces + 1, sizeof(*bulk->requests));
+    if (!bulk || !bulk->requests) {
+        free(bulk);
+        return -ENOMEM;
+    }
+    *bulk = (struct bulk){
+        .peer = peer, .take = take, .pieces = pieces, .requests = bulk->requests, .done = done, .argument = argument};
+    for (unsigned i = 0; i < pieces; i++) {
+        uint8_t *at = (uint8_t *)memory + i * PIECE;
+        size_t size = length - i * PIECE < PIECE ? length - i * PIECE : PIECE;
+        int error = take ? t->job.plugin->receive((int)peer, PLUGIN_BULK, mpi_tag, at, size, &bulk->requests[i])
+                         : t->job.plugin->send((int)peer, PLUGIN_BULK, mpi_tag, at, size, &bulk->requests[i]);
+
+        if (error)
+            t->ended = true;
+    }
+    *t->bulk_last = bulk;
+    t->bulk_last = &bulk->next;
+    t->last_moved = now_ns();
+    t->bulk_nap_us = 0;
+    hear(&t->peers[peer]);
+    ring(&t->peers[peer]);
+    return 0;
+}
+
+int transport_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                   transport_done *done, void *argument)
+{
+    return bulk_start(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
+}
+
+int transport_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, transport_done *done,
+                   void *argument)
+{
+    return bulk_start(t, peer, tag, memory, length, true, done, argument);
+}
+
+bool transport_bulk_pending(const struct transport *t)
+{
+    return t->bulks && now_ns() - t->last_moved < ACTIVE_NS;
+}
+
+/* done() may start others, and may lose nobody: one at a time from the front. */
+static int finish_bulks(struct transport *t)
+{
+    int count = 0;
+
+    for (struct bulk **at = &t->bulks; *at && !t->ended;) {
+        struct bulk *bulk = *at;
+        size_t length;
+
+        while (bulk->posted < bulk->pieces) {
+            int done = 0;
+
+            if (t->job.plugin->test(&bulk->requests[bulk->posted], &done, &length))
+                t->ended = true;
+            if (!done)
+                break;
+            bulk->posted++;
+            count++;
+        }
+        if (bulk->posted < bulk->pieces) {
+            at = &bulk->next;
+            continue;
+        }
+        count++;
+        if (bulk->take) { /* the giver has its memory back when it next looks */
+            hear(&t->peers[bulk->peer]);
+            ring(&t->peers[bulk->peer]);
+        }
+        bulk_end(t, at, 0);
+    }
+    if (count) {
+        t->last_moved = now_ns();
+        t->bulk_nap_us = 0;
+    }
+    return count;
+}
+
+/* ---- progress ---- */
+
+int transport_poll(struct transport *t)
+{
+    bool listen = t->slept || ++t->polls % HEAR_EVERY == 0;
+    int count = 0, more = 1;
+
+    t->slept = t->announced = false;
+    while (more && !t->ended) {
+        more = 0;
+        for (int i = 0; i < t->job.size && !t->ended; i++) {
+            if (t->peers[i].alive)
+                more += receive_one(t, (unsigned)i);
+        }
+        count += more;
+        if (count > 256)
+            break;
+    }
+    if (t->outgoing && !t->ended)
+        count += finish_outgoing(t);
+    if (t->bulks && !t->ended)
+        count += finish_bulks(t);
+    for (int i = 0; i < t->job.size; i++) {
+        struct peer *peer = &t->peers[i];
+
+        if (!peer->alive)
+            continue;
+        if (listen)
+            count += hear(peer);
+        if (t->ended)
+            lose(t, (unsigned)i, "MPI has ended");
+        else if (peer->bell.lost && !receive_one(t, (unsigned)i)) /* what it still said comes first */
+            lose(t, (unsigned)i, "its process is gone");
+    }
+    return count;
+}
+
+void transport_announce(struct transport *t)
+{
+    t->sleep_count = 0;
+    for (int i = 0; i < t->job.size; i++) {
+        struct peer *peer = &t->peers[i];
+
+        if (!peer->alive)
+            continue;
+        hear(peer);
+        bell_send(&peer->bell, BELL_SLEEP, peer->received);
+        peer->told = peer->received;
+        t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.fd, POLLIN, 0};
+    }
+    t->announced = true;
+    t->slept = true;
+}
+
+void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
+{
+    struct timespec timeout;
+    nfds_t count = t->sleep_count;
+    uint64_t rings;
+
+    if (t->bulks) { /* MPI moves it only if asked to: ask less and less often */
+        t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : 100;
+        if (t->bulk_nap_us > 20000)
+            t->bulk_nap_us = 20000;
+        if (timeout_us > t->bulk_nap_us)
+            timeout_us = t->bulk_nap_us;
+    }
+    if (t->outgoing && timeout_us > 10000)
+        timeout_us = 10000;
+    timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
+    t->sleep_on[count++] = (struct pollfd){t->wake, POLLIN, 0};
+    if (extra_fd >= 0)
+        t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
+    ppoll(t->sleep_on, count, &timeout, NULL);
+    if (read(t->wake, &rings, sizeof(rings)) < 0)
+        return; /* it was not this that woke us */
+}
+
+void transport_wake(struct transport *t)
+{
+    uint64_t one = 1;
+
+    if (write(t->wake, &one, sizeof(one)) < 0)
+        return; /* full: it wakes as well */
+}

@@ -1,0 +1,52 @@
+/* Loading the MPI plugin so that the program does not notice (DESIGN section 1). */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "transport/internal.h"
+
+static int find_mpi(struct dl_phdr_info *info, size_t size, void *found)
+{
+    const char *name = strrchr(info->dlpi_name, '/');
+
+    (void)size;
+    name = name ? name + 1 : info->dlpi_name;
+    if (!strncmp(name, "libmpich.so", 11) || !strncmp(name, "libmpi.so.12", 12))
+        *(const char **)found = "mpich";
+    else if (!strncmp(name, "libmpi.so.40", 12))
+        *(const char **)found = "openmpi";
+    return 0;
+}
+
+const char *loader_program_mpi(void)
+{
+    const char *found = NULL;
+
+    dl_iterate_phdr(find_mpi, &found);
+    return found;
+}
+
+const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size)
+{
+    const struct mpi_plugin *plugin;
+    char path[4096];
+    void *library;
+
+    snprintf(path, sizeof(path), "%s/vocl-%s.so", settings_string(SETTING_LIBEXECDIR), mpi);
+    if (fresh)
+        library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
+    else
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (!library) {
+        snprintf(why, why_size, "%s", dlerror());
+        return NULL;
+    }
+    plugin = dlsym(library, PLUGIN_SYMBOL);
+    if (!plugin || plugin->version != PLUGIN_VERSION) {
+        snprintf(why, why_size, "%s is not this version's plugin", path);
+        return NULL;
+    }
+    return plugin;
+}

@@ -1,0 +1,179 @@
+/* The MPI plugin: see plugin.h. The only file of VOCL proper that knows mpi.h. */
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/plugin.h"
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request fits a word");
+
+static MPI_Comm channels[PLUGIN_CHANNELS];
+static void (*call_ending)(void *);
+static void *ending_argument;
+
+/*
+ * MPI ends the process when it meets an error it holds for fatal: in an application that is not ours to end. This
+ * library comes first in its own lookup scope, so MPI's exit() and abort() are these, and lead back to the guard.
+ */
+static __thread sigjmp_buf *guard;
+static volatile int dead;
+
+static void leave(void)
+{
+    dead = 1;
+    if (guard)
+        siglongjmp(*guard, 1);
+}
+
+__attribute__((visibility("default"), noreturn)) void exit(int status)
+{
+    leave();
+    _exit(status);
+}
+
+__attribute__((visibility("default"), noreturn)) void abort(void)
+{
+    leave();
+    for (;;)
+        __builtin_trap();
+}
+
+#define GUARDED(result, call)                                                                                          \
+    do {                                                                                                               \
+        sigjmp_buf here;                                                                                               \
+        if (dead)                                                                                                      \
+            return -1;                                                                                                 \
+        if (sigsetjmp(here, 0)) {                                                                                      \
+            guard = NULL;                                                                                              \
+            return -1;                                                                                                 \
+        }                                                                                                              \
+        guard = &here;                                                                                                 \
+        (result) = (call);                                                                                             \
+        guard = NULL;                                                                                                  \
+    } while (0)
+
+static const char *const own_job[] = {"PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID"};
+
+/* The job's variables are set for MPI_Init alone: in this namespace they may be the application's environment too. */
+static void set_environment(const char *const *environment, char **saved)
+{
+    for (size_t i = 0; i < sizeof(own_job) / sizeof(*own_job); i++) {
+        const char *value = getenv(own_job[i]);
+
+        saved[i] = value ? strdup(value) : NULL;
+        unsetenv(own_job[i]);
+    }
+    for (; *environment; environment++) {
+        const char *equals = strchr(*environment, '=');
+        char *name = strndup(*environment, (size_t)(equals - *environment));
+
+        setenv(name, equals + 1, 1);
+        free(name);
+    }
+}
+
+static void reset_environment(const char *const *environment, char **saved)
+{
+    for (; *environment; environment++) {
+        const char *equals = strchr(*environment, '=');
+        char *name = strndup(*environment, (size_t)(equals - *environment));
+
+        unsetenv(name);
+        free(name);
+    }
+    for (size_t i = 0; i < sizeof(own_job) / sizeof(*own_job); i++) {
+        if (saved[i])
+            setenv(own_job[i], saved[i], 1);
+        free(saved[i]);
+    }
+}
+
+static int start(int *rank, int *size, uint32_t *last_tag)
+{
+    int provided, *bound, found, error;
+
+    error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
+    if (error || provided < MPI_THREAD_SERIALIZED)
+        return -1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    error = MPI_Comm_rank(MPI_COMM_WORLD, rank) || MPI_Comm_size(MPI_COMM_WORLD, size) ||
+            MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
+    *last_tag = !error && found ? (uint32_t)*bound : 32767;
+    for (int i = 0; !error && i < PLUGIN_CHANNELS; i++)
+        error = MPI_Comm_dup(MPI_COMM_WORLD, &channels[i]);
+    return error ? -1 : 0;
+}
+
+static int plugin_init(const char *const *environment, void (*ending)(void *), void *argument, int *rank, int *size,
+                       uint32_t *last_tag)
+{
+    char *saved[sizeof(own_job) / sizeof(*own_job)];
+    int error;
+
+    if (*environment)
+        set_environment(environment, saved);
+    GUARDED(error, start(rank, size, last_tag));
+    if (*environment)
+        reset_environment(environment, saved);
+    if (!error) {
+        call_ending = ending;
+        ending_argument = argument;
+    }
+    return error;
+}
+
+static int plugin_send(int peer, enum plugin_channel channel, uint32_t tag, const void *bytes, size_t length,
+                       struct plugin_request *request)
+{
+    MPI_Request native;
+    int error;
+
+    GUARDED(error, MPI_Isend(bytes, (int)length, MPI_BYTE, peer, (int)tag, channels[channel], &native));
+    memcpy(&request->word, &native, sizeof(native));
+    return error ? -1 : 0;
+}
+
+static int plugin_receive(int peer, enum plugin_channel channel, uint32_t tag, void *bytes, size_t length,
+                          struct plugin_request *request)
+{
+    MPI_Request native;
+    int error;
+
+    GUARDED(error, MPI_Irecv(bytes, (int)length, MPI_BYTE, peer, (int)tag, channels[channel], &native));
+    memcpy(&request->word, &native, sizeof(native));
+    return error ? -1 : 0;
+}
+
+static int plugin_test(struct plugin_request *request, int *done, size_t *length)
+{
+    MPI_Request native;
+    MPI_Status status;
+    int error, count = 0;
+
+    memcpy(&native, &request->word, sizeof(native));
+    GUARDED(error, MPI_Test(&native, done, &status));
+    memcpy(&request->word, &native, sizeof(native));
+    if (!error && *done) {
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        *length = count > 0 ? (size_t)count : 0;
+    }
+    return error ? -1 : 0;
+}
+
+/* Runs before the destructors of the MPI library that this one depends on. */
+__attribute__((destructor)) static void plugin_end(void)
+{
+    if (call_ending)
+        call_ending(ending_argument);
+    dead = 1;
+}
+
+__attribute__((visibility("default"))) const struct mpi_plugin vocl_mpi_plugin = {
+    .version = PLUGIN_VERSION,
+    .init = plugin_init,
+    .send = plugin_send,
+    .receive = plugin_receive,
+    .test = plugin_test,
+};

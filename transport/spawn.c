@@ -1,0 +1,80 @@
+/* Starting vocl-launcher so that the application does not notice: no child for its wait(), no SIGCHLD. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transport/internal.h"
+
+#define STACK (256u << 10)
+
+struct start {
+    const char *program;
+    char *const *arguments, *const *environment;
+    int descriptor, standard_error;
+    uint8_t *stack;
+    volatile int error;
+};
+
+/* The launcher to be, in memory shared with the application until exec: nothing but system calls. */
+static int become(void *argument)
+{
+    struct start *start = argument;
+    sigset_t none;
+    int null;
+
+    setsid();
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    null = open("/dev/null", O_RDWR);
+    if (dup2(start->descriptor, 3) < 0 || null < 0)
+        _exit(127);
+    dup2(null, 0);
+    dup2(null, 1);
+    if (start->standard_error < 0)
+        dup2(null, 2);
+    fcntl(3, F_SETFD, 0);
+    close_range(4, ~0u, 0);
+    execve(start->program, start->arguments, start->environment);
+    start->error = errno;
+    _exit(127);
+}
+
+/* Between the two, so that the launcher is nobody's child. */
+static int detach(void *argument)
+{
+    struct start *start = argument;
+
+    if (clone(become, start->stack + STACK, CLONE_VM | CLONE_VFORK, start) < 0)
+        start->error = errno;
+    _exit(0);
+}
+
+int spawn_apart(const char *program, char *const *arguments, char *const *environment, int descriptor)
+{
+    struct start start = {program, arguments, environment, descriptor, vocl_log_enabled(LOG_ERROR) ? 2 : -1, NULL, 0};
+    uint8_t *stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    sigset_t all, old;
+    pid_t pid;
+
+    if (stacks == MAP_FAILED)
+        return -errno;
+    start.stack = stacks;
+    sigfillset(&all); /* a handler of the application must not run in the copies */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pid = clone(detach, stacks + 2 * STACK, CLONE_VM | CLONE_VFORK, &start);
+    if (pid < 0)
+        start.error = errno;
+    while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+        ;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    munmap(stacks, 2 * STACK);
+    return -start.error;
+}

@@ -1,0 +1,184 @@
+/* Buffers. */
+#include "executor/internal.h"
+
+#define WAITS m->event, m->want, m->wait, m->wait_count
+
+/* The two ways in which a number from the wire can be wrong: no such object, or one that could not be made. */
+int buffer_of(struct command *c, uint32_t id, cl_mem *out)
+{
+    struct object *object = object_get(c->x, WIRE_MEMORY, id);
+
+    *out = NULL;
+    if (!object)
+        return -EBADMSG;
+    if (!is_usable(object) && !c->error)
+        c->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    *out = object->memory;
+    return 0;
+}
+
+int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
+{
+    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
+    struct object *buffer = context ? object_new(x, WIRE_MEMORY, m->buffer) : NULL;
+    struct side side = {.size = m->size};
+
+    if (!buffer || m->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
+        return -EBADMSG;
+    buffer->error = context->error;
+    if (!buffer->error)
+        buffer->memory = clCreateBuffer(context->context, m->flags, m->size, NULL, &buffer->error);
+    side.memory = buffer->error ? NULL : buffer->memory;
+    return m->tag ? (context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG) : 0;
+}
+
+int exec_create_sub_buffer(struct executor *x, const struct wire_create_sub_buffer *m)
+{
+    struct object *parent = object_get(x, WIRE_MEMORY, m->parent);
+    struct object *buffer = parent ? object_new(x, WIRE_MEMORY, m->buffer) : NULL;
+    cl_buffer_region region = {m->origin, m->size};
+
+    if (!buffer)
+        return -EBADMSG;
+    buffer->error = parent->error;
+    if (!buffer->error)
+        buffer->memory =
+            clCreateSubBuffer(parent->memory, m->flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &buffer->error);
+    return 0;
+}
+
+int exec_write_buffer(struct executor *x, const struct wire_write_buffer *m)
+{
+    struct side side = {.offset = m->offset, .size = m->size};
+    struct command c;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = buffer_of(&c, m->buffer, &side.memory);
+    return bad ? bad : transfer_write(&c, &side, m->tag, m->data, m->data_length);
+}
+
+int exec_read_buffer(struct executor *x, const struct wire_read_buffer *m)
+{
+    struct side side = {.offset = m->offset, .size = m->size};
+    struct command c;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = buffer_of(&c, m->buffer, &side.memory);
+    return bad ? bad : transfer_read(&c, &side, m->tag);
+}
+
+static int rect_side(struct side *side, uint32_t counts, const uint64_t *origin, const uint64_t *region, uint64_t row,
+                     uint64_t slice)
+{
+    unsigned __int128 size = (unsigned __int128)region[0] * region[1];
+
+    if (counts != 6 || size > UINT32_MAX || (size *= region[2]) > UINT64_C(1) << 34 || !size)
+        return -EBADMSG;
+    side->is_rect = true;
+    side->size = (size_t)size;
+    side->row_pitch = row;
+    side->slice_pitch = slice;
+    memcpy(side->origin, origin, sizeof(side->origin));
+    memcpy(side->region, region, sizeof(side->region));
+    return 0;
+}
+
+int exec_write_rect(struct executor *x, const struct wire_write_rect *m)
+{
+    struct side side = {0};
+    struct command c;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = buffer_of(&c, m->buffer, &side.memory);
+    if (!bad)
+        bad = rect_side(&side, m->origin_count + m->region_count, m->origin, m->region, m->row_pitch, m->slice_pitch);
+    return bad ? bad : transfer_write(&c, &side, m->tag, m->data, m->data_length);
+}
+
+int exec_read_rect(struct executor *x, const struct wire_read_rect *m)
+{
+    struct side side = {0};
+    struct command c;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = buffer_of(&c, m->buffer, &side.memory);
+    if (!bad)
+        bad = rect_side(&side, m->origin_count + m->region_count, m->origin, m->region, m->row_pitch, m->slice_pitch);
+    return bad ? bad : transfer_read(&c, &side, m->tag);
+}
+
+static int two(struct command *c, uint32_t source, uint32_t target, cl_mem *from, cl_mem *to)
+{
+    int bad = buffer_of(c, source, from);
+
+    return bad ? bad : buffer_of(c, target, to);
+}
+
+int exec_copy_buffer(struct executor *x, const struct wire_copy_buffer *m)
+{
+    struct command c;
+    cl_mem from, to;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = two(&c, m->source, m->target, &from, &to);
+    if (bad)
+        return bad;
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueCopyBuffer(c.queue->queue, from, to, m->source_offset, m->target_offset,
+                                                         m->size, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}
+
+int exec_copy_rect(struct executor *x, const struct wire_copy_rect *m)
+{
+    struct command c;
+    cl_mem from, to;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = two(&c, m->source, m->target, &from, &to);
+    if (!bad && (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3))
+        bad = -EBADMSG;
+    if (bad)
+        return bad;
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueCopyBufferRect(
+                                         c.queue->queue, from, to, m->source_origin, m->target_origin, m->region,
+                                         m->source_row_pitch, m->source_slice_pitch, m->target_row_pitch,
+                                         m->target_slice_pitch, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}
+
+int exec_fill_buffer(struct executor *x, const struct wire_fill_buffer *m)
+{
+    struct command c;
+    cl_mem buffer;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = buffer_of(&c, m->buffer, &buffer);
+    if (bad)
+        return bad;
+    return command_end(&c, c.error
+                               ? c.error
+                               : clEnqueueFillBuffer(c.queue->queue, buffer, m->pattern, m->pattern_length, m->offset,
+                                                     m->size, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}
+
+int exec_migrate(struct executor *x, const struct wire_migrate *m)
+{
+    cl_mem objects[1024];
+    struct command c;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    for (uint32_t i = 0; !bad && i < m->objects_count; i++)
+        bad = buffer_of(&c, m->objects[i], &objects[i]);
+    if (bad)
+        return bad;
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueMigrateMemObjects(c.queue->queue, m->objects_count, objects, m->flags,
+                                                                c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}

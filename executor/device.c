@@ -1,0 +1,126 @@
+/* What the node has: native platforms and devices, described once for the application's side to answer from. */
+#include <stdio.h>
+
+#include "executor/internal.h"
+
+/* Not VOCL itself: a worker must not find other workers. */
+static bool is_vocl(cl_platform_id platform)
+{
+    char name[64] = "";
+
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
+    return !strcmp(name, "VOCL");
+}
+
+static void find_platforms(struct executor *x)
+{
+    cl_platform_id found[32];
+    cl_uint count = 0;
+
+    if (x->platform_count || clGetPlatformIDs(32, found, &count))
+        return;
+    for (cl_uint i = 0; i < count && i < 32; i++) {
+        if (!is_vocl(found[i]))
+            x->platforms[x->platform_count++] = found[i];
+    }
+}
+
+int exec_list_platforms(struct executor *x, const struct wire_list_platforms *m)
+{
+    struct wire_list_platforms_reply reply = {.call = m->call};
+    struct wire_buffer out = {0};
+
+    find_platforms(x);
+    reply.count = x->platform_count;
+    wire_put_list_platforms_reply(&out, &reply);
+    executor_send(x, &out);
+    return 0;
+}
+
+static const cl_platform_info platform_infos[] = {CL_PLATFORM_PROFILE,        CL_PLATFORM_VERSION,
+                                                  CL_PLATFORM_NAME,           CL_PLATFORM_VENDOR,
+                                                  CL_PLATFORM_EXTENSIONS,     CL_PLATFORM_HOST_TIMER_RESOLUTION,
+                                                  CL_PLATFORM_NUMERIC_VERSION};
+
+static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_t *ids)
+{
+    struct table *table = &x->tables[WIRE_DEVICE];
+    cl_device_id devices[WIRE_MAX_DEVICES];
+    cl_uint count = 0;
+    uint32_t next = 1, added = 0;
+
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, WIRE_MAX_DEVICES, devices, &count))
+        return 0;
+    for (cl_uint i = 0; i < count && i < WIRE_MAX_DEVICES; i++) {
+        struct object *device = NULL;
+
+        for (uint32_t at = 1; at < table->count && table->slots[at]; at++) {
+            if (table->slots[at]->device == devices[i])
+                device = table->slots[at];
+            next = at + 1;
+        }
+        if (!device)
+            device = object_new(x, WIRE_DEVICE, next);
+        if (!device)
+            break;
+        device->device = devices[i];
+        ids[added++] = device->id;
+        next = device->id + 1;
+    }
+    return added;
+}
+
+int exec_describe_platform(struct executor *x, const struct wire_describe_platform *m)
+{
+    struct wire_describe_platform_reply reply = {.call = m->call, .error = CL_INVALID_PLATFORM};
+    struct wire_buffer infos = {0}, out = {0};
+    uint32_t ids[WIRE_MAX_DEVICES];
+    char value[8192];
+    size_t size;
+
+    if (m->platform < x->platform_count) {
+        cl_platform_id platform = x->platforms[m->platform];
+
+        reply.error = CL_SUCCESS;
+        for (size_t i = 0; i < sizeof(platform_infos) / sizeof(*platform_infos); i++) {
+            if (!clGetPlatformInfo(platform, platform_infos[i], sizeof(value), value, &size))
+                wire_put_info(&infos, platform_infos[i], value, size);
+        }
+        reply.devices = ids;
+        reply.devices_count = add_devices(x, platform, ids);
+    }
+    reply.infos = infos.bytes;
+    reply.infos_length = (uint32_t)infos.length;
+    wire_put_describe_platform_reply(&out, &reply);
+    wire_buffer_free(&infos);
+    executor_send(x, &out);
+    return 0;
+}
+
+/* Handles and counts mean nothing on the other side. */
+static bool is_withheld(cl_device_info param)
+{
+    return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE || param == CL_DEVICE_REFERENCE_COUNT;
+}
+
+int exec_describe_device(struct executor *x, const struct wire_describe_device *m)
+{
+    struct object *device = object_get(x, WIRE_DEVICE, m->device);
+    struct wire_describe_device_reply reply = {.call = m->call};
+    struct wire_buffer infos = {0}, out = {0};
+    static char value[65536];
+    size_t size;
+
+    if (!device)
+        return -EBADMSG;
+    for (cl_device_info param = CL_DEVICE_TYPE; param <= CL_DEVICE_TYPE + 0x7f; param++) {
+        if (!is_withheld(param) && !clGetDeviceInfo(device->device, param, sizeof(value), value, &size))
+            wire_put_info(&infos, param, value, size);
+    }
+    reply.infos = infos.bytes;
+    reply.infos_length = (uint32_t)infos.length;
+    wire_put_describe_device_reply(&out, &reply);
+    wire_buffer_free(&infos);
+    executor_send(x, &out);
+    return 0;
+}

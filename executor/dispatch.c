@@ -1,0 +1,178 @@
+/* From bytes to handlers: every command of commands.def has its exec_<name>, or the linker complains. */
+#include "executor/internal.h"
+
+static void *slow_thread(void *argument);
+
+static int dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields)
+{
+    switch (number) {
+#define SEND(name, number)                                                                                             \
+    case number: {                                                                                                     \
+        struct wire_##name m;                                                                                          \
+        return wire_get_##name(fields, &m) ? exec_##name(x, &m) : -EBADMSG;                                            \
+    }
+#define CALL(name, number) SEND(name, number)
+#define SLOW_CALL(name, number) SEND(name, number)
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+    }
+    return -EBADMSG;
+}
+
+/* What comes while contents of an object are on their way has to wait for them. */
+static int keep(struct executor *x, const void *bytes, size_t length)
+{
+    uint8_t *longer = realloc(x->backlog, x->backlog_length + length);
+
+    if (!longer)
+        return -ENOMEM;
+    memcpy(longer + x->backlog_length, bytes, length);
+    x->backlog = longer;
+    x->backlog_length += length;
+    return 0;
+}
+
+/* Native OpenCL is told to get on with what this frame brought. */
+static void flush_used(struct executor *x)
+{
+    struct table *queues = &x->tables[WIRE_QUEUE];
+
+    for (uint32_t i = 0; i < queues->count; i++) {
+        struct object *queue = queues->slots[i];
+
+        if (queue && queue->used && queue->queue) {
+            clFlush(queue->queue);
+            queue->used = false;
+        }
+    }
+}
+
+int executor_run(struct executor *x, const void *bytes, size_t length)
+{
+    struct wire_cursor frame = wire_cursor(bytes, length), fields;
+    uint16_t number;
+    int more, error = 0;
+
+    if (x->held)
+        return keep(x, bytes, length);
+    while (!error && (more = wire_next(&frame, &number, &fields)) != 0) {
+        error = more < 0 ? -EBADMSG : dispatch(x, number, &fields);
+        if (!error && x->held && frame.left) {
+            error = keep(x, frame.at, frame.left);
+            break;
+        }
+    }
+    flush_used(x);
+    return error;
+}
+
+void executor_resume(struct executor *x)
+{
+    uint8_t *bytes = x->backlog;
+    size_t length = x->backlog_length;
+
+    x->held = false;
+    x->backlog = NULL;
+    x->backlog_length = 0;
+    if (length && executor_run(x, bytes, length))
+        x->bad = true;
+    free(bytes);
+}
+
+void executor_send(struct executor *x, struct wire_buffer *command)
+{
+    if (!command->failed)
+        x->host.send(x->host.owner, command->bytes, command->length);
+    wire_buffer_free(command);
+}
+
+/* ---- what other threads finished ---- */
+
+void executor_finish(struct executor *x, struct job *job)
+{
+    struct job *head = atomic_load(&x->finished);
+
+    do
+        job->next = head;
+    while (!atomic_compare_exchange_weak(&x->finished, &head, job));
+    if (!head)
+        x->host.wake(x->host.owner);
+}
+
+int executor_poll(struct executor *x)
+{
+    struct job *newest = atomic_exchange(&x->finished, NULL), *oldest = NULL;
+    int count = 0;
+
+    while (newest) { /* in the order in which they came */
+        struct job *next = newest->next;
+
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    while (oldest) {
+        struct job *next = oldest->next;
+
+        oldest->run(x, oldest);
+        oldest = next;
+        count++;
+    }
+    if (count)
+        flush_used(x);
+    return x->bad ? -EBADMSG : count;
+}
+
+/* ---- the helper thread ---- */
+
+void slow_start(struct executor *x, struct slow *slow)
+{
+    slow->next = NULL;
+    pthread_mutex_lock(&x->lock);
+    *x->slow_last = slow;
+    x->slow_last = &slow->next;
+    pthread_cond_signal(&x->work);
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void *slow_thread(void *argument)
+{
+    struct executor *x = argument;
+
+    for (;;) {
+        struct slow *slow;
+
+        pthread_mutex_lock(&x->lock);
+        while (!x->slow_first)
+            pthread_cond_wait(&x->work, &x->lock);
+        slow = x->slow_first;
+        x->slow_first = slow->next;
+        if (!x->slow_first)
+            x->slow_last = &x->slow_first;
+        pthread_mutex_unlock(&x->lock);
+        slow->work(slow);
+        executor_finish(x, &slow->job);
+    }
+    return NULL;
+}
+
+int executor_open(const struct executor_host *host, struct executor **out)
+{
+    struct executor *x = calloc(1, sizeof(*x));
+    pthread_t thread;
+
+    if (!x)
+        return -ENOMEM;
+    x->host = *host;
+    x->slow_last = &x->slow_first;
+    pthread_mutex_init(&x->lock, NULL);
+    pthread_cond_init(&x->work, NULL);
+    if (pthread_create(&thread, NULL, slow_thread, x)) {
+        free(x);
+        return -EAGAIN;
+    }
+    pthread_detach(thread);
+    *out = x;
+    return 0;
+}

@@ -1,0 +1,207 @@
+/* Events, and what every enqueued command has in common: its wait list, its event, its failure. */
+#include "executor/internal.h"
+
+/* ---- waiting for native events ---- */
+
+struct wait {
+    struct executor *x;
+    struct job *job;
+};
+
+static void CL_CALLBACK reached(cl_event event, cl_int status, void *argument)
+{
+    struct wait *wait = argument;
+
+    (void)event;
+    (void)status;
+    executor_finish(wait->x, wait->job);
+    free(wait);
+}
+
+/* Run a job on the loop's thread when a native event reaches a state, or fails. */
+void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
+                struct job *job)
+{
+    struct wait *wait = malloc(sizeof(*wait));
+
+    job->run = run;
+    if (wait) {
+        *wait = (struct wait){x, job};
+        if (clSetEventCallback(event, state, reached, wait) == CL_SUCCESS)
+            return;
+        free(wait);
+    }
+    executor_finish(x, job);
+}
+
+/* ---- telling the application ---- */
+
+struct told {
+    struct job job;
+    uint32_t id;
+    cl_event event;
+    cl_int state;
+};
+
+static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event event)
+{
+    static const cl_profiling_info infos[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
+                                              CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
+    struct wire_event_status m = {.event = id, .status = status};
+    struct wire_buffer out = {0};
+    cl_ulong time;
+
+    for (int i = 0; event && status == CL_COMPLETE && i < 4; i++) {
+        if (clGetEventProfilingInfo(event, infos[i], sizeof(time), &time, NULL))
+            break;
+        m.times[m.times_count++] = time;
+    }
+    if (m.times_count != 4)
+        m.times_count = 0;
+    wire_put_event_status(&out, &m);
+    executor_send(x, &out);
+}
+
+static cl_int native_status(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    return status;
+}
+
+static void tell(struct executor *x, struct job *job)
+{
+    struct told *told = (struct told *)job;
+    cl_int status = native_status(told->event);
+
+    if (object_get(x, WIRE_EVENT, told->id)) {
+        if (status > told->state)
+            status = told->state;
+        send_status(x, told->id, status, told->event);
+    }
+    clReleaseEvent(told->event);
+    free(told);
+}
+
+static void want(struct executor *x, uint32_t id, cl_event event, uint32_t mask)
+{
+    for (cl_int state = CL_SUBMITTED; state >= CL_COMPLETE; state--) {
+        struct told *told;
+
+        if (!(mask & 1u << state))
+            continue;
+        told = calloc(1, sizeof(*told));
+        if (!told)
+            return;
+        told->id = id;
+        told->event = event;
+        told->state = state;
+        clRetainEvent(event);
+        event_when(x, event, state, tell, &told->job);
+    }
+}
+
+int exec_want_event(struct executor *x, const struct wire_want_event *m)
+{
+    struct object *event = object_get(x, WIRE_EVENT, m->event);
+
+    if (!event)
+        return -EBADMSG;
+    if (event->error)
+        send_status(x, m->event, event->error, NULL);
+    else
+        want(x, m->event, event->event, m->mask);
+    return 0;
+}
+
+/* ---- user events ---- */
+
+int exec_create_user_event(struct executor *x, const struct wire_create_user_event *m)
+{
+    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
+    struct object *event = context ? object_new(x, WIRE_EVENT, m->event) : NULL;
+
+    if (!event)
+        return -EBADMSG;
+    event->error = context->error;
+    if (!event->error)
+        event->event = clCreateUserEvent(context->context, &event->error);
+    return 0;
+}
+
+int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
+{
+    struct object *event = object_get(x, WIRE_EVENT, m->event);
+
+    if (!event || m->status > CL_COMPLETE)
+        return -EBADMSG;
+    if (is_usable(event))
+        clSetUserEventStatus(event->event, m->status);
+    return 0;
+}
+
+/* ---- commands ---- */
+
+int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want_mask,
+                  const uint32_t *wait, uint32_t wait_count)
+{
+    *c = (struct command){.x = x, .queue = object_get(x, WIRE_QUEUE, queue), .event_id = event, .want = want_mask};
+    if (!c->queue || want_mask > 7)
+        return -EBADMSG;
+    c->wait = wait_count <= 8 ? c->small : malloc(wait_count * sizeof(cl_event));
+    if (!c->wait)
+        return -ENOMEM;
+    c->error = c->queue->error;
+    for (uint32_t i = 0; i < wait_count; i++) {
+        struct object *other = object_get(x, WIRE_EVENT, wait[i]);
+
+        if (!other) {
+            if (c->wait != c->small)
+                free(c->wait);
+            return -EBADMSG;
+        }
+        if (!is_usable(other))
+            c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+        else
+            c->wait[c->wait_count++] = other->event;
+    }
+    c->ask = event ? &c->event : NULL;
+    c->queue->used = true;
+    return 0;
+}
+
+static void tell_failure(struct command *c)
+{
+    struct wire_queue_error m = {c->queue->id, c->error};
+    struct wire_buffer out = {0};
+
+    if (c->event_id && c->want)
+        send_status(c->x, c->event_id, c->error, NULL);
+    if (c->event_id)
+        return;
+    wire_put_queue_error(&out, &m);
+    executor_send(c->x, &out);
+}
+
+int command_end(struct command *c, cl_int error)
+{
+    struct object *event = NULL;
+
+    if (c->wait != c->small)
+        free(c->wait);
+    if (!c->error)
+        c->error = error;
+    if (c->event_id) {
+        event = object_new(c->x, WIRE_EVENT, c->event_id);
+        if (!event)
+            return -EBADMSG;
+        event->error = c->error;
+        event->event = c->error ? NULL : c->event;
+    }
+    if (c->error)
+        tell_failure(c);
+    else if (event && c->want)
+        want(c->x, c->event_id, c->event, c->want);
+    return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * The executor runs the commands of one session on the native OpenCL. It owns no transport: what it has to say, and
+ * the bulk data it moves, go through its host.
+ */
+#ifndef VOCL_EXECUTOR_EXECUTOR_H
+#define VOCL_EXECUTOR_EXECUTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct executor;
+
+struct executor_host {
+    void *owner;
+    /* One note or reply; copied. */
+    void (*send)(void *owner, const void *command, size_t length);
+    /* As transport_give() and transport_take(). */
+    int (*give)(void *owner, uint32_t tag, const void *memory, size_t length, void (*done)(void *, int),
+                void *argument);
+    int (*take)(void *owner, uint32_t tag, void *memory, size_t length, void (*done)(void *, int), void *argument);
+    /* There is work for executor_poll(). From any thread. */
+    void (*wake)(void *owner);
+    bool zero_copy; /* map buffers rather than stage, where device and host share memory */
+};
+
+/* 0 or negative errno. */
+int executor_open(const struct executor_host *host, struct executor **out);
+/*
+ * Run a frame of commands. The frame is copied where it has to wait. -EBADMSG when it is malformed or breaks a rule
+ * (an object that does not exist, a number in use): the session is then to be ended.
+ */
+int executor_run(struct executor *executor, const void *frame, size_t length);
+/* Go on with what native callbacks and the helper thread have finished. The number of things done, or -EBADMSG. */
+int executor_poll(struct executor *executor);
+
+#endif

@@ -1,0 +1,200 @@
+/* Images and samplers. */
+#include "executor/internal.h"
+
+#define WAITS m->event, m->want, m->wait, m->wait_count
+
+static int describe(struct executor *x, const struct wire_create_image *m, cl_image_desc *desc)
+{
+    struct object *buffer = m->buffer ? object_get(x, WIRE_MEMORY, m->buffer) : NULL;
+
+    if (m->buffer && !buffer)
+        return -EBADMSG;
+    *desc = (cl_image_desc){.image_type = m->object_type,
+                            .image_width = m->width,
+                            .image_height = m->height,
+                            .image_depth = m->depth,
+                            .image_array_size = m->array_size,
+                            .image_row_pitch = m->row_pitch,
+                            .image_slice_pitch = m->slice_pitch};
+    desc->mem_object = buffer ? buffer->memory : NULL;
+    return 0;
+}
+
+int exec_create_image(struct executor *x, const struct wire_create_image *m)
+{
+    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
+    struct object *image = context ? object_new(x, WIRE_MEMORY, m->image) : NULL;
+    const cl_image_format format = {m->order, m->type};
+    struct side side = {.is_image = true, .size = m->bytes, .region = {m->width, 1, 1}};
+    cl_image_desc desc;
+
+    if (!image || m->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || describe(x, m, &desc))
+        return -EBADMSG;
+    if (m->bytes > UINT64_C(1) << 34)
+        return -EBADMSG;
+    image->error = context->error;
+    if (!image->error)
+        image->memory = clCreateImage(context->context, m->flags, &format, &desc, NULL, &image->error);
+    if (!m->tag)
+        return 0;
+    if (desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
+        side.region[1] = m->array_size;
+    else if (desc.image_type != CL_MEM_OBJECT_IMAGE1D)
+        side.region[1] = m->height;
+    if (desc.image_type == CL_MEM_OBJECT_IMAGE3D)
+        side.region[2] = m->depth;
+    else if (desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY)
+        side.region[2] = m->array_size;
+    if (is_usable(image)) {
+        size_t element = 0;
+
+        clGetImageInfo(image->memory, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, NULL);
+        if ((unsigned __int128)side.region[0] * side.region[1] * side.region[2] * element != m->bytes)
+            return -EBADMSG;
+    }
+    side.memory = image->error ? NULL : image->memory;
+    return m->bytes && context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG;
+}
+
+int exec_create_sampler(struct executor *x, const struct wire_create_sampler *m)
+{
+    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
+    struct object *sampler = context ? object_new(x, WIRE_SAMPLER, m->sampler) : NULL;
+    const cl_sampler_properties properties[] = {CL_SAMPLER_NORMALIZED_COORDS,
+                                                m->normalized,
+                                                CL_SAMPLER_ADDRESSING_MODE,
+                                                m->addressing,
+                                                CL_SAMPLER_FILTER_MODE,
+                                                m->filter,
+                                                0};
+
+    if (!sampler)
+        return -EBADMSG;
+    sampler->error = context->error;
+    if (!sampler->error)
+        sampler->sampler = clCreateSamplerWithProperties(context->context, properties, &sampler->error);
+    return 0;
+}
+
+/* The bytes must be those of the region, or the native call would run over the block. */
+static int image_side(struct command *c, uint32_t id, uint32_t counts, const uint64_t *origin, const uint64_t *region,
+                      uint64_t bytes, struct side *side)
+{
+    int bad = buffer_of(c, id, &side->memory);
+    size_t element = 0;
+
+    if (bad)
+        return bad;
+    if (counts != 6 || !bytes || bytes > UINT64_C(1) << 34 || region[0] > UINT32_MAX || region[1] > UINT32_MAX ||
+        region[2] > 1u << 20)
+        return -EBADMSG;
+    side->is_image = true;
+    side->size = bytes;
+    memcpy(side->origin, origin, sizeof(side->origin));
+    memcpy(side->region, region, sizeof(side->region));
+    if (c->error)
+        return 0;
+    if (clGetImageInfo(side->memory, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, NULL))
+        return -EBADMSG;
+    return (unsigned __int128)region[0] * region[1] * region[2] * element == bytes ? 0 : -EBADMSG;
+}
+
+int exec_write_image(struct executor *x, const struct wire_write_image *m)
+{
+    struct side side = {0};
+    struct command c;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = image_side(&c, m->image, m->origin_count + m->region_count, m->origin, m->region, m->bytes, &side);
+    return bad ? bad : transfer_write(&c, &side, m->tag, m->data, m->data_length);
+}
+
+int exec_read_image(struct executor *x, const struct wire_read_image *m)
+{
+    struct side side = {0};
+    struct command c;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = image_side(&c, m->image, m->origin_count + m->region_count, m->origin, m->region, m->bytes, &side);
+    return bad ? bad : transfer_read(&c, &side, m->tag);
+}
+
+int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
+{
+    struct command c;
+    cl_mem from = NULL, to = NULL;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad && (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3))
+        bad = -EBADMSG;
+    if (!bad)
+        bad = buffer_of(&c, m->source, &from);
+    if (!bad)
+        bad = buffer_of(&c, m->target, &to);
+    if (bad)
+        return bad;
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueCopyImage(c.queue->queue, from, to, m->source_origin, m->target_origin,
+                                                        m->region, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}
+
+int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
+{
+    uint32_t colour[4] = {0};
+    struct command c;
+    cl_mem image = NULL;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad && (m->origin_count != 3 || m->region_count != 3 || m->colour_length > sizeof(colour)))
+        bad = -EBADMSG;
+    if (!bad)
+        bad = buffer_of(&c, m->image, &image);
+    if (bad)
+        return bad;
+    memcpy(colour, m->colour, m->colour_length);
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueFillImage(c.queue->queue, image, colour, m->origin, m->region,
+                                                        c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}
+
+int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_to_buffer *m)
+{
+    struct command c;
+    cl_mem from = NULL, to = NULL;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad && (m->origin_count != 3 || m->region_count != 3))
+        bad = -EBADMSG;
+    if (!bad)
+        bad = buffer_of(&c, m->source, &from);
+    if (!bad)
+        bad = buffer_of(&c, m->target, &to);
+    if (bad)
+        return bad;
+    return command_end(&c, c.error
+                               ? c.error
+                               : clEnqueueCopyImageToBuffer(c.queue->queue, from, to, m->origin, m->region, m->offset,
+                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}
+
+int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_to_image *m)
+{
+    struct command c;
+    cl_mem from = NULL, to = NULL;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad && (m->origin_count != 3 || m->region_count != 3))
+        bad = -EBADMSG;
+    if (!bad)
+        bad = buffer_of(&c, m->source, &from);
+    if (!bad)
+        bad = buffer_of(&c, m->target, &to);
+    if (bad)
+        return bad;
+    return command_end(&c, c.error
+                               ? c.error
+                               : clEnqueueCopyBufferToImage(c.queue->queue, from, to, m->offset, m->origin, m->region,
+                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}

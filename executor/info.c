@@ -1,0 +1,164 @@
+/* Queries that only the node can answer. */
+#include "executor/internal.h"
+
+#define MOST (64u << 20)
+
+struct query {
+    const struct wire_get_info *m;
+    struct object *object, *second;
+};
+
+static cl_int ask(const struct query *q, size_t size, void *value, size_t *length)
+{
+    const struct wire_get_info *m = q->m;
+
+    switch (m->kind) {
+    case WIRE_INFO_DEVICE:
+        return clGetDeviceInfo(q->object->device, m->param, size, value, length);
+    case WIRE_INFO_MEMORY:
+        return clGetMemObjectInfo(q->object->memory, m->param, size, value, length);
+    case WIRE_INFO_IMAGE:
+        return clGetImageInfo(q->object->memory, m->param, size, value, length);
+    case WIRE_INFO_PROGRAM:
+        return clGetProgramInfo(q->object->program, m->param, size, value, length);
+    case WIRE_INFO_BUILD:
+        return clGetProgramBuildInfo(q->object->program, q->second->device, m->param, size, value, length);
+    case WIRE_INFO_KERNEL:
+        return clGetKernelInfo(q->object->kernel, m->param, size, value, length);
+    case WIRE_INFO_KERNEL_ARGUMENT:
+        return clGetKernelArgInfo(q->object->kernel, m->second, m->param, size, value, length);
+    case WIRE_INFO_WORK_GROUP:
+        return clGetKernelWorkGroupInfo(q->object->kernel, q->second->device, m->param, size, value, length);
+    case WIRE_INFO_SUB_GROUP:
+        return clGetKernelSubGroupInfo(q->object->kernel, q->second->device, m->param, m->input_length,
+                                       m->input_length ? m->input : NULL, size, value, length);
+    }
+    return CL_INVALID_VALUE;
+}
+
+/* Values that are arrays of pointers, or handles, have no meaning on the other side. */
+static bool is_withheld(const struct wire_get_info *m)
+{
+    return (m->kind == WIRE_INFO_PROGRAM &&
+            (m->param == CL_PROGRAM_BINARIES || m->param == CL_PROGRAM_DEVICES || m->param == CL_PROGRAM_CONTEXT)) ||
+           (m->kind == WIRE_INFO_DEVICE && m->param == CL_DEVICE_PLATFORM);
+}
+
+static cl_int simple(const struct query *q, struct wire_buffer *value)
+{
+    size_t length = 0;
+    cl_int error = is_withheld(q->m) ? CL_INVALID_VALUE : ask(q, 0, NULL, &length);
+    void *to;
+
+    if (error || !length)
+        return error;
+    if (length > MOST)
+        return CL_OUT_OF_RESOURCES;
+    to = wire_reserve(value, length);
+    if (!to)
+        return CL_OUT_OF_HOST_MEMORY;
+    value->length = length; /* without the padding */
+    return ask(q, length, to, NULL);
+}
+
+static cl_int formats(const struct query *q, struct wire_buffer *value)
+{
+    cl_image_format list[1024];
+    cl_mem_flags flags;
+    cl_uint count = 0;
+    cl_int error;
+
+    if (q->m->input_length != sizeof(flags))
+        return CL_INVALID_VALUE;
+    memcpy(&flags, q->m->input, sizeof(flags));
+    error = clGetSupportedImageFormats(q->object->context, flags, q->m->second, 1024, list, &count);
+    if (!error && count)
+        wire_put_bytes(value, list, (count < 1024 ? count : 1024) * sizeof(*list));
+    return error;
+}
+
+static cl_int timers(const struct query *q, struct wire_buffer *value)
+{
+    cl_ulong times[2] = {0, 0};
+    cl_int error = clGetDeviceAndHostTimer(q->object->device, &times[0], &times[1]);
+
+    if (!error)
+        wire_put_bytes(value, times, sizeof(times));
+    return error;
+}
+
+static cl_int binaries(const struct query *q, struct wire_buffer *value)
+{
+    size_t sizes[WIRE_MAX_DEVICES], length = 0;
+    unsigned char *pointers[WIRE_MAX_DEVICES] = {0};
+    cl_int error = clGetProgramInfo(q->object->program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &length);
+    size_t count = length / sizeof(*sizes);
+
+    for (size_t i = 0; !error && i < count; i++) {
+        pointers[i] = calloc(1, sizes[i] + 1);
+        if (!pointers[i])
+            error = CL_OUT_OF_HOST_MEMORY;
+    }
+    if (!error)
+        error = clGetProgramInfo(q->object->program, CL_PROGRAM_BINARIES, count * sizeof(*pointers), pointers, NULL);
+    for (size_t i = 0; i < count; i++) {
+        if (!error) {
+            wire_put_u64(value, sizes[i]);
+            wire_put_bytes(value, pointers[i], sizes[i]);
+        }
+        free(pointers[i]);
+    }
+    return error;
+}
+
+static unsigned object_kind(uint32_t kind)
+{
+    switch (kind) {
+    case WIRE_INFO_DEVICE:
+    case WIRE_INFO_TIMERS:
+        return WIRE_DEVICE;
+    case WIRE_INFO_MEMORY:
+    case WIRE_INFO_IMAGE:
+        return WIRE_MEMORY;
+    case WIRE_INFO_PROGRAM:
+    case WIRE_INFO_BUILD:
+    case WIRE_INFO_BINARIES:
+        return WIRE_PROGRAM;
+    case WIRE_INFO_IMAGE_FORMATS:
+        return WIRE_CONTEXT;
+    }
+    return WIRE_KERNEL;
+}
+
+static bool needs_device(uint32_t kind)
+{
+    return kind == WIRE_INFO_BUILD || kind == WIRE_INFO_WORK_GROUP || kind == WIRE_INFO_SUB_GROUP;
+}
+
+int exec_get_info(struct executor *x, const struct wire_get_info *m)
+{
+    struct query q = {m, object_get(x, object_kind(m->kind), m->object), object_get(x, WIRE_DEVICE, m->second)};
+    struct wire_get_info_reply reply = {.call = m->call};
+    struct wire_buffer value = {0}, out = {0};
+
+    if (!q.object || (needs_device(m->kind) && !q.second))
+        return -EBADMSG;
+    if (!is_usable(q.object))
+        reply.error = q.object->error ? q.object->error : CL_INVALID_VALUE;
+    else if (m->kind == WIRE_INFO_IMAGE_FORMATS)
+        reply.error = formats(&q, &value);
+    else if (m->kind == WIRE_INFO_TIMERS)
+        reply.error = timers(&q, &value);
+    else if (m->kind == WIRE_INFO_BINARIES)
+        reply.error = binaries(&q, &value);
+    else
+        reply.error = simple(&q, &value);
+    if (value.failed)
+        reply.error = CL_OUT_OF_HOST_MEMORY;
+    reply.value = value.bytes;
+    reply.value_length = reply.error ? 0 : (uint32_t)value.length;
+    wire_put_get_info_reply(&out, &reply);
+    wire_buffer_free(&value);
+    executor_send(x, &out);
+    return 0;
+}

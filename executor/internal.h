@@ -1,0 +1,131 @@
+/* What the files of executor/ share. */
+#ifndef VOCL_EXECUTOR_INTERNAL_H
+#define VOCL_EXECUTOR_INTERNAL_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+
+#include "executor/executor.h"
+#include "wire/tables.h"
+#include "wire/wire.h"
+
+/* What another thread hands to executor_poll(). */
+struct job {
+    struct job *next;
+    void (*run)(struct executor *x, struct job *job);
+};
+
+struct object {
+    uint32_t id;
+    cl_int error; /* it could not be made: what whoever uses it is told */
+    union {
+        void *native;
+        cl_device_id device;
+        cl_context context;
+        cl_command_queue queue;
+        cl_mem memory;
+        cl_sampler sampler;
+        cl_program program;
+        cl_kernel kernel;
+        cl_event event;
+    };
+    /* what else is known, by kind */
+    cl_context in;          /* queue, program: native context */
+    cl_device_id on;        /* queue, context: (first) device */
+    cl_command_queue spare; /* context: for data that no queue of the application moves */
+    bool unified, out_of_order, profiling, used;
+    struct watch *watches; /* event: to be told its number is gone */
+};
+
+struct table {
+    struct object **slots;
+    uint32_t count;
+};
+
+struct executor {
+    struct executor_host host;
+    struct table tables[WIRE_KIND_LAST + 1];
+    cl_platform_id platforms[32];
+    cl_uint platform_count;
+    _Atomic(struct job *) finished;
+    bool held, bad;
+    uint8_t *backlog;
+    size_t backlog_length;
+    /* helper thread */
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    struct slow *slow_first, **slow_last;
+};
+
+/* objects.c */
+struct object *object_get(struct executor *x, unsigned kind, uint32_t id);
+/* NULL when the number is in use or no good. */
+struct object *object_new(struct executor *x, unsigned kind, uint32_t id);
+void object_drop(struct executor *x, unsigned kind, struct object *object);
+
+/* dispatch.c */
+void executor_finish(struct executor *x, struct job *job); /* any thread */
+void executor_resume(struct executor *x);
+void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
+
+/* slow.c: jobs for the helper thread */
+struct slow {
+    struct job job; /* run on the loop's thread afterwards; frees */
+    struct slow *next;
+    void (*work)(struct slow *slow);
+};
+void slow_start(struct executor *x, struct slow *slow);
+
+/* event.c: what every enqueued command has in common */
+struct command {
+    struct executor *x;
+    struct object *queue;
+    uint32_t event_id, want;
+    cl_uint wait_count;
+    cl_event *wait, small[8];
+    cl_event event, *ask; /* ask: for the native call; NULL when nobody needs an event */
+    cl_int error;
+};
+/* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
+int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
+                  const uint32_t *wait, uint32_t wait_count);
+/* error: of the native call. */
+int command_end(struct command *c, cl_int error);
+void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
+                struct job *job);
+
+/* buffer.c: also for images */
+int buffer_of(struct command *c, uint32_t id, cl_mem *out);
+
+/* transfer.c */
+struct side { /* how the bytes get in and out of the object */
+    cl_mem memory;
+    bool is_image, is_rect;
+    size_t offset, size; /* size: of the data, always */
+    size_t origin[3], region[3], row_pitch, slice_pitch;
+};
+int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);
+int transfer_read(struct command *c, const struct side *side, uint32_t tag);
+/* Contents of a new object: the stream is held until they are in. */
+int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag);
+
+/* program.c, info.c */
+bool is_usable(const struct object *object);
+
+#define SEND(name, number) int exec_##name(struct executor *x, const struct wire_##name *m);
+#define CALL(name, number) SEND(name, number)
+#define SLOW_CALL(name, number) SEND(name, number)
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+#endif

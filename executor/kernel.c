@@ -1,0 +1,131 @@
+/* Kernels and launches. */
+#include "executor/internal.h"
+
+int exec_create_kernel(struct executor *x, const struct wire_create_kernel *m)
+{
+    struct object *program = object_get(x, WIRE_PROGRAM, m->program);
+    struct object *kernel = program ? object_new(x, WIRE_KERNEL, m->kernel) : NULL;
+    char name[4097];
+
+    if (!kernel)
+        return -EBADMSG;
+    memcpy(name, m->name, m->name_length);
+    name[m->name_length] = '\0';
+    kernel->error = program->error;
+    if (!kernel->error)
+        kernel->kernel = clCreateKernel(program->program, name, &kernel->error);
+    return 0;
+}
+
+int exec_clone_kernel(struct executor *x, const struct wire_clone_kernel *m)
+{
+    struct object *source = object_get(x, WIRE_KERNEL, m->source);
+    struct object *kernel = source ? object_new(x, WIRE_KERNEL, m->kernel) : NULL;
+
+    if (!kernel)
+        return -EBADMSG;
+    kernel->error = source->error;
+    if (!kernel->error)
+        kernel->kernel = clCloneKernel(source->kernel, &kernel->error);
+    return 0;
+}
+
+static int set_memory(struct command *c, cl_kernel kernel, uint32_t index, const void *bytes, uint32_t length)
+{
+    cl_mem memory = NULL;
+    uint32_t id;
+    int bad;
+
+    if (length != sizeof(id))
+        return -EBADMSG;
+    memcpy(&id, bytes, sizeof(id));
+    if (id) {
+        /* a released object is the program's mistake, not the protocol's */
+        struct object *object = object_get(c->x, WIRE_MEMORY, id);
+
+        if (!object) {
+            c->error = CL_INVALID_KERNEL_ARGS;
+            return 0;
+        }
+        bad = buffer_of(c, id, &memory);
+        if (bad || c->error)
+            return bad;
+    }
+    c->error = clSetKernelArg(kernel, index, sizeof(memory), &memory);
+    return 0;
+}
+
+static int set_argument(struct command *c, cl_kernel kernel, uint32_t index, uint32_t what, const void *bytes,
+                        uint32_t length)
+{
+    struct object *sampler;
+    uint64_t local;
+    uint32_t id;
+
+    switch (what) {
+    case WIRE_ARGUMENT_VALUE:
+        c->error = clSetKernelArg(kernel, index, length, bytes);
+        return 0;
+    case WIRE_ARGUMENT_LOCAL:
+        if (length != sizeof(local))
+            return -EBADMSG;
+        memcpy(&local, bytes, sizeof(local));
+        c->error = clSetKernelArg(kernel, index, local, NULL);
+        return 0;
+    case WIRE_ARGUMENT_MEMORY:
+        return set_memory(c, kernel, index, bytes, length);
+    case WIRE_ARGUMENT_SAMPLER:
+        if (length != sizeof(id))
+            return -EBADMSG;
+        memcpy(&id, bytes, sizeof(id));
+        sampler = object_get(c->x, WIRE_SAMPLER, id);
+        c->error = sampler && is_usable(sampler) ? clSetKernelArg(kernel, index, sizeof(cl_sampler), &sampler->sampler)
+                                                 : CL_INVALID_KERNEL_ARGS;
+        return 0;
+    }
+    return -EBADMSG;
+}
+
+static int set_arguments(struct command *c, cl_kernel kernel, const void *bytes, uint32_t length)
+{
+    struct wire_cursor in = wire_cursor(bytes, length);
+    int bad = 0;
+
+    while (!bad && in.left) {
+        uint32_t index = wire_get_u32(&in), what = wire_get_u32(&in), size;
+        const void *value = wire_get_blob(&in, &size);
+        cl_int before = c->error;
+
+        if (in.failed)
+            return -EBADMSG;
+        bad = set_argument(c, kernel, index, what, value, size);
+        if (before)
+            c->error = before; /* the first failure is the one to tell */
+    }
+    return bad;
+}
+
+int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *m)
+{
+    struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
+    struct command c;
+    int bad;
+
+    if (!kernel || !m->global_count || (m->offset_count && m->offset_count != m->global_count) ||
+        (m->local_count && m->local_count != m->global_count))
+        return -EBADMSG;
+    bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
+    if (bad)
+        return bad;
+    if (!is_usable(kernel) && !c.error)
+        c.error = CL_INVALID_KERNEL;
+    else
+        bad = is_usable(kernel) ? set_arguments(&c, kernel->kernel, m->arguments, m->arguments_length) : 0;
+    if (bad)
+        return bad;
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count,
+                                                            m->offset_count ? m->offset : NULL, m->global,
+                                                            m->local_count ? m->local : NULL, c.wait_count,
+                                                            c.wait_count ? c.wait : NULL, c.ask));
+}

@@ -1,0 +1,97 @@
+/* Objects by their numbers: the low 24 bits are a place in the table of the kind, the whole is compared. */
+#include "executor/internal.h"
+
+#define MOST (1u << 22)
+
+static uint32_t place(uint32_t id)
+{
+    return id & 0xffffff;
+}
+
+struct object *object_get(struct executor *x, unsigned kind, uint32_t id)
+{
+    struct table *table = &x->tables[kind];
+    struct object *object = place(id) < table->count ? table->slots[place(id)] : NULL;
+
+    return object && object->id == id ? object : NULL;
+}
+
+struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
+{
+    struct table *table = &x->tables[kind];
+    uint32_t at = place(id);
+
+    if (!id || at >= MOST)
+        return NULL;
+    if (at >= table->count) {
+        uint32_t count = table->count ? table->count * 2 : 256;
+        struct object **slots;
+
+        while (count <= at)
+            count *= 2;
+        slots = realloc(table->slots, count * sizeof(struct object *));
+        if (!slots)
+            return NULL;
+        memset(slots + table->count, 0, (count - table->count) * sizeof(struct object *));
+        table->slots = slots;
+        table->count = count;
+    }
+    if (table->slots[at])
+        return NULL;
+    table->slots[at] = calloc(1, sizeof(struct object));
+    if (table->slots[at])
+        table->slots[at]->id = id;
+    return table->slots[at];
+}
+
+static void release_native(unsigned kind, struct object *object)
+{
+    switch (kind) {
+    case WIRE_CONTEXT:
+        if (object->spare)
+            clReleaseCommandQueue(object->spare);
+        clReleaseContext(object->context);
+        break;
+    case WIRE_QUEUE:
+        clReleaseCommandQueue(object->queue);
+        break;
+    case WIRE_MEMORY:
+        clReleaseMemObject(object->memory);
+        break;
+    case WIRE_SAMPLER:
+        clReleaseSampler(object->sampler);
+        break;
+    case WIRE_PROGRAM:
+        clReleaseProgram(object->program);
+        break;
+    case WIRE_KERNEL:
+        clReleaseKernel(object->kernel);
+        break;
+    case WIRE_EVENT:
+        clReleaseEvent(object->event);
+        break;
+    }
+}
+
+void object_drop(struct executor *x, unsigned kind, struct object *object)
+{
+    x->tables[kind].slots[place(object->id)] = NULL;
+    if (object->native)
+        release_native(kind, object);
+    free(object);
+}
+
+bool is_usable(const struct object *object)
+{
+    return !object->error && object->native;
+}
+
+int exec_release(struct executor *x, const struct wire_release *m)
+{
+    struct object *object = object_get(x, m->kind, m->object);
+
+    if (!object || m->kind == WIRE_DEVICE)
+        return -EBADMSG;
+    object_drop(x, m->kind, object);
+    return 0;
+}

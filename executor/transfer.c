@@ -1,0 +1,590 @@
+/*
+ * Data between the application and the node's objects, without holding up the loop or other queues, and in its place
+ * in its own queue. Each way ends in a native command that waits for a user event, the gate, which is opened when the
+ * data has moved; that command's event is the event of the application's command.
+ *
+ *  - in the command or note itself: up to WIRE_MAX_INLINE bytes
+ *  - mapped: where device and host share memory the data moves from and into the mapped buffer, with no copy here
+ *  - a block: rects, images and devices of their own memory, staged whole
+ *  - a ring: the same for buffers in pieces of WIRE_CHUNK, so that transfer and copy overlap
+ */
+#include "executor/internal.h"
+
+#define CHUNKED 0x80000000u
+#define SLOTS 4
+
+struct slot {
+    struct job job;
+    struct transfer *transfer;
+    uint8_t *bytes;
+    size_t offset, length;
+};
+
+struct transfer {
+    struct job job;
+    struct executor *x;
+    struct side side;
+    uint32_t tag;
+    cl_command_queue queue, spare; /* the command's own; one for pieces */
+    cl_event gate, first;          /* first: from when on the object may be touched */
+    uint8_t *bytes;                /* the block, or the mapped memory */
+    bool mapped, reading, announced;
+    cl_int error;
+    /* ring */
+    struct slot slots[SLOTS];
+    size_t offset, finished; /* bytes begun, bytes done with */
+};
+
+static void transfer_free(struct transfer *t)
+{
+    if (!t->mapped)
+        free(t->bytes);
+    for (int i = 0; i < SLOTS; i++)
+        free(t->slots[i].bytes);
+    if (t->gate)
+        clReleaseEvent(t->gate);
+    if (t->first)
+        clReleaseEvent(t->first);
+    if (t->queue)
+        clReleaseCommandQueue(t->queue);
+    free(t);
+}
+
+static struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
+                                     bool reading)
+{
+    struct transfer *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return NULL;
+    t->x = x;
+    t->side = *side;
+    t->tag = tag;
+    t->reading = reading;
+    t->queue = queue;
+    clRetainCommandQueue(queue);
+    return t;
+}
+
+static void open_gate(struct transfer *t)
+{
+    if (!t->gate)
+        return;
+    clSetUserEventStatus(t->gate, t->error ? t->error : CL_COMPLETE);
+    clFlush(t->queue);
+}
+
+static void say_data(struct executor *x, uint32_t tag, cl_int status, const void *data, size_t length)
+{
+    struct wire_read_data m = {.tag = tag, .status = status, .data = data, .data_length = (uint32_t)length};
+    struct wire_buffer out = {0};
+
+    wire_put_read_data(&out, &m);
+    executor_send(x, &out);
+}
+
+static void say_ready(struct transfer *t)
+{
+    struct wire_read_ready m = {t->tag};
+    struct wire_buffer out = {0};
+
+    if (t->announced)
+        return;
+    t->announced = true;
+    wire_put_read_ready(&out, &m);
+    executor_send(t->x, &out);
+}
+
+static cl_int event_error(cl_event event)
+{
+    cl_int status = CL_COMPLETE;
+
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    return status < 0 ? status : CL_SUCCESS;
+}
+
+/* ---- native copies between a block and the object ---- */
+
+static cl_int native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
+                           cl_uint count, const cl_event *wait, cl_event *event)
+{
+    const size_t zero[3] = {0, 0, 0};
+
+    if (s->is_image)
+        return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, 0, 0, from, count, wait, event);
+    if (s->is_rect)
+        return clEnqueueWriteBufferRect(queue, s->memory, blocking, s->origin, zero, s->region, s->row_pitch,
+                                        s->slice_pitch, 0, 0, from, count, wait, event);
+    return clEnqueueWriteBuffer(queue, s->memory, blocking, s->offset, s->size, from, count, wait, event);
+}
+
+static cl_int native_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
+                          cl_event *event)
+{
+    const size_t zero[3] = {0, 0, 0};
+
+    if (s->is_image)
+        return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, 0, 0, to, count, wait, event);
+    if (s->is_rect)
+        return clEnqueueReadBufferRect(queue, s->memory, CL_FALSE, s->origin, zero, s->region, s->row_pitch,
+                                       s->slice_pitch, 0, 0, to, count, wait, event);
+    return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, s->offset, s->size, to, count, wait, event);
+}
+
+static const cl_event *list(const struct command *c)
+{
+    return c->wait_count ? c->wait : NULL;
+}
+
+/* The native command's event is needed here and, if asked for, by the application. */
+static void share_event(struct command *c, cl_event event)
+{
+    if (!c->ask)
+        return;
+    clRetainEvent(event);
+    *c->ask = event;
+}
+
+/* ---- write, inline ---- */
+
+static void written(struct executor *x, struct job *job)
+{
+    (void)x;
+    transfer_free((struct transfer *)job);
+}
+
+static cl_int write_inline(struct command *c, const struct side *side, const void *data)
+{
+    struct transfer *t = transfer_new(c->x, c->queue->queue, side, 0, false);
+    cl_int error;
+
+    if (!t)
+        return CL_OUT_OF_HOST_MEMORY;
+    t->bytes = malloc(side->size);
+    if (!t->bytes) {
+        transfer_free(t);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    memcpy(t->bytes, data, side->size);
+    error = native_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
+    if (error) {
+        transfer_free(t);
+        return error;
+    }
+    share_event(c, t->first);
+    event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
+    return CL_SUCCESS;
+}
+
+/* ---- write, bulk ---- */
+
+static void taken(void *argument, int status)
+{
+    struct transfer *t = argument;
+
+    if (status && !t->error)
+        t->error = CL_OUT_OF_RESOURCES;
+    open_gate(t);
+    if (t->mapped)
+        transfer_free(t);
+    /* a block lives until the write from it is over: written() */
+}
+
+static void take_all(struct transfer *t, void *memory)
+{
+    if (t->x->host.take(t->x->host.owner, t->tag, memory, t->side.size, taken, t))
+        taken(t, -EIO);
+}
+
+static void ignored(void *argument, int status)
+{
+    (void)argument;
+    (void)status;
+}
+
+static void discarded(void *argument, int status)
+{
+    struct transfer *t = argument;
+
+    (void)status;
+    free(t->bytes);
+    t->bytes = NULL;
+    open_gate(t);
+    t->mapped = false;
+    transfer_free(t);
+}
+
+/* The command failed, but the application is sending: take it and throw it away. */
+static void discard(struct transfer *t)
+{
+    size_t length = t->side.size;
+
+    t->mapped = false;
+    t->bytes = malloc(length);
+    if (t->tag & CHUNKED) { /* in the pieces in which it comes */
+        for (size_t at = 0; t->bytes && at < length; at += WIRE_CHUNK) {
+            size_t piece = length - at < WIRE_CHUNK ? length - at : WIRE_CHUNK;
+            bool last = at + piece == length;
+
+            t->x->host.take(t->x->host.owner, t->tag, t->bytes + at, piece, last ? discarded : ignored, t);
+        }
+        return;
+    }
+    if (!t->bytes || t->x->host.take(t->x->host.owner, t->tag, t->bytes, length, discarded, t))
+        discarded(t, -EIO);
+}
+
+static void map_reached(struct executor *x, struct job *job)
+{
+    struct transfer *t = (struct transfer *)job;
+
+    (void)x;
+    t->error = event_error(t->first);
+    if (t->error)
+        discard(t);
+    else
+        take_all(t, t->bytes);
+}
+
+static cl_int write_mapped(struct command *c, struct transfer *t)
+{
+    cl_int error;
+
+    t->mapped = true;
+    t->gate = clCreateUserEvent(c->queue->in, &error);
+    if (error)
+        return error;
+    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, t->side.offset,
+                                  t->side.size, c->wait_count, list(c), &t->first, &error);
+    if (error)
+        return error;
+    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, c->ask);
+    if (error)
+        return error;
+    event_when(c->x, t->first, CL_COMPLETE, map_reached, &t->job);
+    return CL_SUCCESS;
+}
+
+static cl_int write_block(struct command *c, struct transfer *t)
+{
+    cl_event *wait = malloc((c->wait_count + 1) * sizeof(*wait));
+    cl_int error;
+
+    t->bytes = malloc(t->side.size);
+    t->gate = clCreateUserEvent(c->queue->in, &error);
+    if (!wait || !t->bytes || error) {
+        free(wait);
+        return error ? error : CL_OUT_OF_HOST_MEMORY;
+    }
+    memcpy(wait, c->wait, c->wait_count * sizeof(*wait));
+    wait[c->wait_count] = t->gate;
+    error = native_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->first);
+    free(wait);
+    if (error)
+        return error;
+    share_event(c, t->first);
+    take_all(t, t->bytes);
+    event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
+    return CL_SUCCESS;
+}
+
+/* ---- the ring ---- */
+
+static void ring_next(struct slot *slot);
+
+/* A slot is free again: for the next piece, or it was the last. */
+static void piece_over(struct slot *slot)
+{
+    struct transfer *t = slot->transfer;
+
+    t->finished += slot->length;
+    if (t->finished == t->side.size) {
+        open_gate(t);
+        transfer_free(t);
+    } else {
+        ring_next(slot);
+    }
+}
+
+static void piece_written(struct executor *x, struct job *job)
+{
+    (void)x;
+    piece_over((struct slot *)job);
+}
+
+static void piece_taken(void *argument, int status)
+{
+    struct slot *slot = argument;
+    struct transfer *t = slot->transfer;
+    cl_event event;
+
+    if (status)
+        t->error = CL_OUT_OF_RESOURCES;
+    if (!t->error)
+        t->error = clEnqueueWriteBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
+                                        slot->bytes, 0, NULL, &event);
+    if (t->error) {
+        piece_over(slot);
+        return;
+    }
+    clFlush(t->spare);
+    event_when(t->x, event, CL_COMPLETE, piece_written, &slot->job);
+    clReleaseEvent(event);
+}
+
+static void piece_given(void *argument, int status)
+{
+    struct slot *slot = argument;
+
+    if (status)
+        slot->transfer->error = CL_OUT_OF_RESOURCES;
+    piece_over(slot);
+}
+
+static void piece_read(struct executor *x, struct job *job)
+{
+    struct slot *slot = (struct slot *)job;
+    struct transfer *t = slot->transfer;
+
+    if (x->host.give(x->host.owner, t->tag, slot->bytes, slot->length, piece_given, slot))
+        piece_given(slot, -EIO);
+}
+
+static cl_int read_piece(struct slot *slot)
+{
+    struct transfer *t = slot->transfer;
+    cl_event event;
+    cl_int error = clEnqueueReadBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
+                                       slot->bytes, 0, NULL, &event);
+
+    if (error)
+        return error;
+    clFlush(t->spare);
+    event_when(t->x, event, CL_COMPLETE, piece_read, &slot->job);
+    clReleaseEvent(event);
+    return CL_SUCCESS;
+}
+
+static void ring_next(struct slot *slot)
+{
+    struct transfer *t = slot->transfer;
+    size_t left = t->side.size - t->offset;
+
+    if (!left)
+        return;
+    slot->offset = t->offset;
+    slot->length = left < WIRE_CHUNK ? left : WIRE_CHUNK;
+    t->offset += slot->length;
+    if (t->reading) {
+        if (read_piece(slot)) { /* the application was promised it: it gets what the memory holds, and the error */
+            t->error = CL_OUT_OF_RESOURCES;
+            piece_read(t->x, &slot->job);
+        }
+    } else if (t->x->host.take(t->x->host.owner, t->tag, slot->bytes, slot->length, piece_taken, slot)) {
+        piece_taken(slot, -EIO);
+    }
+}
+
+static void ring_start(struct executor *x, struct job *job)
+{
+    struct transfer *t = (struct transfer *)job;
+    unsigned slots = (unsigned)((t->side.size + WIRE_CHUNK - 1) / WIRE_CHUNK);
+
+    (void)x;
+    t->error = t->first ? event_error(t->first) : CL_SUCCESS;
+    for (unsigned i = 0; i < SLOTS && i < slots && !t->error; i++) {
+        t->slots[i].transfer = t;
+        t->slots[i].bytes = malloc(WIRE_CHUNK);
+        if (!t->slots[i].bytes)
+            t->error = CL_OUT_OF_HOST_MEMORY;
+    }
+    if (t->error && t->reading) {
+        say_data(t->x, t->tag, t->error, NULL, 0);
+        open_gate(t);
+        transfer_free(t);
+    } else if (t->error) {
+        discard(t);
+    } else {
+        if (t->reading)
+            say_ready(t);
+        for (unsigned i = SLOTS < slots ? SLOTS : slots, at = 0; at < i; at++)
+            ring_next(&t->slots[at]);
+    }
+}
+
+static cl_int ring_command(struct command *c, struct transfer *t)
+{
+    cl_int error = CL_SUCCESS;
+
+    t->spare = c->queue->spare;
+    t->gate = clCreateUserEvent(c->queue->in, &error);
+    if (!error && (!c->queue->out_of_order || c->wait_count))
+        error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, list(c), &t->first);
+    if (!error && c->queue->out_of_order)
+        error = clEnqueueMarkerWithWaitList(t->queue, 1, &t->gate, c->ask);
+    else if (!error)
+        error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, c->ask);
+    if (error)
+        return error;
+    if (t->first)
+        event_when(c->x, t->first, CL_COMPLETE, ring_start, &t->job);
+    else
+        ring_start(c->x, &t->job);
+    return CL_SUCCESS;
+}
+
+/* ---- read ---- */
+
+static void given(void *argument, int status)
+{
+    struct transfer *t = argument;
+
+    if (status)
+        t->error = CL_OUT_OF_RESOURCES;
+    open_gate(t);
+    transfer_free(t);
+}
+
+/* The data is in t->bytes, or the command failed. */
+static void read_reached(struct executor *x, struct job *job)
+{
+    struct transfer *t = (struct transfer *)job;
+
+    t->error = event_error(t->first);
+    if (t->error || t->side.size <= WIRE_MAX_INLINE) {
+        say_data(x, t->tag, t->error, t->bytes, t->error ? 0 : t->side.size);
+        open_gate(t);
+        transfer_free(t);
+        return;
+    }
+    say_ready(t);
+    if (x->host.give(x->host.owner, t->tag, t->bytes, t->side.size, given, t))
+        given(t, -EIO);
+}
+
+static cl_int read_mapped(struct command *c, struct transfer *t)
+{
+    cl_int error;
+
+    t->mapped = true;
+    t->gate = clCreateUserEvent(c->queue->in, &error);
+    if (error)
+        return error;
+    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, CL_MAP_READ, t->side.offset, t->side.size,
+                                  c->wait_count, list(c), &t->first, &error);
+    if (error)
+        return error;
+    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, c->ask);
+    if (error)
+        return error;
+    event_when(c->x, t->first, CL_COMPLETE, read_reached, &t->job);
+    return CL_SUCCESS;
+}
+
+static cl_int read_block(struct command *c, struct transfer *t)
+{
+    cl_int error;
+
+    t->bytes = malloc(t->side.size);
+    if (!t->bytes)
+        return CL_OUT_OF_HOST_MEMORY;
+    error = native_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
+    if (error)
+        return error;
+    share_event(c, t->first);
+    event_when(c->x, t->first, CL_COMPLETE, read_reached, &t->job);
+    return CL_SUCCESS;
+}
+
+/* ---- the commands' common parts ---- */
+
+static bool plain(const struct side *side)
+{
+    return !side->is_image && !side->is_rect;
+}
+
+int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length)
+{
+    cl_int error = c->error;
+    struct transfer *t;
+
+    if (!tag) {
+        if (length != side->size || !length)
+            return -EBADMSG;
+        return command_end(c, error ? error : write_inline(c, side, data));
+    }
+    if (length || !side->size || (tag & CHUNKED && !plain(side)))
+        return -EBADMSG;
+    t = transfer_new(c->x, c->queue->queue, side, tag, false);
+    if (!t)
+        return -ENOMEM;
+    if (!error && tag & CHUNKED)
+        error = ring_command(c, t);
+    else if (!error && plain(side) && c->queue->unified && c->x->host.zero_copy)
+        error = write_mapped(c, t);
+    else if (!error)
+        error = write_block(c, t);
+    if (error) {
+        t->error = error;
+        if (!t->mapped)
+            free(t->bytes);
+        discard(t);
+    }
+    return command_end(c, error);
+}
+
+int transfer_read(struct command *c, const struct side *side, uint32_t tag)
+{
+    struct transfer *t = NULL;
+    cl_int error = c->error;
+
+    if (!tag || !side->size || (tag & CHUNKED && !plain(side)))
+        return -EBADMSG;
+    if (!error) {
+        t = transfer_new(c->x, c->queue->queue, side, tag, true);
+        if (!t)
+            return -ENOMEM;
+        if (side->size <= WIRE_MAX_INLINE)
+            error = read_block(c, t);
+        else if (tag & CHUNKED)
+            error = ring_command(c, t);
+        else if (plain(side) && c->queue->unified && c->x->host.zero_copy)
+            error = read_mapped(c, t);
+        else
+            error = read_block(c, t);
+        if (error)
+            transfer_free(t);
+    }
+    if (error)
+        say_data(c->x, tag, error, NULL, 0);
+    return command_end(c, error);
+}
+
+/* ---- contents of new objects ---- */
+
+static void filled(void *argument, int status)
+{
+    struct transfer *t = argument;
+    struct executor *x = t->x;
+
+    if (!status && !t->error && native_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
+        status = -EIO;
+    transfer_free(t);
+    executor_resume(x);
+}
+
+int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag)
+{
+    struct transfer *t = transfer_new(x, context->spare, side, tag, false);
+
+    if (!t)
+        return -ENOMEM;
+    t->error = side->memory ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    t->bytes = malloc(side->size);
+    if (!t->bytes) {
+        transfer_free(t);
+        return -ENOMEM;
+    }
+    x->held = true;
+    return x->host.take(x->host.owner, tag, t->bytes, side->size, filled, t) ? -EIO : 0;
+}

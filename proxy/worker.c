@@ -1,0 +1,255 @@
+/*
+ * A worker: one session's end on a node that has devices. One loop polls the transport, feeds the executor and sends
+ * what it has to say; it sleeps when there is nothing to do.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "executor/executor.h"
+#include "proxy/worker.h"
+#include "transport/transport.h"
+#include "wire/wire.h"
+
+#define NOTES_FULL (48u << 10)
+
+struct worker {
+    struct transport *transport;
+    struct executor *executor;
+    struct wire_buffer notes; /* what waits to be sent */
+    int output[2], epoll;     /* what this process prints on stdout and stderr */
+    bool over;
+    int status;
+};
+
+static void trace(const char *direction, const void *bytes, size_t length)
+{
+    struct wire_cursor frame = wire_cursor(bytes, length), fields;
+    const uint8_t *command = frame.at;
+    uint16_t number;
+    char text[512];
+
+    while (wire_next(&frame, &number, &fields) == 1) {
+        wire_show(command, (size_t)(frame.at - command), text, sizeof(text));
+        vocl_trace("%s 0: %s", direction, text);
+        command = frame.at;
+    }
+}
+
+/* ---- from the transport ---- */
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    struct worker *worker = owner;
+    int error;
+
+    (void)peer;
+    if (vocl_tracing())
+        trace("<-", bytes, length);
+    error = executor_run(worker->executor, bytes, length);
+    if (error) {
+        vocl_log(LOG_ERROR, "the application broke the protocol (%s): its session ends", strerror(-error));
+        worker->over = true;
+        worker->status = 1;
+    }
+    return error;
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    struct worker *worker = owner;
+
+    (void)peer;
+    vocl_log(LOG_INFO, "the application is gone: %s", why);
+    worker->over = true;
+}
+
+/* ---- from the executor ---- */
+
+static void flush_notes(struct worker *worker)
+{
+    int error;
+
+    if (!worker->notes.length)
+        return;
+    error = transport_send(worker->transport, 0, worker->notes.bytes, worker->notes.length);
+    if (error == -EAGAIN)
+        return;
+    if (vocl_tracing())
+        trace("->", worker->notes.bytes, worker->notes.length);
+    if (worker->notes.capacity > (1u << 20))
+        wire_buffer_free(&worker->notes);
+    worker->notes.length = 0;
+}
+
+static void host_send(void *owner, const void *command, size_t length)
+{
+    struct worker *worker = owner;
+
+    if (worker->notes.length + length > NOTES_FULL)
+        flush_notes(worker);
+    wire_put_bytes(&worker->notes, command, length);
+    if (worker->notes.failed) {
+        vocl_log(LOG_ERROR, "out of memory for what is to be sent: the session ends");
+        worker->over = true;
+        worker->status = 1;
+    }
+}
+
+static int host_give(void *owner, uint32_t tag, const void *memory, size_t length, void (*done)(void *, int),
+                     void *argument)
+{
+    return transport_give(((struct worker *)owner)->transport, 0, tag, memory, length, done, argument);
+}
+
+static int host_take(void *owner, uint32_t tag, void *memory, size_t length, void (*done)(void *, int), void *argument)
+{
+    return transport_take(((struct worker *)owner)->transport, 0, tag, memory, length, done, argument);
+}
+
+static void host_wake(void *owner)
+{
+    transport_wake(((struct worker *)owner)->transport);
+}
+
+/* ---- what kernels and the native OpenCL print goes to the application's own stdout and stderr ---- */
+
+static int redirect(struct worker *worker)
+{
+    int log = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+
+    worker->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (log < 0 || worker->epoll < 0)
+        return -errno;
+    vocl_log_to(log);
+    for (int stream = 0; stream < 2; stream++) {
+        struct epoll_event event = {.events = EPOLLIN};
+        int pipe_ends[2];
+
+        if (pipe2(pipe_ends, O_CLOEXEC))
+            return -errno;
+        fcntl(pipe_ends[1], F_SETPIPE_SZ, 1 << 20);
+        fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
+        dup2(pipe_ends[1], stream + 1);
+        close(pipe_ends[1]);
+        worker->output[stream] = pipe_ends[0];
+        epoll_ctl(worker->epoll, EPOLL_CTL_ADD, pipe_ends[0], &event);
+    }
+    setvbuf(stdout, NULL, _IONBF, 0);
+    return 0;
+}
+
+static int forward_output(struct worker *worker)
+{
+    static char text[WIRE_MAX_INLINE];
+    int count = 0;
+
+    for (int stream = 0; stream < 2; stream++) {
+        ssize_t got;
+
+        while ((got = read(worker->output[stream], text, sizeof(text))) > 0) {
+            struct wire_output m = {(uint32_t)stream + 1, text, (uint32_t)got};
+
+            if (worker->notes.length > NOTES_FULL)
+                flush_notes(worker);
+            wire_put_output(&worker->notes, &m);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* ---- the loop ---- */
+
+static long now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static bool output_waits(struct worker *worker)
+{
+    struct epoll_event event;
+
+    return epoll_wait(worker->epoll, &event, 1, 0) > 0;
+}
+
+static int turn(struct worker *worker, bool check_output)
+{
+    int count = transport_poll(worker->transport), done;
+
+    if (worker->over)
+        return 0;
+    /* a kernel's output comes before the news that the kernel is complete */
+    done = executor_poll(worker->executor);
+    if (done < 0) {
+        worker->over = true;
+        worker->status = 1;
+        return 0;
+    }
+    if (check_output && output_waits(worker))
+        count += forward_output(worker);
+    flush_notes(worker);
+    return count + done;
+}
+
+static void loop(struct worker *worker)
+{
+    long spin = settings_number(SETTING_SPIN_US), active = now_us();
+
+    while (!worker->over) {
+        if (turn(worker, false)) {
+            active = now_us();
+            continue;
+        }
+        if (now_us() - active < spin || transport_bulk_pending(worker->transport)) {
+            sched_yield();
+            continue;
+        }
+        transport_announce(worker->transport);
+        if (turn(worker, true) || worker->over)
+            continue;
+        transport_sleep(worker->transport, worker->epoll, worker->notes.length ? 1000 : 1000000);
+        active = now_us();
+    }
+}
+
+int worker_run(void)
+{
+    struct worker *worker = calloc(1, sizeof(*worker));
+    struct transport_callbacks callbacks = {worker, on_frame, on_lost};
+    struct executor_host host = {worker, host_send, host_give, host_take, host_wake, false};
+    char why[512] = "";
+    int error;
+
+    if (!worker)
+        return 1;
+    setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
+    error = transport_open_worker(&callbacks, why, sizeof(why), &worker->transport);
+    if (error) {
+        fprintf(stderr, "vocl-proxy: %s\n", *why ? why : strerror(-error));
+        return 1;
+    }
+    host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
+    error = redirect(worker);
+    if (!error)
+        error = executor_open(&host, &worker->executor);
+    if (error) {
+        vocl_log(LOG_ERROR, "starting: %s", strerror(-error));
+        return 1;
+    }
+    loop(worker);
+    transport_close(worker->transport);
+    /* Native OpenCL and MPI are not torn down: either could hang, and the kernel takes back everything. */
+    _exit(worker->status);
+}

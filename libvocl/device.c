@@ -183,3 +183,11 @@ cl_int clGetHostTimer(cl_device_id device, cl_ulong *host_time)
 
     return clGetDeviceAndHostTimer(device, &device_time, host_time);
 }
+
+cl_int voclGetDeviceHost(cl_device_id device, size_t size, char *value, size_t *size_ret)
+{
+    if (!handle_check(device, WIRE_DEVICE))
+        return CL_INVALID_DEVICE;
+    return info_string(transport_peer_host(session_transport(device->node->session), device->node->peer), size, value,
+                       size_ret);
+}

@@ -21,6 +21,7 @@
 #include <CL/cl_ext.h>
 #include <CL/cl_gl.h>
 #include <CL/cl_icd.h>
+#include "vocl.h"
 #pragma GCC visibility pop
 
 #include "transport/transport.h"

@@ -66,7 +66,7 @@ static bool left_out(const char *variable)
                                            "OCL_ICD_VENDORS=",
                                            "VOCL_SESSION_",
                                            "MPIR_CVAR_NOLOCAL=",
-                                           "UCX_HANDLE_ERRORS="};
+                                           "UCX_HANDLE_ERRORS=", "UCX_WARN_UNUSED_ENV_VARS="};
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
         if (starts(variable, prefixes[i]))
@@ -144,6 +144,7 @@ static char **make_environment(const struct setup *setup)
     add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
     add(&list, "VOCL_SESSION_ENDPOINT=%s", setup->remote.fd >= 0 ? setup->remote.text : setup->local.text);
     add(&list, "UCX_HANDLE_ERRORS=none");
+    add(&list, "UCX_WARN_UNUSED_ENV_VARS=n");
     add(&list, "MPIR_CVAR_NOLOCAL=1");
     return list;
 }
@@ -397,7 +398,7 @@ static int gather_ranks(struct job *job, long until, char *why, size_t why_size)
 
 static const char **environment_list(const struct setup *setup)
 {
-    const char **list = calloc(setup->environment_length + 4, sizeof(*list));
+    const char **list = calloc(setup->environment_length + 8, sizeof(*list));
     size_t count = 0;
 
     if (!list)
@@ -408,6 +409,7 @@ static const char **environment_list(const struct setup *setup)
             list[count++] = at;
     }
     list[count++] = "UCX_HANDLE_ERRORS=none";
+    list[count++] = "UCX_WARN_UNUSED_ENV_VARS=n";
     list[count++] = "MPIR_CVAR_NOLOCAL=1";
     return list;
 }

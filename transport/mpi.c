@@ -106,6 +106,14 @@ static int start(int *rank, int *size, uint32_t *last_tag)
     return error ? -1 : 0;
 }
 
+static __attribute__((noinline)) int guarded_start(int *rank, int *size, uint32_t *last_tag)
+{
+    int error;
+
+    GUARDED(error, start(rank, size, last_tag));
+    return error;
+}
+
 static int plugin_init(const char *const *environment, void (*ending)(void *), void *argument, int *rank, int *size,
                        uint32_t *last_tag)
 {
@@ -114,7 +122,7 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
 
     if (*environment)
         set_environment(environment, saved);
-    GUARDED(error, start(rank, size, last_tag));
+    error = guarded_start(rank, size, last_tag);
     if (*environment)
         reset_environment(environment, saved);
     if (!error) {

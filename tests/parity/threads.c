@@ -1,0 +1,199 @@
+/*
+ * Eight threads in one context: each with a queue of its own, then all with one queue, then each waiting for events of
+ * the others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL wants.
+ */
+#include "parity.h"
+#include <pthread.h>
+
+enum { THREADS = 8, ROUNDS = 24, COUNT = 16384, SIZE = COUNT * 4 };
+
+static const char *source = "kernel void next(global int *data, int factor, int more)\n"
+                            "{\n"
+                            "    size_t i = get_global_id(0);\n"
+                            "    data[i] = data[i] * factor + more;\n"
+                            "}\n";
+
+struct worker {
+    pthread_t thread;
+    uint32_t number;
+    cl_command_queue queue;
+    cl_kernel kernel;
+    cl_mem buffer;
+    uint64_t hash;
+};
+
+static struct parity p;
+static cl_program program;
+static struct worker workers[THREADS];
+
+static void launch(struct worker *worker, cl_int factor, cl_int more, cl_uint waits, const cl_event *wait,
+                   cl_event *event)
+{
+    parity_args(worker->kernel, 3, sizeof(worker->buffer), &worker->buffer, sizeof(factor), &factor, sizeof(more),
+                &more);
+    CHECK(clEnqueueNDRangeKernel(worker->queue, worker->kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, waits, wait,
+                                 event));
+}
+
+/* A round: write, launch, read a part without waiting, all in order by events, so that a shared queue serves as well.
+ */
+static void round_run(struct worker *worker, cl_int *data, cl_int *back, cl_int round)
+{
+    cl_event written, launched, read;
+    cl_int factor = (cl_int)worker->number + 2;
+    parity_random_bytes(data, SIZE, worker->number * 1000 + (uint32_t)round);
+    CHECK(clEnqueueWriteBuffer(worker->queue, worker->buffer, round % 2 == 0, 0, SIZE, data, 0, NULL, &written));
+    launch(worker, factor, round, 1, &written, &launched);
+    CHECK(clEnqueueReadBuffer(worker->queue, worker->buffer, round % 3 == 0, 0, SIZE, back, 1, &launched, &read));
+    CHECK(clWaitForEvents(1, &read));
+    for (int i = 0; i < COUNT; i++)
+        EXPECT(back[i] == (cl_int)((cl_uint)data[i] * (cl_uint)factor + (cl_uint)round));
+    worker->hash ^= parity_hash(back, SIZE);
+    CHECK(clReleaseEvent(read));
+    CHECK(clReleaseEvent(launched));
+    CHECK(clReleaseEvent(written));
+}
+
+static void *rounds_run(void *argument)
+{
+    struct worker *worker = argument;
+    cl_int *data = malloc(SIZE), *back = malloc(SIZE);
+    for (cl_int round = 0; round < ROUNDS; round++)
+        round_run(worker, data, back, round);
+    free(back);
+    free(data);
+    return NULL;
+}
+
+/* Many launches, and no waiting until the end. */
+static void *burst_run(void *argument)
+{
+    struct worker *worker = argument;
+    cl_int *back = malloc(SIZE), zero = 0;
+    CHECK(clEnqueueFillBuffer(worker->queue, worker->buffer, &zero, sizeof(zero), 0, SIZE, 0, NULL, NULL));
+    for (cl_int i = 0; i < 200; i++)
+        launch(worker, 1, (cl_int)worker->number, 0, NULL, NULL);
+    CHECK(clFinish(worker->queue));
+    parity_read(worker->queue, worker->buffer, 0, SIZE, back);
+    for (int i = 0; i < COUNT; i++)
+        EXPECT(back[i] == 200 * (cl_int)worker->number);
+    worker->hash ^= parity_hash(back, SIZE);
+    free(back);
+    return NULL;
+}
+
+/* Objects come and go; every thread builds a program of its own. */
+static void *objects_churn(void *argument)
+{
+    struct worker *worker = argument;
+    char options[64];
+    snprintf(options, sizeof(options), "-DTHREAD=%u", worker->number);
+    cl_program own = parity_program(&p, source, options);
+    for (int i = 0; i < 50; i++) {
+        cl_command_queue queue = parity_queue(&p, CL_QUEUE_PROFILING_ENABLE);
+        cl_kernel kernel = parity_kernel(i % 2 ? own : program, "next");
+        cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE, SIZE, NULL);
+        cl_int number = i, factor = 0, back;
+        parity_args(kernel, 3, sizeof(buffer), &buffer, sizeof(factor), &factor, sizeof(number), &number);
+        CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
+        parity_read(queue, buffer, SIZE - sizeof(back), sizeof(back), &back);
+        EXPECT(back == i);
+        CHECK(clReleaseMemObject(buffer));
+        CHECK(clReleaseKernel(kernel));
+        CHECK(clReleaseCommandQueue(queue));
+    }
+    CHECK(clReleaseProgram(own));
+    return NULL;
+}
+
+static void all_run(const char *name, void *(*body)(void *))
+{
+    for (int i = 0; i < THREADS; i++)
+        workers[i].hash = 0;
+    for (int i = 0; i < THREADS; i++)
+        EXPECT(pthread_create(&workers[i].thread, NULL, body, &workers[i]) == 0);
+    for (int i = 0; i < THREADS; i++)
+        EXPECT(pthread_join(workers[i].thread, NULL) == 0);
+    for (int i = 0; i < THREADS; i++)
+        printf("%s, thread %d: %016llx\n", name, i, (unsigned long long)workers[i].hash);
+}
+
+/* Every thread launches behind the same gate, and the first waits for all of them. */
+static cl_event gate, behind[THREADS];
+
+static void *gate_pass(void *argument)
+{
+    struct worker *worker = argument;
+    launch(worker, 0, (cl_int)worker->number, 1, &gate, &behind[worker->number]);
+    CHECK(clFlush(worker->queue));
+    if (worker->number == THREADS - 1)
+        CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(clWaitForEvents(1, &behind[worker->number]));
+    worker->hash = worker->number;
+    return NULL;
+}
+
+static void gate_run(void)
+{
+    cl_int status;
+    gate = clCreateUserEvent(p.context, &status);
+    CHECK(status);
+    all_run("gate", gate_pass);
+    CHECK(clWaitForEvents(THREADS, behind));
+    for (int i = 0; i < THREADS; i++) {
+        EXPECT(parity_event_status(behind[i]) == CL_COMPLETE);
+        CHECK(clReleaseEvent(behind[i]));
+    }
+    CHECK(clReleaseEvent(gate));
+}
+
+static void workers_create(void)
+{
+    for (uint32_t i = 0; i < THREADS; i++) {
+        workers[i].number = i;
+        workers[i].queue = parity_queue(&p, i % 2 ? CL_QUEUE_PROFILING_ENABLE : 0);
+        workers[i].kernel = parity_kernel(program, "next");
+        workers[i].buffer = parity_buffer(&p, CL_MEM_READ_WRITE, SIZE, NULL);
+    }
+}
+
+/* From now on all use the same queue. */
+static void queues_share(cl_command_queue queue)
+{
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(clReleaseCommandQueue(workers[i].queue));
+        CHECK(clRetainCommandQueue(queue));
+        workers[i].queue = queue;
+    }
+}
+
+static void workers_release(void)
+{
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(clReleaseMemObject(workers[i].buffer));
+        CHECK(clReleaseKernel(workers[i].kernel));
+        CHECK(clReleaseCommandQueue(workers[i].queue));
+    }
+}
+
+int main(void)
+{
+    parity_open(&p, 0);
+    cl_command_queue loose = parity_queue(&p, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    program = parity_program(&p, source, NULL);
+    workers_create();
+    all_run("queue each", rounds_run);
+    all_run("queue each, burst", burst_run);
+    gate_run();
+    queues_share(p.queue);
+    all_run("one queue", rounds_run);
+    all_run("one queue, burst", burst_run);
+    queues_share(loose);
+    all_run("one out-of-order queue", rounds_run);
+    all_run("objects", objects_churn);
+    workers_release();
+    CHECK(clReleaseProgram(program));
+    CHECK(clReleaseCommandQueue(loose));
+    parity_close(&p);
+    return 0;
+}

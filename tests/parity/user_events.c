@@ -1,0 +1,277 @@
+/*
+ * Commands that wait for user events: chains of them, gates set from another thread, in any order and with errors, and
+ * what becomes of the commands behind a gate that fails.
+ */
+#include "parity.h"
+#include <pthread.h>
+#include <unistd.h>
+
+enum { COUNT = 4096, CHAIN = 100 };
+
+static const char *source = "kernel void next(global int *data, int factor, int more)\n"
+                            "{\n"
+                            "    size_t i = get_global_id(0);\n"
+                            "    data[i] = data[i] * factor + more;\n"
+                            "}\n";
+
+static struct parity p;
+static cl_command_queue loose;
+static cl_kernel kernel;
+static cl_int zeros[COUNT], result[COUNT];
+
+static cl_event gate_create(void)
+{
+    cl_int status;
+    cl_event gate = clCreateUserEvent(p.context, &status);
+    CHECK(status);
+    return gate;
+}
+
+static cl_mem buffer_create(void)
+{
+    return parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(zeros), zeros);
+}
+
+static cl_event launch(cl_command_queue queue, cl_mem buffer, cl_int factor, cl_int more, cl_uint waits,
+                       const cl_event *wait)
+{
+    cl_event event;
+    parity_args(kernel, 3, sizeof(buffer), &buffer, sizeof(factor), &factor, sizeof(more), &more);
+    CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, waits, wait, &event));
+    return event;
+}
+
+static void result_check(const char *name, cl_mem buffer, cl_int wanted)
+{
+    parity_read(p.queue, buffer, 0, sizeof(result), result);
+    for (int i = 0; i < COUNT; i++)
+        EXPECT(result[i] == wanted);
+    printf("%s: %d\n", name, wanted);
+}
+
+static void status_print(const char *name, cl_event event)
+{
+    printf("%s is %s\n", name, parity_status_name(parity_event_status(event)));
+}
+
+/* Whether a command has begun to be submitted is up to OpenCL. */
+static void pending_check(cl_event event)
+{
+    cl_int status = parity_event_status(event);
+    EXPECT(status == CL_QUEUED || status == CL_SUBMITTED);
+}
+
+static void info_show(void)
+{
+    cl_event gate = gate_create();
+    cl_command_queue queue;
+    cl_context context;
+    cl_command_type type;
+    cl_ulong time;
+    CHECK(clGetEventInfo(gate, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL));
+    CHECK(clGetEventInfo(gate, CL_EVENT_CONTEXT, sizeof(context), &context, NULL));
+    CHECK(clGetEventInfo(gate, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL));
+    EXPECT(queue == NULL && context == p.context && type == CL_COMMAND_USER);
+    status_print("user event", gate);
+    printf("%u reference\n", parity_references_of_event(gate));
+    SHOW("profiling of a user event",
+         clGetEventProfilingInfo(gate, CL_PROFILING_COMMAND_END, sizeof(time), &time, NULL));
+    SHOW("set to 1", clSetUserEventStatus(gate, 1));
+    SHOW("set to CL_SUBMITTED", clSetUserEventStatus(gate, CL_SUBMITTED));
+    SHOW("set to CL_COMPLETE", clSetUserEventStatus(gate, CL_COMPLETE));
+    SHOW("set to CL_COMPLETE again", clSetUserEventStatus(gate, CL_COMPLETE));
+    SHOW("set to -1 afterwards", clSetUserEventStatus(gate, -1));
+    status_print("user event", gate);
+    CHECK(clWaitForEvents(1, &gate));
+    CHECK(clReleaseEvent(gate));
+}
+
+/* A chain of commands, each waiting for the one before, behind one gate. */
+static void chain_run(const char *name, cl_command_queue queue)
+{
+    cl_mem buffer = buffer_create();
+    cl_event gate = gate_create(), links[CHAIN];
+    cl_int wanted = 0;
+    for (int i = 0; i < CHAIN; i++) {
+        cl_int factor = i % 7 == 3 ? 2 : 1;
+        links[i] = launch(queue, buffer, factor, i, 1, i == 0 ? &gate : &links[i - 1]);
+        wanted = (cl_int)((cl_uint)wanted * (cl_uint)factor + (cl_uint)i);
+    }
+    CHECK(clFlush(queue));
+    pending_check(links[0]);
+    pending_check(links[CHAIN - 1]);
+    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clWaitForEvents(1, &links[CHAIN - 1]));
+    for (int i = 0; i < CHAIN; i++) {
+        EXPECT(parity_event_status(links[i]) == CL_COMPLETE);
+        CHECK(clReleaseEvent(links[i]));
+    }
+    result_check(name, buffer, wanted);
+    CHECK(clReleaseMemObject(buffer));
+}
+
+/* A command behind three gates starts with the last of them, whatever their order. */
+static void gates_several(void)
+{
+    static const int orders[][3] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}};
+    for (size_t i = 0; i < PARITY_COUNT(orders); i++) {
+        cl_event gates[3] = {gate_create(), gate_create(), gate_create()};
+        cl_mem buffer = buffer_create();
+        cl_event event = launch(p.queue, buffer, 1, 5, 3, gates);
+        for (int k = 0; k < 3; k++) {
+            pending_check(event);
+            CHECK(clSetUserEventStatus(gates[orders[i][k]], CL_COMPLETE));
+        }
+        CHECK(clWaitForEvents(1, &event));
+        result_check("three gates", buffer, 5);
+        for (int k = 0; k < 3; k++)
+            CHECK(clReleaseEvent(gates[k]));
+        CHECK(clReleaseEvent(event));
+        CHECK(clReleaseMemObject(buffer));
+    }
+}
+
+/* One gate, two queues: a launch in one, waited for by a copy in the other. */
+static void queues_two(void)
+{
+    cl_mem from = buffer_create(), to = buffer_create();
+    cl_event gate = gate_create(), copied, launched = launch(loose, from, 1, 42, 1, &gate);
+    CHECK(clEnqueueCopyBuffer(p.queue, from, to, 0, 0, sizeof(zeros), 1, &launched, &copied));
+    CHECK(clFlush(loose));
+    CHECK(clFlush(p.queue));
+    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(clWaitForEvents(1, &copied));
+    result_check("two queues", to, 42);
+    CHECK(clReleaseEvent(copied));
+    CHECK(clReleaseEvent(launched));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(from));
+    CHECK(clReleaseMemObject(to));
+}
+
+static void *gate_open(void *gate)
+{
+    usleep(20000);
+    CHECK(clSetUserEventStatus(*(cl_event *)gate, CL_COMPLETE));
+    return NULL;
+}
+
+/* The program blocks, in turn, in each call that waits, and another thread opens the gate. */
+static void thread_opens(int way)
+{
+    static const char *const names[] = {"clWaitForEvents", "clFinish", "blocking read", "blocking map"};
+    cl_mem buffer = buffer_create();
+    cl_event gate = gate_create(), event = launch(p.queue, buffer, 1, way + 1, 1, &gate);
+    pthread_t thread;
+    cl_int status = CL_SUCCESS;
+    EXPECT(pthread_create(&thread, NULL, gate_open, &gate) == 0);
+    switch (way) {
+    case 0:
+        status = clWaitForEvents(1, &event);
+        break;
+    case 1:
+        status = clFinish(p.queue);
+        break;
+    case 2:
+        status = clEnqueueReadBuffer(p.queue, buffer, CL_TRUE, 0, sizeof(result), result, 0, NULL, NULL);
+        break;
+    case 3:
+        CHECK(clEnqueueUnmapMemObject(
+            p.queue, buffer,
+            clEnqueueMapBuffer(p.queue, buffer, CL_TRUE, CL_MAP_READ, 0, sizeof(result), 0, NULL, NULL, &status), 0,
+            NULL, NULL));
+        break;
+    }
+    CHECK(status);
+    EXPECT(parity_event_status(event) == CL_COMPLETE);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    result_check(names[way], buffer, way + 1);
+    CHECK(clReleaseEvent(event));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(buffer));
+}
+
+/*
+ * Every kind of command behind a gate that fails. Only what was enqueued before the gate failed: PoCL 3.1 waits for
+ * ever for a command that is enqueued behind an event which has failed already.
+ */
+static void kinds_fail(cl_command_queue queue)
+{
+    static const char *const names[] = {"read", "write", "copy", "fill", "map", "marker", "barrier", "without waiting"};
+    cl_event gate = gate_create(), events[PARITY_COUNT(names)];
+    cl_mem from = buffer_create(), to = buffer_create();
+    cl_int status, pattern = 3;
+    static cl_int data[COUNT];
+    CHECK(clEnqueueReadBuffer(queue, from, CL_FALSE, 0, sizeof(result), result, 1, &gate, &events[0]));
+    CHECK(clEnqueueWriteBuffer(queue, from, CL_FALSE, 0, sizeof(data), data, 1, &gate, &events[1]));
+    CHECK(clEnqueueCopyBuffer(queue, from, to, 0, 0, sizeof(data), 1, &gate, &events[2]));
+    CHECK(clEnqueueFillBuffer(queue, to, &pattern, sizeof(pattern), 0, sizeof(data), 1, &gate, &events[3]));
+    clEnqueueMapBuffer(queue, to, CL_FALSE, CL_MAP_READ, 0, sizeof(data), 1, &gate, &events[4], &status);
+    CHECK(status);
+    CHECK(clEnqueueMarkerWithWaitList(queue, 1, &gate, &events[5]));
+    CHECK(clEnqueueBarrierWithWaitList(queue, 1, &gate, &events[6]));
+    CHECK(clEnqueueReadBuffer(queue, from, CL_FALSE, 0, sizeof(data), data, 0, NULL, &events[7]));
+    CHECK(clFlush(queue));
+    CHECK(clSetUserEventStatus(gate, -77));
+    for (size_t i = 0; i < PARITY_COUNT(names); i++) {
+        SHOW(names[i], clWaitForEvents(1, &events[i]));
+        status_print(names[i], events[i]);
+        CHECK(clReleaseEvent(events[i]));
+    }
+    SHOW("finish", clFinish(queue));
+    result_check("contents", to, 0);
+    CHECK(clReleaseMemObject(to));
+    CHECK(clReleaseMemObject(from));
+    CHECK(clReleaseEvent(gate));
+}
+
+/* The gate fails: its dependants fail in turn and have no effect. */
+static void gate_fails(const char *name, cl_command_queue queue, cl_int code)
+{
+    cl_mem buffer = buffer_create();
+    cl_event gate = gate_create(), first = launch(queue, buffer, 1, 1, 1, &gate);
+    cl_event second = launch(queue, buffer, 1, 10, 1, &first);
+    printf("-- %s, gate set to %d\n", name, code);
+    CHECK(clSetUserEventStatus(gate, code));
+    SHOW("wait for the gate", clWaitForEvents(1, &gate));
+    SHOW("wait for the first", clWaitForEvents(1, &first));
+    SHOW("wait for the second", clWaitForEvents(1, &second));
+    status_print("gate", gate);
+    status_print("first", first);
+    status_print("second", second);
+    SHOW("finish", clFinish(queue));
+    result_check("contents", buffer, 0);
+    CHECK(clReleaseEvent(second));
+    CHECK(clReleaseEvent(first));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(buffer));
+}
+
+int main(void)
+{
+    parity_open(&p, 0);
+    loose = parity_queue(&p, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_program program = parity_program(&p, source, NULL);
+    kernel = parity_kernel(program, "next");
+    info_show();
+    chain_run("chain in order", p.queue);
+    chain_run("chain out of order", loose);
+    gates_several();
+    queues_two();
+    for (int way = 0; way < 4; way++)
+        thread_opens(way);
+    gate_fails("out of order", loose, -5);
+    gate_fails("out of order", loose, -1234);
+    gate_fails("in order", p.queue, -5);
+    gate_fails("in order", p.queue, -9999);
+    printf("-- every kind, out of order\n");
+    kinds_fail(loose);
+    printf("-- every kind, in order\n");
+    kinds_fail(p.queue);
+    CHECK(clReleaseKernel(kernel));
+    CHECK(clReleaseProgram(program));
+    CHECK(clReleaseCommandQueue(loose));
+    parity_close(&p);
+    return 0;
+}

@@ -278,6 +278,7 @@ static void heard(struct bell *bell, const struct bell_record *record)
         bell->rank = record->value;
         break;
     case BELL_RING:
+        bell->rung = true;
         break;
     default:
         bell->lost = true; /* BELL_BYE, or no peer of ours */

@@ -43,7 +43,7 @@ struct bell_record {
 
 struct bell {
     int fd;
-    bool peer_sleeps, lost;
+    bool peer_sleeps, lost, rung;
     uint32_t acked; /* frames that the peer has taken */
     uint8_t partial[sizeof(struct bell_record)];
     size_t partial_length;

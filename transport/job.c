@@ -66,7 +66,7 @@ static bool left_out(const char *variable)
                                            "OCL_ICD_VENDORS=",
                                            "VOCL_SESSION_",
                                            "MPIR_CVAR_NOLOCAL=",
-                                           "UCX_HANDLE_ERRORS=", "UCX_WARN_UNUSED_ENV_VARS="};
+                                           "UCX_HANDLE_ERRORS="};
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
         if (starts(variable, prefixes[i]))
@@ -144,7 +144,8 @@ static char **make_environment(const struct setup *setup)
     add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
     add(&list, "VOCL_SESSION_ENDPOINT=%s", setup->remote.fd >= 0 ? setup->remote.text : setup->local.text);
     add(&list, "UCX_HANDLE_ERRORS=none");
-    add(&list, "UCX_WARN_UNUSED_ENV_VARS=n");
+    if (!getenv("UCX_LOG_LEVEL"))
+        add(&list, "UCX_LOG_LEVEL=error");
     add(&list, "MPIR_CVAR_NOLOCAL=1");
     return list;
 }
@@ -408,8 +409,6 @@ static const char **environment_list(const struct setup *setup)
         if (strchr(at, '='))
             list[count++] = at;
     }
-    list[count++] = "UCX_HANDLE_ERRORS=none";
-    list[count++] = "UCX_WARN_UNUSED_ENV_VARS=n";
     list[count++] = "MPIR_CVAR_NOLOCAL=1";
     return list;
 }

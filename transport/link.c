@@ -55,6 +55,7 @@ struct peer {
     struct inbox *inboxes;
     unsigned head;
     uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
+    bool said_sleep;               /* and the peer has not rung since */
     uint8_t *large;
     size_t large_length;
     struct plugin_request large_request;
@@ -595,7 +596,7 @@ int transport_poll(struct transport *t)
         if (!peer->alive)
             continue;
         if (listen)
-            count += hear(peer);
+            hear(peer);
         if (t->ended)
             lose(t, (unsigned)i, "MPI has ended");
         else if (peer->bell.lost && !receive_one(t, (unsigned)i)) /* what it still said comes first */
@@ -613,7 +614,11 @@ void transport_announce(struct transport *t)
         if (!peer->alive)
             continue;
         hear(peer);
-        bell_send(&peer->bell, BELL_SLEEP, peer->received);
+        /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
+        if (!peer->said_sleep || peer->bell.rung || peer->told != peer->received)
+            bell_send(&peer->bell, BELL_SLEEP, peer->received);
+        peer->said_sleep = true;
+        peer->bell.rung = false;
         peer->told = peer->received;
         t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.fd, POLLIN, 0};
     }

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/settings.h"
@@ -28,6 +29,30 @@ const char *loader_program_mpi(void)
     return found;
 }
 
+/* UCX, below MPICH, reads these when it is loaded: it must neither print nor catch signals in the application. */
+static const char *const ucx[][2] = {{"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LEVEL", "fatal"}};
+
+static void *open_quietly(const char *path, bool fresh)
+{
+    bool set[sizeof(ucx) / sizeof(*ucx)];
+    void *library;
+
+    for (size_t i = 0; i < sizeof(ucx) / sizeof(*ucx); i++) {
+        set[i] = !getenv(ucx[i][0]);
+        if (set[i])
+            setenv(ucx[i][0], ucx[i][1], 1);
+    }
+    if (fresh)
+        library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
+    else
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    for (size_t i = 0; i < sizeof(ucx) / sizeof(*ucx); i++) {
+        if (set[i])
+            unsetenv(ucx[i][0]);
+    }
+    return library;
+}
+
 const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size)
 {
     const struct mpi_plugin *plugin;
@@ -35,10 +60,7 @@ const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, siz
     void *library;
 
     snprintf(path, sizeof(path), "%s/vocl-%s.so", settings_string(SETTING_LIBEXECDIR), mpi);
-    if (fresh)
-        library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
-    else
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    library = open_quietly(path, fresh);
     if (!library) {
         snprintf(why, why_size, "%s", dlerror());
         return NULL;

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "tools/tools.h"
+#include "vocl.h"
 
 static struct {
     __typeof__(clGetPlatformIDs) *platform_ids;
     __typeof__(clGetDeviceIDs) *device_ids;
     __typeof__(clGetDeviceInfo) *device_info;
+    __typeof__(voclGetDeviceHost) *device_host;
 } cl;
 
 static void *entry(void *library, const char *name)
@@ -32,6 +34,7 @@ static void load(void)
     cl.platform_ids = entry(library, "clGetPlatformIDs");
     cl.device_ids = entry(library, "clGetDeviceIDs");
     cl.device_info = entry(library, "clGetDeviceInfo");
+    cl.device_host = entry(library, "voclGetDeviceHost");
     free(path);
 }
 
@@ -46,9 +49,9 @@ static const char *type_name(cl_device_type type)
     return "other";
 }
 
-static void print_device(unsigned number, cl_device_id device)
+static void print_device(cl_device_id device)
 {
-    char name[256] = "?";
+    char name[256] = "?", host[256] = "?";
     cl_device_type type = 0;
     cl_uint units = 0;
     cl_ulong memory = 0;
@@ -57,8 +60,8 @@ static void print_device(unsigned number, cl_device_id device)
     cl.device_info(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
     cl.device_info(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
     cl.device_info(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
-    printf("%-6u %-11s %5u %6llu MiB  %s\n", number, type_name(type), units,
-           (unsigned long long)(memory >> 20), name);
+    cl.device_host(device, sizeof(host), host, NULL);
+    printf("%-20s %-11s %5u %6llu MiB  %s\n", host, type_name(type), units, (unsigned long long)(memory >> 20), name);
 }
 
 int devices_list(void)
@@ -75,9 +78,9 @@ int devices_list(void)
     devices = calloc(count, sizeof(*devices));
     if (!devices || cl.device_ids(platform, CL_DEVICE_TYPE_ALL, count, devices, NULL) != CL_SUCCESS)
         fail(EXIT_FAILURE, "the devices went away");
-    printf("%-6s %-11s %5s %10s  %s\n", "DEVICE", "TYPE", "UNITS", "MEMORY", "NAME");
+    printf("%-20s %-11s %5s %10s  %s\n", "HOST", "TYPE", "UNITS", "MEMORY", "NAME");
     for (cl_uint i = 0; i < count; i++)
-        print_device(i, devices[i]);
+        print_device(devices[i]);
     free(devices);
     return 0;
 }

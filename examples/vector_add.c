@@ -12,12 +12,11 @@
 
 enum { COUNT = 1 << 20 };
 
-static const char *source =
-    "kernel void add(global const float *a, global const float *b, global float *sum)\n"
-    "{\n"
-    "    size_t i = get_global_id(0);\n"
-    "    sum[i] = a[i] + b[i];\n"
-    "}\n";
+static const char *source = "kernel void add(global const float *a, global const float *b, global float *sum)\n"
+                            "{\n"
+                            "    size_t i = get_global_id(0);\n"
+                            "    sum[i] = a[i] + b[i];\n"
+                            "}\n";
 
 static void check(cl_int status, const char *call)
 {
@@ -55,11 +54,9 @@ int main(void)
     cl_kernel kernel = clCreateKernel(program, "add", &status);
     check(status, "clCreateKernel");
 
-    cl_mem buffer_a =
-        clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, a, &status);
+    cl_mem buffer_a = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, a, &status);
     check(status, "clCreateBuffer");
-    cl_mem buffer_b =
-        clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, b, &status);
+    cl_mem buffer_b = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, b, &status);
     check(status, "clCreateBuffer");
     cl_mem buffer_sum = clCreateBuffer(context, CL_MEM_WRITE_ONLY, bytes, NULL, &status);
     check(status, "clCreateBuffer");
@@ -67,10 +64,8 @@ int main(void)
     check(clSetKernelArg(kernel, 0, sizeof(buffer_a), &buffer_a), "clSetKernelArg");
     check(clSetKernelArg(kernel, 1, sizeof(buffer_b), &buffer_b), "clSetKernelArg");
     check(clSetKernelArg(kernel, 2, sizeof(buffer_sum), &buffer_sum), "clSetKernelArg");
-    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0, NULL, NULL),
-          "clEnqueueNDRangeKernel");
-    check(clEnqueueReadBuffer(queue, buffer_sum, CL_TRUE, 0, bytes, sum, 0, NULL, NULL),
-          "clEnqueueReadBuffer");
+    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+    check(clEnqueueReadBuffer(queue, buffer_sum, CL_TRUE, 0, bytes, sum, 0, NULL, NULL), "clEnqueueReadBuffer");
 
     int wrong = 0;
     for (int i = 0; i < COUNT; i++)

@@ -41,7 +41,8 @@ need_foreign_programs()
 sources()
 {
     (cd "$top_srcdir" &&
-        for directory in base wire transport libvocl executor proxy xtq topology tools include examples benchmarks tests; do
+        for directory in base wire transport libvocl executor proxy xtq topology tools include examples benchmarks \
+                tests; do
             [ ! -d $directory ] || find $directory -name '*.[ch]' -o -name '*.def'
         done)
 }

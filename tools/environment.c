@@ -76,8 +76,7 @@ static void open_preload_door(void)
     char *library = library_path();
 
     if (strpbrk(library, " :"))
-        fail(EXIT_BROKEN, "%s cannot be preloaded: its path has a space or a colon; use --door icd",
-             library);
+        fail(EXIT_BROKEN, "%s cannot be preloaded: its path has a space or a colon; use --door icd", library);
     if (!others || !*others)
         set("LD_PRELOAD", library);
     else if (strncmp(others, library, strlen(library)))

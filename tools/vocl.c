@@ -11,24 +11,23 @@
 
 #include "tools/tools.h"
 
-static const char help[] =
-    "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-    "       vocl devices [OPTION]...\n"
-    "       vocl --help | --version\n"
-    "\n"
-    "run      runs PROGRAM, an unmodified OpenCL program, on the devices of VOCL\n"
-    "devices  lists the devices that a program would see\n"
-    "\n"
-    "  -w, --workers=N    use N workers on this host (default 1)\n"
-    "  -H, --hosts=A,B    use one worker on each of these hosts\n"
-    "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
-    "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
-    "\n"
-    "The exit status of `vocl run` is that of PROGRAM; 127 if PROGRAM was not found, 126 if it "
-    "could\n"
-    "not be executed, 125 if VOCL is not installed completely, 2 after a mistake on the command "
-    "line.\n"
-    "See vocl(1), and vocl(7) for the settings.\n";
+static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+                           "       vocl devices [OPTION]...\n"
+                           "       vocl --help | --version\n"
+                           "\n"
+                           "run      runs PROGRAM, an unmodified OpenCL program, on the devices of VOCL\n"
+                           "devices  lists the devices that a program would see\n"
+                           "\n"
+                           "  -w, --workers=N    use N workers on this host (default 1)\n"
+                           "  -H, --hosts=A,B    use one worker on each of these hosts\n"
+                           "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
+                           "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
+                           "\n"
+                           "The exit status of `vocl run` is that of PROGRAM; 127 if PROGRAM was not found, 126 if it "
+                           "could\n"
+                           "not be executed, 125 if VOCL is not installed completely, 2 after a mistake on the command "
+                           "line.\n"
+                           "See vocl(1), and vocl(7) for the settings.\n";
 
 void fail(int status, const char *format, ...)
 {
@@ -44,8 +43,7 @@ void fail(int status, const char *format, ...)
     exit(status);
 }
 
-#define misuse(format, ...)                                                                        \
-    fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
+#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
 
 static void check_workers(const char *text)
 {
@@ -62,8 +60,7 @@ static void check_hosts(const char *text)
 {
     size_t length = strlen(text);
 
-    if (!length || text[0] == ',' || text[length - 1] == ',' || strstr(text, ",,") ||
-        strpbrk(text, " \t"))
+    if (!length || text[0] == ',' || text[length - 1] == ',' || strstr(text, ",,") || strpbrk(text, " \t"))
         misuse("--hosts takes names with commas between them, not \"%s\"", text);
 }
 

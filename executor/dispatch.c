@@ -1,4 +1,5 @@
 /* From bytes to handlers: every command of commands.def has its exec_<name>, or the linker complains. */
+#include "base/log.h"
 #include "executor/internal.h"
 
 static void *slow_thread(void *argument);
@@ -48,6 +49,14 @@ static void flush_used(struct executor *x)
     }
 }
 
+static void refuse(const uint8_t *command, size_t length, bool torn)
+{
+    char text[512];
+
+    wire_show(command, length, text, sizeof(text));
+    vocl_log(LOG_ERROR, "refused: %s", torn ? "a frame that does not hold together" : text);
+}
+
 int executor_run(struct executor *x, const void *bytes, size_t length)
 {
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
@@ -57,7 +66,11 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
     if (x->held)
         return keep(x, bytes, length);
     while (!error && (more = wire_next(&frame, &number, &fields)) != 0) {
-        error = more < 0 ? -EBADMSG : dispatch(x, number, &fields);
+        struct wire_cursor copy = fields;
+
+        error = more < 0 ? -EBADMSG : dispatch(x, number, &copy);
+        if (error)
+            refuse(fields.at - WIRE_HEADER, fields.left + WIRE_HEADER, more < 0);
         if (!error && x->held && frame.left) {
             error = keep(x, frame.at, frame.left);
             break;

@@ -19,6 +19,8 @@ static cl_int ask(const struct query *q, size_t size, void *value, size_t *lengt
         return clGetMemObjectInfo(q->object->memory, m->param, size, value, length);
     case WIRE_INFO_IMAGE:
         return clGetImageInfo(q->object->memory, m->param, size, value, length);
+    case WIRE_INFO_EVENT:
+        return clGetEventInfo(q->object->event, m->param, size, value, length);
     case WIRE_INFO_PROGRAM:
         return clGetProgramInfo(q->object->program, m->param, size, value, length);
     case WIRE_INFO_BUILD:
@@ -41,7 +43,8 @@ static bool is_withheld(const struct wire_get_info *m)
 {
     return (m->kind == WIRE_INFO_PROGRAM &&
             (m->param == CL_PROGRAM_BINARIES || m->param == CL_PROGRAM_DEVICES || m->param == CL_PROGRAM_CONTEXT)) ||
-           (m->kind == WIRE_INFO_DEVICE && m->param == CL_DEVICE_PLATFORM);
+           (m->kind == WIRE_INFO_DEVICE && m->param == CL_DEVICE_PLATFORM) ||
+           (m->kind == WIRE_INFO_EVENT && m->param != CL_EVENT_COMMAND_EXECUTION_STATUS);
 }
 
 static cl_int simple(const struct query *q, struct wire_buffer *value)
@@ -126,6 +129,8 @@ static unsigned object_kind(uint32_t kind)
         return WIRE_PROGRAM;
     case WIRE_INFO_IMAGE_FORMATS:
         return WIRE_CONTEXT;
+    case WIRE_INFO_EVENT:
+        return WIRE_EVENT;
     }
     return WIRE_KERNEL;
 }

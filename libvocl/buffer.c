@@ -8,12 +8,15 @@
 
 /* The application's memory is not the node's. */
 #define LOCAL_FLAGS (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+/* What the host may do is checked here; the node moves data in its own ways. */
+#define WIRE_FLAGS(flags)                                                                                              \
+    ((flags) & ~(cl_mem_flags)(LOCAL_FLAGS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
 
 static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
 {
     struct node *node = buffer->context->node;
     struct layout layout = layout_linear(host_pointer, buffer->size);
-    struct wire_create_buffer m = {buffer->object.id, buffer->context->object.id, buffer->flags & ~LOCAL_FLAGS,
+    struct wire_create_buffer m = {buffer->object.id, buffer->context->object.id, WIRE_FLAGS(buffer->flags),
                                    buffer->size, 0};
     struct transfer *transfer = NULL;
     const void *data;
@@ -157,7 +160,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->host_pointer = parent->host_pointer ? (uint8_t *)parent->host_pointer + region->origin : NULL;
         handle_use(parent);
         m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
-                                            buffer->flags & ~LOCAL_FLAGS & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
+                                            WIRE_FLAGS(buffer->flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
                                             region->origin, region->size};
         wire_put_create_sub_buffer(stream_begin(parent->context->node), &m);
         error = stream_end(parent->context->node, STREAM_LATER);

@@ -178,7 +178,7 @@ cl_int event_wait(cl_event event)
 {
     struct node *node = event->context->node;
 
-    if (!event_ready(event) || event->queue == NULL) {
+    if (atomic_load_explicit(&event->status, memory_order_acquire) > CL_COMPLETE) {
         session_lock(node->session);
         want(event, WANT_COMPLETE);
         stream_push(node);
@@ -217,22 +217,29 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
 
 /* ---- queries ---- */
 
-/* The status as native would tell it: what follows a finish is known to be over, so the node's word is worth waiting
- * for; else what it has said so far, and it is asked to say more. */
+/* The status as native would tell it: the first time the node is asked, and to tell of the rest by itself. */
 static cl_int event_status(cl_event event)
 {
     struct node *node = event->context->node;
+    cl_int status = CL_QUEUED;
+    bool first;
 
     if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
         return atomic_load(&event->status);
     if (event->number <= atomic_load(&event->queue->finished))
         return event_wait(event);
     session_lock(node->session);
+    first = event->wanted != WANT_ALL;
     want(event, WANT_ALL);
+    event->wanted = WANT_ALL;
     stream_push(node);
     session_need_progress(node->session);
     session_unlock(node->session);
-    return atomic_load(&event->status);
+    if (first && (info_ask(node, WIRE_INFO_EVENT, event->object.id, 0, CL_EVENT_COMMAND_EXECUTION_STATUS, NULL, 0,
+                           sizeof(status), &status, NULL) ||
+                  status <= CL_COMPLETE))
+        return event_wait(event); /* the news, with the times, is on its way */
+    return atomic_load(&event->status) < status ? atomic_load(&event->status) : status;
 }
 
 cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *value, size_t *size_ret)

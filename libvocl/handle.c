@@ -200,7 +200,7 @@ void *handle_check(const void *handle, unsigned kind)
     const struct slab *slab = (const struct slab *)base;
     struct object *object = (struct object *)address;
 
-    if (!handle || !slab_known(base))
+    if (!base || !slab_known(base))
         return NULL;
     if (slab->kind != kind || address - base < SLAB_FIRST || (address - base - SLAB_FIRST) % slab->slot)
         return NULL;

@@ -164,19 +164,21 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
 
     image_extent(d, extent);
     row = extent[0] * image->element_size;
-    m = (struct wire_create_image){.image = image->object.id,
-                                   .context = image->context->object.id,
-                                   .flags = image->flags & ~(cl_mem_flags)(CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR),
-                                   .order = image->format.image_channel_order,
-                                   .type = image->format.image_channel_data_type,
-                                   .object_type = d->image_type,
-                                   .width = d->image_width,
-                                   .height = d->image_height,
-                                   .depth = d->image_depth,
-                                   .array_size = d->image_array_size,
-                                   .row_pitch = d->mem_object ? d->image_row_pitch : 0,
-                                   .bytes = row * extent[1] * extent[2],
-                                   .buffer = d->mem_object ? d->mem_object->object.id : 0};
+    m = (struct wire_create_image){
+        .image = image->object.id,
+        .context = image->context->object.id,
+        .flags = image->flags & ~(cl_mem_flags)(CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY |
+                                                CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS),
+        .order = image->format.image_channel_order,
+        .type = image->format.image_channel_data_type,
+        .object_type = d->image_type,
+        .width = d->image_width,
+        .height = d->image_height,
+        .depth = d->image_depth,
+        .array_size = d->image_array_size,
+        .row_pitch = d->mem_object ? d->image_row_pitch : 0,
+        .bytes = row * extent[1] * extent[2],
+        .buffer = d->mem_object ? d->mem_object->object.id : 0};
     if (host_pointer) {
         size_t host_row = d->image_row_pitch ? d->image_row_pitch : row;
         bool array = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
@@ -639,16 +641,15 @@ static struct mapping *mapping_new(cl_mem image, cl_map_flags flags, const size_
     mapping->flags = flags;
     memcpy(mapping->origin, origin, sizeof(mapping->origin));
     memcpy(mapping->region, region, sizeof(mapping->region));
-    mapping->row_pitch = region[0] * image->element_size;
-    if (image->host_pointer)
-        mapping->row_pitch = d->image_row_pitch ? d->image_row_pitch : extent[0] * image->element_size;
-    mapping->slice_pitch = array ? mapping->row_pitch : mapping->row_pitch * region[1];
+    mapping->row_pitch =
+        image->host_pointer && d->image_row_pitch ? d->image_row_pitch : extent[0] * image->element_size;
+    mapping->slice_pitch = mapping->row_pitch * (array ? 1 : extent[1]);
     if (image->host_pointer)
         mapping->slice_pitch =
             d->image_slice_pitch ? d->image_slice_pitch : mapping->row_pitch * (array ? 1 : extent[1]);
     mapping->owned = !image->host_pointer;
     if (mapping->owned)
-        mapping->pointer = malloc(mapping->row_pitch * region[1] * region[2]);
+        mapping->pointer = malloc(array ? mapping->slice_pitch * region[1] : mapping->slice_pitch * region[2]);
     else
         mapping->pointer = (uint8_t *)image->host_pointer + origin[0] * image->element_size +
                            origin[1] * (array ? mapping->slice_pitch : mapping->row_pitch) +

@@ -424,7 +424,7 @@ cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, co
 {
     const size_t one = 1;
 
-    return launch(queue, kernel, 1, NULL, &one, &one, count, list, event, CL_COMMAND_TASK);
+    return launch(queue, kernel, 1, NULL, &one, &one, count, list, event, CL_COMMAND_NDRANGE_KERNEL) /* as native */;
 }
 
 /* ---- queries ---- */

@@ -22,14 +22,13 @@ cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer)
 
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out)
 {
-    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
     cl_mem memory = handle_new(WIRE_MEMORY);
 
     if (!memory)
         return CL_OUT_OF_HOST_MEMORY;
     memory->context = context;
     memory->type = type;
-    memory->flags = flags & access ? flags : flags | CL_MEM_READ_WRITE;
+    memory->flags = flags ? flags : CL_MEM_READ_WRITE;
     pthread_mutex_init(&memory->lock, NULL);
     handle_use(context);
     *out = memory;

@@ -53,7 +53,8 @@ enum wire_info {
     WIRE_INFO_IMAGE_FORMATS,   /* context, second = image type; input = u64 flags; value = cl_image_format[] */
     WIRE_INFO_TIMERS,          /* device; value = two u64: device, host */
     WIRE_INFO_BINARIES,        /* program; value = u64 size and bytes for each device, in order */
-    WIRE_INFO_LAST = WIRE_INFO_BINARIES
+    WIRE_INFO_EVENT,           /* event */
+    WIRE_INFO_LAST = WIRE_INFO_EVENT
 };
 
 enum wire_number {

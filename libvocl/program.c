@@ -722,7 +722,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
         return CL_INVALID_PROGRAM;
     switch (param) {
     case CL_PROGRAM_REFERENCE_COUNT:
-        count = (cl_uint)atomic_load(&program->object.references);
+        /* native counts what holds it, too */
+        count = (cl_uint)(atomic_load(&program->object.references) + atomic_load(&program->object.uses));
         return info_return(&count, sizeof(count), size, value, size_ret);
     case CL_PROGRAM_CONTEXT:
         return info_return(&program->context, sizeof(cl_context), size, value, size_ret);

@@ -188,6 +188,69 @@ void parity_write(cl_command_queue queue, cl_mem buffer, size_t offset, size_t s
     CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, offset, size, data, 0, NULL, NULL));
 }
 
+static void numbers_print(const unsigned char *value, size_t size)
+{
+    static const size_t widths[] = {8, 4, 1};
+    size_t width = 1;
+    for (size_t i = 0; i < PARITY_COUNT(widths); i++) {
+        if (size % widths[i] == 0) {
+            width = widths[i];
+            break;
+        }
+    }
+    for (size_t i = 0; i < size; i += width) {
+        uint64_t number = 0;
+        memcpy(&number, value + i, width);
+        printf(" %#llx", (unsigned long long)number);
+    }
+}
+
+static void handles_print(const unsigned char *value, size_t size)
+{
+    for (size_t i = 0; i + sizeof(void *) <= size; i += sizeof(void *)) {
+        void *handle;
+        memcpy(&handle, value + i, sizeof(handle));
+        printf(handle ? " something" : " nothing");
+    }
+}
+
+static void value_print(enum parity_shown shown, const unsigned char *value, size_t size)
+{
+    if (shown != PARITY_CODES)
+        printf(", %zu bytes", size);
+    if (shown == PARITY_TEXT)
+        printf(" '%.*s'", (int)size, (const char *)value);
+    if (shown == PARITY_NUMBERS)
+        numbers_print(value, size);
+    if (shown == PARITY_HANDLES)
+        handles_print(value, size);
+}
+
+static void query_show(parity_get *get, void *const *objects, const struct parity_query *query)
+{
+    static unsigned char value[1 << 16];
+    size_t size = 0, told = 0;
+    cl_int status = get(objects, query->param, 0, NULL, &size);
+    printf("%s: size %s", query->name, parity_error_name(status));
+    printf(", neither %s", parity_error_name(get(objects, query->param, 0, NULL, NULL)));
+    if (status == CL_SUCCESS && size <= sizeof(value) - 8) {
+        memset(value, 0xee, sizeof(value));
+        printf(", larger %s", parity_error_name(get(objects, query->param, size + 8, value, NULL)));
+        if (size > 0)
+            printf(", smaller %s", parity_error_name(get(objects, query->param, size - 1, value, &told)));
+        memset(value, 0xee, sizeof(value));
+        printf(", exact %s", parity_error_name(get(objects, query->param, size, value, &told)));
+        value_print(query->shown, value, told);
+    }
+    printf("\n");
+}
+
+void parity_queries(parity_get *get, void *const *objects, const struct parity_query *queries, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        query_show(get, objects, &queries[i]);
+}
+
 cl_uint parity_references_of_event(cl_event event)
 {
     cl_uint count = 0;

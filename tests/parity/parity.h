@@ -61,6 +61,26 @@ void parity_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
 void parity_read(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, void *data);
 void parity_write(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, const void *data);
 
+/* How much of an answer is printed: what is not the same in every run is left out. */
+enum parity_shown { PARITY_NUMBERS, PARITY_TEXT, PARITY_HANDLES, PARITY_SIZE, PARITY_CODES };
+
+struct parity_query {
+    const char *name;
+    cl_uint param;
+    enum parity_shown shown;
+};
+
+#define PARITY_QUERY(param, shown)                                                                                     \
+    {                                                                                                                  \
+#param, param, shown                                                                                           \
+    }
+
+/* Some clGet*Info, with what the answer is about in objects. */
+typedef cl_int parity_get(void *const *objects, cl_uint param, size_t size, void *value, size_t *size_ret);
+
+/* Asks each question with the right size, a larger and a smaller one, without a value and without a size. */
+void parity_queries(parity_get *get, void *const *objects, const struct parity_query *queries, size_t count);
+
 /* The reference count of each kind of object, from its clGet*Info. */
 cl_uint parity_references_of_event(cl_event event);
 cl_uint parity_references_of_memory(cl_mem memory);

@@ -1,0 +1,242 @@
+/*
+ * The ways in which a program that uses OpenCL can end: it starts itself once for each way, with its name as an
+ * argument, and tells how that ended. Objects are not released and work is under way.
+ */
+#include "parity.h"
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COUNT = 1 << 16 };
+
+static const char *source = "kernel void next(global int *data)\n"
+                            "{\n"
+                            "    int i = get_global_id(0);\n"
+                            "    for (int k = 0; k < 1000; k++)\n"
+                            "        data[i] = data[i] * 3 + k;\n"
+                            "}\n";
+
+static struct parity p;
+static cl_kernel kernel;
+static cl_mem buffer;
+
+static void work_start(void)
+{
+    parity_open(&p, 0);
+    kernel = parity_kernel(parity_program(&p, source, NULL), "next");
+    buffer = parity_buffer(&p, CL_MEM_READ_WRITE, COUNT * sizeof(cl_int), NULL);
+    CHECK(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
+    CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
+    CHECK(clFlush(p.queue));
+}
+
+static void say(const char *text)
+{
+    printf("%s\n", text);
+    fflush(stdout);
+}
+
+static void tidy(void)
+{
+    CHECK(clFinish(p.queue));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseCommandQueue(p.queue));
+    say("tidied up");
+}
+
+static void work_more(void)
+{
+    CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
+    CHECK(clFinish(p.queue));
+    say("worked at exit");
+}
+
+static void *thread_exit(void *status)
+{
+    usleep(20000);
+    exit(*(int *)status);
+}
+
+static void *thread_work(void *unused)
+{
+    (void)unused;
+    usleep(20000);
+    work_more();
+    say("the last thread ends");
+    return NULL;
+}
+
+static void gate_wait(void)
+{
+    cl_int status;
+    cl_event gate = clCreateUserEvent(p.context, &status), event;
+    CHECK(status);
+    CHECK(clEnqueueMarkerWithWaitList(p.queue, 1, &gate, &event));
+    clWaitForEvents(1, &event);
+    say("not reached");
+}
+
+static int end_by_return(void)
+{
+    return 0;
+}
+
+static int end_by_status(void)
+{
+    return 42;
+}
+
+static int end_by_exit(void)
+{
+    exit(7);
+}
+
+static int end_by_underscore_exit(void)
+{
+    _exit(8);
+}
+
+static int end_by_quick_exit(void)
+{
+    quick_exit(9);
+}
+
+static int end_by_abort(void)
+{
+    abort();
+}
+
+static int end_by_segmentation_fault(void)
+{
+    static int *volatile nowhere;
+    *nowhere = 1;
+    return 1;
+}
+
+static int end_by_kill(void)
+{
+    raise(SIGKILL);
+    return 1;
+}
+
+static int end_by_term(void)
+{
+    raise(SIGTERM);
+    return 1;
+}
+
+static int end_by_interrupt(void)
+{
+    raise(SIGINT);
+    return 1;
+}
+
+static int end_at_exit(void)
+{
+    atexit(tidy);
+    atexit(work_more);
+    return 11;
+}
+
+static int end_by_thread(void)
+{
+    static int status = 12;
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, thread_exit, &status) == 0);
+    pthread_join(thread, NULL);
+    return 1;
+}
+
+static int end_by_thread_while_waiting(void)
+{
+    static int status = 13;
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, thread_exit, &status) == 0);
+    gate_wait();
+    return 1;
+}
+
+static int end_by_last_thread(void)
+{
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, thread_work, NULL) == 0);
+    pthread_detach(thread);
+    pthread_exit(NULL);
+}
+
+static int end_by_exec(void)
+{
+    fflush(stdout);
+    execl("/bin/sh", "sh", "-c", "echo another program; exit 14", NULL);
+    return 1;
+}
+
+static int end_by_term_while_waiting(void)
+{
+    alarm(1);
+    gate_wait();
+    return 1;
+}
+
+static const struct {
+    const char *name;
+    int (*end)(void);
+} ends[] = {
+    {"return", end_by_return},
+    {"status", end_by_status},
+    {"exit", end_by_exit},
+    {"_exit", end_by_underscore_exit},
+    {"quick_exit", end_by_quick_exit},
+    {"abort", end_by_abort},
+    {"segmentation fault", end_by_segmentation_fault},
+    {"kill", end_by_kill},
+    {"term", end_by_term},
+    {"interrupt", end_by_interrupt},
+    {"at exit", end_at_exit},
+    {"thread", end_by_thread},
+    {"thread while waiting", end_by_thread_while_waiting},
+    {"last thread", end_by_last_thread},
+    {"exec", end_by_exec},
+    {"alarm while waiting", end_by_term_while_waiting},
+};
+
+static int end_as(const char *name)
+{
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    for (size_t i = 0; i < PARITY_COUNT(ends); i++) {
+        if (strcmp(ends[i].name, name) == 0) {
+            work_start();
+            return ends[i].end();
+        }
+    }
+    return 99;
+}
+
+static void end_show(const char *name)
+{
+    char *arguments[] = {(char *)"exit_variants", (char *)name, NULL};
+    extern char **environ;
+    pid_t child;
+    int status;
+    printf("-- %s\n", name);
+    fflush(stdout);
+    EXPECT(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
+    EXPECT(waitpid(child, &status, 0) == child);
+    if (WIFSIGNALED(status))
+        printf("signal %d\n", WTERMSIG(status));
+    else
+        printf("status %d\n", WEXITSTATUS(status));
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 1)
+        return end_as(arguments[1]);
+    for (size_t i = 0; i < PARITY_COUNT(ends); i++)
+        end_show(ends[i].name);
+    return 0;
+}

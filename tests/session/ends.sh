@@ -1,0 +1,65 @@
+#!/bin/sh
+# However the program ends, and whichever side is killed: no process and no file of the session is left 2 seconds later,
+# and a lost worker is an error in the program, not a hang.
+. "$(dirname "$0")/../lib.sh"
+
+files() { ls /dev/shm /tmp | grep -iE 'vocl|ucx|mpi|hydra|pmi|sm_segment'; }
+before=$(files)
+
+# The processes of sessions that this test started, found by its own mark in their environment.
+mark=VOCL_TEST_MARK=$$
+left() {
+    for process in /proc/[0-9]*; do
+        if (tr '\0' '\n' < "$process/environ" | grep -qx "$mark") 2> /dev/null; then
+            case $(cat "$process/comm" 2> /dev/null) in
+            vocl-*|mpiexec*|hydra*|no_release|sleeper) echo "${process#/proc/}" ;;
+            esac
+        fi
+    done
+}
+
+gone() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ -z "$(left)" ] && return 0
+        sleep 0.1
+    done
+    echo "left after $1:"
+    for pid in $(left); do ps -o pid,args -p "$pid"; done
+    return 1
+}
+
+status=0
+sleeper=$top_builddir/tests/session/sleeper
+for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for signal in KILL SEGV INT; do
+        env "$mark" vocl run -- $sleeper > $scratch/out 2> /dev/null &
+        pid=$!
+        until grep -q ready $scratch/out 2> /dev/null; do
+            kill -0 $pid 2> /dev/null || break
+            sleep 0.02
+        done
+        kill -$signal $pid
+        wait $pid 2> /dev/null
+        gone "SIG$signal, round $round" || status=1
+    done
+    # the other side
+    env "$mark" vocl run -- $sleeper finish > $scratch/out 2> $scratch/err &
+    pid=$!
+    until grep -q ready $scratch/out 2> /dev/null; do
+        kill -0 $pid 2> /dev/null || break
+        sleep 0.02
+    done
+    for process in $(left); do
+        if [ "$(cat /proc/$process/comm)" = vocl-proxy ]; then kill -KILL "$process"; fi
+    done
+    wait $pid
+    [ $? = 3 ] || { echo "round $round: the program did not get an error: $(cat $scratch/out)"; status=1; }
+    gone "a killed worker, round $round" || status=1
+done
+for how in return exit _exit abort; do
+    env "$mark" vocl run -- $sleeper $how > /dev/null 2>&1
+    gone "$how" || status=1
+done
+after=$(files)
+[ "$before" = "$after" ] || { echo "files are left:"; echo "$before" > "$scratch/before"; echo "$after" | diff "$scratch/before" -; status=1; }
+exit $status

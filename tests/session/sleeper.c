@@ -1,0 +1,52 @@
+/* A program with a session, for tests that end it: does as its argument says once it has said "ready". */
+#include <CL/cl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* 3 when the loss of the device was told; waits for it at most a minute. */
+static int finish_until_lost(cl_command_queue queue, cl_mem buffer)
+{
+    int zero = 0;
+
+    for (int i = 0; i < 6000; i++) {
+        if (clEnqueueFillBuffer(queue, buffer, &zero, sizeof(zero), 0, 4096, 0, NULL, NULL) || clFinish(queue))
+            return 3;
+        usleep(10000);
+    }
+    return 4;
+}
+
+int main(int count, char **arguments)
+{
+    const char *how = count > 1 ? arguments[1] : "sleep";
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_mem buffer;
+
+    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+        return 1;
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    queue = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, NULL);
+    if (!buffer || clFinish(queue))
+        return 1;
+    signal(SIGINT, SIG_DFL);
+    puts("ready");
+    fflush(stdout);
+    if (!strcmp(how, "finish"))
+        return finish_until_lost(queue, buffer);
+    if (!strcmp(how, "exit"))
+        exit(0);
+    if (!strcmp(how, "_exit"))
+        _exit(0);
+    if (!strcmp(how, "abort"))
+        abort();
+    if (!strcmp(how, "sleep"))
+        sleep(60);
+    return 0;
+}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -193,7 +194,7 @@ void transport_close(struct transport *t)
             bell_send(&t->peers[i].bell, BELL_BYE, 0);
         t->peers[i].alive = false;
     }
-    if (t->job.placeholder >= 0 && write(t->job.placeholder, "q", 1) != 1)
+    if (t->job.placeholder >= 0 && send(t->job.placeholder, "q", 1, MSG_NOSIGNAL) != 1)
         vocl_log(LOG_DEBUG, "the placeholder went first");
     job_close(&t->job);
 }

@@ -3,35 +3,89 @@
 
 /* ---- waiting for native events ---- */
 
+/* Held by the native callback and by the executor's list: PoCL calls no callback when a command fails, so the list is
+ * looked through when the worker has nothing else to do. */
 struct wait {
+    struct wait *next;
     struct executor *x;
     struct job *job;
+    cl_event event;
+    atomic_bool fired;
+    atomic_int holders;
 };
+
+static void wait_drop(struct wait *wait)
+{
+    if (atomic_fetch_sub(&wait->holders, 1) == 1)
+        free(wait);
+}
+
+static bool wait_fire(struct wait *wait)
+{
+    if (atomic_exchange(&wait->fired, true))
+        return false;
+    executor_finish(wait->x, wait->job);
+    return true;
+}
 
 static void CL_CALLBACK reached(cl_event event, cl_int status, void *argument)
 {
-    struct wait *wait = argument;
-
     (void)event;
     (void)status;
-    executor_finish(wait->x, wait->job);
-    free(wait);
+    wait_fire(argument);
+    wait_drop(argument);
+}
+
+static cl_int native_status(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    return status;
 }
 
 /* Run a job on the loop's thread when a native event reaches a state, or fails. */
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job)
 {
-    struct wait *wait = malloc(sizeof(*wait));
+    struct wait *wait = calloc(1, sizeof(*wait));
 
     job->run = run;
-    if (wait) {
-        *wait = (struct wait){x, job};
-        if (clSetEventCallback(event, state, reached, wait) == CL_SUCCESS)
-            return;
-        free(wait);
+    if (!wait) {
+        executor_finish(x, job);
+        return;
     }
-    executor_finish(x, job);
+    clRetainEvent(event);
+    wait->x = x;
+    wait->job = job;
+    wait->event = event;
+    atomic_init(&wait->holders, 2);
+    wait->next = x->waits;
+    x->waits = wait;
+    if (clSetEventCallback(event, state, reached, wait) != CL_SUCCESS) {
+        wait_fire(wait);
+        wait_drop(wait);
+    }
+}
+
+int executor_check(struct executor *x)
+{
+    int count = 0;
+
+    for (struct wait **at = &x->waits; *at;) {
+        struct wait *wait = *at;
+
+        if (!atomic_load(&wait->fired) && native_status(wait->event) < 0)
+            count += wait_fire(wait);
+        if (!atomic_load(&wait->fired)) {
+            at = &wait->next;
+            continue;
+        }
+        *at = wait->next;
+        clReleaseEvent(wait->event);
+        wait_drop(wait);
+    }
+    return count;
 }
 
 /* ---- telling the application ---- */
@@ -60,14 +114,6 @@ static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event
         m.times_count = 0;
     wire_put_event_status(&out, &m);
     executor_send(x, &out);
-}
-
-static cl_int native_status(cl_event event)
-{
-    cl_int status = CL_QUEUED;
-
-    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return status;
 }
 
 static void tell(struct executor *x, struct job *job)

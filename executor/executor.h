@@ -33,5 +33,7 @@ int executor_open(const struct executor_host *host, struct executor **out);
 int executor_run(struct executor *executor, const void *frame, size_t length);
 /* Go on with what native callbacks and the helper thread have finished. The number of things done, or -EBADMSG. */
 int executor_poll(struct executor *executor);
+/* Look for commands that failed without a word; to be called when there is nothing else to do. How many. */
+int executor_check(struct executor *executor);
 
 #endif

@@ -57,6 +57,7 @@ struct executor {
     cl_platform_id platforms[32];
     cl_uint platform_count;
     _Atomic(struct job *) finished;
+    struct wait *waits; /* event.c */
     bool held, bad;
     uint8_t *backlog;
     size_t backlog_length;

@@ -216,6 +216,7 @@ static void loop(struct worker *worker)
             sched_yield();
             continue;
         }
+        executor_check(worker->executor);
         transport_announce(worker->transport);
         if (turn(worker, true) || worker->over)
             continue;

@@ -1,0 +1,153 @@
+/*
+ * Transfers between the program's memory and a buffer: blocking, and 32 non-blocking ones with one finish at the end
+ * (GB/s, 10^9 bytes); and mapping 16 MiB (us).
+ */
+#include "bench.h"
+
+enum { WINDOW = 32, MAPPED = 16 << 20 };
+
+static const struct size {
+    const char *name;
+    size_t bytes;
+    int transfers; /* a round: enough to be measured */
+    int windows;
+} sizes[] = {
+    {"64KiB", 64 << 10, 256, 8},
+    {"1MiB", 1 << 20, 32, 1},
+    {"32MiB", 32 << 20, 2, 1},
+};
+
+static char *memory;
+
+static void transfer(const struct bench *b, cl_mem buffer, bool writes, cl_bool blocking, size_t bytes)
+{
+    if (writes)
+        CHECK(clEnqueueWriteBuffer(b->queue, buffer, blocking, 0, bytes, memory, 0, NULL, NULL));
+    else
+        CHECK(clEnqueueReadBuffer(b->queue, buffer, blocking, 0, bytes, memory, 0, NULL, NULL));
+}
+
+static void measure_blocking(const struct bench *b, cl_mem buffer, const struct size *size, bool writes)
+{
+    struct series rate = {0};
+    char name[64];
+    for (int round = -1; round < bench_rounds(b, 21, 5); round++) {
+        double start = bench_now();
+        for (int i = 0; i < size->transfers; i++)
+            transfer(b, buffer, writes, CL_TRUE, size->bytes);
+        CHECK(clFinish(b->queue));
+        if (round >= 0)
+            series_add(&rate, (double)size->bytes * size->transfers / (bench_now() - start));
+    }
+    snprintf(name, sizeof(name), "%s_%s", writes ? "write" : "read", size->name);
+    series_report(&rate, name, "GB/s");
+}
+
+static void measure_window(const struct bench *b, cl_mem buffer, const struct size *size, bool writes)
+{
+    struct series rate = {0};
+    char name[64];
+    for (int round = -1; round < bench_rounds(b, 11, 3); round++) {
+        double start = bench_now();
+        for (int window = 0; window < size->windows; window++) {
+            for (int i = 0; i < WINDOW; i++)
+                transfer(b, buffer, writes, CL_FALSE, size->bytes);
+            CHECK(clFinish(b->queue));
+        }
+        if (round >= 0)
+            series_add(&rate, (double)size->bytes * WINDOW * size->windows / (bench_now() - start));
+    }
+    snprintf(name, sizeof(name), "%s_%s_window32", writes ? "write" : "read", size->name);
+    series_report(&rate, name, "GB/s");
+}
+
+/* Writes and reads in turn; what was written has to come back. */
+static void measure_transfers(const struct bench *b, const struct size *size)
+{
+    cl_mem buffer = bench_buffer(b, CL_MEM_READ_WRITE, size->bytes);
+    char *written = bench_memory(size->bytes);
+    uint32_t state = 5;
+
+    for (size_t i = 0; i < size->bytes; i++)
+        written[i] = (char)bench_random(&state);
+    for (int windowed = 0; windowed < 2; windowed++) {
+        memcpy(memory, written, size->bytes);
+        (windowed ? measure_window : measure_blocking)(b, buffer, size, true);
+        memset(memory, 0, size->bytes);
+        (windowed ? measure_window : measure_blocking)(b, buffer, size, false);
+        EXPECT(!memcmp(memory, written, size->bytes));
+    }
+    free(written);
+    CHECK(clReleaseMemObject(buffer));
+}
+
+static void *map(const struct bench *b, cl_mem buffer, cl_map_flags flags)
+{
+    cl_int status;
+    void *mapped = clEnqueueMapBuffer(b->queue, buffer, CL_TRUE, flags, 0, MAPPED, 0, NULL, NULL, &status);
+    CHECK(status);
+    return mapped;
+}
+
+static void unmap(const struct bench *b, cl_mem buffer, void *mapped)
+{
+    CHECK(clEnqueueUnmapMemObject(b->queue, buffer, mapped, 0, NULL, NULL));
+    CHECK(clFinish(b->queue));
+}
+
+static void measure_map(const struct bench *b)
+{
+    struct series untouched = {0}, filled = {0}, summed = {0};
+    cl_mem buffer = bench_buffer(b, CL_MEM_READ_WRITE, MAPPED);
+    for (int round = -1; round < bench_rounds(b, 31, 7); round++) {
+        cl_uint number = (cl_uint)round + 2, last;
+        uint64_t sum = 0;
+        void *mapped;
+
+        double start = bench_now();
+        mapped = map(b, buffer, CL_MAP_READ | CL_MAP_WRITE);
+        unmap(b, buffer, mapped);
+        double first = bench_now();
+        mapped = map(b, buffer, CL_MAP_WRITE_INVALIDATE_REGION);
+        memset(mapped, (int)number, MAPPED);
+        unmap(b, buffer, mapped);
+        double second = bench_now();
+
+        /* The device has the newest contents now, so that a map has something to bring. */
+        CHECK(
+            clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, MAPPED - sizeof(last), sizeof(last), &last, 0, NULL, NULL));
+        EXPECT(last == 0x01010101u * number);
+        CHECK(clEnqueueFillBuffer(b->queue, buffer, &number, sizeof(number), 0, MAPPED, 0, NULL, NULL));
+        CHECK(clFinish(b->queue));
+
+        double third = bench_now();
+        mapped = map(b, buffer, CL_MAP_READ);
+        for (size_t i = 0; i < MAPPED / sizeof(cl_uint); i++)
+            sum += ((cl_uint *)mapped)[i];
+        unmap(b, buffer, mapped);
+        double end = bench_now();
+        EXPECT(sum == (uint64_t)number * (MAPPED / sizeof(cl_uint)));
+        if (round < 0)
+            continue;
+        series_add(&untouched, (first - start) / 1e3);
+        series_add(&filled, (second - first) / 1e3);
+        series_add(&summed, (end - third) / 1e3);
+    }
+    series_report(&untouched, "map_unmap_16MiB", "us");
+    series_report(&filled, "map_fill_unmap_16MiB", "us");
+    series_report(&summed, "map_sum_unmap_16MiB", "us");
+    CHECK(clReleaseMemObject(buffer));
+}
+
+int main(int count, char **words)
+{
+    struct bench b;
+    bench_open(&b, count, words);
+    memory = bench_memory(sizes[BENCH_COUNT(sizes) - 1].bytes);
+    for (size_t i = 0; i < BENCH_COUNT(sizes); i++)
+        measure_transfers(&b, &sizes[i]);
+    measure_map(&b);
+    free(memory);
+    bench_close(&b);
+    return 0;
+}

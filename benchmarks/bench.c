@@ -1,0 +1,140 @@
+#include "bench.h"
+
+#include <time.h>
+
+void bench_check(cl_int status, const char *call, const char *file, int line)
+{
+    if (status == CL_SUCCESS)
+        return;
+    fprintf(stderr, "%s:%d: error %d from %s\n", file, line, status, call);
+    exit(1);
+}
+
+void bench_expect(bool holds, const char *condition, const char *file, int line)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+    exit(1);
+}
+
+static void show_device(const struct bench *b)
+{
+    char platform[256], device[256];
+    CHECK(clGetPlatformInfo(b->platform, CL_PLATFORM_NAME, sizeof(platform), platform, NULL));
+    CHECK(clGetDeviceInfo(b->device, CL_DEVICE_NAME, sizeof(device), device, NULL));
+    printf("# platform: %s\n# device: %s\n", platform, device);
+}
+
+void bench_open(struct bench *b, int count, char **words)
+{
+    cl_int status;
+
+    b->quick = count == 2 && !strcmp(words[1], "--quick");
+    if (count > 1 && !b->quick) {
+        fprintf(stderr, "usage: %s [--quick]\n", words[0]);
+        exit(2);
+    }
+    CHECK(clGetPlatformIDs(1, &b->platform, NULL));
+    CHECK(clGetDeviceIDs(b->platform, CL_DEVICE_TYPE_ALL, 1, &b->device, NULL));
+    show_device(b);
+    b->context = clCreateContext(NULL, 1, &b->device, NULL, NULL, &status);
+    CHECK(status);
+    b->queue = clCreateCommandQueueWithProperties(b->context, b->device, NULL, &status);
+    CHECK(status);
+}
+
+void bench_close(struct bench *b)
+{
+    CHECK(clReleaseCommandQueue(b->queue));
+    CHECK(clReleaseContext(b->context));
+}
+
+int bench_rounds(const struct bench *b, int full, int quick)
+{
+    return b->quick ? quick : full;
+}
+
+cl_program bench_program(const struct bench *b, const char *source, const char *options)
+{
+    static char log[16 << 10];
+    cl_int status;
+    cl_program program = clCreateProgramWithSource(b->context, 1, &source, NULL, &status);
+    CHECK(status);
+    status = clBuildProgram(program, 1, &b->device, options, NULL, NULL);
+    if (status == CL_BUILD_PROGRAM_FAILURE &&
+        !clGetProgramBuildInfo(program, b->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL))
+        fputs(log, stderr);
+    bench_check(status, "clBuildProgram", __FILE__, __LINE__);
+    return program;
+}
+
+cl_kernel bench_kernel(cl_program program, const char *name)
+{
+    cl_int status;
+    cl_kernel kernel = clCreateKernel(program, name, &status);
+    CHECK(status);
+    return kernel;
+}
+
+cl_mem bench_buffer(const struct bench *b, cl_mem_flags flags, size_t size)
+{
+    cl_int status;
+    cl_mem buffer = clCreateBuffer(b->context, flags, size, NULL, &status);
+    CHECK(status);
+    return buffer;
+}
+
+void *bench_memory(size_t size)
+{
+    void *memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+    EXPECT(memory);
+    memset(memory, 1, size);
+    return memory;
+}
+
+uint32_t bench_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+void bench_floats_fill(float *floats, size_t count, uint32_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        floats[i] = (float)bench_random(&seed) / (1 << 24);
+}
+
+double bench_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+void series_add(struct series *s, double sample)
+{
+    if (s->count == s->space) {
+        s->space = s->space ? 2 * s->space : 64;
+        s->samples = realloc(s->samples, s->space * sizeof(*s->samples));
+        EXPECT(s->samples);
+    }
+    s->samples[s->count++] = sample;
+}
+
+static int compare(const void *first, const void *second)
+{
+    double a = *(const double *)first, b = *(const double *)second;
+    return (a > b) - (a < b);
+}
+
+void series_report(struct series *s, const char *name, const char *unit)
+{
+    EXPECT(s->count > 0);
+    qsort(s->samples, s->count, sizeof(*s->samples), compare);
+    double median = (s->samples[(s->count - 1) / 2] + s->samples[s->count / 2]) / 2;
+    printf("%s %.6g %s\n", name, median, unit);
+    fflush(stdout);
+    free(s->samples);
+    *s = (struct series){0};
+}

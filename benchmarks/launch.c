@@ -1,0 +1,118 @@
+/*
+ * Launches of kernels that do nothing worth mentioning, us each: one at a time with a finish after each, many with one
+ * finish at the end, and many with seven arguments set before each.
+ */
+#include "bench.h"
+
+enum { SINGLE = 1000, STREAM = 4000, ARGUMENTS = 12288 };
+
+static const char *source =
+    "kernel void empty(void) {}\n"
+    "\n"
+    "kernel void seven(global int *counter, global const int *a, global const int *b, int first, int second,\n"
+    "                  float third, float fourth)\n"
+    "{\n"
+    "    counter[0] += a[0] + b[0] + first + second + (int)(third + fourth);\n"
+    "}\n";
+
+static void launch(const struct bench *b, cl_kernel kernel)
+{
+    size_t one = 1;
+    CHECK(clEnqueueNDRangeKernel(b->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+}
+
+static void measure_single(const struct bench *b, cl_kernel empty)
+{
+    struct series each = {0};
+    for (int i = 0; i < 100; i++) {
+        launch(b, empty);
+        CHECK(clFinish(b->queue));
+    }
+    for (int i = 0; i < bench_rounds(b, 10, 3) * SINGLE; i++) {
+        double start = bench_now();
+        launch(b, empty);
+        CHECK(clFinish(b->queue));
+        series_add(&each, (bench_now() - start) / 1e3);
+    }
+    series_report(&each, "launch_and_finish", "us");
+}
+
+static void measure_stream(const struct bench *b, cl_kernel empty)
+{
+    struct series enqueue = {0}, total = {0};
+    for (int round = -1; round < bench_rounds(b, 21, 5); round++) {
+        double start = bench_now();
+        for (int i = 0; i < STREAM; i++)
+            launch(b, empty);
+        double middle = bench_now();
+        CHECK(clFinish(b->queue));
+        double end = bench_now();
+        if (round < 0)
+            continue;
+        series_add(&enqueue, (middle - start) / STREAM / 1e3);
+        series_add(&total, (end - start) / STREAM / 1e3);
+    }
+    series_report(&total, "launch_4000_total", "us");
+    series_report(&enqueue, "launch_4000_enqueue_call", "us");
+}
+
+/* All seven are set each time, two of them to another value than before, as a loop over blocks would. */
+static void launch_seven(const struct bench *b, cl_kernel seven, cl_mem buffers[3], cl_int i)
+{
+    cl_int minus = -i;
+    cl_float third = 0.5f, fourth = 0.5f;
+    for (cl_uint k = 0; k < 3; k++)
+        CHECK(clSetKernelArg(seven, k, sizeof(cl_mem), &buffers[k]));
+    CHECK(clSetKernelArg(seven, 3, sizeof(i), &i));
+    CHECK(clSetKernelArg(seven, 4, sizeof(minus), &minus));
+    CHECK(clSetKernelArg(seven, 5, sizeof(third), &third));
+    CHECK(clSetKernelArg(seven, 6, sizeof(fourth), &fourth));
+    launch(b, seven);
+}
+
+static void measure_arguments(const struct bench *b, cl_kernel seven)
+{
+    struct series enqueue = {0}, total = {0};
+    cl_mem buffers[3] = {bench_buffer(b, CL_MEM_READ_WRITE, 4096), bench_buffer(b, CL_MEM_READ_ONLY, 4096),
+                         bench_buffer(b, CL_MEM_READ_ONLY, 4096)};
+    cl_int zero = 0, counted = 0;
+    int rounds = bench_rounds(b, 7, 3);
+
+    for (int i = 0; i < 3; i++)
+        CHECK(clEnqueueFillBuffer(b->queue, buffers[i], &zero, sizeof(zero), 0, 4096, 0, NULL, NULL));
+    CHECK(clFinish(b->queue));
+    for (int round = -1; round < rounds; round++) {
+        double start = bench_now();
+        for (int i = 0; i < ARGUMENTS; i++)
+            launch_seven(b, seven, buffers, i);
+        double middle = bench_now();
+        CHECK(clFinish(b->queue));
+        double end = bench_now();
+        if (round < 0)
+            continue;
+        series_add(&enqueue, (middle - start) / ARGUMENTS / 1e3);
+        series_add(&total, (end - start) / ARGUMENTS / 1e3);
+    }
+    CHECK(clEnqueueReadBuffer(b->queue, buffers[0], CL_TRUE, 0, sizeof(counted), &counted, 0, NULL, NULL));
+    EXPECT(counted == (rounds + 1) * ARGUMENTS);
+    series_report(&total, "launch_12288_with_7_args_total", "us");
+    series_report(&enqueue, "launch_12288_with_7_args_calls", "us");
+    for (int i = 0; i < 3; i++)
+        CHECK(clReleaseMemObject(buffers[i]));
+}
+
+int main(int count, char **words)
+{
+    struct bench b;
+    bench_open(&b, count, words);
+    cl_program program = bench_program(&b, source, NULL);
+    cl_kernel empty = bench_kernel(program, "empty"), seven = bench_kernel(program, "seven");
+    measure_single(&b, empty);
+    measure_stream(&b, empty);
+    measure_arguments(&b, seven);
+    CHECK(clReleaseKernel(seven));
+    CHECK(clReleaseKernel(empty));
+    CHECK(clReleaseProgram(program));
+    bench_close(&b);
+    return 0;
+}

@@ -99,7 +99,6 @@ static void call_back(cl_event event, cl_int status)
                                                    .data = callback->data,
                                                    .status = status < 0 ? status : callback->status},
                                       .function = callback->function};
-        handle_use(event);
         session_deliver(event->context->node->session, &delivery->callback);
         *at = callback->next;
         free(callback);
@@ -306,6 +305,7 @@ cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *funct
     if (!callback)
         return CL_OUT_OF_HOST_MEMORY;
     *callback = (struct event_callback){NULL, status, function, data};
+    handle_use(event); /* the callback's, also when the application lets go of the event; dropped by deliver() */
     node = event->context->node;
     session_lock(node->session);
     for (at = &event->callbacks; *at; at = &(*at)->next)

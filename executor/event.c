@@ -207,7 +207,8 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
                 free(c->wait);
             return -EBADMSG;
         }
-        if (!is_usable(other))
+        /* native OpenCL would wait for ever for an event that has failed */
+        if (!is_usable(other) || native_status(other->event) < 0)
             c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         else
             c->wait[c->wait_count++] = other->event;

@@ -280,19 +280,26 @@ static void build_done(struct executor *x, struct job *job)
     free(b);
 }
 
+static char *options_of(uint64_t with_options, const void *options, uint32_t length)
+{
+    return with_options ? strndup(length ? options : "", length) : NULL;
+}
+
+/* options: become the build's. */
 static struct build *build_new(struct executor *x, enum build_kind kind, uint32_t call, const uint32_t *devices,
-                               uint32_t device_count, const void *options, uint32_t options_length,
-                               const uint32_t *inputs, uint32_t input_count)
+                               uint32_t device_count, char *options, const uint32_t *inputs, uint32_t input_count)
 {
     struct build *b = calloc(1, sizeof(*b));
 
-    if (!b)
+    if (!b) {
+        free(options);
         return NULL;
+    }
     b->kind = kind;
     b->call = call;
     b->slow.work = build_work;
     b->slow.job.run = build_done;
-    b->options = strndup(options_length ? options : "", options_length);
+    b->options = options;
     b->inputs = calloc(input_count + 1, sizeof(*b->inputs));
     for (uint32_t i = 0; i < device_count; i++) {
         struct object *device = object_get(x, WIRE_DEVICE, devices[i]);
@@ -309,7 +316,7 @@ static struct build *build_new(struct executor *x, enum build_kind kind, uint32_
         clRetainProgram(input->program);
         b->inputs[b->input_count++] = input->program;
     }
-    return b->options && b->inputs && device_count ? b : NULL;
+    return b->inputs && device_count ? b : NULL;
 }
 
 /* The program may have failed to come into being: then that is what its build says. */
@@ -332,16 +339,17 @@ static int build_start(struct executor *x, struct build *b, uint32_t id)
 
 int exec_build_program(struct executor *x, const struct wire_build_program *m)
 {
-    struct build *b =
-        build_new(x, BUILD, m->call, m->devices, m->devices_count, m->options, m->options_length, NULL, 0);
+    struct build *b = build_new(x, BUILD, m->call, m->devices, m->devices_count,
+                                options_of(m->with_options, m->options, m->options_length), NULL, 0);
 
     return b ? build_start(x, b, m->program) : -EBADMSG;
 }
 
 int exec_compile_program(struct executor *x, const struct wire_compile_program *m)
 {
-    struct build *b = build_new(x, COMPILE, m->call, m->devices, m->devices_count, m->options, m->options_length,
-                                m->headers, m->headers_count);
+    struct build *b =
+        build_new(x, COMPILE, m->call, m->devices, m->devices_count,
+                  options_of(m->with_options, m->options, m->options_length), m->headers, m->headers_count);
     char *at, *end;
 
     if (!b)
@@ -372,8 +380,8 @@ int exec_link_program(struct executor *x, const struct wire_link_program *m)
 
     if (!context || !is_usable(context))
         return -EBADMSG;
-    b = build_new(x, LINK, m->call, m->devices, m->devices_count, m->options, m->options_length, m->inputs,
-                  m->inputs_count);
+    b = build_new(x, LINK, m->call, m->devices, m->devices_count,
+                  options_of(m->with_options, m->options, m->options_length), m->inputs, m->inputs_count);
     if (!b || !object_new(x, WIRE_PROGRAM, m->program))
         return -EBADMSG;
     b->id = m->program;

@@ -357,8 +357,9 @@ static cl_int build_now(cl_program program, cl_uint count, const uint32_t *ids, 
     struct wire_build_program m = {.program = program->object.id,
                                    .devices = ids,
                                    .devices_count = count,
+                                   .with_options = options != NULL,
                                    .options = options,
-                                   .options_length = (uint32_t)strlen(options)};
+                                   .options_length = options ? (uint32_t)strlen(options) : 0};
     struct wire_build_program_reply reply;
     struct call call;
     struct wire_buffer *out = call_begin(node, WIRE_build_program, &call);
@@ -407,10 +408,10 @@ static cl_int build_later(cl_program program, cl_uint count, uint32_t *ids, cons
                           void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     struct build *build = malloc(sizeof(*build));
-    char *copy = strdup(options);
+    char *copy = options ? strdup(options) : NULL;
     pthread_t thread;
 
-    if (!build || !copy) {
+    if (!build || !copy != !options) {
         free(build);
         free(copy);
         free(ids);
@@ -452,8 +453,8 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
     if (!ids)
         return CL_OUT_OF_HOST_MEMORY;
     if (notify)
-        return build_later(program, count, ids, options ? options : "", notify, data);
-    error = build_now(program, count, ids, options ? options : "");
+        return build_later(program, count, ids, options, notify, data);
+    error = build_now(program, count, ids, options);
     free(ids);
     return error;
 }
@@ -464,8 +465,9 @@ static cl_int compile_send(cl_program program, cl_uint count, const uint32_t *id
     struct wire_compile_program m = {.program = program->object.id,
                                      .devices = ids,
                                      .devices_count = count,
+                                     .with_options = options != NULL,
                                      .options = options,
-                                     .options_length = (uint32_t)strlen(options),
+                                     .options_length = options ? (uint32_t)strlen(options) : 0,
                                      .headers_count = header_count};
     struct wire_compile_program_reply reply;
     struct wire_buffer *out;
@@ -531,7 +533,7 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
     ids = device_ids(program, &count, devices);
     if (!ids)
         return CL_OUT_OF_HOST_MEMORY;
-    error = compile_send(program, count, ids, options ? options : "", header_count, headers, names);
+    error = compile_send(program, count, ids, options, header_count, headers, names);
     free(ids);
     if (notify)
         notify(program, data);
@@ -564,8 +566,9 @@ static cl_int link_send(cl_program program, cl_uint count, const uint32_t *ids, 
                                   .context = program->context->object.id,
                                   .devices = ids,
                                   .devices_count = count,
+                                  .with_options = options != NULL,
                                   .options = options,
-                                  .options_length = (uint32_t)strlen(options),
+                                  .options_length = options ? (uint32_t)strlen(options) : 0,
                                   .inputs = input_ids,
                                   .inputs_count = input_count};
     struct wire_link_program_reply reply;
@@ -606,7 +609,7 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
         error = ids ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
     if (!error)
-        error = link_send(program, count, ids, options ? options : "", input_count, inputs, &created);
+        error = link_send(program, count, ids, options, input_count, inputs, &created);
     free(ids);
     if (error && !created && program) {
         handle_release(program, WIRE_PROGRAM, 0);

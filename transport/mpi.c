@@ -1,4 +1,5 @@
 /* The MPI plugin: see plugin.h. The only file of VOCL proper that knows mpi.h. */
+#include <dlfcn.h>
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -114,6 +115,17 @@ static __attribute__((noinline)) int guarded_start(int *rank, int *size, uint32_
     return error;
 }
 
+/* A program with a copy of environ of its own hides libc's, and libc's is what the MPI library sees, bound as it is to
+ * its own libraries first. */
+static void align_environ(void)
+{
+    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    char ***seen = program ? dlsym(program, "environ") : NULL;
+
+    if (seen && seen != &environ)
+        environ = *seen;
+}
+
 static int plugin_init(const char *const *environment, void (*ending)(void *), void *argument, int *rank, int *size,
                        uint32_t *last_tag)
 {
@@ -122,9 +134,11 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
 
     if (*environment)
         set_environment(environment, saved);
+    align_environ();
     error = guarded_start(rank, size, last_tag);
     if (*environment)
         reset_environment(environment, saved);
+    align_environ();
     if (!error) {
         call_ending = ending;
         ending_argument = argument;

@@ -118,6 +118,8 @@ int executor_poll(struct executor *x)
     struct job *newest = atomic_exchange(&x->finished, NULL), *oldest = NULL;
     int count = 0;
 
+    if (newest)
+        x->host.collect(x->host.owner);
     while (newest) { /* in the order in which they came */
         struct job *next = newest->next;
 

@@ -19,6 +19,8 @@ struct executor_host {
     int (*give)(void *owner, uint32_t tag, const void *memory, size_t length, void (*done)(void *, int),
                 void *argument);
     int (*take)(void *owner, uint32_t tag, void *memory, size_t length, void (*done)(void *, int), void *argument);
+    /* Commands have finished and are about to be told so: what they printed is there to be told first. */
+    void (*collect)(void *owner);
     /* There is work for executor_poll(). From any thread. */
     void (*wake)(void *owner);
     bool zero_copy; /* map buffers rather than stage, where device and host share memory */

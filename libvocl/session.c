@@ -25,6 +25,7 @@ struct session {
     pthread_mutex_t lock;
     pthread_cond_t news, aside, deliveries;
     bool leading, own_thread_leads, stop;
+    pthread_t ender; /* with stop: the thread that ended the session */
     unsigned waiters;
     pthread_t thread, deliverer;
     bool deliverer_runs;
@@ -280,10 +281,23 @@ done:
         pthread_cond_broadcast(&session->news);
 }
 
+/* The process ends, by another thread: as natively, a wait goes on until that takes this thread with it. */
+static void wait_after_end(struct session *session)
+{
+    if (pthread_equal(session->ender, pthread_self()))
+        return;
+    session->leading = false;
+    session_unlock(session);
+    for (;;)
+        pause();
+}
+
 void session_wait(struct session *session, bool (*ready)(void *), void *argument)
 {
     session->waiters++;
     while (!ready(argument)) {
+        if (session->stop)
+            wait_after_end(session);
         if (session->stop && !session->leading)
             break;
         if (!session->leading) {
@@ -533,6 +547,7 @@ static void after_fork(void)
         return;
     init_lock(session);
     session->stop = true;
+    session->ender = pthread_self();
     for (unsigned i = 0; i < session->node_count; i++)
         session->nodes[i].alive = false;
     transport_forget(session->transport);
@@ -588,6 +603,7 @@ __attribute__((destructor)) static void session_end(void)
     for (unsigned i = 0; i < session->node_count; i++)
         stream_push(&session->nodes[i]);
     session->stop = true;
+    session->ender = pthread_self();
     transport_wake(session->transport);
     pthread_cond_broadcast(&session->aside);
     pthread_cond_broadcast(&session->deliveries);

@@ -167,6 +167,21 @@ static int forward_output(struct worker *worker)
     return count;
 }
 
+static bool output_waits(struct worker *worker)
+{
+    struct epoll_event event;
+
+    return epoll_wait(worker->epoll, &event, 1, 0) > 0;
+}
+
+static void host_collect(void *owner)
+{
+    struct worker *worker = owner;
+
+    if (output_waits(worker))
+        forward_output(worker);
+}
+
 /* ---- the loop ---- */
 
 static long now_us(void)
@@ -177,20 +192,12 @@ static long now_us(void)
     return now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static bool output_waits(struct worker *worker)
-{
-    struct epoll_event event;
-
-    return epoll_wait(worker->epoll, &event, 1, 0) > 0;
-}
-
 static int turn(struct worker *worker, bool check_output)
 {
     int count = transport_poll(worker->transport), done;
 
     if (worker->over)
         return 0;
-    /* a kernel's output comes before the news that the kernel is complete */
     done = executor_poll(worker->executor);
     if (done < 0) {
         worker->over = true;
@@ -229,7 +236,7 @@ int worker_run(void)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
     struct transport_callbacks callbacks = {worker, on_frame, on_lost};
-    struct executor_host host = {worker, host_send, host_give, host_take, host_wake, false};
+    struct executor_host host = {worker, host_send, host_give, host_take, host_collect, host_wake, false};
     char why[512] = "";
     int error;
 

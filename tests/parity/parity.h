@@ -32,6 +32,16 @@
 /* Prints `entry(case) = CODE_NAME`. */
 #define SHOW(name, call) printf("%s = %s\n", name, parity_error_name(call))
 
+/* The same of a call that creates something and tells its code in a variable named status. */
+#define SHOW_NEW(name, create)                                                                                         \
+    do {                                                                                                               \
+        cl_int status = parity_untouched;                                                                              \
+        const void *created = (create);                                                                                \
+        printf("%s = %s, %s\n", name, parity_error_name(status), created ? "something" : "nothing");                   \
+    } while (0)
+
+enum { parity_untouched = 12345 };
+
 /* The first device of the first platform, with a context and a queue. */
 struct parity {
     cl_platform_id platform;

@@ -95,3 +95,77 @@ int exec_release(struct executor *x, const struct wire_release *m)
     object_drop(x, m->kind, object);
     return 0;
 }
+
+/* ---- releases that are watched ---- */
+
+enum { WATCHED, GONE, ANSWERED };
+
+struct watched {
+    struct job job;
+    struct executor *x;
+    uint32_t kind, id;
+    atomic_int state; /* both the native callback and the answer to the release move it on; the second one acts */
+};
+
+static void tell_destroyed(struct executor *x, struct job *job)
+{
+    struct watched *w = (struct watched *)job;
+    struct wire_destroyed m = {w->kind, w->id};
+    struct wire_buffer out = {0};
+
+    wire_put_destroyed(&out, &m);
+    executor_send(x, &out);
+    free(w);
+}
+
+static void native_gone(struct watched *w)
+{
+    if (atomic_exchange(&w->state, GONE) == ANSWERED)
+        executor_finish(w->x, &w->job);
+}
+
+static void CL_CALLBACK memory_gone(cl_mem memory, void *argument)
+{
+    (void)memory;
+    native_gone(argument);
+}
+
+static void CL_CALLBACK context_gone(cl_context context, void *argument)
+{
+    (void)context;
+    native_gone(argument);
+}
+
+/* Whether the native callback will come. */
+static bool watch(struct watched *w, struct object *object)
+{
+    if (!is_usable(object))
+        return false;
+    if (w->kind == WIRE_CONTEXT)
+        return clSetContextDestructorCallback(object->context, context_gone, w) == CL_SUCCESS;
+    return clSetMemObjectDestructorCallback(object->memory, memory_gone, w) == CL_SUCCESS;
+}
+
+int exec_release_watched(struct executor *x, const struct wire_release_watched *m)
+{
+    struct object *object = object_get(x, m->kind, m->object);
+    struct wire_release_watched_reply reply = {.call = m->call};
+    struct wire_buffer out = {0};
+    struct watched *w;
+
+    if (!object || (m->kind != WIRE_MEMORY && m->kind != WIRE_CONTEXT))
+        return -EBADMSG;
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return -ENOMEM;
+    *w = (struct watched){.job.run = tell_destroyed, .x = x, .kind = m->kind, .id = m->object};
+    if (!watch(w, object))
+        atomic_store(&w->state, GONE);
+    object_drop(x, m->kind, object);
+    reply.gone = atomic_exchange(&w->state, ANSWERED) == GONE;
+    if (reply.gone)
+        free(w);
+    wire_put_release_watched_reply(&out, &reply);
+    executor_send(x, &out);
+    return 0;
+}

@@ -228,16 +228,28 @@ static struct node *object_node(struct object *object)
     return NULL;
 }
 
+/* The node's own part of it. False: the rest waits for the node. */
+static bool release_on_node(struct object *object, struct node *node)
+{
+    struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
+
+    if ((m.kind == WIRE_CONTEXT && ((cl_context)object)->destructors) ||
+        (m.kind == WIRE_MEMORY && ((cl_mem)object)->destructors)) {
+        dying_begin(object, node);
+        return false;
+    }
+    wire_put_release(stream_begin(node), &m);
+    stream_end(node, STREAM_LATER);
+    return true;
+}
+
 static void object_destroy(struct object *object)
 {
     struct node *node = object_node(object);
-    struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-    if (!node) /* platforms and root devices stay */
+    if (!node || !release_on_node(object, node)) /* platforms and root devices stay */
         return;
-    wire_put_release(stream_begin(node), &m);
-    stream_end(node, STREAM_LATER);
-    switch (m.kind) {
+    switch (atomic_load(&object->kind)) {
     case WIRE_CONTEXT:
         context_destroy((cl_context)object);
         break;

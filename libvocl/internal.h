@@ -28,6 +28,7 @@
 #include "wire/wire.h"
 
 #define KIND_PLATFORM (WIRE_KIND_LAST + 1)
+#define KIND_DYING (WIRE_KIND_LAST + 2) /* dying.c; there is no pool of it */
 
 /* Begins every object. The first two words are the ICD loader's (cl_khr_icd 2.0). */
 struct object {
@@ -246,6 +247,13 @@ void *handle_find(unsigned kind, uint32_t id);
 /* Every live object of a kind; only creation and destruction wait meanwhile. */
 void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument);
 void handle_after_fork(void);
+
+/* ---- dying.c ---- */
+/* Release on the node an object that has destructor callbacks, and destroy it when the node says so. */
+void dying_begin(struct object *object, struct node *node);
+/* Under the lock. */
+bool dying_note(struct node *node, uint32_t kind, uint32_t id);
+void dying_lose(struct node *node);
 
 /* ---- session.c ---- */
 struct session;

@@ -151,6 +151,7 @@ static bool take_command(struct node *node, uint16_t number, struct wire_cursor 
 {
     struct wire_read_data data;
     struct wire_read_ready ready;
+    struct wire_destroyed destroyed;
     bool good = false;
 
     if (number & WIRE_REPLY)
@@ -170,6 +171,8 @@ static bool take_command(struct node *node, uint16_t number, struct wire_cursor 
     case WIRE_output:
         note_output(&fields, &good);
         return good;
+    case WIRE_destroyed:
+        return wire_get_destroyed(&fields, &destroyed) && dying_note(node, destroyed.kind, destroyed.object);
     case WIRE_context_error:
         note_context_error(node, &fields, &good);
         return good;
@@ -221,6 +224,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     call_lose(node);
     transfer_lose(node);
     event_lose(node);
+    dying_lose(node);
     for (unsigned i = 0; i < session->device_count; i++) {
         if (session->devices[i]->node == node)
             session->devices[i]->available = CL_FALSE;

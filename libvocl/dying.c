@@ -1,0 +1,111 @@
+/*
+ * Objects with destructor callbacks. Natively these are called when the last command that uses the object is through,
+ * or in the release itself if there is none. So the release is a round trip that tells which, and an object still in
+ * use is kept, dead to the application, until its node says that it is gone.
+ */
+#include "libvocl/internal.h"
+
+struct dying {
+    struct callback callback;
+    struct dying *next;
+    struct node *node;
+    struct object *object;
+    unsigned kind;
+    bool releasing, gone; /* while the release is under way only its own thread may finish it */
+};
+
+static struct dying *all; /* under the session's lock */
+
+static void destroy(struct object *object)
+{
+    if (atomic_load(&object->kind) == WIRE_CONTEXT)
+        context_destroy((cl_context)object);
+    else
+        memory_destroy((cl_mem)object);
+}
+
+static void run(struct callback *callback)
+{
+    struct dying *dying = (struct dying *)callback;
+
+    atomic_store(&dying->object->kind, dying->kind);
+    destroy(dying->object);
+    free(dying);
+}
+
+static void unlink_dying(struct dying *dying)
+{
+    struct dying **at = &all;
+
+    while (*at != dying)
+        at = &(*at)->next;
+    *at = dying->next;
+}
+
+/* Under the lock: whoever gets true runs it. */
+static bool finish(struct dying *dying)
+{
+    dying->gone |= !dying->node->alive;
+    if (dying->releasing || !dying->gone)
+        return false;
+    unlink_dying(dying);
+    return true;
+}
+
+void dying_begin(struct object *object, struct node *node)
+{
+    struct wire_release_watched m = {.kind = atomic_load(&object->kind), .object = object->id};
+    struct wire_release_watched_reply reply = {0};
+    struct dying *dying = calloc(1, sizeof(*dying));
+    struct wire_buffer *out;
+    struct call call;
+    bool gone, mine;
+
+    if (!dying) { /* the callbacks come early rather than never */
+        destroy(object);
+        return;
+    }
+    out = call_begin(node, WIRE_release_watched, &call);
+    *dying = (struct dying){{.run = run}, all, node, object, m.kind, true, false};
+    all = dying;
+    m.call = call.id;
+    wire_put_release_watched(out, &m);
+    gone = call_end(&call) != CL_SUCCESS;
+    if (!gone) {
+        gone = !wire_get_release_watched_reply(&call.fields, &reply) || reply.gone;
+        call_free(&call);
+    }
+    session_lock(node->session);
+    dying->releasing = false;
+    dying->gone |= gone;
+    mine = finish(dying);
+    if (!mine)
+        atomic_store(&object->kind, KIND_DYING);
+    session_unlock(node->session);
+    if (mine)
+        run(&dying->callback);
+}
+
+bool dying_note(struct node *node, uint32_t kind, uint32_t id)
+{
+    for (struct dying *dying = all; dying; dying = dying->next) {
+        if (dying->node != node || dying->kind != kind || dying->object->id != id)
+            continue;
+        dying->gone = true;
+        if (finish(dying))
+            session_deliver(node->session, &dying->callback);
+        return true;
+    }
+    return false;
+}
+
+void dying_lose(struct node *node)
+{
+    struct dying *next;
+
+    for (struct dying *dying = all; dying; dying = next) {
+        next = dying->next;
+        if (dying->node == node && finish(dying))
+            session_deliver(node->session, &dying->callback);
+    }
+}

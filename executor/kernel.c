@@ -105,6 +105,17 @@ static int set_arguments(struct command *c, cl_kernel kernel, const void *bytes,
     return bad;
 }
 
+int exec_set_arguments(struct executor *x, const struct wire_set_arguments *m)
+{
+    struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
+    struct command c = {.x = x};
+
+    if (!kernel)
+        return -EBADMSG;
+    /* one that fails stays unset, which a launch will tell */
+    return is_usable(kernel) ? set_arguments(&c, kernel->kernel, m->arguments, m->arguments_length) : 0;
+}
+
 int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *m)
 {
     struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);

@@ -73,16 +73,6 @@ int exec_create_program_il(struct executor *x, const struct wire_create_program_
     return 0;
 }
 
-int exec_create_program_builtin(struct executor *x, const struct wire_create_program_builtin *m)
-{
-    struct wire_create_program_builtin_reply reply = {.call = m->call, .error = CL_INVALID_VALUE};
-    struct wire_buffer out = {0};
-
-    wire_put_create_program_builtin_reply(&out, &reply);
-    executor_send(x, &out);
-    return 0;
-}
-
 /* ---- the kernel table ---- */
 
 static uint32_t text_info(cl_kernel kernel, cl_uint index, cl_kernel_arg_info param, char *text, size_t size)
@@ -162,9 +152,10 @@ static void describe_argument(cl_kernel kernel, cl_uint index, struct wire_buffe
     wire_put_kernel_argument(table, &a);
 }
 
-static void describe_kernel(cl_kernel kernel, struct wire_buffer *table)
+static void describe_kernel(cl_kernel kernel, cl_device_id device, struct wire_buffer *table)
 {
     char name[4096] = "", attributes[4096] = "";
+    size_t group[3] = {0};
     cl_uint count = 0;
 
     clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, NULL);
@@ -173,11 +164,14 @@ static void describe_kernel(cl_kernel kernel, struct wire_buffer *table)
     wire_put_blob(table, name, strlen(name));
     wire_put_u32(table, count);
     wire_put_blob(table, attributes, strlen(attributes));
+    clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof(group), group, NULL);
+    for (int i = 0; i < 3; i++)
+        wire_put_u64(table, group[i]);
     for (cl_uint i = 0; i < count; i++)
         describe_argument(kernel, i, table);
 }
 
-static void describe_kernels(cl_program program, struct wire_buffer *table)
+static void describe_kernels(cl_program program, cl_device_id device, struct wire_buffer *table)
 {
     cl_kernel *kernels;
     cl_uint count = 0;
@@ -190,10 +184,45 @@ static void describe_kernels(cl_program program, struct wire_buffer *table)
         return;
     }
     for (cl_uint i = 0; i < count; i++) {
-        describe_kernel(kernels[i], table);
+        describe_kernel(kernels[i], device, table);
         clReleaseKernel(kernels[i]);
     }
     free(kernels);
+}
+
+int exec_create_program_builtin(struct executor *x, const struct wire_create_program_builtin *m)
+{
+    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
+    struct object *program = context ? object_new(x, WIRE_PROGRAM, m->program) : NULL;
+    struct wire_create_program_builtin_reply reply = {.call = m->call};
+    struct wire_buffer out = {0}, kernels = {0};
+    cl_device_id devices[WIRE_MAX_DEVICES];
+    char names[65537];
+
+    if (!program || !m->devices_count)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < m->devices_count; i++) {
+        struct object *device = object_get(x, WIRE_DEVICE, m->devices[i]);
+
+        if (!device)
+            return -EBADMSG;
+        devices[i] = device->device;
+    }
+    memcpy(names, m->names, m->names_length);
+    names[m->names_length] = '\0';
+    program->error = context->error;
+    if (!program->error)
+        program->program =
+            clCreateProgramWithBuiltInKernels(context->context, m->devices_count, devices, names, &program->error);
+    if (is_usable(program))
+        describe_kernels(program->program, devices[0], &kernels);
+    reply.error = program->error;
+    reply.kernels = kernels.bytes;
+    reply.kernels_length = (uint32_t)kernels.length;
+    wire_put_create_program_builtin_reply(&out, &reply);
+    wire_buffer_free(&kernels);
+    executor_send(x, &out);
+    return 0;
 }
 
 /* ---- builds ---- */
@@ -234,7 +263,7 @@ static void build_work(struct slow *slow)
         break;
     }
     if (!b->error && b->kind != COMPILE)
-        describe_kernels(b->program, &b->kernels);
+        describe_kernels(b->program, b->devices[0], &b->kernels);
 }
 
 static void reply_build(struct executor *x, struct build *b)

@@ -180,16 +180,14 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
         .bytes = row * extent[1] * extent[2],
         .buffer = d->mem_object ? d->mem_object->object.id : 0};
     if (host_pointer) {
-        size_t host_row = d->image_row_pitch ? d->image_row_pitch : row;
         bool array = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-        size_t host_slice = d->image_slice_pitch ? d->image_slice_pitch : host_row * (array ? 1 : extent[1]);
 
         layout = (struct layout){.memory = (uint8_t *)(uintptr_t)host_pointer,
                                  .row_bytes = row,
                                  .rows = extent[1],
                                  .slices = extent[2],
-                                 .row_pitch = array ? host_slice : host_row,
-                                 .slice_pitch = host_slice};
+                                 .row_pitch = array ? image->slice_pitch : image->row_pitch,
+                                 .slice_pitch = image->slice_pitch};
         error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
             return error;
@@ -205,12 +203,34 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
     return transfer && !error ? transfer_wait(transfer) : error;
 }
 
+/* As native OpenCL reports them: those of the memory that the image came from, else tight. */
+static void image_pitches(cl_mem image)
+{
+    const cl_image_desc *d = &image->desc;
+    size_t extent[3];
+
+    image_extent(d, extent);
+    image->row_pitch = d->image_row_pitch ? d->image_row_pitch : extent[0] * image->element_size;
+    switch (d->image_type) {
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+        image->slice_pitch = d->image_slice_pitch ? d->image_slice_pitch : image->row_pitch;
+        image->size = image->slice_pitch * extent[1];
+        break;
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+    case CL_MEM_OBJECT_IMAGE3D:
+        image->slice_pitch = d->image_slice_pitch ? d->image_slice_pitch : image->row_pitch * extent[1];
+        image->size = image->slice_pitch * extent[2];
+        break;
+    default:
+        image->size = image->row_pitch * extent[1];
+    }
+}
+
 static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                            const cl_image_desc *desc, void *host_pointer, cl_mem *out)
 {
     cl_mem image;
     cl_int error;
-    size_t extent[3];
 
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
@@ -235,8 +255,7 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     image->desc = *desc;
     image->element_size = image_element_size(format);
     image->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
-    image_extent(desc, extent);
-    image->size = image->element_size * extent[0] * extent[1] * extent[2];
+    image_pitches(image);
     image->parent = desc->mem_object;
     if (image->parent)
         handle_use(image->parent);
@@ -325,10 +344,18 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
 
 cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *value, size_t *size_ret)
 {
-    if (!handle_check(image, WIRE_MEMORY) || image->type == CL_MEM_OBJECT_BUFFER)
+    if (!handle_check(image, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
-    if (param == CL_IMAGE_BUFFER)
-        return info_return(&image->desc.mem_object, sizeof(cl_mem), size, value, size_ret);
+    if (image->type != CL_MEM_OBJECT_BUFFER) {
+        switch (param) {
+        case CL_IMAGE_BUFFER:
+            return info_return(&image->desc.mem_object, sizeof(cl_mem), size, value, size_ret);
+        case CL_IMAGE_ROW_PITCH:
+            return info_return(&image->row_pitch, sizeof(size_t), size, value, size_ret);
+        case CL_IMAGE_SLICE_PITCH:
+            return info_return(&image->slice_pitch, sizeof(size_t), size, value, size_ret);
+        }
+    }
     return info_ask(image->context->node, WIRE_INFO_IMAGE, image->object.id, 0, param, NULL, 0, size, value, size_ret);
 }
 
@@ -632,21 +659,16 @@ static struct mapping *mapping_new(cl_mem image, cl_map_flags flags, const size_
 {
     struct mapping *mapping = calloc(1, sizeof(*mapping));
     bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    const cl_image_desc *d = &image->desc;
     size_t extent[3];
 
     if (!mapping)
         return NULL;
-    image_extent(d, extent);
+    image_extent(&image->desc, extent);
     mapping->flags = flags;
     memcpy(mapping->origin, origin, sizeof(mapping->origin));
     memcpy(mapping->region, region, sizeof(mapping->region));
-    mapping->row_pitch =
-        image->host_pointer && d->image_row_pitch ? d->image_row_pitch : extent[0] * image->element_size;
-    mapping->slice_pitch = mapping->row_pitch * (array ? 1 : extent[1]);
-    if (image->host_pointer)
-        mapping->slice_pitch =
-            d->image_slice_pitch ? d->image_slice_pitch : mapping->row_pitch * (array ? 1 : extent[1]);
+    mapping->row_pitch = image->row_pitch;
+    mapping->slice_pitch = image->slice_pitch ? image->slice_pitch : image->row_pitch * extent[1];
     mapping->owned = !image->host_pointer;
     if (mapping->owned)
         mapping->pointer = malloc(array ? mapping->slice_pitch * region[1] : mapping->slice_pitch * region[2]);
@@ -703,10 +725,7 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
     mapping_add(image, mapping);
     *row_pitch = mapping->row_pitch;
     if (slice_pitch)
-        *slice_pitch = image->type == CL_MEM_OBJECT_IMAGE2D || image->type == CL_MEM_OBJECT_IMAGE1D ||
-                               image->type == CL_MEM_OBJECT_IMAGE1D_BUFFER
-                           ? 0
-                           : mapping->slice_pitch;
+        *slice_pitch = image->slice_pitch;
     if (flags & CL_MAP_WRITE_INVALIDATE_REGION) {
         error = enqueue_nothing(&e, blocking, event);
     } else {

@@ -144,7 +144,7 @@ struct _cl_mem {
     /* images */
     cl_image_format format;
     cl_image_desc desc;
-    size_t element_size;
+    size_t element_size, row_pitch, slice_pitch; /* slice_pitch 0: has no slices */
 };
 
 struct _cl_sampler {
@@ -165,6 +165,7 @@ struct argument_description {
 
 struct kernel_description {
     char *name, *attributes;
+    uint64_t fixed_group[3]; /* reqd_work_group_size, or zeroes */
     uint32_t argument_count;
     struct argument_description *arguments;
 };
@@ -202,8 +203,6 @@ struct _cl_kernel {
     const struct kernel_description *description;
     pthread_mutex_t lock; /* arguments and limits */
     struct argument *arguments;
-    bool limits_known;
-    size_t fixed_group[3];
 };
 
 struct event_callback {

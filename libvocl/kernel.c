@@ -302,32 +302,40 @@ static void arguments_clean(cl_kernel kernel)
         kernel->arguments[i].dirty = false;
 }
 
-/* ---- launch ---- */
-
-static cl_int kernel_limits(cl_kernel kernel, cl_device_id device)
+/* For queries that depend on them. */
+static void arguments_send(cl_kernel kernel)
 {
-    cl_int error;
+    struct wire_set_arguments m = {.kernel = kernel->object.id};
+    struct wire_buffer list = {0};
+    struct node *node = kernel->program->context->node;
 
-    if (kernel->limits_known)
-        return CL_SUCCESS;
-    error =
-        info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id,
-                 CL_KERNEL_COMPILE_WORK_GROUP_SIZE, NULL, 0, sizeof(kernel->fixed_group), kernel->fixed_group, NULL);
-    kernel->limits_known = !error;
-    return error;
+    pthread_mutex_lock(&kernel->lock);
+    arguments_put(kernel, &list);
+    if (list.length && !list.failed) {
+        m.arguments = list.bytes;
+        m.arguments_length = (uint32_t)list.length;
+        wire_put_set_arguments(stream_begin(node), &m);
+        if (!stream_end(node, STREAM_LATER))
+            arguments_clean(kernel);
+    }
+    pthread_mutex_unlock(&kernel->lock);
+    wire_buffer_free(&list);
 }
+
+/* ---- launch ---- */
 
 static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, const size_t *global,
                           const size_t *local)
 {
+    const uint64_t *fixed = kernel->description->fixed_group;
     size_t product = 1;
 
     if (!local)
-        return kernel->fixed_group[0] ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
+        return fixed[0] ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
     for (cl_uint i = 0; i < dims; i++) {
         if (!local[i])
             return CL_INVALID_WORK_GROUP_SIZE;
-        if (kernel->fixed_group[0] && local[i] != kernel->fixed_group[i])
+        if (fixed[0] && local[i] != fixed[i])
             return CL_INVALID_WORK_GROUP_SIZE;
     }
     for (cl_uint i = 0; i < dims; i++)
@@ -348,8 +356,6 @@ static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, c
 static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
                            const size_t *global, const size_t *local)
 {
-    cl_int error;
-
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
     if (kernel->program->context != queue->context)
@@ -368,8 +374,7 @@ static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dim
         if (offset && offset[i] + global[i] < global[i])
             return CL_INVALID_GLOBAL_OFFSET;
     }
-    error = kernel_limits(kernel, queue->device);
-    return error ? error : check_group(kernel, queue->device, dims, global, local);
+    return check_group(kernel, queue->device, dims, global, local);
 }
 
 static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
@@ -504,6 +509,8 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
     device = kernel_device(kernel, device);
     if (!device)
         return CL_INVALID_DEVICE;
+    if (param == CL_KERNEL_LOCAL_MEM_SIZE)
+        arguments_send(kernel);
     return info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0, size,
                     value, size_ret);
 }

@@ -306,6 +306,8 @@ static bool read_kernel(struct wire_cursor *in, struct kernel_description *out)
                                        .attributes = copy_text(attributes, attributes_length),
                                        .argument_count = count,
                                        .arguments = calloc(count + 1, sizeof(*out->arguments))};
+    for (int i = 0; i < 3; i++)
+        out->fixed_group[i] = wire_get_u64(in);
     if (!out->name || !out->attributes || !out->arguments)
         return false;
     for (uint32_t i = 0; i < count; i++) {
@@ -621,19 +623,58 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
     return program;
 }
 
+static cl_int builtin_send(cl_program program, const char *names)
+{
+    uint32_t ids[WIRE_MAX_DEVICES];
+    struct wire_create_program_builtin m = {.program = program->object.id,
+                                            .context = program->context->object.id,
+                                            .devices = ids,
+                                            .devices_count = program->device_count,
+                                            .names = names,
+                                            .names_length = (uint32_t)strlen(names)};
+    struct wire_create_program_builtin_reply reply;
+    struct wire_buffer *out;
+    struct call call;
+    cl_int error;
+
+    for (cl_uint i = 0; i < program->device_count; i++)
+        ids[i] = program->devices[i]->object.id;
+    out = call_begin(program->context->node, WIRE_create_program_builtin, &call);
+    m.call = call.id;
+    wire_put_create_program_builtin(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_create_program_builtin_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    if (!error)
+        error = kernels_read(program, reply.kernels, reply.kernels_length);
+    program->built = !error && program->kernel_count; /* the native one may want a build first */
+    call_free(&call);
+    return error;
+}
+
 cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, const cl_device_id *devices,
                                              const char *names, cl_int *ret)
 {
+    cl_program program = NULL;
     cl_int error = CL_SUCCESS;
 
     if (!handle_check(context, WIRE_CONTEXT))
         error = CL_INVALID_CONTEXT;
-    else if (!count || !devices || !names)
+    else if (!count || !devices || count > WIRE_MAX_DEVICES || !names || strlen(names) > 65536)
         error = CL_INVALID_VALUE;
     else
         error = check_device_list(context, count, devices);
-    fail_ret(ret, error ? error : CL_INVALID_VALUE); /* none of the devices has built-in kernels */
-    return NULL;
+    if (!error) {
+        program = program_new(context, count, devices);
+        error = program ? builtin_send(program, names) : CL_OUT_OF_HOST_MEMORY;
+    }
+    if (error && program) {
+        handle_release(program, WIRE_PROGRAM, 0);
+        program = NULL;
+    }
+    fail_ret(ret, error);
+    return program;
 }
 
 cl_int clRetainProgram(cl_program program)

@@ -2,11 +2,11 @@
  * What some blobs of the protocol hold, each an array of records, read with the same cursors:
  *
  * info table       { u32 param, u32 length, bytes }   the answers of a clGet*Info function
- * kernel table     for each kernel: { blob name, u32 argument count, blob attributes } and for each argument
- *                  { u32 size, u32 address, u32 access, u32 type qualifier, u32 known, blob type name, blob name }
- *                  (a blob is { u32 length, bytes }; size: the one size that the native clSetKernelArg takes,
- *                  0 when it takes any; address, access: CL_KERNEL_ARG_*; known: argument information is there)
- * argument list    { u32 index, u32 what, u32 length, bytes }   what is an enum wire_argument
+ * kernel table     for each kernel: { blob name, u32 argument count, blob attributes, u64[3] the work-group size
+ *                  that it requires, or zeroes } and for each argument { u32 size, u32 address, u32 access, u32 type
+ * qualifier, u32 known, blob type name, blob name } (a blob is { u32 length, bytes }; size: the one size that the
+ * native clSetKernelArg takes, 0 when it takes any; address, access: CL_KERNEL_ARG_*; known: argument information is
+ * there) argument list    { u32 index, u32 what, u32 length, bytes }   what is an enum wire_argument
  */
 #ifndef VOCL_WIRE_TABLES_H
 #define VOCL_WIRE_TABLES_H

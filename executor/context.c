@@ -33,7 +33,6 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context), *device = object_get(x, WIRE_DEVICE, m->device);
     struct object *queue = context && device ? object_new(x, WIRE_QUEUE, m->queue) : NULL;
-    cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, m->properties, 0};
     cl_bool unified = CL_FALSE;
 
     if (!queue)
@@ -41,7 +40,8 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
     queue->error = context->error;
     if (queue->error)
         return 0;
-    queue->queue = clCreateCommandQueueWithProperties(context->context, device->device, properties, &queue->error);
+    /* not the newer call, in which PoCL ends the process for flags it does not know */
+    queue->queue = clCreateCommandQueue(context->context, device->device, m->properties, &queue->error);
     queue->in = context->context;
     queue->on = device->device;
     queue->spare = context->spare; /* outlived by its context in the application */

@@ -96,6 +96,20 @@ int exec_release(struct executor *x, const struct wire_release *m)
     return 0;
 }
 
+int exec_outcome(struct executor *x, const struct wire_outcome *m)
+{
+    struct object *object = object_get(x, m->kind, m->object);
+    struct wire_outcome_reply reply = {.call = m->call};
+    struct wire_buffer out = {0};
+
+    if (!object)
+        return -EBADMSG;
+    reply.error = object->error;
+    wire_put_outcome_reply(&out, &reply);
+    executor_send(x, &out);
+    return 0;
+}
+
 /* ---- releases that are watched ---- */
 
 enum { WATCHED, GONE, ANSWERED };

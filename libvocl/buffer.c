@@ -96,45 +96,42 @@ cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties 
     return buffer;
 }
 
-static cl_int sub_buffer_flags(cl_mem parent, cl_mem_flags *flags)
+/* What the sub-buffer inherits; false when only native OpenCL knows what to make of the flags. */
+static bool sub_buffer_flags(cl_mem parent, cl_mem_flags *flags)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
     const cl_mem_flags host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
     if (*flags & ~(access | host) || __builtin_popcountll(*flags & access) > 1 ||
         __builtin_popcountll(*flags & host) > 1)
-        return CL_INVALID_VALUE;
+        return false;
     if (parent->flags & CL_MEM_WRITE_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY))
-        return CL_INVALID_VALUE;
+        return false;
     if (parent->flags & CL_MEM_READ_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY))
-        return CL_INVALID_VALUE;
+        return false;
     if (parent->flags & CL_MEM_HOST_WRITE_ONLY && *flags & CL_MEM_HOST_READ_ONLY)
-        return CL_INVALID_VALUE;
+        return false;
     if (parent->flags & CL_MEM_HOST_READ_ONLY && *flags & CL_MEM_HOST_WRITE_ONLY)
-        return CL_INVALID_VALUE;
+        return false;
     if (parent->flags & CL_MEM_HOST_NO_ACCESS && *flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))
-        return CL_INVALID_VALUE;
+        return false;
     if (!(*flags & access))
         *flags |= parent->flags & access;
     if (!(*flags & host))
         *flags |= parent->flags & host;
     *flags |= parent->flags & (LOCAL_FLAGS | CL_MEM_ALLOC_HOST_PTR);
-    return CL_SUCCESS;
+    return true;
 }
 
-static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags *flags, cl_buffer_create_type type,
+static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type,
                                const cl_buffer_region *region)
 {
     bool aligned = false;
-    cl_int error;
 
     if (!handle_check(parent, WIRE_MEMORY) || parent->type != CL_MEM_OBJECT_BUFFER || parent->parent)
         return CL_INVALID_MEM_OBJECT;
-    if (type != CL_BUFFER_CREATE_TYPE_REGION || !region)
+    if (type != CL_BUFFER_CREATE_TYPE_REGION || !region || flags & (LOCAL_FLAGS | CL_MEM_ALLOC_HOST_PTR))
         return CL_INVALID_VALUE;
-    error = sub_buffer_flags(parent, flags);
-    if (error)
-        return error;
     if (!region->size)
         return CL_INVALID_BUFFER_SIZE;
     if (region->origin > parent->size || region->size > parent->size - region->origin)
@@ -147,9 +144,10 @@ static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags *flags, cl_buffer_cre
 cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type, const void *info, cl_int *ret)
 {
     const cl_buffer_region *region = info;
-    cl_int error = sub_buffer_check(parent, &flags, type, region);
+    cl_int error = sub_buffer_check(parent, flags, type, region);
     struct wire_create_sub_buffer m;
     cl_mem buffer = NULL;
+    bool plain = !error && sub_buffer_flags(parent, &flags);
 
     if (!error)
         error = memory_new(parent->context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
@@ -160,10 +158,12 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->host_pointer = parent->host_pointer ? (uint8_t *)parent->host_pointer + region->origin : NULL;
         handle_use(parent);
         m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
-                                            WIRE_FLAGS(buffer->flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
+                                            (plain ? WIRE_FLAGS(flags) : flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
                                             region->origin, region->size};
         wire_put_create_sub_buffer(stream_begin(parent->context->node), &m);
         error = stream_end(parent->context->node, STREAM_LATER);
+        if (!error && !plain)
+            error = call_outcome(parent->context->node, &buffer->object);
         if (error) {
             handle_release(buffer, WIRE_MEMORY, 0);
             buffer = NULL;
@@ -188,9 +188,10 @@ static cl_int check_buffer(cl_command_queue queue, cl_mem buffer)
     return CL_SUCCESS;
 }
 
+/* No bytes are a range, too, for reads, writes and fills. */
 static cl_int check_range(cl_mem buffer, size_t offset, size_t size)
 {
-    return !size || offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
+    return offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
 /* Native maps the whole piece at once where host and device share memory; elsewhere chunks overlap with the copies. */
@@ -261,6 +262,8 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER);
     if (error)
         return error;
+    if (!size)
+        return enqueue_nothing(&e, blocking, event);
     m = (struct wire_write_buffer){.queue = queue->object.id,
                                    .buffer = buffer->object.id,
                                    .offset = offset,
@@ -301,6 +304,8 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER);
     if (error)
         return error;
+    if (!size)
+        return enqueue_nothing(&e, blocking, event);
     m = (struct wire_read_buffer){.queue = queue->object.id,
                                   .buffer = buffer->object.id,
                                   .event = e.event_id,
@@ -445,6 +450,32 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
     return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
 }
 
+/* As the specification's appendix has it; within one buffer the pitches are the same. */
+static bool rects_overlap(const size_t *from, const size_t *to, const size_t *region, size_t row, size_t slice)
+{
+    const size_t from_start = from[2] * slice + from[1] * row + from[0],
+                 from_end = from_start + (region[2] - 1) * slice + (region[1] - 1) * row + region[0],
+                 to_start = to[2] * slice + to[1] * row + to[0],
+                 to_end = to_start + (region[2] - 1) * slice + (region[1] - 1) * row + region[0];
+    const size_t from_column = from_start % row, to_column = to_start % row;
+    const size_t from_row = from_start % slice, to_row = to_start % slice;
+
+    if (from_start >= to_end || to_start >= from_end)
+        return false;
+    /* neither crosses the end of a row, and their columns are apart; the same for slices and rows */
+    if (from_column + region[0] <= row && to_column + region[0] <= row &&
+        (from_column + region[0] <= to_column || to_column + region[0] <= from_column))
+        return false;
+    if (region[2] > 1) {
+        const size_t height = (region[1] - 1) * row + region[0];
+
+        if (from_row + height <= slice && to_row + height <= slice &&
+            (from_row + height <= to_row || to_row + height <= from_row))
+            return false;
+    }
+    return true;
+}
+
 cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
                                const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
                                size_t to_row, size_t to_slice, cl_uint count, const cl_event *list, cl_event *event)
@@ -462,6 +493,10 @@ cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, c
     if (!error && (!rect_inside(from, from_origin, region, from_row, from_slice) ||
                    !rect_inside(to, to_origin, region, to_row, to_slice)))
         error = CL_INVALID_VALUE;
+    if (!error && from == to && (from_row != to_row || from_slice != to_slice))
+        error = CL_INVALID_VALUE;
+    if (!error && from == to && rects_overlap(from_origin, to_origin, region, from_row, from_slice))
+        error = CL_MEM_COPY_OVERLAP;
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER_RECT);
     if (error)
@@ -504,7 +539,7 @@ cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_
 
     if (!error)
         error = check_buffer(queue, to);
-    if (!error && (check_range(from, from_offset, size) || check_range(to, to_offset, size)))
+    if (!error && (!size || check_range(from, from_offset, size) || check_range(to, to_offset, size)))
         error = CL_INVALID_VALUE;
     if (!error && buffer_root(from) == buffer_root(to) && from->origin + from_offset < to->origin + to_offset + size &&
         to->origin + to_offset < from->origin + from_offset + size)
@@ -541,6 +576,8 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pa
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_FILL_BUFFER);
     if (error)
         return error;
+    if (!size)
+        return enqueue_nothing(&e, CL_FALSE, event);
     m = (struct wire_fill_buffer){.queue = queue->object.id,
                                   .buffer = buffer->object.id,
                                   .event = e.event_id,
@@ -581,10 +618,7 @@ static cl_int map_check(cl_command_queue queue, cl_mem buffer, cl_map_flags flag
 
     if (error)
         return error;
-    if (check_range(buffer, offset, size) ||
-        flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
-        return CL_INVALID_VALUE;
-    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))
+    if (!size || check_range(buffer, offset, size))
         return CL_INVALID_VALUE;
     if (flags & CL_MAP_READ && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         return CL_INVALID_OPERATION;
@@ -664,8 +698,8 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     at = shadow + offset;
     *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
     mapping_add(buffer, mapping);
-    error = flags & CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
-                                                   : map_read(&e, buffer, offset, size, at, blocking, event);
+    error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
+                                                    : map_read(&e, buffer, offset, size, at, blocking, event);
     if (error)
         free(mapping_take(buffer, at));
     fail_ret(ret, error);

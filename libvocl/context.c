@@ -1,6 +1,16 @@
 /* Contexts. */
 #include "libvocl/internal.h"
 
+/* With a list and no platform in it the loader does not know whom to ask. */
+static bool names_platform(const cl_context_properties *properties)
+{
+    for (size_t i = 0; properties && properties[i]; i += 2) {
+        if (properties[i] == CL_CONTEXT_PLATFORM)
+            return true;
+    }
+    return !properties;
+}
+
 static cl_int check_properties(const cl_context_properties *properties)
 {
     bool platform = false, sync = false;
@@ -18,6 +28,12 @@ static cl_int check_properties(const cl_context_properties *properties)
             if (sync || (properties[i + 1] != CL_TRUE && properties[i + 1] != CL_FALSE))
                 return CL_INVALID_PROPERTY;
             sync = true;
+            break;
+        case CL_GL_CONTEXT_KHR: /* taken and not used: no device here shares anything with a display */
+        case CL_EGL_DISPLAY_KHR:
+        case CL_GLX_DISPLAY_KHR:
+        case CL_WGL_HDC_KHR:
+        case CL_CGL_SHAREGROUP_KHR:
             break;
         default:
             return CL_INVALID_PROPERTY;
@@ -118,7 +134,10 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
     cl_platform_id platform = NULL;
     cl_device_id devices[WIRE_MAX_DEVICES];
     cl_uint count = 0, same = 1;
-    cl_int error = !notify && data ? CL_INVALID_VALUE : check_properties(properties);
+    cl_int error = names_platform(properties) ? check_properties(properties) : CL_INVALID_PLATFORM;
+
+    if (!error && !notify && data)
+        error = CL_INVALID_VALUE;
 
     for (size_t i = 0; !error && properties && properties[i]; i += 2) {
         if (properties[i] == CL_CONTEXT_PLATFORM)

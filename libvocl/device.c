@@ -167,9 +167,9 @@ cl_int clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_time, cl_ul
     cl_ulong times[2];
     cl_int error;
 
-    if (!device_time || !host_time)
-        return handle_check(device, WIRE_DEVICE) ? CL_INVALID_VALUE : CL_INVALID_DEVICE;
     error = timers(device, times);
+    if (!error && (!device_time || !host_time))
+        error = CL_INVALID_VALUE;
     if (!error) {
         *device_time = times[0];
         *host_time = times[1];

@@ -86,8 +86,10 @@ static void image_extent(const cl_image_desc *desc, size_t extent[3])
     }
 }
 
-static cl_int check_desc(cl_context context, const cl_image_desc *desc, const void *host_pointer)
+/* Whether the description is plainly right. */
+static cl_int check_desc(const cl_image_format *format, const cl_image_desc *desc, const void *host_pointer)
 {
+    const size_t element = image_element_size(format);
     cl_mem source = desc->mem_object;
     size_t extent[3];
 
@@ -98,9 +100,11 @@ static cl_int check_desc(cl_context context, const cl_image_desc *desc, const vo
         return CL_INVALID_IMAGE_DESCRIPTOR;
     if (!host_pointer && !source && (desc->image_row_pitch || desc->image_slice_pitch))
         return CL_INVALID_IMAGE_DESCRIPTOR;
-    if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER && !source)
+    if (desc->image_row_pitch && (desc->image_row_pitch < extent[0] * element || desc->image_row_pitch % element))
+        return CL_INVALID_VALUE;
+    if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER && (!source || source->size < extent[0] * element))
         return CL_INVALID_IMAGE_DESCRIPTOR;
-    if (source && (!handle_check(source, WIRE_MEMORY) || source->context != context))
+    if (source && desc->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER && desc->image_type != CL_MEM_OBJECT_IMAGE2D)
         return CL_INVALID_IMAGE_DESCRIPTOR;
     return CL_SUCCESS;
 }
@@ -108,7 +112,7 @@ static cl_int check_desc(cl_context context, const cl_image_desc *desc, const vo
 static cl_int check_size(cl_context context, const cl_image_desc *desc)
 {
     cl_device_info names[] = {CL_DEVICE_IMAGE2D_MAX_WIDTH, CL_DEVICE_IMAGE2D_MAX_HEIGHT};
-    size_t most[3] = {0, 0, 0}, extent[3];
+    size_t most[2] = {0, 0}, extent[3];
 
     if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER)
         return CL_SUCCESS;
@@ -116,6 +120,8 @@ static cl_int check_size(cl_context context, const cl_image_desc *desc)
     if (desc->image_type == CL_MEM_OBJECT_IMAGE3D) {
         names[0] = CL_DEVICE_IMAGE3D_MAX_WIDTH;
         names[1] = CL_DEVICE_IMAGE3D_MAX_HEIGHT;
+    } else if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY) {
+        names[1] = CL_DEVICE_IMAGE_MAX_ARRAY_SIZE;
     }
     for (cl_uint i = 0; i < context->device_count; i++) {
         size_t limit[2] = {SIZE_MAX, SIZE_MAX};
@@ -125,9 +131,38 @@ static cl_int check_size(cl_context context, const cl_image_desc *desc)
         most[0] = limit[0] > most[0] ? limit[0] : most[0];
         most[1] = limit[1] > most[1] ? limit[1] : most[1];
     }
-    return extent[0] > most[0] || (desc->image_type != CL_MEM_OBJECT_IMAGE1D_ARRAY && extent[1] > most[1])
-               ? CL_INVALID_IMAGE_SIZE
-               : CL_SUCCESS;
+    return extent[0] > most[0] || extent[1] > most[1] ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
+}
+
+/* What only native OpenCL judges, by trying to make the image. */
+static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                            const cl_image_desc *desc, cl_int error)
+{
+    const cl_mem_flags apart = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+    cl_mem image;
+    struct wire_create_image m = {.context = context->object.id,
+                                  .flags = flags & ~apart,
+                                  .order = format->image_channel_order,
+                                  .type = format->image_channel_data_type,
+                                  .object_type = desc->image_type,
+                                  .width = desc->image_width,
+                                  .height = desc->image_height,
+                                  .depth = desc->image_depth,
+                                  .array_size = desc->image_array_size,
+                                  .row_pitch = flags & apart ? 0 : desc->image_row_pitch,
+                                  .slice_pitch = flags & apart ? 0 : desc->image_slice_pitch,
+                                  .buffer = desc->mem_object ? desc->mem_object->object.id : 0};
+    cl_int native;
+
+    if (desc->num_mip_levels || desc->num_samples || memory_new(context, desc->image_type, flags, &image))
+        return error;
+    m.image = image->object.id;
+    wire_put_create_image(stream_begin(context->node), &m);
+    native = stream_end(context->node, STREAM_LATER);
+    if (!native)
+        native = call_outcome(context->node, &image->object);
+    handle_release(image, WIRE_MEMORY, 0);
+    return native ? native : error;
 }
 
 static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object_type type,
@@ -234,19 +269,22 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
 
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (!format || !image_element_size(format))
+    if (!format)
         return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
     if (!desc)
         return CL_INVALID_IMAGE_DESCRIPTOR;
-    error = check_desc(context, desc, host_pointer);
-    if (!error)
-        error = memory_check_flags(flags, host_pointer);
-    if (!error && !context->devices[0]->images)
-        error = CL_INVALID_OPERATION;
+    if (desc->mem_object && (!handle_check(desc->mem_object, WIRE_MEMORY) || desc->mem_object->context != context))
+        return CL_INVALID_IMAGE_DESCRIPTOR;
+    error = memory_check_flags(flags, host_pointer);
+    if (error)
+        return error;
+    error = image_element_size(format) ? check_desc(format, desc, host_pointer) : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
     if (!error)
         error = check_size(context, desc);
     if (!error)
         error = check_format(context, flags, desc->image_type, format);
+    if (error)
+        error = check_by_node(context, flags, format, desc, error);
     if (!error)
         error = memory_new(context, desc->image_type, flags, &image);
     if (error)
@@ -380,25 +418,26 @@ static cl_int check_region(cl_mem image, const size_t *origin, const size_t *reg
         return CL_INVALID_VALUE;
     image_extent(&image->desc, extent);
     for (int i = 0; i < 3; i++) {
-        if (!region[i] || origin[i] > extent[i] || region[i] > extent[i] - origin[i])
+        if (origin[i] > extent[i] || region[i] > extent[i] - origin[i])
             return CL_INVALID_VALUE;
     }
     return CL_SUCCESS;
 }
 
-/* The host's side of a region; pitches of 0 mean tight. */
-static cl_int region_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t slice_pitch,
-                            const void *memory, struct layout *layout)
+static bool is_nothing(const size_t *region)
+{
+    return !region[0] || !region[1] || !region[2];
+}
+
+/* The host's side of a region; pitches of 0 mean tight. Others are taken as they are, as PoCL does. */
+static void region_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory,
+                          struct layout *layout)
 {
     size_t row = region[0] * image->element_size;
     bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
 
-    if (row_pitch && row_pitch < row)
-        return CL_INVALID_VALUE;
     if (!row_pitch)
         row_pitch = row;
-    if (slice_pitch && slice_pitch < (array ? row_pitch : row_pitch * region[1]))
-        return CL_INVALID_VALUE;
     if (!slice_pitch)
         slice_pitch = array ? row_pitch : row_pitch * region[1];
     *layout = (struct layout){.memory = (uint8_t *)(uintptr_t)memory,
@@ -407,7 +446,6 @@ static cl_int region_layout(cl_mem image, const size_t *region, size_t row_pitch
                               .slices = region[2],
                               .row_pitch = array ? slice_pitch : row_pitch,
                               .slice_pitch = slice_pitch};
-    return CL_SUCCESS;
 }
 
 static void copy3(uint64_t *to, const size_t *from)
@@ -484,11 +522,13 @@ cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blockin
     if (!error)
         error = from ? check_region(image, origin, region) : CL_INVALID_VALUE;
     if (!error)
-        error = region_layout(image, region, row_pitch, slice_pitch, from, &layout);
+        region_layout(image, region, row_pitch, slice_pitch, from, &layout);
     if (!error && image->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_IMAGE);
+    if (!error && is_nothing(region))
+        return enqueue_nothing(&e, blocking, event);
     return error ? error : write_region(&e, image, blocking, origin, region, &layout, NULL, event);
 }
 
@@ -503,11 +543,13 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
     if (!error)
         error = to ? check_region(image, origin, region) : CL_INVALID_VALUE;
     if (!error)
-        error = region_layout(image, region, row_pitch, slice_pitch, to, &layout);
+        region_layout(image, region, row_pitch, slice_pitch, to, &layout);
     if (!error && image->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_IMAGE);
+    if (!error && is_nothing(region))
+        return enqueue_nothing(&e, blocking, event);
     return error ? error : read_region(&e, image, blocking, origin, region, &layout, NULL, event);
 }
 
@@ -524,7 +566,8 @@ cl_int clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const 
         error = check_image(queue, to);
     if (!error && memcmp(&from->format, &to->format, sizeof(from->format)))
         error = CL_IMAGE_FORMAT_MISMATCH;
-    if (!error && (check_region(from, from_origin, region) || check_region(to, to_origin, region)))
+    if (!error &&
+        (check_region(from, from_origin, region) || check_region(to, to_origin, region) || is_nothing(region)))
         error = CL_INVALID_VALUE;
     for (int i = 0; !error && i < 3; i++)
         apart |= from_origin[i] >= to_origin[i] + region[i] || to_origin[i] >= from_origin[i] + region[i];
@@ -563,6 +606,8 @@ cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *colo
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_FILL_IMAGE);
     if (error)
         return error;
+    if (is_nothing(region))
+        return enqueue_nothing(&e, CL_FALSE, event);
     m = (struct wire_fill_image){.queue = queue->object.id,
                                  .image = image->object.id,
                                  .event = e.event_id,
@@ -593,8 +638,8 @@ static cl_int check_mixed(cl_command_queue queue, cl_mem image, cl_mem buffer, c
     if (buffer->context != queue->context)
         return CL_INVALID_CONTEXT;
     error = check_region(image, origin, region);
-    if (error)
-        return error;
+    if (error || is_nothing(region))
+        return CL_INVALID_VALUE;
     size = region[0] * region[1] * region[2] * image->element_size;
     return offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
 }
@@ -683,8 +728,8 @@ static struct mapping *mapping_new(cl_mem image, cl_map_flags flags, const size_
     return mapping;
 }
 
-static cl_int map_check(cl_command_queue queue, cl_mem image, cl_map_flags flags, const size_t *origin,
-                        const size_t *region, const size_t *row_pitch, const size_t *slice_pitch)
+static cl_int map_check(cl_command_queue queue, cl_mem image, const size_t *origin, const size_t *region,
+                        const size_t *row_pitch, const size_t *slice_pitch)
 {
     cl_int error = check_image(queue, image);
 
@@ -695,17 +740,14 @@ static cl_int map_check(cl_command_queue queue, cl_mem image, cl_map_flags flags
     if (!row_pitch || (!slice_pitch && image->type != CL_MEM_OBJECT_IMAGE2D && image->type != CL_MEM_OBJECT_IMAGE1D &&
                        image->type != CL_MEM_OBJECT_IMAGE1D_BUFFER))
         return CL_INVALID_VALUE;
-    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))
-        return CL_INVALID_VALUE;
-    return flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) ? CL_INVALID_VALUE
-                                                                                                : CL_SUCCESS;
+    return CL_SUCCESS;
 }
 
 void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
                         const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch,
                         cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
-    cl_int error = map_check(queue, image, flags, origin, region, row_pitch, slice_pitch);
+    cl_int error = map_check(queue, image, origin, region, row_pitch, slice_pitch);
     struct mapping *mapping = NULL;
     struct layout layout;
     struct enqueue e;
@@ -726,7 +768,7 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
     *row_pitch = mapping->row_pitch;
     if (slice_pitch)
         *slice_pitch = image->slice_pitch;
-    if (flags & CL_MAP_WRITE_INVALIDATE_REGION) {
+    if (flags == CL_MAP_WRITE_INVALIDATE_REGION || is_nothing(region)) {
         error = enqueue_nothing(&e, blocking, event);
     } else {
         region_layout(image, region, mapping->row_pitch, mapping->slice_pitch, pointer, &layout);
@@ -747,7 +789,7 @@ cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_
     struct layout layout;
     cl_int error;
 
-    if (mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) {
+    if (mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) && !is_nothing(mapping->region)) {
         region_layout(image, mapping->region, mapping->row_pitch, mapping->slice_pitch, mapping->pointer, &layout);
         return write_region(e, image, CL_FALSE, mapping->origin, mapping->region, &layout,
                             mapping->owned ? mapping->pointer : NULL, event);

@@ -288,6 +288,9 @@ void stream_push(struct node *node);
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call);
 cl_int call_end(struct call *call);
 void call_free(struct call *call);
+/* What native OpenCL said to the creation of an object, or to the command of an event: a round trip, for arguments that
+ * only it should judge. */
+cl_int call_outcome(struct node *node, const struct object *object);
 /* From session.c, under the lock. */
 bool call_answer(struct session *session, uint16_t number, struct wire_cursor fields);
 void call_lose(struct node *node);

@@ -9,7 +9,7 @@ cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer)
     const cl_mem_flags host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
     const cl_mem_flags pointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
-    if (flags & ~(access | host | pointer | CL_MEM_ALLOC_HOST_PTR | CL_MEM_KERNEL_READ_AND_WRITE))
+    if (flags & ~(access | host | pointer | CL_MEM_ALLOC_HOST_PTR))
         return CL_INVALID_VALUE;
     if (__builtin_popcountll(flags & access) > 1 || __builtin_popcountll(flags & host) > 1)
         return CL_INVALID_VALUE;

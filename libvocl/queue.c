@@ -4,6 +4,18 @@
 #define KNOWN_PROPERTIES (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
 #define WANT_COMPLETE (1u << CL_COMPLETE)
 
+/* Whether the device takes these properties for sure; others are for it to judge. */
+static bool is_plain(cl_device_id device, cl_command_queue_properties properties)
+{
+    uint32_t length;
+    const void *supported = info_find(&device->infos, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, &length);
+    cl_command_queue_properties can = KNOWN_PROPERTIES;
+
+    if (supported && length == sizeof(can))
+        memcpy(&can, supported, sizeof(can));
+    return !(properties & ~(can & KNOWN_PROPERTIES));
+}
+
 static cl_command_queue queue_create(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                      const cl_queue_properties *array, cl_int *ret)
 {
@@ -27,6 +39,8 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
                                    .properties = properties};
     wire_put_create_queue(stream_begin(context->node), &m);
     error = stream_end(context->node, STREAM_LATER);
+    if (!error && !is_plain(device, properties))
+        error = call_outcome(context->node, &queue->object);
     fail_ret(ret, error);
     if (error)
         handle_release(queue, WIRE_QUEUE, 0);
@@ -46,26 +60,11 @@ static cl_int check_device(cl_context context, cl_device_id device)
     return CL_INVALID_DEVICE;
 }
 
-static cl_int check_properties(cl_device_id device, cl_command_queue_properties properties)
-{
-    uint32_t length;
-    const void *supported = info_find(&device->infos, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, &length);
-    cl_command_queue_properties can = KNOWN_PROPERTIES;
-
-    if (properties & ~(cl_command_queue_properties)(KNOWN_PROPERTIES | CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT))
-        return CL_INVALID_VALUE;
-    if (supported && length == sizeof(can))
-        memcpy(&can, supported, sizeof(can));
-    return properties & ~can ? CL_INVALID_QUEUE_PROPERTIES : CL_SUCCESS;
-}
-
 cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                       cl_int *ret)
 {
     cl_int error = check_device(context, device);
 
-    if (!error)
-        error = check_properties(device, properties);
     if (error) {
         fail_ret(ret, error);
         return NULL;
@@ -78,17 +77,15 @@ cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_devic
 {
     cl_command_queue_properties properties = 0;
     cl_int error = check_device(context, device);
+    bool seen = false;
 
     for (size_t i = 0; !error && array && array[i]; i += 2) {
-        if (array[i] == CL_QUEUE_PROPERTIES)
+        if (array[i] == CL_QUEUE_PROPERTIES && !seen)
             properties = array[i + 1];
-        else if (array[i] == CL_QUEUE_SIZE)
-            error = CL_INVALID_QUEUE_PROPERTIES; /* a device queue: none of the devices has one */
-        else
+        else if (array[i] != CL_QUEUE_SIZE) /* which is for queues on the device, and no device here has any */
             error = CL_INVALID_VALUE;
+        seen |= array[i] == CL_QUEUE_PROPERTIES;
     }
-    if (!error)
-        error = check_properties(device, properties);
     if (error) {
         fail_ret(ret, error);
         return NULL;

@@ -143,6 +143,24 @@ void call_free(struct call *call)
     call->bytes = NULL;
 }
 
+cl_int call_outcome(struct node *node, const struct object *object)
+{
+    struct wire_outcome m = {.kind = atomic_load(&object->kind), .object = object->id};
+    struct wire_outcome_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(node, WIRE_outcome, &call);
+    cl_int error;
+
+    m.call = call.id;
+    wire_put_outcome(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_outcome_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    call_free(&call);
+    return error;
+}
+
 bool call_answer(struct session *session, uint16_t number, struct wire_cursor fields)
 {
     struct wire_cursor in = fields;

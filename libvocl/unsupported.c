@@ -4,156 +4,160 @@
  */
 #include "libvocl/internal.h"
 
-cl_event clCreateEventFromEGLSyncKHR(cl_context, CLeglSyncKHR, CLeglDisplayKHR, cl_int *ret)
+cl_event clCreateEventFromEGLSyncKHR(cl_context context, CLeglSyncKHR, CLeglDisplayKHR, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_event clCreateEventFromGLsyncKHR(cl_context, cl_GLsync, cl_int *ret)
+cl_event clCreateEventFromGLsyncKHR(cl_context context, cl_GLsync, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_mem clCreateFromEGLImageKHR(cl_context, CLeglDisplayKHR, CLeglImageKHR, cl_mem_flags,
+cl_mem clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR, CLeglImageKHR, cl_mem_flags,
                                const cl_egl_image_properties_khr *, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_mem clCreateFromGLBuffer(cl_context, cl_mem_flags, cl_GLuint, cl_int *ret)
+cl_mem clCreateFromGLBuffer(cl_context context, cl_mem_flags, cl_GLuint, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_mem clCreateFromGLRenderbuffer(cl_context, cl_mem_flags, cl_GLuint, cl_int *ret)
+cl_mem clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags, cl_GLuint, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_mem clCreateFromGLTexture(cl_context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
+cl_mem clCreateFromGLTexture(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_mem clCreateFromGLTexture2D(cl_context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
+cl_mem clCreateFromGLTexture2D(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_mem clCreateFromGLTexture3D(cl_context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
+cl_mem clCreateFromGLTexture3D(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_mem clCreatePipe(cl_context, cl_mem_flags, cl_uint, cl_uint, const cl_pipe_properties *, cl_int *ret)
+cl_mem clCreatePipe(cl_context context, cl_mem_flags, cl_uint, cl_uint, const cl_pipe_properties *, cl_int *ret)
 {
-    fail_ret(ret, CL_INVALID_OPERATION);
+    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
     return NULL;
 }
 
-cl_int clCreateSubDevicesEXT(cl_device_id, const cl_device_partition_property_ext *, cl_uint, cl_device_id *, cl_uint *)
+cl_int clCreateSubDevicesEXT(cl_device_id device, const cl_device_partition_property_ext *, cl_uint, cl_device_id *,
+                             cl_uint *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(device, WIRE_DEVICE) ? CL_INVALID_OPERATION : CL_INVALID_DEVICE;
 }
 
-cl_int clEnqueueAcquireEGLObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+cl_int clEnqueueAcquireEGLObjectsKHR(cl_command_queue queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
+                                     cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueAcquireGLObjects(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+cl_int clEnqueueAcquireGLObjects(cl_command_queue queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueNativeKernel(cl_command_queue, void(CL_CALLBACK *)(void *), void *, size_t, cl_uint, const cl_mem *,
-                             const void **, cl_uint, const cl_event *, cl_event *)
+cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *)(void *), void *, size_t, cl_uint,
+                             const cl_mem *, const void **, cl_uint, const cl_event *, cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueReleaseEGLObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+cl_int clEnqueueReleaseEGLObjectsKHR(cl_command_queue queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
+                                     cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueReleaseGLObjects(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
+cl_int clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueSVMFree(cl_command_queue, cl_uint, void *[],
+cl_int clEnqueueSVMFree(cl_command_queue queue, cl_uint, void *[],
                         void(CL_CALLBACK *)(cl_command_queue queue, cl_uint num_svm_pointers, void *svm_pointers[],
                                             void *user_data),
                         void *, cl_uint, const cl_event *, cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_map_flags, void *, size_t, cl_uint, const cl_event *, cl_event *)
+cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool, cl_map_flags, void *, size_t, cl_uint, const cl_event *,
+                       cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueSVMMemFill(cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,
+cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,
                            cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueSVMMemcpy(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,
+cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,
                           cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueSVMMigrateMem(cl_command_queue, cl_uint, const void **, const size_t *, cl_mem_migration_flags, cl_uint,
-                              const cl_event *, cl_event *)
+cl_int clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint, const void **, const size_t *, cl_mem_migration_flags,
+                              cl_uint, const cl_event *, cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl_event *)
+cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *, cl_uint, const cl_event *, cl_event *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clGetGLContextInfoKHR(const cl_context_properties *, cl_gl_context_info, size_t, void *, size_t *)
+cl_int clGetGLContextInfoKHR(const cl_context_properties *properties, cl_gl_context_info, size_t, void *, size_t *)
 {
-    return CL_INVALID_OPERATION;
+    return properties ? CL_INVALID_OPERATION : CL_INVALID_PLATFORM;
 }
 
-cl_int clGetGLObjectInfo(cl_mem, cl_gl_object_type *, cl_GLuint *)
+cl_int clGetGLObjectInfo(cl_mem memory, cl_gl_object_type *, cl_GLuint *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_OPERATION : CL_INVALID_MEM_OBJECT;
 }
 
-cl_int clGetGLTextureInfo(cl_mem, cl_gl_texture_info, size_t, void *, size_t *)
+cl_int clGetGLTextureInfo(cl_mem memory, cl_gl_texture_info, size_t, void *, size_t *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_OPERATION : CL_INVALID_MEM_OBJECT;
 }
 
-cl_int clGetPipeInfo(cl_mem, cl_pipe_info, size_t, void *, size_t *)
+cl_int clGetPipeInfo(cl_mem memory, cl_pipe_info, size_t, void *, size_t *)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_OPERATION : CL_INVALID_MEM_OBJECT;
 }
 
-cl_int clReleaseDeviceEXT(cl_device_id)
+cl_int clReleaseDeviceEXT(cl_device_id device)
 {
-    return CL_INVALID_OPERATION;
+    return clReleaseDevice(device);
 }
 
-cl_int clRetainDeviceEXT(cl_device_id)
+cl_int clRetainDeviceEXT(cl_device_id device)
 {
-    return CL_INVALID_OPERATION;
+    return clRetainDevice(device);
 }
 
 void *clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint)
@@ -165,7 +169,7 @@ void clSVMFree(cl_context, void *)
 {
 }
 
-cl_int clSetDefaultDeviceCommandQueue(cl_context, cl_device_id, cl_command_queue)
+cl_int clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id, cl_command_queue)
 {
-    return CL_INVALID_OPERATION;
+    return handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT;
 }

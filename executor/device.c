@@ -124,3 +124,35 @@ int exec_describe_device(struct executor *x, const struct wire_describe_device *
     executor_send(x, &out);
     return 0;
 }
+
+static cl_int make_sub_devices(cl_device_id device, const struct wire_create_sub_devices *m, cl_device_id *made,
+                               cl_uint *count)
+{
+    cl_device_partition_property properties[1025] = {0};
+
+    memcpy(properties, m->properties_length ? m->properties : properties, m->properties_length);
+    return clCreateSubDevices(device, properties, m->sub_devices_count, m->sub_devices_count ? made : NULL, count);
+}
+
+int exec_create_sub_devices(struct executor *x, const struct wire_create_sub_devices *m)
+{
+    struct object *device = object_get(x, WIRE_DEVICE, m->device);
+    struct wire_create_sub_devices_reply reply = {.call = m->call};
+    struct wire_buffer out = {0};
+    cl_device_id made[WIRE_MAX_DEVICES];
+
+    if (!device || m->properties_length % sizeof(cl_device_partition_property))
+        return -EBADMSG;
+    reply.error = make_sub_devices(device->device, m, made, &reply.count);
+    for (uint32_t i = 0; !reply.error && i < m->sub_devices_count; i++) {
+        struct object *part = i < reply.count ? object_new(x, WIRE_DEVICE, m->sub_devices[i]) : NULL;
+
+        if (!part)
+            return -EBADMSG;
+        part->device = made[i];
+        part->part = true;
+    }
+    wire_put_create_sub_devices_reply(&out, &reply);
+    executor_send(x, &out);
+    return 0;
+}

@@ -6,9 +6,10 @@
 /* Held by the native callback and by the executor's list: PoCL calls no callback when a command fails, so the list is
  * looked through when the worker has nothing else to do. */
 struct wait {
-    struct wait *next;
+    struct job job;
+    struct wait *next, **at;
     struct executor *x;
-    struct job *job;
+    struct job *then;
     cl_event event;
     atomic_bool fired;
     atomic_int holders;
@@ -20,11 +21,25 @@ static void wait_drop(struct wait *wait)
         free(wait);
 }
 
+/* On the loop's thread. The event goes now: held longer it could outlive what it belongs to, which PoCL does not bear.
+ */
+static void wait_done(struct executor *x, struct job *job)
+{
+    struct wait *wait = (struct wait *)job;
+
+    *wait->at = wait->next;
+    if (wait->next)
+        wait->next->at = wait->at;
+    clReleaseEvent(wait->event);
+    wait->then->run(x, wait->then);
+    wait_drop(wait);
+}
+
 static bool wait_fire(struct wait *wait)
 {
     if (atomic_exchange(&wait->fired, true))
         return false;
-    executor_finish(wait->x, wait->job);
+    executor_finish(wait->x, &wait->job);
     return true;
 }
 
@@ -56,11 +71,10 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
         return;
     }
     clRetainEvent(event);
-    wait->x = x;
-    wait->job = job;
-    wait->event = event;
+    *wait = (struct wait){.job.run = wait_done, .next = x->waits, .at = &x->waits, .x = x, .then = job, .event = event};
     atomic_init(&wait->holders, 2);
-    wait->next = x->waits;
+    if (x->waits)
+        x->waits->at = &wait->next;
     x->waits = wait;
     if (clSetEventCallback(event, state, reached, wait) != CL_SUCCESS) {
         wait_fire(wait);
@@ -72,18 +86,9 @@ int executor_check(struct executor *x)
 {
     int count = 0;
 
-    for (struct wait **at = &x->waits; *at;) {
-        struct wait *wait = *at;
-
+    for (struct wait *wait = x->waits; wait; wait = wait->next) {
         if (!atomic_load(&wait->fired) && native_status(wait->event) < 0)
             count += wait_fire(wait);
-        if (!atomic_load(&wait->fired)) {
-            at = &wait->next;
-            continue;
-        }
-        *at = wait->next;
-        clReleaseEvent(wait->event);
-        wait_drop(wait);
     }
     return count;
 }

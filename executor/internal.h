@@ -39,11 +39,11 @@ struct object {
         cl_event event;
     };
     /* what else is known, by kind */
-    cl_context in;          /* queue, program: native context */
-    cl_device_id on;        /* queue, context: (first) device */
-    cl_command_queue spare; /* context: for data that no queue of the application moves */
-    bool unified, out_of_order, profiling, used;
-    struct watch *watches; /* event: to be told its number is gone */
+    cl_context in;                                     /* queue, program: native context */
+    cl_device_id on;                                   /* queue, context: (first) device */
+    cl_command_queue spare;                            /* context: for data that no queue of the application moves */
+    bool unified, out_of_order, profiling, used, part; /* part: a sub-device */
+    struct watch *watches;                             /* event: to be told its number is gone */
 };
 
 struct table {

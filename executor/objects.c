@@ -47,6 +47,10 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
 static void release_native(unsigned kind, struct object *object)
 {
     switch (kind) {
+    case WIRE_DEVICE:
+        if (object->part)
+            clReleaseDevice(object->device);
+        break;
     case WIRE_CONTEXT:
         if (object->spare)
             clReleaseCommandQueue(object->spare);
@@ -90,7 +94,7 @@ int exec_release(struct executor *x, const struct wire_release *m)
 {
     struct object *object = object_get(x, m->kind, m->object);
 
-    if (!object || m->kind == WIRE_DEVICE)
+    if (!object || (m->kind == WIRE_DEVICE && !object->part))
         return -EBADMSG;
     object_drop(x, m->kind, object);
     return 0;

@@ -50,7 +50,7 @@ static cl_int check_devices(cl_uint count, const cl_device_id *devices)
             return CL_INVALID_DEVICE;
     }
     for (cl_uint i = 0; i < count; i++) {
-        if (!devices[i]->available)
+        if (!devices[i]->node->alive)
             return CL_DEVICE_NOT_AVAILABLE;
         if (devices[i]->node != devices[0]->node || devices[i]->platform != devices[0]->platform)
             return CL_INVALID_DEVICE;
@@ -95,6 +95,8 @@ static cl_int context_new(const cl_context_properties *properties, cl_uint count
         if (seen == context->device_count)
             context->devices[context->device_count++] = devices[i];
     }
+    for (cl_uint i = 0; i < context->device_count; i++)
+        handle_use(context->devices[i]);
     *out = context;
     return CL_SUCCESS;
 }
@@ -160,6 +162,8 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
 void context_destroy(cl_context context)
 {
     struct session *session = context->node->session;
+    cl_device_id *devices = context->devices;
+    cl_uint count = context->device_count;
 
     while (context->destructors) {
         struct callback *callback = context->destructors;
@@ -169,10 +173,12 @@ void context_destroy(cl_context context)
         free(callback);
     }
     free(context->properties);
-    free(context->devices);
     session_lock(session);
     handle_free(&context->object);
     session_unlock(session);
+    for (cl_uint i = 0; i < count; i++)
+        handle_drop(devices[i]);
+    free(devices);
 }
 
 cl_int clRetainContext(cl_context context)

@@ -11,7 +11,7 @@ static void number(cl_device_id device, cl_device_info param, void *to, size_t s
 }
 
 /* The answers that other calls need in order to check their arguments. */
-void device_describe(cl_device_id device)
+static void describe(cl_device_id device)
 {
     cl_bool unified = CL_FALSE;
     cl_uint bits = 1024;
@@ -26,7 +26,60 @@ void device_describe(cl_device_id device)
     number(device, CL_DEVICE_IMAGE_SUPPORT, &device->images, sizeof(device->images));
     number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits, sizeof(bits));
     device->mem_base_align = bits / 8;
-    device->available = CL_TRUE;
+}
+
+/* What the node tells of it. */
+static cl_int device_ask(cl_device_id device)
+{
+    struct wire_describe_device m = {.device = device->object.id};
+    struct wire_describe_device_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(device->node, WIRE_describe_device, &call);
+    cl_int error;
+
+    m.call = call.id;
+    wire_put_describe_device(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    if (!wire_get_describe_device_reply(&call.fields, &reply) || reply.error)
+        error = CL_OUT_OF_RESOURCES;
+    else if (!(device->infos.bytes = malloc(reply.infos_length + 1)))
+        error = CL_OUT_OF_HOST_MEMORY;
+    if (!error) {
+        memcpy(device->infos.bytes, reply.infos, reply.infos_length);
+        device->infos.length = reply.infos_length;
+        describe(device);
+    }
+    call_free(&call);
+    return error;
+}
+
+cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out)
+{
+    cl_device_id device = handle_new(WIRE_DEVICE);
+    cl_int error;
+
+    if (!device)
+        return CL_OUT_OF_HOST_MEMORY;
+    device->object.id = id;
+    device->node = node;
+    device->platform = platform;
+    error = device_ask(device);
+    if (error)
+        handle_free(&device->object);
+    else
+        *out = device;
+    return error;
+}
+
+void device_destroy(cl_device_id device)
+{
+    cl_device_id parent = device->parent;
+
+    free(device->infos.bytes);
+    handle_free(&device->object);
+    handle_drop(parent);
 }
 
 /* Extensions whose entry points VOCL does not carry. */
@@ -92,7 +145,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     static const cl_ulong none;
     const void *native;
     cl_platform_id platform;
-    cl_uint one = 1;
+    cl_uint references;
     cl_device_exec_capabilities kernels = CL_EXEC_KERNEL;
     uint32_t length;
 
@@ -103,11 +156,12 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         platform = session_platform(device->node->session);
         return info_return(&platform, sizeof(platform), size, value, size_ret);
     case CL_DEVICE_PARENT_DEVICE:
-        return info_return(&none, sizeof(cl_device_id), size, value, size_ret);
+        return info_return(&device->parent, sizeof(cl_device_id), size, value, size_ret);
     case CL_DEVICE_REFERENCE_COUNT:
-        return info_return(&one, sizeof(one), size, value, size_ret);
+        references = device->parent ? (cl_uint)atomic_load(&device->object.references) : 1;
+        return info_return(&references, sizeof(references), size, value, size_ret);
     case CL_DEVICE_AVAILABLE:
-        if (!device->available)
+        if (!device->node->alive)
             return info_return(&none, sizeof(cl_bool), size, value, size_ret);
         break;
     /* What VOCL does not carry, it does not promise: doc/opencl-support.md. */
@@ -117,10 +171,6 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         return info_return(&none, sizeof(cl_bool), size, value, size_ret);
     case CL_DEVICE_EXECUTION_CAPABILITIES:
         return info_return(&kernels, sizeof(kernels), size, value, size_ret);
-    case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
-        return info_return(&none, sizeof(cl_uint), size, value, size_ret);
-    case CL_DEVICE_PARTITION_PROPERTIES:
-        return info_return(&none, sizeof(cl_device_partition_property), size, value, size_ret);
     }
     native = info_find(&device->infos, param, &length);
     if (!native)
@@ -135,24 +185,99 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
 /* Root devices are not counted. */
 cl_int clRetainDevice(cl_device_id device)
 {
-    return handle_check(device, WIRE_DEVICE) ? CL_SUCCESS : CL_INVALID_DEVICE;
+    if (!handle_check(device, WIRE_DEVICE))
+        return CL_INVALID_DEVICE;
+    return device->parent ? handle_retain(device, WIRE_DEVICE, CL_INVALID_DEVICE) : CL_SUCCESS;
 }
 
 cl_int clReleaseDevice(cl_device_id device)
 {
-    return handle_check(device, WIRE_DEVICE) ? CL_SUCCESS : CL_INVALID_DEVICE;
+    if (!handle_check(device, WIRE_DEVICE))
+        return CL_INVALID_DEVICE;
+    return device->parent ? handle_release(device, WIRE_DEVICE, CL_INVALID_DEVICE) : CL_SUCCESS;
+}
+
+/* ---- sub-devices ---- */
+
+static cl_int sub_devices_send(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
+                               const uint32_t *ids, cl_uint *found)
+{
+    struct wire_create_sub_devices m = {
+        .device = device->object.id, .properties = properties, .sub_devices = ids, .sub_devices_count = count};
+    struct wire_create_sub_devices_reply reply;
+    struct wire_buffer *out;
+    struct call call;
+    size_t length = 0;
+    cl_int error;
+
+    while (properties[length])
+        length++;
+    if (properties[0] == CL_DEVICE_PARTITION_BY_COUNTS) /* a list that ends with a 0 of its own */
+        length++;
+    m.properties_length = (uint32_t)(length * sizeof(*properties));
+    if (m.properties_length > 8192)
+        return CL_INVALID_VALUE;
+    out = call_begin(device->node, WIRE_create_sub_devices, &call);
+    m.call = call.id;
+    wire_put_create_sub_devices(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_create_sub_devices_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    *found = reply.count;
+    call_free(&call);
+    return error;
+}
+
+/* The node knows the sub-devices by the numbers of their objects, so these come first. */
+static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
+                               cl_device_id *devices)
+{
+    uint32_t ids[WIRE_MAX_DEVICES];
+    cl_int error;
+
+    for (cl_uint i = 0; i < count; i++) {
+        devices[i] = handle_new(WIRE_DEVICE);
+        if (!devices[i]) {
+            while (i--)
+                handle_free(&devices[i]->object);
+            return CL_OUT_OF_HOST_MEMORY;
+        }
+        ids[i] = devices[i]->object.id;
+    }
+    error = sub_devices_send(device, properties, count, ids, &count);
+    for (cl_uint i = 0; i < count; i++) {
+        if (error) {
+            handle_free(&devices[i]->object);
+            continue;
+        }
+        devices[i]->node = device->node;
+        devices[i]->platform = device->platform;
+        devices[i]->parent = device;
+        handle_use(device);
+    }
+    for (cl_uint i = 0; !error && i < count; i++)
+        error = device_ask(devices[i]);
+    return error;
 }
 
 cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                           cl_device_id *devices, cl_uint *count_ret)
 {
-    (void)count;
-    (void)devices;
-    (void)count_ret;
+    cl_uint found = 0;
+    cl_int error;
+
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
-    /* no device of VOCL offers a partition */
-    return properties ? CL_DEVICE_PARTITION_FAILED : CL_INVALID_VALUE;
+    if (!properties)
+        return CL_INVALID_VALUE;
+    error = sub_devices_send(device, properties, 0, NULL, &found);
+    if (!error && devices)
+        error = count < found || found > WIRE_MAX_DEVICES ? CL_INVALID_VALUE
+                                                          : sub_devices_make(device, properties, found, devices);
+    if (!error && count_ret)
+        *count_ret = found;
+    return error;
 }
 
 static cl_int timers(cl_device_id device, cl_ulong times[2])

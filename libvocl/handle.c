@@ -210,6 +210,8 @@ void *handle_check(const void *handle, unsigned kind)
 static struct node *object_node(struct object *object)
 {
     switch (atomic_load(&object->kind)) {
+    case WIRE_DEVICE:
+        return ((cl_device_id)object)->parent ? ((cl_device_id)object)->node : NULL;
     case WIRE_CONTEXT:
         return ((cl_context)object)->node;
     case WIRE_QUEUE:
@@ -250,6 +252,9 @@ static void object_destroy(struct object *object)
     if (!node || !release_on_node(object, node)) /* platforms and root devices stay */
         return;
     switch (atomic_load(&object->kind)) {
+    case WIRE_DEVICE:
+        device_destroy((cl_device_id)object);
+        break;
     case WIRE_CONTEXT:
         context_destroy((cl_context)object);
         break;

@@ -100,7 +100,7 @@ static cl_int check_desc(const cl_image_format *format, const cl_image_desc *des
         return CL_INVALID_IMAGE_DESCRIPTOR;
     if (!host_pointer && !source && (desc->image_row_pitch || desc->image_slice_pitch))
         return CL_INVALID_IMAGE_DESCRIPTOR;
-    if (desc->image_row_pitch && (desc->image_row_pitch < extent[0] * element || desc->image_row_pitch % element))
+    if (desc->image_row_pitch % element)
         return CL_INVALID_VALUE;
     if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER && (!source || source->size < extent[0] * element))
         return CL_INVALID_IMAGE_DESCRIPTOR;
@@ -162,7 +162,7 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
     if (!native)
         native = call_outcome(context->node, &image->object);
     handle_release(image, WIRE_MEMORY, 0);
-    return native ? native : error;
+    return native || !(flags & apart) ? native : error;
 }
 
 static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object_type type,
@@ -417,6 +417,8 @@ static cl_int check_region(cl_mem image, const size_t *origin, const size_t *reg
     if (!origin || !region)
         return CL_INVALID_VALUE;
     image_extent(&image->desc, extent);
+    if (!region[2])
+        return CL_INVALID_VALUE;
     for (int i = 0; i < 3; i++) {
         if (origin[i] > extent[i] || region[i] > extent[i] - origin[i])
             return CL_INVALID_VALUE;
@@ -426,7 +428,7 @@ static cl_int check_region(cl_mem image, const size_t *origin, const size_t *reg
 
 static bool is_nothing(const size_t *region)
 {
-    return !region[0] || !region[1] || !region[2];
+    return !region[0] || !region[1];
 }
 
 /* The host's side of a region; pitches of 0 mean tight. Others are taken as they are, as PoCL does. */

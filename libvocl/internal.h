@@ -76,13 +76,14 @@ struct _cl_platform_id {
 struct _cl_device_id {
     struct object object;
     struct node *node;
-    uint32_t platform; /* number of the native platform in its worker */
+    cl_device_id parent; /* of a sub-device */
+    uint32_t platform;   /* number of the native platform in its worker */
     struct info_table infos;
     bool unified;
     cl_uint dimensions;
     size_t item_sizes[3], group_size;
     cl_ulong alloc_size, mem_base_align, local_size;
-    cl_bool images, available;
+    cl_bool images;
 };
 
 struct callback {
@@ -380,7 +381,9 @@ void memory_destroy(cl_mem memory);
 void sampler_destroy(cl_sampler sampler);
 void program_destroy(cl_program program);
 void kernel_destroy(cl_kernel kernel);
-void device_describe(cl_device_id device);
+/* A root device, known to the node under that number. */
+cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
+void device_destroy(cl_device_id device);
 size_t image_element_size(const cl_image_format *format);
 /* Called by buffer.c for maps and unmaps of images. */
 cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_event *event);

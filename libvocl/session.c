@@ -225,10 +225,6 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     transfer_lose(node);
     event_lose(node);
     dying_lose(node);
-    for (unsigned i = 0; i < session->device_count; i++) {
-        if (session->devices[i]->node == node)
-            session->devices[i]->available = CL_FALSE;
-    }
 }
 
 /* ---- who drives ---- */
@@ -406,34 +402,16 @@ static cl_int describe_devices(struct session *session, struct node *node, uint3
                                uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct wire_describe_device m = {.device = ids[i]};
-        struct wire_describe_device_reply reply;
-        struct call call;
-        struct wire_buffer *out = call_begin(node, WIRE_describe_device, &call);
-        cl_device_id device, *devices;
+        cl_device_id *devices = realloc(session->devices, (session->device_count + 1) * sizeof(*devices));
         cl_int error;
 
-        m.call = call.id;
-        wire_put_describe_device(out, &m);
-        error = call_end(&call);
+        if (!devices)
+            return CL_OUT_OF_HOST_MEMORY;
+        session->devices = devices;
+        error = device_new(node, platform, ids[i], &devices[session->device_count]);
         if (error)
             return error;
-        devices = realloc(session->devices, (session->device_count + 1) * sizeof(*devices));
-        device = handle_new(WIRE_DEVICE);
-        if (!devices || !device || !wire_get_describe_device_reply(&call.fields, &reply) || reply.error)
-            return CL_OUT_OF_RESOURCES;
-        session->devices = devices;
-        device->object.id = ids[i];
-        device->node = node;
-        device->platform = platform;
-        device->infos.bytes = malloc(reply.infos_length);
-        if (!device->infos.bytes)
-            return CL_OUT_OF_HOST_MEMORY;
-        memcpy(device->infos.bytes, reply.infos, reply.infos_length);
-        device->infos.length = reply.infos_length;
-        device_describe(device);
-        devices[session->device_count++] = device;
-        call_free(&call);
+        session->device_count++;
     }
     return CL_SUCCESS;
 }

@@ -302,7 +302,6 @@ static void map_ask(void)
     SHOW_NEW("clEnqueueMapImage(2D, no slice pitch)", MAP(p.queue, image, CL_MAP_READ, &row, NULL));
     SHOW_NEW("clEnqueueMapImage(3D, no slice pitch)", MAP(p.queue, deep, CL_MAP_READ, &row, NULL));
     SHOW("clEnqueueUnmapMemObject(not mapped)", clEnqueueUnmapMemObject(p.queue, second, data, 0, NULL, NULL));
-    SHOW("clEnqueueReadBuffer(an image)", clEnqueueReadBuffer(p.queue, image, CL_TRUE, 0, 16, data, 0, NULL, NULL));
     SHOW("clEnqueueCopyBuffer(an image)", clEnqueueCopyBuffer(p.queue, image, buffer, 0, 0, 16, 0, NULL, NULL));
     SHOW("clEnqueueFillBuffer(an image)", clEnqueueFillBuffer(p.queue, image, data, 4, 0, 16, 0, NULL, NULL));
 }

@@ -1,0 +1,96 @@
+/* Parts of a device: made in each way, asked about, and used in contexts of their own and together. */
+#include "parity.h"
+
+static const char *source = "kernel void add(global int *data, int what)\n"
+                            "{\n"
+                            "    data[get_global_id(0)] += what;\n"
+                            "}\n";
+
+static struct parity p;
+
+static void device_show(cl_device_id device)
+{
+    cl_device_partition_property type[16] = {0};
+    cl_device_id parent = NULL;
+    cl_uint units = 0, references = 0;
+    size_t size = 0;
+    CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL));
+    CHECK(clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL));
+    CHECK(clGetDeviceInfo(device, CL_DEVICE_REFERENCE_COUNT, sizeof(references), &references, NULL));
+    CHECK(clGetDeviceInfo(device, CL_DEVICE_PARTITION_TYPE, sizeof(type), type, &size));
+    printf("%u units, %s, %u references, partition", units,
+           !parent              ? "whole"
+           : parent == p.device ? "part of the whole"
+                                : "part of a part",
+           references);
+    for (size_t i = 0; i < size / sizeof(*type); i++)
+        printf(" 0x%lx", (unsigned long)type[i]);
+    printf("\n");
+}
+
+/* In a context of all of them, a queue for each: the buffer goes from one to the next. */
+static void devices_use(const cl_device_id *devices, cl_uint count)
+{
+    cl_int status, data[64] = {0};
+    cl_context context = clCreateContext(NULL, count, devices, NULL, NULL, &status);
+    CHECK(status);
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+    CHECK(status);
+    CHECK(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
+    cl_kernel kernel = parity_kernel(program, "add");
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(data), data, &status);
+    CHECK(status);
+    CHECK(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
+    for (cl_int i = 0; i < (cl_int)count; i++) {
+        cl_command_queue queue = clCreateCommandQueue(context, devices[i], 0, &status);
+        CHECK(status);
+        CHECK(clSetKernelArg(kernel, 1, sizeof(i), &(cl_int){i + 1}));
+        parity_launch(queue, kernel, 1, (size_t[]){64}, (size_t[]){8});
+        parity_read(queue, buffer, 0, sizeof(data), data);
+        printf("after device %d: %d\n", i, data[63]);
+        CHECK(clReleaseCommandQueue(queue));
+    }
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseKernel(kernel));
+    CHECK(clReleaseProgram(program));
+    CHECK(clReleaseContext(context));
+}
+
+static void partition_try(const char *name, cl_device_id device, const cl_device_partition_property *properties)
+{
+    cl_device_id parts[64];
+    cl_uint count = 77;
+    printf("-- %s\n", name);
+    cl_int status = clCreateSubDevices(device, properties, 0, NULL, &count);
+    printf("count: %s, %u\n", parity_error_name(status), count);
+    if (status != CL_SUCCESS)
+        return;
+    SHOW("too few", clCreateSubDevices(device, properties, count - 1, parts, NULL));
+    CHECK(clCreateSubDevices(device, properties, 64, parts, NULL));
+    for (cl_uint i = 0; i < count; i++)
+        device_show(parts[i]);
+    devices_use(parts, count);
+    CHECK(clRetainDevice(parts[0]));
+    device_show(parts[0]);
+    CHECK(clReleaseDevice(parts[0]));
+    for (cl_uint i = 0; i < count; i++)
+        CHECK(clReleaseDevice(parts[i]));
+}
+
+int main(void)
+{
+    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0},
+                                       counts[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1, 1,
+                                                   CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0},
+                                       one[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1, 0, 0},
+                                       domain[] = {CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN,
+                                                   CL_DEVICE_AFFINITY_DOMAIN_NUMA, 0};
+    parity_open(&p, 0);
+    device_show(p.device);
+    partition_try("equally", p.device, equally);
+    partition_try("by counts", p.device, counts);
+    partition_try("by one count", p.device, one);
+    partition_try("by domain", p.device, domain);
+    parity_close(&p);
+    return 0;
+}

@@ -276,7 +276,7 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info param, size_t s
     if (!event->has_times)
         return CL_PROFILING_INFO_NOT_AVAILABLE;
     if (param < CL_PROFILING_COMMAND_QUEUED || param > CL_PROFILING_COMMAND_COMPLETE)
-        return value ? CL_INVALID_VALUE : info_return(NULL, 0, 0, NULL, size_ret); /* as PoCL */
+        return value ? CL_INVALID_VALUE : info_return(NULL, sizeof(time), 0, NULL, size_ret); /* as PoCL */
     time = event->times[param == CL_PROFILING_COMMAND_COMPLETE ? 3 : param - CL_PROFILING_COMMAND_QUEUED];
     return info_return(&time, sizeof(time), size, value, size_ret);
 }

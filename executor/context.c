@@ -44,7 +44,9 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
     queue->queue = clCreateCommandQueue(context->context, device->device, m->properties, &queue->error);
     queue->in = context->context;
     queue->on = device->device;
-    queue->spare = context->spare; /* outlived by its context in the application */
+    queue->spare = context->spare;
+    if (queue->spare)
+        clRetainCommandQueue(queue->spare);
     queue->out_of_order = m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     queue->profiling = m->properties & CL_QUEUE_PROFILING_ENABLE;
     clGetDeviceInfo(device->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);

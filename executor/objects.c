@@ -57,6 +57,8 @@ static void release_native(unsigned kind, struct object *object)
         clReleaseContext(object->context);
         break;
     case WIRE_QUEUE:
+        if (object->spare)
+            clReleaseCommandQueue(object->spare);
         clReleaseCommandQueue(object->queue);
         break;
     case WIRE_MEMORY:

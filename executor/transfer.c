@@ -45,8 +45,11 @@ static void transfer_free(struct transfer *t)
         clReleaseEvent(t->gate);
     if (t->first)
         clReleaseEvent(t->first);
-    if (t->queue)
-        clReleaseCommandQueue(t->queue);
+    if (t->side.memory)
+        clReleaseMemObject(t->side.memory);
+    if (t->spare)
+        clReleaseCommandQueue(t->spare);
+    clReleaseCommandQueue(t->queue);
     free(t);
 }
 
@@ -63,6 +66,8 @@ static struct transfer *transfer_new(struct executor *x, cl_command_queue queue,
     t->reading = reading;
     t->queue = queue;
     clRetainCommandQueue(queue);
+    if (side->memory) /* the application may release it while this goes on */
+        clRetainMemObject(side->memory);
     return t;
 }
 
@@ -417,6 +422,7 @@ static cl_int ring_command(struct command *c, struct transfer *t)
     cl_int error = CL_SUCCESS;
 
     t->spare = c->queue->spare;
+    clRetainCommandQueue(t->spare);
     t->gate = clCreateUserEvent(c->queue->in, &error);
     if (!error && (!c->queue->out_of_order || c->wait_count))
         error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, list(c), &t->first);

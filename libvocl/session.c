@@ -218,7 +218,8 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     if (peer == 0 || peer > session->node_count)
         return;
     node = &session->nodes[peer - 1];
-    vocl_log(LOG_ERROR, "worker %u on %s is lost: %s", peer, transport_peer_host(session->transport, peer), why);
+    vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,
+             transport_peer_host(session->transport, peer), why ? why : "this process ends");
     node->alive = false;
     wire_buffer_free(&node->batch);
     call_lose(node);

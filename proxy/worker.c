@@ -68,7 +68,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     struct worker *worker = owner;
 
     (void)peer;
-    vocl_log(LOG_INFO, "the application is gone: %s", why);
+    vocl_log(LOG_INFO, "the application is gone: %s", why ? why : "MPI has ended");
     worker->over = true;
 }
 

@@ -98,8 +98,17 @@ static void open_icd_door(void)
     set("OCL_ICD_VENDORS", directory);
 }
 
+/* hwloc, which most MPI libraries bring along, asks OpenCL for its devices when a program starts: that would start a
+ * session in every MPI program, inside its MPI_Init. */
+static void quiet_hwloc(void)
+{
+    if (!getenv("HWLOC_PLUGINS_BLACKLIST"))
+        set("HWLOC_PLUGINS_BLACKLIST", "hwloc_opencl.so");
+}
+
 void environment_set_doors(const struct choices *choices)
 {
+    quiet_hwloc();
     if (choices->preload)
         open_preload_door();
     if (choices->icd)

@@ -599,7 +599,7 @@ int transport_poll(struct transport *t)
         if (listen)
             hear(peer);
         if (t->ended)
-            lose(t, (unsigned)i, "MPI has ended");
+            lose(t, (unsigned)i, NULL);
         else if (peer->bell.lost && !receive_one(t, (unsigned)i)) /* what it still said comes first */
             lose(t, (unsigned)i, "its process is gone");
     }

@@ -1,7 +1,9 @@
 /* The MPI plugin: see plugin.h. The only file of VOCL proper that knows mpi.h. */
 #include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,40 +57,83 @@ __attribute__((visibility("default"), noreturn)) void abort(void)
         guard = NULL;                                                                                                  \
     } while (0)
 
-static const char *const own_job[] = {"PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID"};
-
-/* The job's variables are set for MPI_Init alone: in this namespace they may be the application's environment too. */
-static void set_environment(const char *const *environment, char **saved)
+/* The program may be a rank of a job of its own. */
+static bool is_of_job(const char *variable)
 {
-    for (size_t i = 0; i < sizeof(own_job) / sizeof(*own_job); i++) {
-        const char *value = getenv(own_job[i]);
+    static const char *const prefixes[] = {"PMI_", "PMIX_", "OMPI_", "MPIR_CVAR_NOLOCAL="};
 
-        saved[i] = value ? strdup(value) : NULL;
-        unsetenv(own_job[i]);
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+        if (!strncmp(variable, prefixes[i], strlen(prefixes[i])))
+            return true;
     }
-    for (; *environment; environment++) {
-        const char *equals = strchr(*environment, '=');
-        char *name = strndup(*environment, (size_t)(equals - *environment));
-
-        setenv(name, equals + 1, 1);
-        free(name);
-    }
+    return false;
 }
 
-static void reset_environment(const char *const *environment, char **saved)
+static void set_variable(const char *variable)
 {
-    for (; *environment; environment++) {
-        const char *equals = strchr(*environment, '=');
-        char *name = strndup(*environment, (size_t)(equals - *environment));
+    const char *equals = strchr(variable, '=');
+    char *name = strndup(variable, (size_t)(equals - variable));
 
-        unsetenv(name);
-        free(name);
+    if (name)
+        setenv(name, equals + 1, 1);
+    free(name);
+}
+
+/* Takes the variables of a job out of the environment; the list of what they were. */
+static char **take_job(void)
+{
+    size_t count = 0, all = 0;
+    char **list;
+
+    while (environ && environ[all])
+        all++;
+    list = calloc(all + 1, sizeof(*list));
+    for (size_t i = 0; list && i < all; i++) {
+        if (is_of_job(environ[i]) && (list[count] = strdup(environ[i])))
+            count++;
     }
-    for (size_t i = 0; i < sizeof(own_job) / sizeof(*own_job); i++) {
-        if (saved[i])
-            setenv(own_job[i], saved[i], 1);
-        free(saved[i]);
+    for (size_t i = 0; i < count; i++) {
+        char *equals = strchr(list[i], '=');
+
+        *equals = '\0';
+        unsetenv(list[i]);
+        *equals = '=';
     }
+    return list;
+}
+
+static void free_list(char **list)
+{
+    for (char **at = list; at && *at; at++)
+        free(*at);
+    free(list);
+}
+
+/* hwloc, below MPI, would ask OpenCL for its devices: in here that is VOCL, or takes long. */
+#define HWLOC "HWLOC_PLUGINS_BLACKLIST"
+
+/* The session's variables are set for MPI_Init alone: in this namespace they may be the application's too. */
+static char **set_environment(const char *const *environment, bool *hwloc)
+{
+    char **saved = *environment ? take_job() : NULL;
+
+    for (; *environment; environment++)
+        set_variable(*environment);
+    *hwloc = !getenv(HWLOC);
+    if (*hwloc)
+        setenv(HWLOC, "hwloc_opencl.so", 1);
+    return saved;
+}
+
+static void reset_environment(bool changed, char **saved, bool hwloc)
+{
+    if (changed)
+        free_list(take_job());
+    for (char **at = saved; at && *at; at++)
+        set_variable(*at);
+    free_list(saved);
+    if (hwloc)
+        unsetenv(HWLOC);
 }
 
 static int start(int *rank, int *size, uint32_t *last_tag)
@@ -115,29 +160,55 @@ static __attribute__((noinline)) int guarded_start(int *rank, int *size, uint32_
     return error;
 }
 
+static bool in_own_namespace(void)
+{
+    struct link_map *map = NULL;
+    Lmid_t id = LM_ID_BASE;
+    Dl_info info;
+
+    return dladdr1(channels, &info, (void **)&map, RTLD_DL_LINKMAP) && map && !dlinfo(map, RTLD_DI_LMID, &id) &&
+           id != LM_ID_BASE;
+}
+
 /* A program with a copy of environ of its own hides libc's, and libc's is what the MPI library sees, bound as it is to
  * its own libraries first. */
 static void align_environ(void)
 {
-    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    void *program = in_own_namespace() ? NULL : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
     char ***seen = program ? dlsym(program, "environ") : NULL;
 
     if (seen && seen != &environ)
         environ = *seen;
 }
 
+/* In a namespace of its own this library has an environ of its own, but the array is the application's. */
+static void own_environment(void)
+{
+    size_t count = 0;
+    char **copy;
+
+    while (environ && environ[count])
+        count++;
+    copy = in_own_namespace() ? calloc(count + 1, sizeof(*copy)) : NULL;
+    if (copy && count)
+        memcpy(copy, environ, count * sizeof(*copy));
+    if (copy)
+        environ = copy;
+}
+
 static int plugin_init(const char *const *environment, void (*ending)(void *), void *argument, int *rank, int *size,
                        uint32_t *last_tag)
 {
-    char *saved[sizeof(own_job) / sizeof(*own_job)];
+    char **saved;
+    bool hwloc;
     int error;
 
-    if (*environment)
-        set_environment(environment, saved);
+    align_environ();
+    own_environment();
+    saved = set_environment(environment, &hwloc);
     align_environ();
     error = guarded_start(rank, size, last_tag);
-    if (*environment)
-        reset_environment(environment, saved);
+    reset_environment(*environment != NULL, saved, hwloc);
     align_environ();
     if (!error) {
         call_ending = ending;

@@ -29,8 +29,8 @@ struct transport_callbacks {
     /* One whole frame arrived. The bytes are private to this process and valid during the call. Return 0, or a
      * negative errno when the frame is malformed: the peer is then dropped as if lost. */
     int (*frame)(void *owner, unsigned peer, const void *bytes, size_t length);
-    /* The peer is gone; called once for each. No callback for this peer follows, bulk operations with it included:
-     * their done() has already been called with -ECONNRESET. */
+    /* The peer is gone, why is NULL because this process itself ends; called once for each. No callback for this peer
+     * follows, bulk operations with it included: their done() has already been called with -ECONNRESET. */
     void (*lost)(void *owner, unsigned peer, const char *why);
 };
 

@@ -47,6 +47,23 @@ sources()
         done)
 }
 
+# session_processes MARK: the processes of sessions that were started with MARK (NAME=VALUE) in the environment.
+session_processes()
+{
+    for process in /proc/[0-9]*; do
+        if (tr '\0' '\n' < "$process/environ" | grep -qx "$1") 2> /dev/null; then
+            case $(cat "$process/comm" 2> /dev/null) in
+            vocl-*|mpiexec*|hydra*|orted*|no_release|sleeper|fork) echo "${process#/proc/}" ;;
+            esac
+        fi
+    done
+}
+
+none_left()
+{
+    [ -z "$(session_processes "$1")" ]
+}
+
 # status_of COMMAND...: prints its exit status; its own output goes to the log.
 status_of()
 {

@@ -8,23 +8,11 @@ before=$(files)
 
 # The processes of sessions that this test started, found by its own mark in their environment.
 mark=VOCL_TEST_MARK=$$
-left() {
-    for process in /proc/[0-9]*; do
-        if (tr '\0' '\n' < "$process/environ" | grep -qx "$mark") 2> /dev/null; then
-            case $(cat "$process/comm" 2> /dev/null) in
-            vocl-*|mpiexec*|hydra*|no_release|sleeper) echo "${process#/proc/}" ;;
-            esac
-        fi
-    done
-}
-
-gone() {
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        [ -z "$(left)" ] && return 0
-        sleep 0.1
-    done
+gone()
+{
+    wait_until 2 none_left "$mark" && return 0
     echo "left after $1:"
-    for pid in $(left); do ps -o pid,args -p "$pid"; done
+    for pid in $(session_processes "$mark"); do ps -o pid,args -p "$pid"; done
     return 1
 }
 
@@ -49,7 +37,7 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         kill -0 $pid 2> /dev/null || break
         sleep 0.02
     done
-    for process in $(left); do
+    for process in $(session_processes "$mark"); do
         if [ "$(cat /proc/$process/comm)" = vocl-proxy ]; then kill -KILL "$process"; fi
     done
     wait $pid

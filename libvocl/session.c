@@ -484,10 +484,36 @@ static void init_lock(struct session *session)
     pthread_cond_init(&session->deliveries, &cond);
 }
 
+/* The process exits: what was enqueued is sent, then the session ends. */
+static void on_ending(void *owner)
+{
+    struct session *session = owner;
+
+    session_lock(session);
+    if (session->stop) {
+        session_unlock(session);
+        return;
+    }
+    for (unsigned i = 0; i < session->node_count; i++)
+        stream_push(&session->nodes[i]);
+    session->stop = true;
+    session->ender = pthread_self();
+    transport_wake(session->transport);
+    pthread_cond_broadcast(&session->aside);
+    pthread_cond_broadcast(&session->deliveries);
+    session_unlock(session);
+    pthread_join(session->thread, NULL);
+    session_lock(session);
+    for (unsigned i = 0; i < session->node_count; i++)
+        session->nodes[i].alive = false;
+    transport_close(session->transport);
+    session_unlock(session);
+}
+
 static struct session *session_start(void)
 {
     struct session *session = calloc(1, sizeof(*session));
-    struct transport_callbacks callbacks = {session, on_frame, on_lost};
+    struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending};
     char why[512] = "";
     int error;
 
@@ -574,27 +600,12 @@ cl_platform_id session_platform(struct session *session)
     return session->platform;
 }
 
-/* Runs when the process exits or the library is unloaded: what was enqueued is sent, then the session ends. */
+/* Runs when the process exits or the library is unloaded; the MPI library may have gone before. */
 __attribute__((destructor)) static void session_end(void)
 {
     struct session *session = atomic_load(&current);
 
     exiting = true;
-    if (!session)
-        return;
-    session_lock(session);
-    for (unsigned i = 0; i < session->node_count; i++)
-        stream_push(&session->nodes[i]);
-    session->stop = true;
-    session->ender = pthread_self();
-    transport_wake(session->transport);
-    pthread_cond_broadcast(&session->aside);
-    pthread_cond_broadcast(&session->deliveries);
-    session_unlock(session);
-    pthread_join(session->thread, NULL);
-    session_lock(session);
-    for (unsigned i = 0; i < session->node_count; i++)
-        session->nodes[i].alive = false;
-    transport_close(session->transport);
-    session_unlock(session);
+    if (session)
+        on_ending(session);
 }

@@ -235,7 +235,7 @@ static void loop(struct worker *worker)
 int worker_run(void)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
-    struct transport_callbacks callbacks = {worker, on_frame, on_lost};
+    struct transport_callbacks callbacks = {worker, on_frame, on_lost, NULL};
     struct executor_host host = {worker, host_send, host_give, host_take, host_collect, host_wake, false};
     char why[512] = "";
     int error;

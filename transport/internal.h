@@ -83,6 +83,7 @@ struct member {
 
 struct job {
     const struct mpi_plugin *plugin;
+    bool whole; /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
     int lifeline;    /* to vocl-launcher, or -1 */

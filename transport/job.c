@@ -570,6 +570,7 @@ static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, ch
     else if (!*why)
         snprintf(why, why_size, "the job's workers cannot be reached: %s", strerror(-error));
     setup_close(&setup);
+    job->whole = !error;
     return error;
 }
 
@@ -667,6 +668,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     job->members[0].fd = bell.fd;
     job->members[0].rank = 0;
     job->member_count = 1;
+    job->whole = !endpoint;
     return 0;
 }
 

@@ -88,7 +88,11 @@ static long now_ns(void)
 
 static void on_ending(void *argument)
 {
-    ((struct transport *)argument)->ended = true;
+    struct transport *t = argument;
+
+    if (t->callbacks.ending)
+        t->callbacks.ending(t->callbacks.owner);
+    t->ended = true;
 }
 
 static int post(struct transport *t, unsigned peer, unsigned slot)
@@ -197,6 +201,8 @@ void transport_close(struct transport *t)
     if (t->job.placeholder >= 0 && send(t->job.placeholder, "q", 1, MSG_NOSIGNAL) != 1)
         vocl_log(LOG_DEBUG, "the placeholder went first");
     job_close(&t->job);
+    if (t->job.whole && t->job.plugin->finish())
+        vocl_log(LOG_WARN, "MPI_Finalize failed");
 }
 
 void transport_forget(struct transport *t)

@@ -255,6 +255,14 @@ static int plugin_test(struct plugin_request *request, int *done, size_t *length
     return error ? -1 : 0;
 }
 
+static int plugin_finish(void)
+{
+    int error;
+
+    GUARDED(error, MPI_Finalize());
+    return error ? -1 : 0;
+}
+
 /* Runs before the destructors of the MPI library that this one depends on. */
 __attribute__((destructor)) static void plugin_end(void)
 {
@@ -269,4 +277,5 @@ __attribute__((visibility("default"))) const struct mpi_plugin vocl_mpi_plugin =
     .send = plugin_send,
     .receive = plugin_receive,
     .test = plugin_test,
+    .finish = plugin_finish,
 };

@@ -34,6 +34,8 @@ struct mpi_plugin {
                    struct plugin_request *request);
     /* *length: what a completed receive brought. */
     int (*test)(struct plugin_request *request, int *done, size_t *length);
+    /* MPI_Finalize: blocks until all ranks call it. */
+    int (*finish)(void);
 };
 
 #endif

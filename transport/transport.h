@@ -32,6 +32,8 @@ struct transport_callbacks {
     /* The peer is gone, why is NULL because this process itself ends; called once for each. No callback for this peer
      * follows, bulk operations with it included: their done() has already been called with -ECONNRESET. */
     void (*lost)(void *owner, unsigned peer, const char *why);
+    /* The process ends and takes the MPI library with it: last chance for transport_close(). May be NULL. */
+    void (*ending)(void *owner);
 };
 
 /* Called when the caller's memory may be used again: status 0, or -ECONNRESET when the peer was lost. */

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Two hosts: the program and its workers in network namespaces joined by veth, TCP only. The same results as natively;
+# a worker's death is an error in the program; nothing is left on either side.
+. "$(dirname "$0")/../lib.sh"
+need ip iproute2
+
+near=vocl-near-$$ far=vocl-far-$$
+remove_hosts()
+{
+    ip netns delete "$near" 2> /dev/null
+    ip netns delete "$far" 2> /dev/null
+    rm -rf "$scratch"
+}
+ip netns add "$near" 2> "$scratch/err" || skip "no network namespaces here: $(cat "$scratch/err")"
+trap remove_hosts EXIT
+ip netns add "$far" || fail "ip netns add"
+ip link add near netns "$near" type veth peer name far netns "$far" || skip "no veth here"
+ip -n "$near" address add 10.93.0.1/24 dev near
+ip -n "$far" address add 10.93.0.2/24 dev far
+ip -n "$far" address add 10.93.0.3/24 dev far
+for side in near far; do
+    eval "space=\$$side"
+    ip -n "$space" link set lo up
+    ip -n "$space" link set $side up
+done
+
+# In the place of ssh: every other host is the far namespace.
+cat > "$scratch/launch" <<END
+#!/bin/sh
+while [ "\${1#-}" != "\$1" ]; do shift; done
+shift
+exec ip netns exec $far sh -c "\$*"
+END
+chmod +x "$scratch/launch"
+
+mark=VOCL_TEST_MARK=$$
+# across COMMAND...: in the near namespace, with a worker on each of $hosts
+hosts=10.93.0.2
+across()
+{
+    ip netns exec "$near" env "$mark" UCX_TLS=tcp,self HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC="$scratch/launch" \
+        VOCL_LOG=warn vocl run --hosts "$hosts" -- "$@"
+}
+
+for program in vector_add sgemm map_unmap buffer_ops images user_events; do
+    program=$top_builddir/tests/parity/$program
+    [ -x "$program" ] || continue
+    "$program" > "$scratch/native" 2> /dev/null || fail "$program fails natively"
+    across "$program" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status -eq 0 ] || fail "$program: status $status: $(cat "$scratch/out" "$scratch/err")"
+    cmp "$scratch/native" "$scratch/out" || fail "$program prints something else"
+    wait_until 2 none_left "$mark" || fail "left after $program: $(session_processes "$mark")"
+done
+
+hosts=10.93.0.2,10.93.0.3
+[ "$(across clinfo -l | grep -c Device)" = 2 ] || fail "two workers, but not two devices: $(across clinfo -l)"
+hosts=10.93.0.2
+
+for round in 1 2 3; do
+    across "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+    for process in $(session_processes "$mark"); do
+        if [ "$(cat "/proc/$process/comm")" = vocl-proxy ]; then kill -KILL "$process"; fi
+    done
+    wait $program
+    status=$?
+    [ $status -eq 3 ] || fail "the worker was killed and the program got no error: status $status"
+    wait_until 2 none_left "$mark" || fail "left after the worker was killed: $(session_processes "$mark")"
+done

@@ -1,0 +1,44 @@
+#!/bin/sh
+# The other ways to get workers and to move data: several workers, a whole MPMD job, Open MPI, the chunked ring.
+. "$(dirname "$0")/../lib.sh"
+
+mark=VOCL_TEST_MARK=$$
+parity=$top_builddir/tests/parity
+
+# same NAME COMMAND...: the parity program NAME, run by the command, prints what it prints natively.
+same()
+{
+    name=$1
+    shift
+    [ -e "$scratch/$name.native" ] || "$parity/$name" > "$scratch/$name.native" 2> /dev/null || fail "$name natively"
+    env "$mark" "$@" "$parity/$name" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status -eq 0 ] || fail "$*: $name: status $status: $(cat "$scratch/out" "$scratch/err")"
+    cmp "$scratch/$name.native" "$scratch/out" || fail "$*: $name prints something else"
+    wait_until 2 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+}
+
+for workers in 1 2 3; do
+    same several_contexts vocl run --workers $workers --
+    result=$(vocl run --workers $workers -- "$top_builddir/tests/session/every_device") || fail "$workers workers: $result"
+    [ "$result" = "$workers devices" ] || fail "$workers workers: $result"
+done
+
+for name in buffer_ops map_unmap sgemm callbacks; do
+    same $name env VOCL_ZERO_COPY=0 vocl run --
+done
+
+[ -z "$MPIEXEC_OPENMPI" ] || for name in vector_add sgemm buffer_ops user_events; do
+    same $name vocl run --mpi openmpi --
+done
+
+mpmd()
+{
+    mpiexec=$1 workers=$2
+    shift 2
+    "$mpiexec" -n 1 vocl run -- "$@" : -n "$workers" "$VOCL_LIBEXECDIR/vocl-proxy" --worker
+}
+for mpiexec in $MPIEXEC_MPICH $MPIEXEC_OPENMPI; do
+    result=$(mpmd "$mpiexec" 2 "$top_builddir/tests/session/every_device") || fail "$mpiexec, MPMD: $result"
+    [ "$result" = "2 devices" ] || fail "$mpiexec, MPMD: $result"
+done

@@ -15,9 +15,10 @@
 #define POSTED 8    /* receives waiting for one peer's frames */
 #define FRAME_TAG 2 /* 1 is job.c's */
 #define LARGE_TAG 3
-#define ACK_EVERY 16      /* frames taken without having said so */
-#define HEAR_EVERY 64     /* polls; hearing costs a system call */
-#define ACTIVE_NS 2000000 /* bulk data that moved this recently is worth spinning for */
+#define ACK_EVERY 16             /* frames taken without having said so */
+#define HEAR_EVERY 64            /* polls; hearing costs a system call */
+#define ACTIVE_NS 2000000        /* bulk data that moved this recently is worth spinning for, */
+#define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
 #define HEADER sizeof(struct frame_header)
 
 enum frame_kind { FRAME_WHOLE = 1, FRAME_LARGE };
@@ -70,7 +71,7 @@ struct transport {
     struct bulk *bulks, **bulk_last;
     int wake;
     unsigned polls;
-    long last_moved, bulk_nap_us;
+    long last_moved, active_ns, bulk_nap_us;
     bool announced, ended, slept;
     struct pollfd *sleep_on;
     nfds_t sleep_count;
@@ -481,7 +482,8 @@ static int receive_one(struct transport *t, unsigned number)
 
 /* ---- bulk ---- */
 
-#define PIECE ((size_t)1 << 30)
+/* MPI does not tell how far a message is: a large one goes in pieces, so that it can be seen whether it moves. */
+#define PIECE ((size_t)1 << 20)
 
 static int bulk_start(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
                       transport_done *done, void *argument)
@@ -515,6 +517,7 @@ static int bulk_start(struct transport *t, unsigned peer, uint32_t tag, void *me
     *t->bulk_last = bulk;
     t->bulk_last = &bulk->next;
     t->last_moved = now_ns();
+    t->active_ns = ACTIVE_NS;
     t->bulk_nap_us = 0;
     hear(&t->peers[peer]);
     ring(&t->peers[peer]);
@@ -535,7 +538,16 @@ int transport_take(struct transport *t, unsigned peer, uint32_t tag, void *memor
 
 bool transport_bulk_pending(const struct transport *t)
 {
-    return t->bulks && now_ns() - t->last_moved < ACTIVE_NS;
+    return t->bulks && now_ns() - t->last_moved < t->active_ns;
+}
+
+static void moved(struct transport *t)
+{
+    long now = now_ns(), took = 4 * (now - t->last_moved);
+
+    t->active_ns = took < ACTIVE_NS ? ACTIVE_NS : took > ACTIVE_MOST_NS ? ACTIVE_MOST_NS : took;
+    t->last_moved = now;
+    t->bulk_nap_us = 0;
 }
 
 /* done() may start others, and may lose nobody: one at a time from the front. */
@@ -568,10 +580,8 @@ static int finish_bulks(struct transport *t)
         }
         bulk_end(t, at, 0);
     }
-    if (count) {
-        t->last_moved = now_ns();
-        t->bulk_nap_us = 0;
-    }
+    if (count)
+        moved(t);
     return count;
 }
 

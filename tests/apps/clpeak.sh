@@ -1,0 +1,27 @@
+#!/bin/sh
+# clpeak: the same measurements run to the same end; what they measure is not compared.
+. "$(dirname "$0")/../lib.sh"
+need clpeak clpeak
+need_foreign_programs
+
+lines()
+{
+    sed -e 's/[0-9][0-9.]*//g' -e '/^Platform/d' -e 's/ *: *$//' "$1"
+}
+
+try()
+{
+    what=$1
+    shift
+    clpeak "$what" > "$scratch/native" 2> "$scratch/err" || fail "$what natively: $(cat "$scratch/err")"
+    lines "$scratch/native" > "$scratch/native.lines"
+    for door in "$@"; do
+        vocl run --door $door -- clpeak "$what" > "$scratch/out" 2> "$scratch/err" ||
+            fail "$what, $door: $(cat "$scratch/out" "$scratch/err")"
+        lines "$scratch/out" > "$scratch/out.lines"
+        diff "$scratch/native.lines" "$scratch/out.lines" || fail "$what, $door: something else is printed"
+    done
+}
+
+try --kernel-latency preload icd
+try --transfer-bandwidth preload

@@ -1,0 +1,16 @@
+#!/bin/sh
+# pyopencl: contexts, arrays, elementwise and reduction kernels, scans, maps, events, callbacks, exceptions.
+. "$(dirname "$0")/../lib.sh"
+need_foreign_programs
+python=/usr/bin/python3
+"$python" -c 'import pyopencl' 2> /dev/null || skip "no pyopencl for $python (package python3-pyopencl)"
+
+# No caches of the user's; warnings about the cache's absence are of no interest.
+PYOPENCL_NO_CACHE=1 XDG_CACHE_HOME=$scratch/cache PYTHONWARNINGS=ignore
+export PYOPENCL_NO_CACHE XDG_CACHE_HOME PYTHONWARNINGS
+work=$top_srcdir/tests/apps/pyopencl_work.py
+"$python" "$work" > "$scratch/native" 2> "$scratch/err" || fail "natively: $(cat "$scratch/err")"
+for door in preload icd both; do
+    vocl run --door $door -- "$python" "$work" > "$scratch/out" 2> "$scratch/err" || fail "$door: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$door: something else is printed"
+done

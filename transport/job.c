@@ -450,7 +450,7 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
         error = environment ? 0 : -ENOMEM;
     }
     if (!error && job->plugin->init(environment, ending, argument, &job->rank, &job->size, &job->last_tag)) {
-        snprintf(why, why_size, "MPI_Init_thread failed");
+        snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
         error = -EIO;
     }
     free(environment);
@@ -545,7 +545,7 @@ static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, ch
     if (!job->plugin)
         return -ENOENT;
     if (job->plugin->init(own, ending, argument, &job->rank, &job->size, &job->last_tag)) {
-        snprintf(why, why_size, "MPI_Init_thread failed");
+        snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
         return -EIO;
     }
     setup = (struct setup){.local.fd = -1, .remote.fd = -1, .workers = (unsigned)job->size - 1};
@@ -627,7 +627,7 @@ static int worker_init(struct job *job, void (*ending)(void *), void *argument, 
     if (!job->plugin)
         return -ENOENT;
     if (job->plugin->init(own, ending, argument, &job->rank, &job->size, &job->last_tag)) {
-        snprintf(why, why_size, "MPI_Init_thread failed");
+        snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
         return -EIO;
     }
     return 0;

@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ static void *ending_argument;
  */
 static __thread sigjmp_buf *guard;
 static volatile int dead;
+static char complaint[512];
 
 static void leave(void)
 {
@@ -41,6 +43,16 @@ __attribute__((visibility("default"), noreturn)) void abort(void)
     leave();
     for (;;)
         __builtin_trap();
+}
+
+/* MPICH's MPID_Abort says so on stderr, which is the application's, and then may return to crash. */
+__attribute__((visibility("default"))) int fputs(const char *text, FILE *stream)
+{
+    if (guard && !strncmp(text, "Abort(", 6)) {
+        snprintf(complaint, sizeof(complaint), "%s", text);
+        leave();
+    }
+    return fwrite(text, 1, strlen(text), stream) == strlen(text) ? 1 : EOF;
 }
 
 #define GUARDED(result, call)                                                                                          \
@@ -263,6 +275,11 @@ static int plugin_finish(void)
     return error ? -1 : 0;
 }
 
+static const char *plugin_complaint(void)
+{
+    return complaint;
+}
+
 /* Runs before the destructors of the MPI library that this one depends on. */
 __attribute__((destructor)) static void plugin_end(void)
 {
@@ -278,4 +295,5 @@ __attribute__((visibility("default"))) const struct mpi_plugin vocl_mpi_plugin =
     .receive = plugin_receive,
     .test = plugin_test,
     .finish = plugin_finish,
+    .complaint = plugin_complaint,
 };

@@ -36,6 +36,8 @@ struct mpi_plugin {
     int (*test)(struct plugin_request *request, int *done, size_t *length);
     /* MPI_Finalize: blocks until all ranks call it. */
     int (*finish)(void);
+    /* What MPI had to say of its failure, in its own words, or "". */
+    const char *(*complaint)(void);
 };
 
 #endif

@@ -24,6 +24,9 @@ for side in near far; do
     ip -n "$space" link set $side up
 done
 
+is_up() { ip -n "$1" link show "$2" | grep -q 'state UP'; }
+wait_until 10 is_up "$near" near && wait_until 10 is_up "$far" far || fail "the link does not come up"
+
 # In the place of ssh: every other host is the far namespace.
 cat > "$scratch/launch" <<END
 #!/bin/sh

@@ -32,6 +32,16 @@ done
     same $name vocl run --mpi openmpi --
 done
 
+# An MPI that finds no way to the worker: a program without a platform, and no more than that.
+result=$(env "$mark" UCX_TLS=self vocl run -- "$parity/vector_add" 2>&1)
+status=$?
+[ $status -eq 1 ] || fail "MPI cannot start: status $status: $result"
+case $result in
+*"no session"*CL_PLATFORM_NOT_FOUND_KHR*) ;;
+*) fail "MPI cannot start: $result" ;;
+esac
+wait_until 2 none_left "$mark" || fail "left after MPI could not start: $(session_processes "$mark")"
+
 mpmd()
 {
     mpiexec=$1 workers=$2

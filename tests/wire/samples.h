@@ -1,0 +1,91 @@
+/* One sample of every command, made from commands.def: fill_X(m, state) and same_X(a, b), for the codec's test. */
+#ifndef VOCL_TESTS_WIRE_SAMPLES_H
+#define VOCL_TESTS_WIRE_SAMPLES_H
+
+#include "wire/wire.h"
+
+enum { SAMPLE_ITEMS = 5 };
+
+struct sampler_state {
+    uint64_t random;
+};
+
+static const uint32_t sample_ids[SAMPLE_ITEMS] = {1, 0x01000002, 3, UINT32_MAX, 5};
+static const char sample_bytes[] = "some bytes, and an odd number";
+
+static uint64_t next(struct sampler_state *state)
+{
+    state->random = state->random * 6364136223846793005u + 1442695040888963407u;
+    return state->random >> 13;
+}
+
+static uint32_t items(struct sampler_state *state, uint32_t most)
+{
+    return (uint32_t)(next(state) % ((most < SAMPLE_ITEMS ? most : SAMPLE_ITEMS) + 1));
+}
+
+#define FILL(name)                                                                                                     \
+    static void fill_##name(struct wire_##name *m, struct sampler_state *state)                                        \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        memset(m, 0, sizeof(*m));
+#define SEND(name, number) FILL(name)
+#define NOTE(name, number) FILL(name)
+#define CALL(name, number) FILL(name) m->call = (uint32_t)next(state);
+#define SLOW_CALL(name, number) CALL(name, number)
+#define REPLY(name)                                                                                                    \
+    }                                                                                                                  \
+    FILL(name##_reply) m->call = (uint32_t)next(state);
+#define END }
+#define ID(name) m->name = (uint32_t)next(state);
+#define NEW_ID(name) m->name = (uint32_t)next(state);
+#define U32(name) m->name = (uint32_t)next(state);
+#define I32(name) m->name = (int32_t)next(state);
+#define U64(name) m->name = next(state);
+#define RANGE(name, low, high) m->name = (uint32_t)((low) + next(state) % ((high) - (low) + 1));
+#define BITS(name, mask) m->name = next(state) & (mask);
+#define IDS(name, most)                                                                                                \
+    m->name = sample_ids;                                                                                              \
+    m->name##_count = items(state, most);
+#define U64S(name, most)                                                                                               \
+    m->name##_count = items(state, most);                                                                              \
+    for (uint32_t i = 0; i < m->name##_count; i++)                                                                     \
+        m->name[i] = next(state);
+#define BLOB(name, most)                                                                                               \
+    m->name = sample_bytes;                                                                                            \
+    m->name##_length = (uint32_t)(next(state) % ((most) < sizeof(sample_bytes) ? (most) + 1 : sizeof(sample_bytes)));
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+#define SAME(name)                                                                                                     \
+    static bool same_##name(const struct wire_##name *a, const struct wire_##name *b)                                  \
+    {                                                                                                                  \
+        bool same = true;                                                                                              \
+        (void)a, (void)b;
+#define SEND(name, number) SAME(name)
+#define NOTE(name, number) SAME(name)
+#define CALL(name, number) SAME(name) same &= a->call == b->call;
+#define SLOW_CALL(name, number) CALL(name, number)
+#define REPLY(name)                                                                                                    \
+    return same;                                                                                                       \
+    }                                                                                                                  \
+    SAME(name##_reply) same &= a->call == b->call;
+#define END                                                                                                            \
+    return same;                                                                                                       \
+    }
+#define ID(name) same &= a->name == b->name;
+#define NEW_ID(name) same &= a->name == b->name;
+#define U32(name) same &= a->name == b->name;
+#define I32(name) same &= a->name == b->name;
+#define U64(name) same &= a->name == b->name;
+#define RANGE(name, low, high) same &= a->name == b->name;
+#define BITS(name, mask) same &= a->name == b->name;
+#define IDS(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 4 * a->name##_count);
+#define U64S(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 8 * a->name##_count);
+#define BLOB(name, most) same &= a->name##_length == b->name##_length && !memcmp(a->name, b->name, a->name##_length);
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+#endif

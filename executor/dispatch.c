@@ -49,12 +49,12 @@ static void flush_used(struct executor *x)
     }
 }
 
-static void refuse(const uint8_t *command, size_t length, bool torn)
+static void refuse(const uint8_t *command, size_t length)
 {
     char text[512];
 
     wire_show(command, length, text, sizeof(text));
-    vocl_log(LOG_ERROR, "refused: %s", torn ? "a frame that does not hold together" : text);
+    vocl_log(LOG_ERROR, "refused: %s", text);
 }
 
 int executor_run(struct executor *x, const void *bytes, size_t length)
@@ -69,8 +69,10 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
         struct wire_cursor copy = fields;
 
         error = more < 0 ? -EBADMSG : dispatch(x, number, &copy);
-        if (error)
-            refuse(fields.at - WIRE_HEADER, fields.left + WIRE_HEADER, more < 0);
+        if (more < 0)
+            vocl_log(LOG_ERROR, "refused: a frame that does not hold together");
+        else if (error)
+            refuse(fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
         if (!error && x->held && frame.left) {
             error = keep(x, frame.at, frame.left);
             break;

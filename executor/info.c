@@ -47,6 +47,23 @@ static bool is_withheld(const struct wire_get_info *m)
            (m->kind == WIRE_INFO_EVENT && m->param != CL_EVENT_COMMAND_EXECUTION_STATUS);
 }
 
+/* Without the option that program.c added. */
+static void hide_option(const struct query *q, struct wire_buffer *value)
+{
+    static const char option[] = "-cl-kernel-arg-info";
+    char *text = (char *)value->bytes, *at;
+
+    if (q->m->kind != WIRE_INFO_BUILD || q->m->param != CL_PROGRAM_BUILD_OPTIONS || !q->object->hidden)
+        return;
+    at = memmem(text, value->length, option, strlen(option));
+    if (!at)
+        return;
+    while (at > text && at[-1] == ' ')
+        at--;
+    *at = '\0';
+    value->length = (size_t)(at - text) + 1;
+}
+
 static cl_int simple(const struct query *q, struct wire_buffer *value)
 {
     size_t length = 0;
@@ -61,7 +78,9 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
     if (!to)
         return CL_OUT_OF_HOST_MEMORY;
     value->length = length; /* without the padding */
-    return ask(q, length, to, NULL);
+    error = ask(q, length, to, NULL);
+    hide_option(q, value);
+    return error;
 }
 
 static cl_int formats(const struct query *q, struct wire_buffer *value)

@@ -39,11 +39,12 @@ struct object {
         cl_event event;
     };
     /* what else is known, by kind */
-    cl_context in;                                     /* queue, program: native context */
-    cl_device_id on;                                   /* queue, context: (first) device */
-    cl_command_queue spare;                            /* context: for data that no queue of the application moves */
-    bool unified, out_of_order, profiling, used, part; /* part: a sub-device */
-    struct watch *watches;                             /* event: to be told its number is gone */
+    cl_context in;          /* queue, program: native context */
+    cl_device_id on;        /* queue, context: (first) device */
+    cl_command_queue spare; /* context: for data that no queue of the application moves */
+    bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
+    uint8_t *kinds; /* kernel: enum wire_argument of each argument, 0 if not known */
+    cl_uint kind_count;
 };
 
 struct table {

@@ -1,6 +1,27 @@
 /* Kernels and launches. */
 #include "executor/internal.h"
 
+/* A value must never be taken for a native handle: what each argument is, where the native OpenCL tells. */
+static void find_kinds(struct object *kernel)
+{
+    clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof(kernel->kind_count), &kernel->kind_count, NULL);
+    kernel->kinds = calloc(kernel->kind_count + 1, 1);
+    for (cl_uint i = 0; kernel->kinds && i < kernel->kind_count; i++) {
+        cl_kernel_arg_address_qualifier address;
+        char type[256] = "";
+
+        if (clGetKernelArgInfo(kernel->kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address, NULL))
+            continue;
+        clGetKernelArgInfo(kernel->kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(type), type, NULL);
+        if (address == CL_KERNEL_ARG_ADDRESS_LOCAL)
+            kernel->kinds[i] = WIRE_ARGUMENT_LOCAL;
+        else if (address != CL_KERNEL_ARG_ADDRESS_PRIVATE || !strncmp(type, "image", 5) || !strncmp(type, "pipe", 4))
+            kernel->kinds[i] = WIRE_ARGUMENT_MEMORY;
+        else
+            kernel->kinds[i] = strcmp(type, "sampler_t") ? WIRE_ARGUMENT_VALUE : WIRE_ARGUMENT_SAMPLER;
+    }
+}
+
 int exec_create_kernel(struct executor *x, const struct wire_create_kernel *m)
 {
     struct object *program = object_get(x, WIRE_PROGRAM, m->program);
@@ -14,6 +35,8 @@ int exec_create_kernel(struct executor *x, const struct wire_create_kernel *m)
     kernel->error = program->error;
     if (!kernel->error)
         kernel->kernel = clCreateKernel(program->program, name, &kernel->error);
+    if (is_usable(kernel))
+        find_kinds(kernel);
     return 0;
 }
 
@@ -27,6 +50,8 @@ int exec_clone_kernel(struct executor *x, const struct wire_clone_kernel *m)
     kernel->error = source->error;
     if (!kernel->error)
         kernel->kernel = clCloneKernel(source->kernel, &kernel->error);
+    if (is_usable(kernel))
+        find_kinds(kernel);
     return 0;
 }
 
@@ -55,13 +80,16 @@ static int set_memory(struct command *c, cl_kernel kernel, uint32_t index, const
     return 0;
 }
 
-static int set_argument(struct command *c, cl_kernel kernel, uint32_t index, uint32_t what, const void *bytes,
-                        uint32_t length)
+static int set_argument(struct command *c, const struct object *object, uint32_t index, uint32_t what,
+                        const void *bytes, uint32_t length)
 {
+    cl_kernel kernel = object->kernel;
     struct object *sampler;
     uint64_t local;
     uint32_t id;
 
+    if (!object->kinds || index >= object->kind_count || (object->kinds[index] && object->kinds[index] != what))
+        return -EBADMSG;
     switch (what) {
     case WIRE_ARGUMENT_VALUE:
         c->error = clSetKernelArg(kernel, index, length, bytes);
@@ -86,7 +114,7 @@ static int set_argument(struct command *c, cl_kernel kernel, uint32_t index, uin
     return -EBADMSG;
 }
 
-static int set_arguments(struct command *c, cl_kernel kernel, const void *bytes, uint32_t length)
+static int set_arguments(struct command *c, const struct object *kernel, const void *bytes, uint32_t length)
 {
     struct wire_cursor in = wire_cursor(bytes, length);
     int bad = 0;
@@ -113,7 +141,7 @@ int exec_set_arguments(struct executor *x, const struct wire_set_arguments *m)
     if (!kernel)
         return -EBADMSG;
     /* one that fails stays unset, which a launch will tell */
-    return is_usable(kernel) ? set_arguments(&c, kernel->kernel, m->arguments, m->arguments_length) : 0;
+    return is_usable(kernel) ? set_arguments(&c, kernel, m->arguments, m->arguments_length) : 0;
 }
 
 int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *m)
@@ -131,7 +159,7 @@ int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *
     if (!is_usable(kernel) && !c.error)
         c.error = CL_INVALID_KERNEL;
     else
-        bad = is_usable(kernel) ? set_arguments(&c, kernel->kernel, m->arguments, m->arguments_length) : 0;
+        bad = is_usable(kernel) ? set_arguments(&c, kernel, m->arguments, m->arguments_length) : 0;
     if (bad)
         return bad;
     return command_end(&c, c.error ? c.error

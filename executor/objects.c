@@ -84,6 +84,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
     x->tables[kind].slots[place(object->id)] = NULL;
     if (object->native)
         release_native(kind, object);
+    free(object->kinds);
     free(object);
 }
 

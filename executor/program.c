@@ -131,7 +131,7 @@ static uint32_t probe_size(cl_kernel kernel, cl_uint index)
     return found;
 }
 
-static void describe_argument(cl_kernel kernel, cl_uint index, struct wire_buffer *table)
+static void describe_argument(cl_kernel kernel, cl_uint index, bool hidden, struct wire_buffer *table)
 {
     char type[512] = "", name[512] = "";
     struct wire_kernel_argument a = {.address = CL_KERNEL_ARG_ADDRESS_PRIVATE, .type_name = type, .name = name};
@@ -149,10 +149,11 @@ static void describe_argument(cl_kernel kernel, cl_uint index, struct wire_buffe
         if (!a.size)
             a.size = probe_size(kernel, index);
     }
+    a.known &= !hidden;
     wire_put_kernel_argument(table, &a);
 }
 
-static void describe_kernel(cl_kernel kernel, cl_device_id device, struct wire_buffer *table)
+static void describe_kernel(cl_kernel kernel, cl_device_id device, bool hidden, struct wire_buffer *table)
 {
     char name[4096] = "", attributes[4096] = "";
     size_t group[3] = {0};
@@ -168,10 +169,10 @@ static void describe_kernel(cl_kernel kernel, cl_device_id device, struct wire_b
     for (int i = 0; i < 3; i++)
         wire_put_u64(table, group[i]);
     for (cl_uint i = 0; i < count; i++)
-        describe_argument(kernel, i, table);
+        describe_argument(kernel, i, hidden, table);
 }
 
-static void describe_kernels(cl_program program, cl_device_id device, struct wire_buffer *table)
+static void describe_kernels(cl_program program, cl_device_id device, bool hidden, struct wire_buffer *table)
 {
     cl_kernel *kernels;
     cl_uint count = 0;
@@ -184,7 +185,7 @@ static void describe_kernels(cl_program program, cl_device_id device, struct wir
         return;
     }
     for (cl_uint i = 0; i < count; i++) {
-        describe_kernel(kernels[i], device, table);
+        describe_kernel(kernels[i], device, hidden, table);
         clReleaseKernel(kernels[i]);
     }
     free(kernels);
@@ -215,7 +216,7 @@ int exec_create_program_builtin(struct executor *x, const struct wire_create_pro
         program->program =
             clCreateProgramWithBuiltInKernels(context->context, m->devices_count, devices, names, &program->error);
     if (is_usable(program))
-        describe_kernels(program->program, devices[0], &kernels);
+        describe_kernels(program->program, devices[0], false, &kernels);
     reply.error = program->error;
     reply.kernels = kernels.bytes;
     reply.kernels_length = (uint32_t)kernels.length;
@@ -241,6 +242,7 @@ struct build {
     cl_program *inputs;
     char *names;
     const char **name_list;
+    bool hidden; /* argument information is there, and the application did not ask for it */
     cl_int error;
     struct wire_buffer kernels;
 };
@@ -263,7 +265,7 @@ static void build_work(struct slow *slow)
         break;
     }
     if (!b->error && b->kind != COMPILE)
-        describe_kernels(b->program, b->devices[0], &b->kernels);
+        describe_kernels(b->program, b->devices[0], b->hidden, &b->kernels);
 }
 
 static void reply_build(struct executor *x, struct build *b)
@@ -309,9 +311,20 @@ static void build_done(struct executor *x, struct job *job)
     free(b);
 }
 
-static char *options_of(uint64_t with_options, const void *options, uint32_t length)
+#define ARGUMENT_INFO "-cl-kernel-arg-info"
+
+/* What the kernels' arguments are has to be known here in any case; *added: the application must not notice. */
+static char *options_of(uint64_t with_options, const char *options, uint32_t length, bool *added)
 {
-    return with_options ? strndup(length ? options : "", length) : NULL;
+    char *text;
+
+    *added = false;
+    if (!with_options)
+        return NULL;
+    *added = !memmem(options, length, ARGUMENT_INFO, strlen(ARGUMENT_INFO));
+    if (asprintf(&text, "%.*s%s", (int)length, length ? options : "", *added ? " " ARGUMENT_INFO : "") < 0)
+        return NULL;
+    return text;
 }
 
 /* options: become the build's. */
@@ -349,7 +362,7 @@ static struct build *build_new(struct executor *x, enum build_kind kind, uint32_
 }
 
 /* The program may have failed to come into being: then that is what its build says. */
-static int build_start(struct executor *x, struct build *b, uint32_t id)
+static int build_start(struct executor *x, struct build *b, uint32_t id, bool added)
 {
     struct object *program = object_get(x, WIRE_PROGRAM, id);
 
@@ -361,6 +374,7 @@ static int build_start(struct executor *x, struct build *b, uint32_t id)
         return 0;
     }
     b->program = program->program;
+    b->hidden = program->hidden = added;
     clRetainProgram(b->program);
     slow_start(x, &b->slow);
     return 0;
@@ -368,17 +382,19 @@ static int build_start(struct executor *x, struct build *b, uint32_t id)
 
 int exec_build_program(struct executor *x, const struct wire_build_program *m)
 {
-    struct build *b = build_new(x, BUILD, m->call, m->devices, m->devices_count,
-                                options_of(m->with_options, m->options, m->options_length), NULL, 0);
+    bool added;
+    char *options = options_of(m->with_options, m->options, m->options_length, &added);
+    struct build *b = build_new(x, BUILD, m->call, m->devices, m->devices_count, options, NULL, 0);
 
-    return b ? build_start(x, b, m->program) : -EBADMSG;
+    return b ? build_start(x, b, m->program, added) : -EBADMSG;
 }
 
 int exec_compile_program(struct executor *x, const struct wire_compile_program *m)
 {
+    bool added;
+    char *options = options_of(m->with_options, m->options, m->options_length, &added);
     struct build *b =
-        build_new(x, COMPILE, m->call, m->devices, m->devices_count,
-                  options_of(m->with_options, m->options, m->options_length), m->headers, m->headers_count);
+        build_new(x, COMPILE, m->call, m->devices, m->devices_count, options, m->headers, m->headers_count);
     char *at, *end;
 
     if (!b)
@@ -399,7 +415,7 @@ int exec_compile_program(struct executor *x, const struct wire_compile_program *
             at += strlen(at) + 1;
         }
     }
-    return build_start(x, b, m->program);
+    return build_start(x, b, m->program, added);
 }
 
 int exec_link_program(struct executor *x, const struct wire_link_program *m)
@@ -410,7 +426,8 @@ int exec_link_program(struct executor *x, const struct wire_link_program *m)
     if (!context || !is_usable(context))
         return -EBADMSG;
     b = build_new(x, LINK, m->call, m->devices, m->devices_count,
-                  options_of(m->with_options, m->options, m->options_length), m->inputs, m->inputs_count);
+                  m->with_options ? strndup(m->options_length ? m->options : "", m->options_length) : NULL, m->inputs,
+                  m->inputs_count);
     if (!b || !object_new(x, WIRE_PROGRAM, m->program))
         return -EBADMSG;
     b->id = m->program;

@@ -40,7 +40,8 @@ static pid_t start(char **arguments, int output)
     _exit(127);
 }
 
-/* mpiexec's words go to the log; the last line may say why it ended. */
+/* Workers log for themselves, at the level that was asked for; mpiexec's own words are for the curious, and the last
+ * line may say why it ended. */
 static int listen_to(int output)
 {
     char text[4096];
@@ -50,6 +51,10 @@ static int listen_to(int output)
         return 0;
     text[got] = '\0';
     for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (!strncmp(line, "vocl", 4)) {
+            fprintf(stderr, "%s\n", line);
+            continue;
+        }
         vocl_log(LOG_INFO, "mpiexec: %s", line);
         if (*line && *line != '=' && *line != ' ')
             snprintf(last_line, sizeof(last_line), "%s", line);
@@ -151,5 +156,8 @@ int main(int count, char **arguments)
         }
     }
     end_all();
+    fcntl(output[0], F_SETFL, O_NONBLOCK);
+    while (listen_to(output[0])) /* a worker's last words */
+        ;
     return 0;
 }

@@ -44,7 +44,8 @@ struct bulk {
     struct bulk *next;
     unsigned peer;
     bool take, broken;
-    unsigned pieces, posted;
+    unsigned pieces, finished;
+    size_t length;
     struct plugin_request *requests;
     transport_done *done;
     void *argument;
@@ -503,8 +504,13 @@ static int bulk_start(struct transport *t, unsigned peer, uint32_t tag, void *me
         free(bulk);
         return -ENOMEM;
     }
-    *bulk = (struct bulk){
-        .peer = peer, .take = take, .pieces = pieces, .requests = bulk->requests, .done = done, .argument = argument};
+    *bulk = (struct bulk){.peer = peer,
+                          .take = take,
+                          .pieces = pieces,
+                          .length = length,
+                          .requests = bulk->requests,
+                          .done = done,
+                          .argument = argument};
     for (unsigned i = 0; i < pieces; i++) {
         uint8_t *at = (uint8_t *)memory + i * PIECE;
         size_t size = length - i * PIECE < PIECE ? length - i * PIECE : PIECE;
@@ -550,36 +556,59 @@ static void moved(struct transport *t)
     t->bulk_nap_us = 0;
 }
 
-/* done() may start others, and may lose nobody: one at a time from the front. */
-static int finish_bulks(struct transport *t)
+static size_t piece_length(const struct bulk *bulk, unsigned piece)
+{
+    return piece + 1 < bulk->pieces ? PIECE : bulk->length - piece * PIECE;
+}
+
+/* The pieces that have arrived or left; a failure of MPI, or a piece of another length than was agreed, is the peer's.
+ */
+static int move_pieces(struct transport *t, struct bulk *bulk)
 {
     int count = 0;
 
-    for (struct bulk **at = &t->bulks; *at && !t->ended;) {
-        struct bulk *bulk = *at;
-        size_t length;
+    while (bulk->finished < bulk->pieces && !bulk->broken) {
+        size_t length = 0;
+        int done = 0;
 
-        while (bulk->posted < bulk->pieces) {
-            int done = 0;
-
-            if (t->job.plugin->test(&bulk->requests[bulk->posted], &done, &length))
-                t->ended = true;
-            if (!done)
-                break;
-            bulk->posted++;
-            count++;
-        }
-        if (bulk->posted < bulk->pieces) {
-            at = &bulk->next;
-            continue;
-        }
+        if (t->job.plugin->test(&bulk->requests[bulk->finished], &done, &length))
+            bulk->broken = true;
+        else if (!done)
+            break;
+        else if (bulk->take && length != piece_length(bulk, bulk->finished))
+            bulk->broken = true;
+        bulk->finished++;
         count++;
-        if (bulk->take) { /* the giver has its memory back when it next looks */
-            hear(&t->peers[bulk->peer]);
-            ring(&t->peers[bulk->peer]);
-        }
-        bulk_end(t, at, 0);
     }
+    return count;
+}
+
+/* done() may start others, and may lose nobody: one at a time from the front. */
+static int finish_bulks(struct transport *t)
+{
+    int count = 0, broken = -1;
+
+    for (struct bulk **at = &t->bulks; *at && !t->ended && broken < 0;) {
+        struct bulk *bulk = *at;
+
+        count += move_pieces(t, bulk);
+        if (bulk->broken) {
+            broken = (int)bulk->peer;
+        } else if (bulk->finished < bulk->pieces) {
+            at = &bulk->next;
+        } else {
+            count++;
+            if (bulk->take) { /* the giver has its memory back when it next looks */
+                hear(&t->peers[bulk->peer]);
+                ring(&t->peers[bulk->peer]);
+            }
+            bulk_end(t, at, 0);
+        }
+    }
+    if (broken >= 0)
+        vocl_log(LOG_ERROR, "bulk data of peer %d is not what was agreed", broken);
+    if (broken >= 0)
+        lose(t, (unsigned)broken, "its bulk data is not what was agreed");
     if (count)
         moved(t);
     return count;

@@ -1,13 +1,18 @@
+/* clang-format off */
 /*
- * What some blobs of the protocol hold, each an array of records, read with the same cursors:
+ * What some blobs of the protocol hold, each an array of records, read with the same cursors. A blob within is
+ * { u32 length, bytes }.
  *
- * info table       { u32 param, u32 length, bytes }   the answers of a clGet*Info function
- * kernel table     for each kernel: { blob name, u32 argument count, blob attributes, u64[3] the work-group size
- *                  that it requires, or zeroes } and for each argument { u32 size, u32 address, u32 access, u32 type
- * qualifier, u32 known, blob type name, blob name } (a blob is { u32 length, bytes }; size: the one size that the
- * native clSetKernelArg takes, 0 when it takes any; address, access: CL_KERNEL_ARG_*; known: argument information is
- * there) argument list    { u32 index, u32 what, u32 length, bytes }   what is an enum wire_argument
+ * info table       { u32 param, blob answer }   the answers of a clGet*Info function
+ * kernel table     for each kernel: { blob name, u32 argument count, blob attributes, u64[3] required work-group size,
+ *                  or zeroes } and for each argument
+ *                  { u32 size, u32 address, u32 access, u32 type qualifier, u32 known, blob type name, blob name }
+ *                  size: the one size that the native clSetKernelArg takes, 0 when it takes any
+ *                  address, access: CL_KERNEL_ARG_*
+ *                  known: the application may ask for it; the type name is there whenever the node knows the argument
+ * argument list    { u32 index, u32 what, blob value }   what is an enum wire_argument
  */
+/* clang-format on */
 #ifndef VOCL_WIRE_TABLES_H
 #define VOCL_WIRE_TABLES_H
 

@@ -1,0 +1,413 @@
+/*
+ * A hostile application: it opens a real session with a live worker, and breaks the protocol. It prints whether the
+ * worker ended the session, which hostile.sh compares with what should be, together with the worker's log.
+ * usage: hostile frame NUMBER | hostile flips SEED
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "transport/transport.h"
+#include "wire/wire.h"
+
+#define OBJECT(number) (0x01000000u + (number))
+
+static const char sample_bytes[] = "some bytes, and an odd number";
+static uint64_t random_state = 2026;
+
+static uint64_t next_random(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return random_state >> 13;
+}
+
+struct client {
+    struct transport *transport;
+    bool lost;
+    unsigned answers;
+};
+
+static const char source[] = "kernel void touch(global int *data, int value, local int *part)\n"
+                             "{\n"
+                             "    if (data && get_global_id(0) < 16)\n"
+                             "        data[get_global_id(0)] = value;\n"
+                             "}\n";
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    (void)peer, (void)bytes, (void)length;
+    ((struct client *)owner)->answers++;
+    return 0;
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    (void)peer, (void)why;
+    ((struct client *)owner)->lost = true;
+}
+
+static void client_open(struct client *client)
+{
+    struct transport_callbacks callbacks = {client, on_frame, on_lost, NULL};
+    char why[512] = "";
+
+    *client = (struct client){0};
+    if (transport_open_client(&callbacks, why, sizeof(why), &client->transport)) {
+        printf("no session: %s\n", why);
+        exit(1);
+    }
+}
+
+/* Until the worker is gone or so long has passed without that. */
+static bool ended_within(struct client *client, int milliseconds)
+{
+    const struct timespec nap = {0, 200000};
+
+    for (int i = 0; i < milliseconds * 5 && !client->lost; i++) {
+        transport_poll(client->transport);
+        nanosleep(&nap, NULL);
+    }
+    return client->lost;
+}
+
+static void send_all(struct client *client, struct wire_buffer *frame)
+{
+    while (!client->lost && transport_send(client->transport, 1, frame->bytes, frame->length) == -EAGAIN)
+        transport_poll(client->transport);
+    frame->length = 0;
+}
+
+/* Waits for so many frames of answers. */
+static void wait_answers(struct client *client, unsigned count)
+{
+    for (int i = 0; i < 50000 && client->answers < count && !client->lost; i++)
+        ended_within(client, 1);
+}
+
+/* Device, context, queue, two buffers, a program, its kernel and a user event, all numbered 1 (the buffers 1 and 2). */
+static void prologue(struct client *client)
+{
+    const uint32_t device = 1;
+    struct wire_buffer frame = {0};
+    struct wire_list_platforms platforms = {1};
+    struct wire_describe_platform platform = {2, 0};
+    struct wire_create_context context = {OBJECT(1), &device, 1};
+    struct wire_create_queue queue = {OBJECT(1), OBJECT(1), 1, 0};
+    struct wire_create_buffer buffer = {OBJECT(1), OBJECT(1), 1, 4096, 0};
+    struct wire_create_program program = {OBJECT(1), OBJECT(1), source, sizeof(source) - 1};
+    struct wire_build_program build = {
+        .call = 3, .program = OBJECT(1), .devices = &device, .devices_count = 1, .with_options = 0};
+    struct wire_create_kernel kernel = {OBJECT(1), OBJECT(1), "touch", 5};
+    struct wire_create_user_event event = {OBJECT(1), OBJECT(1)};
+
+    wire_put_list_platforms(&frame, &platforms);
+    wire_put_describe_platform(&frame, &platform);
+    wire_put_create_context(&frame, &context);
+    wire_put_create_queue(&frame, &queue);
+    wire_put_create_buffer(&frame, &buffer);
+    buffer.buffer = OBJECT(2);
+    wire_put_create_buffer(&frame, &buffer);
+    wire_put_create_program(&frame, &program);
+    wire_put_build_program(&frame, &build);
+    send_all(client, &frame);
+    wait_answers(client, 2);
+    wire_put_create_kernel(&frame, &kernel);
+    wire_put_create_user_event(&frame, &event);
+    send_all(client, &frame);
+    wire_buffer_free(&frame);
+}
+
+/* ---- one broken frame for each session ---- */
+
+static void put_raw(struct wire_buffer *frame, uint32_t length, uint32_t number)
+{
+    wire_put_u32(frame, length);
+    wire_put_u32(frame, number);
+}
+
+static void put_marker(struct wire_buffer *frame, uint32_t queue, uint32_t event)
+{
+    struct wire_enqueue_marker m = {.queue = queue, .event = event};
+
+    wire_put_enqueue_marker(frame, &m);
+}
+
+static void put_arguments(struct wire_buffer *frame, uint32_t index, uint32_t what, size_t length)
+{
+    static const uint8_t zeroes[64];
+    struct wire_buffer list = {0};
+    struct wire_set_arguments m = {.kernel = OBJECT(1)};
+
+    wire_put_u32(&list, index);
+    wire_put_u32(&list, what);
+    wire_put_u32(&list, (uint32_t)length);
+    wire_put_bytes(&list, zeroes, length);
+    m.arguments = list.bytes;
+    m.arguments_length = (uint32_t)list.length;
+    wire_put_set_arguments(frame, &m);
+    wire_buffer_free(&list);
+}
+
+static const char *const cases[] = {"nothing wrong",
+                                    "empty command",
+                                    "length beyond the frame",
+                                    "length no multiple",
+                                    "unknown command",
+                                    "a note",
+                                    "a reply",
+                                    "no such queue",
+                                    "no such kernel",
+                                    "a number in use",
+                                    "a number too large",
+                                    "count beyond the frame",
+                                    "count overflows",
+                                    "release of nothing",
+                                    "release of no kind",
+                                    "argument index",
+                                    "a value for a buffer",
+                                    "argument too short",
+                                    "list cut off",
+                                    "image of nothing",
+                                    "bulk too short",
+                                    "bulk too long",
+                                    "write without data",
+                                    "a million bytes of noise"};
+
+static void put_case(struct wire_buffer *frame, unsigned which)
+{
+    static uint8_t data[1 << 20];
+    struct wire_write_buffer write = {.queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000, .tag = 7};
+    struct wire_create_image image = {.image = OBJECT(9), .context = OBJECT(9), .object_type = 0x10f1};
+    struct wire_release release = {8, OBJECT(77)};
+    struct wire_event_status note = {.event = OBJECT(1)};
+    struct wire_list_platforms_reply reply = {.call = 1};
+
+    switch (which) {
+    case 0:
+        put_marker(frame, OBJECT(1), 0);
+        break;
+    case 1:
+        put_raw(frame, 0, WIRE_flush);
+        break;
+    case 2:
+        put_raw(frame, 4096, WIRE_flush);
+        break;
+    case 3:
+        put_raw(frame, 12, WIRE_flush);
+        break;
+    case 4:
+        put_raw(frame, 8, 9999);
+        break;
+    case 5:
+        wire_put_event_status(frame, &note);
+        break;
+    case 6:
+        wire_put_list_platforms_reply(frame, &reply);
+        break;
+    case 7:
+        put_marker(frame, OBJECT(77), 0);
+        break;
+    case 8:
+        put_arguments(frame, 0, 1, 4);
+        ((uint32_t *)(void *)frame->bytes)[2] = OBJECT(77);
+        break;
+    case 9:
+        put_marker(frame, OBJECT(1), OBJECT(1));
+        break;
+    case 10:
+        put_marker(frame, OBJECT(1), 0x01ffffff);
+        break;
+    case 11:
+        put_marker(frame, OBJECT(1), 0);
+        ((uint32_t *)(void *)frame->bytes)[5] = 4000;
+        break;
+    case 12:
+        put_marker(frame, OBJECT(1), 0);
+        ((uint32_t *)(void *)frame->bytes)[5] = 0x40000001;
+        break;
+    case 13:
+        wire_put_release(frame, &release);
+        break;
+    case 14:
+        release.kind = 99;
+        wire_put_release(frame, &release);
+        break;
+    case 15:
+        put_arguments(frame, 3, 1, 4);
+        break;
+    case 16:
+        put_arguments(frame, 0, 1, 8);
+        break;
+    case 17:
+        put_arguments(frame, 2, 2, 4);
+        break;
+    case 18:
+        put_arguments(frame, 1, 1, 4);
+        ((uint32_t *)(void *)frame->bytes)[6] = 400;
+        break;
+    case 19:
+        wire_put_create_image(frame, &image);
+        break;
+    case 20:
+    case 21:
+        wire_put_write_buffer(frame, &write);
+        write.size =
+            4096; /* of the buffer; the command's size is refused natively, its data is on the way all the same */
+        break;
+    case 22:
+        write.tag = 0;
+        wire_put_write_buffer(frame, &write);
+        break;
+    case 23:
+        for (size_t i = 0; i < sizeof(data); i++)
+            data[i] = (uint8_t)next_random();
+        wire_put_bytes(frame, data, sizeof(data));
+        break;
+    }
+}
+
+static void ignore(void *argument, int status)
+{
+    (void)argument, (void)status;
+}
+
+static void run_case(unsigned which)
+{
+    static uint8_t data[200000];
+    struct wire_buffer frame = {0};
+    struct client client;
+
+    client_open(&client);
+    prologue(&client);
+    put_case(&frame, which);
+    send_all(&client, &frame);
+    if (which == 20 || which == 21)
+        transport_give(client.transport, 1, 7, data, which == 20 ? 1000 : sizeof(data), ignore, NULL);
+    printf("%s: %s\n", cases[which], ended_within(&client, which ? 3000 : 100) ? "ended" : "goes on");
+    transport_close(client.transport);
+    wire_buffer_free(&frame);
+}
+
+/* ---- bits flipped in good commands ---- */
+
+static uint32_t fresh;
+
+static void put_good(struct wire_buffer *frame, unsigned which)
+{
+    const uint32_t wait = OBJECT(1);
+    struct wire_write_buffer write = {
+        .queue = wait, .buffer = wait, .size = 29, .data = sample_bytes, .data_length = 29};
+    struct wire_read_buffer read = {.queue = wait, .buffer = wait, .offset = 64, .size = 512, .tag = 5};
+    struct wire_copy_buffer copy = {.queue = wait, .source = wait, .target = OBJECT(2), .size = 256};
+    struct wire_fill_buffer fill = {
+        .queue = wait, .buffer = wait, .pattern = sample_bytes, .pattern_length = 4, .size = 64};
+    struct wire_enqueue_marker marker = {.queue = wait, .event = ++fresh, .wait = &wait, .wait_count = 1};
+    struct wire_create_sub_buffer sub = {++fresh, wait, 1, 1024, 256};
+    struct wire_create_user_event user = {++fresh, wait};
+    struct wire_want_event want = {wait, 1};
+    struct wire_get_info info = {.call = 9, .kind = WIRE_INFO_MEMORY, .object = wait, .param = 0x1102};
+    struct wire_outcome outcome = {9, WIRE_MEMORY, wait};
+    struct wire_create_sampler sampler = {++fresh, wait, 1, 0x1131, 0x1140};
+    struct wire_create_image image = {.image = ++fresh,
+                                      .context = wait,
+                                      .flags = 1,
+                                      .order = 0x10b5,
+                                      .type = 0x10d2,
+                                      .object_type = 0x10f1,
+                                      .width = 16,
+                                      .height = 16};
+    struct wire_write_rect rect = {.queue = wait,
+                                   .buffer = wait,
+                                   .origin_count = 3,
+                                   .region_count = 3,
+                                   .region = {4, 4, 1},
+                                   .row_pitch = 64,
+                                   .slice_pitch = 256,
+                                   .data = sample_bytes,
+                                   .data_length = 16};
+
+    switch (which % 15) {
+    case 0:
+        wire_put_write_buffer(frame, &write);
+        break;
+    case 1:
+        wire_put_read_buffer(frame, &read);
+        break;
+    case 2:
+        wire_put_copy_buffer(frame, &copy);
+        break;
+    case 3:
+        wire_put_fill_buffer(frame, &fill);
+        break;
+    case 4:
+        wire_put_enqueue_marker(frame, &marker);
+        break;
+    case 5:
+        wire_put_create_sub_buffer(frame, &sub);
+        break;
+    case 6:
+        wire_put_create_user_event(frame, &user);
+        break;
+    case 7:
+        wire_put_want_event(frame, &want);
+        break;
+    case 8:
+        wire_put_get_info(frame, &info);
+        break;
+    case 9:
+        wire_put_outcome(frame, &outcome);
+        break;
+    case 10:
+        wire_put_create_sampler(frame, &sampler);
+        break;
+    case 11:
+        wire_put_create_image(frame, &image);
+        break;
+    case 12:
+        wire_put_write_rect(frame, &rect);
+        break;
+    case 13:
+        put_arguments(frame, 1, 1, 4);
+        break;
+    case 14:
+        put_arguments(frame, 2, 2, 8);
+        break;
+    }
+}
+
+/* Flipped commands until the worker has had enough. */
+static void run_flips(unsigned seed)
+{
+    struct wire_buffer frame = {0};
+    struct client client;
+    unsigned frames = 0;
+
+    random_state = seed * 0x9e3779b97f4a7c15u;
+    fresh = OBJECT(100);
+    client_open(&client);
+    prologue(&client);
+    while (frames < 2000 && !client.lost) {
+        put_good(&frame, (unsigned)next_random());
+        for (unsigned flips = 1 + next_random() % 3; flips; flips--)
+            frame.bytes[next_random() % frame.length] ^= (uint8_t)(1u << next_random() % 8);
+        send_all(&client, &frame);
+        frames++;
+        transport_poll(client.transport);
+    }
+    printf("%u frames: %s\n", frames, ended_within(&client, 3000) ? "ended" : "goes on");
+    transport_close(client.transport);
+    wire_buffer_free(&frame);
+}
+
+int main(int count, char **arguments)
+{
+    unsigned number = count == 3 ? (unsigned)atoi(arguments[2]) : 0;
+
+    if (count == 3 && !strcmp(arguments[1], "frame") && number < sizeof(cases) / sizeof(*cases))
+        run_case(number);
+    else if (count == 3 && !strcmp(arguments[1], "flips"))
+        run_flips(number);
+    else
+        return 99;
+    return 0;
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Broken frames against a live worker: it ends that session, says why, does not crash, and nothing is left.
+# VOCL_HOSTILE_ROUNDS: how many sessions with flipped bits.
+. "$(dirname "$0")/../lib.sh"
+
+mark=VOCL_TEST_MARK=$$
+hostile=$top_builddir/tests/wire/hostile
+
+# attack ARGUMENTS...: leaves what hostile prints in $result, and checks how the worker took it.
+attack()
+{
+    result=$(env "$mark" VOCL_LOG=info timeout 60 "$hostile" "$@" 2> "$scratch/err") || fail "$*: $(cat "$scratch/err")"
+    wait_until 2 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    if grep -E 'Segmentation|Abort|Sanitizer|runtime error|Bus error|Floating|Illegal' "$scratch/err"; then
+        fail "$*: $result: $(cat "$scratch/err")"
+    fi
+    case $result in
+    *ended) grep -qE 'error: (refused|bulk data)' "$scratch/err" || fail "$*: ended without a reason: $(cat "$scratch/err")" ;;
+    esac
+}
+
+attack frame 0
+[ "$result" = "nothing wrong: goes on" ] || fail "$result"
+number=1
+while [ $number -le 23 ]; do
+    attack frame $number
+    case $result in
+    *": ended") ;;
+    *) fail "$result" ;;
+    esac
+    number=$((number + 1))
+done
+
+seed=1
+while [ $seed -le "${VOCL_HOSTILE_ROUNDS:-60}" ]; do
+    attack flips $seed
+    seed=$((seed + 1))
+done

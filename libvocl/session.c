@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
@@ -374,26 +375,13 @@ static void *deliver_thread(void *argument)
     return NULL;
 }
 
-/* The application's signals are for its own threads. */
-static int quiet_thread(pthread_t *thread, void *(*run)(void *), void *argument)
-{
-    sigset_t all, old;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(thread, NULL, run, argument);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error;
-}
-
 void session_deliver(struct session *session, struct callback *callback)
 {
     callback->next = NULL;
     *session->delivery_last = callback;
     session->delivery_last = &callback->next;
     if (!session->deliverer_runs)
-        session->deliverer_runs = !quiet_thread(&session->deliverer, deliver_thread, session);
+        session->deliverer_runs = !thread_start(&session->deliverer, deliver_thread, session);
     pthread_cond_signal(&session->deliveries);
 }
 
@@ -533,7 +521,7 @@ static struct session *session_start(void)
     session->nodes = calloc(session->node_count, sizeof(*session->nodes));
     for (unsigned i = 0; session->nodes && i < session->node_count; i++)
         session->nodes[i] = (struct node){.session = session, .peer = i + 1, .alive = true};
-    if (!session->nodes || !session->platform || quiet_thread(&session->thread, session_thread, session)) {
+    if (!session->nodes || !session->platform || thread_start(&session->thread, session_thread, session)) {
         transport_close(session->transport);
         return NULL;
     }

@@ -2,6 +2,8 @@
 #ifndef VOCL_TRANSPORT_INTERNAL_H
 #define VOCL_TRANSPORT_INTERNAL_H
 
+#include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -95,6 +97,19 @@ struct job {
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
+
+/* ---- watch.c ---- */
+struct watch {
+    int lifeline;
+    long milliseconds;
+    nfds_t count;
+    struct pollfd *fds; /* the first is for watch_stop() */
+    pthread_t thread;
+};
+
+/* Until watch_stop(): end the job if one of its members is lost, or after so long. 0 or negative errno. */
+int watch_start(struct watch *watch, const struct job *job, long milliseconds);
+void watch_stop(struct watch *watch);
 
 /* ---- spawn.c ---- */
 /* Start program in a session of its own, not a child that the caller's wait() or SIGCHLD could see. descriptor becomes

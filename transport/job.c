@@ -65,6 +65,7 @@ static bool left_out(const char *variable)
                                            "LD_PRELOAD=",
                                            "OCL_ICD_VENDORS=",
                                            "VOCL_SESSION_",
+                                           "VOCL_MPI=",
                                            "MPIR_CVAR_NOLOCAL=",
                                            "UCX_HANDLE_ERRORS="};
 
@@ -125,7 +126,7 @@ static void add_preload(char ***list)
     free(copy);
 }
 
-static char **make_environment(const struct setup *setup)
+static char **make_environment(const struct setup *setup, const char *mpi)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
     char token[2 * HELLO_TOKEN + 1], **list = NULL;
@@ -140,6 +141,7 @@ static char **make_environment(const struct setup *setup)
     else if (!vendors && given)
         add(&list, "OCL_ICD_VENDORS=%s", given);
     token_show(setup->token, token);
+    add(&list, "VOCL_MPI=%s", mpi); /* not always the one that was asked for: see load_plugin() */
     add(&list, "VOCL_SESSION_TOKEN=%s", token);
     add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
     add(&list, "VOCL_SESSION_ENDPOINT=%s", setup->remote.fd >= 0 ? setup->remote.text : setup->local.text);
@@ -200,7 +202,7 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
 
 static int start_launcher(const struct setup *setup, const char *mpi, int *lifeline)
 {
-    char **arguments = make_arguments(setup, mpi), **environment = make_environment(setup);
+    char **arguments = make_arguments(setup, mpi), **environment = make_environment(setup, mpi);
     int pair[2], error;
 
     error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
@@ -430,6 +432,7 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
 {
     long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     const char **environment = NULL, *mpi;
+    struct watch watch;
     struct setup setup;
     int error = setup_open(&setup, *settings_string(SETTING_HOSTS), why, why_size);
 
@@ -449,9 +452,14 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
         environment = environment_list(&setup);
         error = environment ? 0 : -ENOMEM;
     }
-    if (!error && job->plugin->init(environment, ending, argument, &job->rank, &job->size, &job->last_tag)) {
-        snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
-        error = -EIO;
+    if (!error)
+        error = watch_start(&watch, job, until - now_ms());
+    if (!error) {
+        if (job->plugin->init(environment, ending, argument, &job->rank, &job->size, &job->last_tag)) {
+            snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
+            error = -EIO;
+        }
+        watch_stop(&watch);
     }
     free(environment);
     if (!error)

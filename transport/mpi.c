@@ -2,18 +2,25 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "transport/plugin.h"
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request fits a word");
 
-static MPI_Comm channels[PLUGIN_CHANNELS];
+/* Two channels in one communicator, told apart by a bit of the tag: to make communicators takes all ranks, and could
+ * not be given up when one of them has died. */
+#define CHANNEL_BIT 24
+#define LAST_TAG ((1u << CHANNEL_BIT) - 1)
+
 static void (*call_ending)(void *);
 static void *ending_argument;
 
@@ -158,10 +165,32 @@ static int start(int *rank, int *size, uint32_t *last_tag)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     error = MPI_Comm_rank(MPI_COMM_WORLD, rank) || MPI_Comm_size(MPI_COMM_WORLD, size) ||
             MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
-    *last_tag = !error && found ? (uint32_t)*bound : 32767;
-    for (int i = 0; !error && i < PLUGIN_CHANNELS; i++)
-        error = MPI_Comm_dup(MPI_COMM_WORLD, &channels[i]);
-    return error ? -1 : 0;
+    *last_tag = LAST_TAG;
+    return error || !found || (unsigned)*bound < 2 * LAST_TAG ? -1 : 0;
+}
+
+/* MPI writes to its mpiexec, which may be gone; the application must not die of it. */
+static void hold_pipe_signal(sigset_t *old, bool *pending)
+{
+    sigset_t set;
+
+    sigpending(&set);
+    *pending = sigismember(&set, SIGPIPE);
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set, old);
+}
+
+static void drop_pipe_signal(const sigset_t *old, bool pending)
+{
+    const struct timespec now = {0, 0};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    if (!pending)
+        sigtimedwait(&set, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
 static __attribute__((noinline)) int guarded_start(int *rank, int *size, uint32_t *last_tag)
@@ -172,13 +201,15 @@ static __attribute__((noinline)) int guarded_start(int *rank, int *size, uint32_
     return error;
 }
 
+extern const struct mpi_plugin vocl_mpi_plugin;
+
 static bool in_own_namespace(void)
 {
     struct link_map *map = NULL;
     Lmid_t id = LM_ID_BASE;
     Dl_info info;
 
-    return dladdr1(channels, &info, (void **)&map, RTLD_DL_LINKMAP) && map && !dlinfo(map, RTLD_DI_LMID, &id) &&
+    return dladdr1(&vocl_mpi_plugin, &info, (void **)&map, RTLD_DL_LINKMAP) && map && !dlinfo(map, RTLD_DI_LMID, &id) &&
            id != LM_ID_BASE;
 }
 
@@ -211,15 +242,18 @@ static void own_environment(void)
 static int plugin_init(const char *const *environment, void (*ending)(void *), void *argument, int *rank, int *size,
                        uint32_t *last_tag)
 {
+    sigset_t old;
     char **saved;
-    bool hwloc;
+    bool hwloc, pending;
     int error;
 
     align_environ();
     own_environment();
     saved = set_environment(environment, &hwloc);
     align_environ();
+    hold_pipe_signal(&old, &pending);
     error = guarded_start(rank, size, last_tag);
+    drop_pipe_signal(&old, pending);
     reset_environment(*environment != NULL, saved, hwloc);
     align_environ();
     if (!error) {
@@ -229,13 +263,18 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
     return error;
 }
 
+static int full_tag(uint32_t tag, enum plugin_channel channel)
+{
+    return (int)(tag | (uint32_t)channel << CHANNEL_BIT);
+}
+
 static int plugin_send(int peer, enum plugin_channel channel, uint32_t tag, const void *bytes, size_t length,
                        struct plugin_request *request)
 {
     MPI_Request native;
     int error;
 
-    GUARDED(error, MPI_Isend(bytes, (int)length, MPI_BYTE, peer, (int)tag, channels[channel], &native));
+    GUARDED(error, MPI_Isend(bytes, (int)length, MPI_BYTE, peer, full_tag(tag, channel), MPI_COMM_WORLD, &native));
     memcpy(&request->word, &native, sizeof(native));
     return error ? -1 : 0;
 }
@@ -246,7 +285,7 @@ static int plugin_receive(int peer, enum plugin_channel channel, uint32_t tag, v
     MPI_Request native;
     int error;
 
-    GUARDED(error, MPI_Irecv(bytes, (int)length, MPI_BYTE, peer, (int)tag, channels[channel], &native));
+    GUARDED(error, MPI_Irecv(bytes, (int)length, MPI_BYTE, peer, full_tag(tag, channel), MPI_COMM_WORLD, &native));
     memcpy(&request->word, &native, sizeof(native));
     return error ? -1 : 0;
 }
@@ -267,12 +306,24 @@ static int plugin_test(struct plugin_request *request, int *done, size_t *length
     return error ? -1 : 0;
 }
 
-static int plugin_finish(void)
+static __attribute__((noinline)) int guarded_finish(void)
 {
     int error;
 
     GUARDED(error, MPI_Finalize());
     return error ? -1 : 0;
+}
+
+static int plugin_finish(void)
+{
+    sigset_t old;
+    bool pending;
+    int error;
+
+    hold_pipe_signal(&old, &pending);
+    error = guarded_finish();
+    drop_pipe_signal(&old, pending);
+    return error;
 }
 
 static const char *plugin_complaint(void)

@@ -42,6 +42,24 @@ case $result in
 esac
 wait_until 2 none_left "$mark" || fail "left after MPI could not start: $(session_processes "$mark")"
 
+# Workers that die when they are to call MPI_Init, or never do: an error after all, and in time.
+cat > "$scratch/worker" <<END
+#!/bin/sh
+exec env LD_PRELOAD= UCX_TLS= MPIR_CVAR_CH4_NETMOD=none "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
+END
+chmod +x "$scratch/worker"
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+ln -sf "$scratch/worker" "$scratch/libexec/vocl-proxy"
+result=$(env "$mark" VOCL_LIBEXECDIR="$scratch/libexec" VOCL_START_TIMEOUT=5 "$VOCL_LIBEXECDIR/vocl" run -- \
+    "$parity/vector_add" 2>&1)
+status=$?
+case "$status $result" in
+1*"no session"*CL_PLATFORM_NOT_FOUND_KHR*) ;;
+*) fail "a worker without MPI: status $status: $result" ;;
+esac
+wait_until 2 none_left "$mark" || fail "left after a worker without MPI: $(session_processes "$mark")"
+
 mpmd()
 {
     mpiexec=$1 workers=$2

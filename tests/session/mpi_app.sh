@@ -3,6 +3,16 @@
 . "$(dirname "$0")/../lib.sh"
 need_foreign_programs
 
+run_ranks()
+{
+    first=$1
+    shift
+    result=$($mpiexec -n 2 vocl run "$@" -- "$scratch/$name" $first)
+    status=$?
+    [ $status -eq 0 ] || fail "$name, $*, OpenCL $first: status $status: $result"
+    [ "$result" = "2 ranks: 8590000128" ] || fail "$name, $*, OpenCL $first: $result"
+}
+
 try()
 {
     name=$1 mpicc=$2 mpiexec=$3
@@ -11,12 +21,11 @@ try()
         -lOpenCL || fail "mpi_app.c does not build with $name"
     for when in after first; do
         for door in preload icd; do
-            result=$($mpiexec -n 2 vocl run --door $door -- "$scratch/$name" $when)
-            status=$?
-            [ $status -eq 0 ] || fail "$name, $door, OpenCL $when: status $status: $result"
-            [ "$result" = "2 ranks: 8590000128" ] || fail "$name, $door, OpenCL $when: $result"
+            run_ranks $when --door $door
         done
     done
+    # a session of the same MPI, or of the other one where that cannot be
+    run_ranks after --mpi $name
     tried="$tried $name"
 }
 

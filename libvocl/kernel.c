@@ -198,8 +198,10 @@ static cl_int argument_memory(cl_kernel kernel, const struct argument_descriptio
         return CL_INVALID_ARG_SIZE;
     if (value)
         memcpy(&memory, value, sizeof(memory));
+    else if (is_image(d))
+        return CL_INVALID_ARG_VALUE;
     if (!memory)
-        return is_image(d) ? CL_INVALID_MEM_OBJECT : CL_SUCCESS;
+        return CL_SUCCESS;
     if (!handle_check(memory, WIRE_MEMORY) || memory->context != kernel->program->context)
         return CL_INVALID_MEM_OBJECT;
     if ((d->known || *d->type_name) && is_image(d) != (memory->type != CL_MEM_OBJECT_BUFFER))
@@ -228,11 +230,11 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
         if (size != sizeof(sampler))
             return CL_INVALID_ARG_SIZE;
         if (!value)
-            return CL_INVALID_SAMPLER;
+            return CL_INVALID_ARG_VALUE;
         memcpy(&sampler, value, sizeof(sampler));
-        if (!handle_check(sampler, WIRE_SAMPLER))
+        if (sampler && !handle_check(sampler, WIRE_SAMPLER))
             return CL_INVALID_SAMPLER;
-        out->id = sampler->object.id;
+        out->id = sampler ? sampler->object.id : 0;
         return CL_SUCCESS;
     }
     if (!value)
@@ -333,8 +335,6 @@ static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, c
     if (!local)
         return fixed[0] ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
     for (cl_uint i = 0; i < dims; i++) {
-        if (!local[i])
-            return CL_INVALID_WORK_GROUP_SIZE;
         if (fixed[0] && local[i] != fixed[i])
             return CL_INVALID_WORK_GROUP_SIZE;
     }
@@ -353,8 +353,18 @@ static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, c
     return CL_SUCCESS;
 }
 
+/* Nothing of size 0 and nothing that overflows, which versions of OpenCL see differently. */
+static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, const size_t *local)
+{
+    for (cl_uint i = 0; global && i < dims; i++) {
+        if (!global[i] || (local && !local[i]) || (offset && offset[i] + global[i] < global[i]))
+            return false;
+    }
+    return global != NULL;
+}
+
 static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-                           const size_t *global, const size_t *local)
+                           const size_t *global, const size_t *local, bool *plain)
 {
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
@@ -366,15 +376,8 @@ static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dim
         if (!kernel->arguments[i].set)
             return CL_INVALID_KERNEL_ARGS;
     }
-    if (!global)
-        return CL_INVALID_GLOBAL_WORK_SIZE;
-    for (cl_uint i = 0; i < dims; i++) {
-        if (!global[i])
-            return CL_INVALID_GLOBAL_WORK_SIZE;
-        if (offset && offset[i] + global[i] < global[i])
-            return CL_INVALID_GLOBAL_OFFSET;
-    }
-    return check_group(kernel, queue->device, dims, global, local);
+    *plain = is_plain(dims, offset, global, local);
+    return *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;
 }
 
 static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
@@ -383,15 +386,20 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, con
     struct wire_enqueue_ndrange m;
     static _Thread_local struct wire_buffer arguments; /* kept: a launch allocates nothing */
     struct enqueue e;
+    bool plain;
     cl_int error;
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    error = check_launch(queue, kernel, dims, offset, global, local);
+    error = check_launch(queue, kernel, dims, offset, global, local, &plain);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, type);
     if (error)
         return error;
+    if (!plain)
+        error = enqueue_need_event(&e, type);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_enqueue_ndrange){.queue = queue->object.id,
                                       .kernel = kernel->object.id,
                                       .event = e.event_id,
@@ -401,7 +409,7 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, con
                                       .wait = e.wait,
                                       .wait_count = e.wait_count};
     for (cl_uint i = 0; i < dims; i++) {
-        m.global[i] = global[i];
+        m.global[i] = global ? global[i] : 0;
         m.offset[i] = offset ? offset[i] : 0;
         m.local[i] = local ? local[i] : 0;
     }
@@ -415,6 +423,8 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, con
     if (!error)
         arguments_clean(kernel);
     pthread_mutex_unlock(&kernel->lock);
+    if (!error && !plain)
+        error = call_outcome(e.node, &e.event->object);
     return enqueue_finish(&e, error, event);
 }
 

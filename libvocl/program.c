@@ -136,7 +136,7 @@ static cl_int check_device_list(cl_context context, cl_uint count, const cl_devi
 }
 
 static cl_int binary_check(cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
-                           const unsigned char **binaries, cl_int *statuses)
+                           const unsigned char **binaries)
 {
     size_t total = 0;
     cl_int error = CL_SUCCESS;
@@ -147,11 +147,8 @@ static cl_int binary_check(cl_context context, cl_uint count, const cl_device_id
         return CL_INVALID_VALUE;
     error = check_device_list(context, count, devices);
     for (cl_uint i = 0; !error && i < count; i++) {
-        if (!lengths[i] || !binaries[i]) {
-            if (statuses)
-                statuses[i] = CL_INVALID_VALUE;
+        if (!lengths[i] || !binaries[i])
             error = CL_INVALID_VALUE;
-        }
         total += lengths[i];
     }
     return !error && total > WIRE_MAX_BLOB ? CL_OUT_OF_HOST_MEMORY : error;
@@ -211,7 +208,7 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
                                      const size_t *lengths, const unsigned char **binaries, cl_int *statuses,
                                      cl_int *ret)
 {
-    cl_int error = binary_check(context, count, devices, lengths, binaries, statuses);
+    cl_int error = binary_check(context, count, devices, lengths, binaries);
     cl_program program = NULL;
 
     if (!error) {
@@ -518,7 +515,7 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
     if (!count != !devices || (!notify && data) || header_count > 1024 || !header_count != !headers ||
-        !header_count != !names)
+        (header_count && !names))
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < header_count; i++) {
         if (!handle_check(headers[i], WIRE_PROGRAM))
@@ -543,11 +540,11 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
 }
 
 static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *devices, cl_uint input_count,
-                         const cl_program *inputs, bool callback_wrong)
+                         const cl_program *inputs)
 {
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (!count != !devices || callback_wrong || !input_count || !inputs || input_count > 1024)
+    if (!count != !devices || !input_count || !inputs || input_count > 1024)
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < input_count; i++) {
         if (!handle_check(inputs[i], WIRE_PROGRAM))
@@ -600,7 +597,7 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
                          cl_uint input_count, const cl_program *inputs, void(CL_CALLBACK *notify)(cl_program, void *),
                          void *data, cl_int *ret)
 {
-    cl_int error = link_check(context, count, devices, input_count, inputs, !notify && data);
+    cl_int error = link_check(context, count, devices, input_count, inputs);
     cl_program program = NULL;
     bool created = false;
     uint32_t *ids = NULL;
@@ -699,7 +696,7 @@ cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t
     (void)id;
     (void)size;
     (void)value;
-    return handle_check(program, WIRE_PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM;
+    return handle_check(program, WIRE_PROGRAM) && program->il ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM;
 }
 
 /* ---- queries ---- */
@@ -764,6 +761,9 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
+    if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))
+        return info_ask(program->context->node, WIRE_INFO_PROGRAM, program->object.id, 0, param, NULL, 0, size, value,
+                        size_ret);
     switch (param) {
     case CL_PROGRAM_REFERENCE_COUNT:
         /* native counts what holds it, too */
@@ -781,10 +781,9 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
         return binaries(program, size, value, size_ret);
     case CL_PROGRAM_NUM_KERNELS:
         kernel_count = program->kernel_count;
-        return program->built ? info_return(&kernel_count, sizeof(kernel_count), size, value, size_ret)
-                              : CL_INVALID_PROGRAM_EXECUTABLE;
+        return info_return(&kernel_count, sizeof(kernel_count), size, value, size_ret);
     case CL_PROGRAM_KERNEL_NAMES:
-        return program->built ? kernel_names(program, size, value, size_ret) : CL_INVALID_PROGRAM_EXECUTABLE;
+        return kernel_names(program, size, value, size_ret);
     }
     return info_ask(program->context->node, WIRE_INFO_PROGRAM, program->object.id, 0, param, NULL, 0, size, value,
                     size_ret);

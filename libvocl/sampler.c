@@ -7,11 +7,12 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
     struct wire_create_sampler m;
     cl_sampler sampler = NULL;
     cl_int error = CL_SUCCESS;
+    /* others are for native OpenCL to judge */
+    bool plain = normalized <= CL_TRUE && addressing >= CL_ADDRESS_NONE && addressing <= CL_ADDRESS_MIRRORED_REPEAT &&
+                 (filter == CL_FILTER_NEAREST || filter == CL_FILTER_LINEAR) &&
+                 (normalized || (addressing != CL_ADDRESS_REPEAT && addressing != CL_ADDRESS_MIRRORED_REPEAT));
 
-    if (normalized > CL_TRUE || addressing < CL_ADDRESS_NONE || addressing > CL_ADDRESS_MIRRORED_REPEAT ||
-        filter < CL_FILTER_NEAREST || filter > CL_FILTER_LINEAR)
-        error = CL_INVALID_VALUE;
-    else if (!context->devices[0]->images)
+    if (!context->devices[0]->images)
         error = CL_INVALID_OPERATION;
     else if (!(sampler = handle_new(WIRE_SAMPLER)))
         error = CL_OUT_OF_HOST_MEMORY;
@@ -25,6 +26,8 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
         m = (struct wire_create_sampler){sampler->object.id, context->object.id, normalized, addressing, filter};
         wire_put_create_sampler(stream_begin(context->node), &m);
         error = stream_end(context->node, STREAM_LATER);
+        if (!error && !plain)
+            error = call_outcome(context->node, &sampler->object);
         if (error) {
             handle_release(sampler, WIRE_SAMPLER, 0);
             sampler = NULL;
@@ -52,6 +55,8 @@ cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_sampler_pr
     cl_int error = handle_check(context, WIRE_CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
 
     for (size_t i = 0; !error && properties && properties[i]; i += 2) {
+        for (size_t before = 0; before < i; before += 2)
+            error = properties[before] == properties[i] ? CL_INVALID_VALUE : error;
         if (properties[i] == CL_SAMPLER_NORMALIZED_COORDS)
             normalized = (cl_bool)properties[i + 1];
         else if (properties[i] == CL_SAMPLER_ADDRESSING_MODE)

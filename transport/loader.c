@@ -35,6 +35,7 @@ static const char *const ucx[][2] = {{"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LE
 static void *open_quietly(const char *path, bool fresh)
 {
     bool set[sizeof(ucx) / sizeof(*ucx)];
+    int deep = RTLD_DEEPBIND;
     void *library;
 
     for (size_t i = 0; i < sizeof(ucx) / sizeof(*ucx); i++) {
@@ -42,10 +43,13 @@ static void *open_quietly(const char *path, bool fresh)
         if (set[i])
             setenv(ucx[i][0], ucx[i][1], 1);
     }
+#if defined(__SANITIZE_ADDRESS__)
+    deep = 0; /* the sanitizer's run-time library refuses it */
+#endif
     if (fresh)
         library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
     else
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
     for (size_t i = 0; i < sizeof(ucx) / sizeof(*ucx); i++) {
         if (set[i])
             unsetenv(ucx[i][0]);

@@ -72,7 +72,6 @@ static void binary_ask(void)
 static void build_ask(void)
 {
     int data = 1;
-    cl_device_id none = NULL;
     SHOW("clBuildProgram(NULL)", clBuildProgram(NULL, 0, NULL, NULL, NULL, NULL));
     SHOW("clBuildProgram(no list)", clBuildProgram(fresh, 1, NULL, NULL, NULL, NULL));
     SHOW("clBuildProgram(list of none)", clBuildProgram(fresh, 0, &p.device, NULL, NULL, NULL));
@@ -91,7 +90,6 @@ static void build_ask(void)
 static void link_ask(void)
 {
     int data = 1;
-    cl_program none = NULL;
     SHOW_NEW("clLinkProgram(NULL context)", clLinkProgram(NULL, 0, NULL, NULL, 1, &built, NULL, NULL, &status));
     SHOW_NEW("clLinkProgram(nothing)", clLinkProgram(p.context, 0, NULL, NULL, 0, NULL, NULL, NULL, &status));
     SHOW_NEW("clLinkProgram(no list)", clLinkProgram(p.context, 0, NULL, NULL, 1, NULL, NULL, NULL, &status));

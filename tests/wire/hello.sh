@@ -1,0 +1,31 @@
+#!/bin/sh
+# A hello that does not fit (another version, byte order, pointer size, token, or none at all): both sides hear why, the
+# program finds no platform, and nothing is left.
+. "$(dirname "$0")/../lib.sh"
+
+mark=VOCL_TEST_MARK=$$
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+ln -sf "$top_builddir/tests/wire/wrong_hello" "$scratch/libexec/vocl-proxy"
+
+# try HOW WHY
+try()
+{
+    env "$mark" VOCL_TEST_HELLO="$1" VOCL_LIBEXECDIR="$scratch/libexec" VOCL_START_TIMEOUT=2 VOCL_LOG=error \
+        vocl run -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err"
+    [ $? -eq 1 ] || fail "$1: $(cat "$scratch/out" "$scratch/err")"
+    wait_until 2 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    grep -q "no session" "$scratch/err" || fail "$1: the program is not told: $(cat "$scratch/err")"
+    [ -n "$2" ] || return 0
+    grep "refused a process" "$scratch/err" | grep -q "$2" || fail "$1: the program's side: $(cat "$scratch/err")"
+    grep "the worker was told" "$scratch/err" | grep -q "$2" || fail "$1: the worker's side: $(cat "$scratch/err")"
+}
+
+try magic "not a VOCL process"
+try version "protocol versions differ"
+try "byte order" "byte order or pointer size differ"
+try "pointer size" "byte order or pointer size differ"
+try token "wrong token"
+try role "not expected"
+try half ""
+try nothing ""

@@ -1,0 +1,52 @@
+/*
+ * Stands in for a worker, and says a hello that is wrong in one way, named by VOCL_TEST_HELLO. Prints the answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/internal.h"
+
+static void spoil(struct hello *hello, const char *how)
+{
+    if (!strcmp(how, "magic"))
+        hello->magic++;
+    else if (!strcmp(how, "version"))
+        hello->version++;
+    else if (!strcmp(how, "byte order"))
+        hello->byte_order = 0x04030201;
+    else if (!strcmp(how, "pointer size"))
+        hello->pointer_size = 4;
+    else if (!strcmp(how, "token"))
+        hello->token[HELLO_TOKEN - 1] ^= 1;
+    else if (!strcmp(how, "role"))
+        hello->role = 77;
+}
+
+int main(void)
+{
+    const char *endpoint = getenv("VOCL_SESSION_ENDPOINT"), *how = getenv("VOCL_TEST_HELLO");
+    uint8_t token[HELLO_TOKEN];
+    struct verdict verdict;
+    struct hello hello;
+    int fd;
+
+    if (!endpoint || !how || !token_read(getenv("VOCL_SESSION_TOKEN"), token))
+        return 99;
+    fd = endpoint_connect(endpoint);
+    if (fd < 0)
+        return 98;
+    hello_fill(&hello, HELLO_WORKER, token, 0);
+    spoil(&hello, how);
+    if (!strcmp(how, "nothing"))
+        return 0;
+    if (bell_write_all(fd, &hello, strcmp(how, "half") ? sizeof(hello) : sizeof(hello) / 2))
+        return 97;
+    if (!strcmp(how, "half"))
+        return 0;
+    if (bell_read_all(fd, &verdict, sizeof(verdict), 5000))
+        return 96;
+    verdict.why[sizeof(verdict.why) - 1] = '\0';
+    fprintf(stderr, "vocl: the worker was told: %s\n", verdict.accepted ? "welcome" : verdict.why);
+    return 1;
+}

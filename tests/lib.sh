@@ -37,6 +37,14 @@ need_foreign_programs()
     [ "$SANITIZER" != thread ] || skip "the thread sanitizer works in our own programs only"
 }
 
+# need_whole_mpi: the test needs MPI in a namespace of its own, or its exit() caught: both are beyond the sanitizers.
+need_whole_mpi()
+{
+    case $SANITIZER in
+    address | thread) skip "the $SANITIZER sanitizer does not bear MPI in a namespace of its own" ;;
+    esac
+}
+
 # The C sources and headers, as paths from the top; a build folder in the tree is not among them.
 sources()
 {

@@ -24,5 +24,5 @@ for door in preload icd both; do
     vocl run --door $door -- clinfo > "$scratch/out" 2> "$scratch/err" || fail "$door: $(cat "$scratch/err")"
     comparable "$scratch/out" > "$scratch/out.lines"
     diff "$scratch/native.lines" "$scratch/out.lines" || fail "$door: clinfo says something else"
-    [ ! -s "$scratch/err" ] || fail "$door: $(cat "$scratch/err")"
+    [ "$SANITIZER" = address ] || [ ! -s "$scratch/err" ] || fail "$door: $(cat "$scratch/err")"
 done

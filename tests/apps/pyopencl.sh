@@ -2,6 +2,7 @@
 # pyopencl: contexts, arrays, elementwise and reduction kernels, scans, maps, events, callbacks, exceptions.
 . "$(dirname "$0")/../lib.sh"
 need_foreign_programs
+[ "$SANITIZER" != address ] || skip "the address sanitizer cannot be preloaded into this C++ module"
 python=/usr/bin/python3
 "$python" -c 'import pyopencl' 2> /dev/null || skip "no pyopencl for $python (package python3-pyopencl)"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A child of a program with a session does not disturb it, however it ends, and may open a session of its own.
 . "$(dirname "$0")/../lib.sh"
+need_whole_mpi
 
 mark=VOCL_TEST_MARK=$$
 for how in exit _exit kill exec own system; do

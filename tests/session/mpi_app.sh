@@ -1,7 +1,7 @@
 #!/bin/sh
 # A program that is itself an MPI program, of both MPIs: its own job and its ranks' sessions do not disturb each other.
 . "$(dirname "$0")/../lib.sh"
-need_foreign_programs
+need_whole_mpi
 
 run_ranks()
 {

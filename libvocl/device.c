@@ -13,6 +13,7 @@ static void number(cl_device_id device, cl_device_info param, void *to, size_t s
 /* The answers that other calls need in order to check their arguments. */
 static void describe(cl_device_id device)
 {
+    cl_device_exec_capabilities can = 0;
     cl_bool unified = CL_FALSE;
     cl_uint bits = 1024;
 
@@ -26,6 +27,8 @@ static void describe(cl_device_id device)
     number(device, CL_DEVICE_IMAGE_SUPPORT, &device->images, sizeof(device->images));
     number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits, sizeof(bits));
     device->mem_base_align = bits / 8;
+    number(device, CL_DEVICE_EXECUTION_CAPABILITIES, &can, sizeof(can));
+    device->native_kernels = can & CL_EXEC_NATIVE_KERNEL;
 }
 
 /* What the node tells of it. */
@@ -146,7 +149,6 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     const void *native;
     cl_platform_id platform;
     cl_uint references;
-    cl_device_exec_capabilities kernels = CL_EXEC_KERNEL;
     uint32_t length;
 
     if (!handle_check(device, WIRE_DEVICE))
@@ -169,8 +171,6 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         return info_return(&none, sizeof(cl_device_svm_capabilities), size, value, size_ret);
     case CL_DEVICE_PIPE_SUPPORT:
         return info_return(&none, sizeof(cl_bool), size, value, size_ret);
-    case CL_DEVICE_EXECUTION_CAPABILITIES:
-        return info_return(&kernels, sizeof(kernels), size, value, size_ret);
     }
     native = info_find(&device->infos, param, &length);
     if (!native)

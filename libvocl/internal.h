@@ -84,6 +84,7 @@ struct _cl_device_id {
     size_t item_sizes[3], group_size;
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
+    bool native_kernels;
 };
 
 struct callback {
@@ -334,6 +335,9 @@ cl_int enqueue_need_event(struct enqueue *e, cl_command_type type);
 /* status: of stream_end(). Hands the event to the application. */
 cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event);
 cl_int enqueue_fail(struct enqueue *e, cl_int error);
+/* A marker that says it is another command. */
+cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,
+                         cl_event *event);
 cl_int queue_wait_idle(cl_command_queue queue);
 void queue_destroy(cl_command_queue queue);
 

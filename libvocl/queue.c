@@ -239,6 +239,12 @@ static cl_int enqueue_sync(cl_command_queue queue, int what, cl_command_type typ
     return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
 }
 
+cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,
+                         cl_event *event)
+{
+    return enqueue_sync(queue, MARKER, type, count, list, event);
+}
+
 cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
     return enqueue_sync(queue, MARKER, CL_COMMAND_MARKER, count, list, event);

@@ -76,12 +76,6 @@ cl_int clEnqueueAcquireGLObjects(cl_command_queue queue, cl_uint, const cl_mem *
     return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *)(void *), void *, size_t, cl_uint,
-                             const cl_mem *, const void **, cl_uint, const cl_event *, cl_event *)
-{
-    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
 cl_int clEnqueueReleaseEGLObjectsKHR(cl_command_queue queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
                                      cl_event *)
 {

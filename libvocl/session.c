@@ -28,7 +28,7 @@ struct session {
     bool leading, own_thread_leads, stop;
     pthread_t ender; /* with stop: the thread that ended the session */
     unsigned waiters;
-    pthread_t thread, deliverer;
+    pthread_t thread;
     bool deliverer_runs;
     struct callback *delivery_first, **delivery_last;
     unsigned node_count;
@@ -377,11 +377,16 @@ static void *deliver_thread(void *argument)
 
 void session_deliver(struct session *session, struct callback *callback)
 {
+    pthread_t deliverer;
+
     callback->next = NULL;
     *session->delivery_last = callback;
     session->delivery_last = &callback->next;
-    if (!session->deliverer_runs)
-        session->deliverer_runs = !thread_start(&session->deliverer, deliver_thread, session);
+    if (!session->deliverer_runs) {
+        session->deliverer_runs = !thread_start(&deliverer, deliver_thread, session);
+        if (session->deliverer_runs)
+            pthread_detach(deliverer); /* it may be in the application's code when the process ends */
+    }
     pthread_cond_signal(&session->deliveries);
 }
 

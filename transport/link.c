@@ -1,5 +1,6 @@
 /* Frames and bulk data over the MPI plugin, with the bell for what MPI does not tell. See transport.h. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ struct transport {
     struct bulk *bulks, **bulk_last;
     int wake;
     unsigned polls;
-    long last_moved, active_ns, bulk_nap_us;
+    long last_moved, active_ns, bulk_nap_us, sleep_most_us;
     bool announced, ended, slept;
     struct pollfd *sleep_on;
     nfds_t sleep_count;
@@ -668,6 +669,16 @@ void transport_announce(struct transport *t)
         peer->told = peer->received;
         t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.fd, POLLIN, 0};
     }
+    t->sleep_most_us = LONG_MAX;
+    if (t->outgoing)
+        t->sleep_most_us = 10000;
+    if (t->bulks) { /* MPI moves it only if asked to: ask less and less often */
+        t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : 100;
+        if (t->bulk_nap_us > 20000)
+            t->bulk_nap_us = 20000;
+        if (t->sleep_most_us > t->bulk_nap_us)
+            t->sleep_most_us = t->bulk_nap_us;
+    }
     t->announced = true;
     t->slept = true;
 }
@@ -678,15 +689,8 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
     nfds_t count = t->sleep_count;
     uint64_t rings;
 
-    if (t->bulks) { /* MPI moves it only if asked to: ask less and less often */
-        t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : 100;
-        if (t->bulk_nap_us > 20000)
-            t->bulk_nap_us = 20000;
-        if (timeout_us > t->bulk_nap_us)
-            timeout_us = t->bulk_nap_us;
-    }
-    if (t->outgoing && timeout_us > 10000)
-        timeout_us = 10000;
+    if (timeout_us > t->sleep_most_us)
+        timeout_us = t->sleep_most_us;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
     t->sleep_on[count++] = (struct pollfd){t->wake, POLLIN, 0};
     if (extra_fd >= 0)

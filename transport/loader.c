@@ -43,7 +43,7 @@ static void *open_quietly(const char *path, bool fresh)
         if (set[i])
             setenv(ucx[i][0], ucx[i][1], 1);
     }
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     deep = 0; /* the sanitizer's run-time library refuses it */
 #endif
     if (fresh)

@@ -21,6 +21,20 @@ struct start {
     volatile int error;
 };
 
+static pid_t branch(int (*run)(void *), struct start *start, uint8_t *stack)
+{
+#if defined(__SANITIZE_THREAD__) /* which does not bear two processes in one memory */
+    pid_t pid = fork();
+
+    (void)stack;
+    if (pid == 0)
+        run(start);
+    return pid;
+#else
+    return clone(run, stack, CLONE_VM | CLONE_VFORK, start);
+#endif
+}
+
 /* The launcher to be, in memory shared with the application until exec: nothing but system calls. */
 static int become(void *argument)
 {
@@ -52,7 +66,7 @@ static int detach(void *argument)
 {
     struct start *start = argument;
 
-    if (clone(become, start->stack + STACK, CLONE_VM | CLONE_VFORK, start) < 0)
+    if (branch(become, start, start->stack + STACK) < 0)
         start->error = errno;
     _exit(0);
 }
@@ -69,10 +83,10 @@ int spawn_apart(const char *program, char *const *arguments, char *const *enviro
     start.stack = stacks;
     sigfillset(&all); /* a handler of the application must not run in the copies */
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid = clone(detach, stacks + 2 * STACK, CLONE_VM | CLONE_VFORK, &start);
+    pid = branch(detach, &start, stacks + 2 * STACK);
     if (pid < 0)
         start.error = errno;
-    while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+    while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
         ;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     munmap(stacks, 2 * STACK);

@@ -57,7 +57,8 @@ for program in vector_add sgemm map_unmap buffer_ops images user_events; do
 done
 
 hosts=10.93.0.2,10.93.0.3
-[ "$(across clinfo -l | grep -c Device)" = 2 ] || fail "two workers, but not two devices: $(across clinfo -l)"
+result=$(across "$top_builddir/tests/session/every_device")
+[ "$result" = "2 devices" ] || fail "two workers: $result"
 hosts=10.93.0.2
 
 for round in 1 2 3; do

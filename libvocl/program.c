@@ -540,7 +540,7 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
 }
 
 static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *devices, cl_uint input_count,
-                         const cl_program *inputs)
+                         const cl_program *inputs, bool data_alone)
 {
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
@@ -550,6 +550,12 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
         if (!handle_check(inputs[i], WIRE_PROGRAM))
             return CL_INVALID_PROGRAM;
     }
+    for (cl_uint i = 0; data_alone && i < input_count; i++) {
+        if (inputs[i]->built)
+            return CL_INVALID_OPERATION; /* is the first thing wrong */
+    }
+    if (data_alone)
+        return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < count; i++) {
         if (!in_context(context, devices[i]))
             return CL_INVALID_DEVICE;
@@ -597,7 +603,7 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
                          cl_uint input_count, const cl_program *inputs, void(CL_CALLBACK *notify)(cl_program, void *),
                          void *data, cl_int *ret)
 {
-    cl_int error = link_check(context, count, devices, input_count, inputs);
+    cl_int error = link_check(context, count, devices, input_count, inputs, !notify && data);
     cl_program program = NULL;
     bool created = false;
     uint32_t *ids = NULL;

@@ -59,6 +59,8 @@ struct executor {
     cl_uint platform_count;
     _Atomic(struct job *) finished;
     struct wait *waits; /* event.c */
+    uint8_t *shared;    /* svm.c */
+    size_t shared_size;
     bool held, bad;
     uint8_t *backlog;
     size_t backlog_length;

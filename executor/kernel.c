@@ -80,6 +80,12 @@ static int set_memory(struct command *c, cl_kernel kernel, uint32_t index, const
     return 0;
 }
 
+/* A pointer may be given as a memory object or as an address. */
+static bool is_kind(uint8_t kind, uint32_t what)
+{
+    return !kind || kind == what || (kind == WIRE_ARGUMENT_MEMORY && what == WIRE_ARGUMENT_SVM);
+}
+
 static int set_argument(struct command *c, const struct object *object, uint32_t index, uint32_t what,
                         const void *bytes, uint32_t length)
 {
@@ -88,7 +94,7 @@ static int set_argument(struct command *c, const struct object *object, uint32_t
     uint64_t local;
     uint32_t id;
 
-    if (!object->kinds || index >= object->kind_count || (object->kinds[index] && object->kinds[index] != what))
+    if (!object->kinds || index >= object->kind_count || !is_kind(object->kinds[index], what))
         return -EBADMSG;
     switch (what) {
     case WIRE_ARGUMENT_VALUE:
@@ -99,6 +105,14 @@ static int set_argument(struct command *c, const struct object *object, uint32_t
             return -EBADMSG;
         memcpy(&local, bytes, sizeof(local));
         c->error = clSetKernelArg(kernel, index, local, NULL);
+        return 0;
+    case WIRE_ARGUMENT_SVM:
+        if (length != sizeof(local))
+            return -EBADMSG;
+        memcpy(&local, bytes, sizeof(local));
+        if (local && local - (uintptr_t)c->x->shared >= c->x->shared_size)
+            return -EBADMSG;
+        c->error = clSetKernelArgSVMPointer(kernel, index, (void *)(uintptr_t)local);
         return 0;
     case WIRE_ARGUMENT_MEMORY:
         return set_memory(c, kernel, index, bytes, length);

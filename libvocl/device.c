@@ -149,6 +149,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     const void *native;
     cl_platform_id platform;
     cl_uint references;
+    cl_device_svm_capabilities can;
     uint32_t length;
 
     if (!handle_check(device, WIRE_DEVICE))
@@ -166,9 +167,10 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         if (!device->node->alive)
             return info_return(&none, sizeof(cl_bool), size, value, size_ret);
         break;
-    /* What VOCL does not carry, it does not promise: doc/opencl-support.md. */
     case CL_DEVICE_SVM_CAPABILITIES:
-        return info_return(&none, sizeof(cl_device_svm_capabilities), size, value, size_ret);
+        can = svm_capabilities(device);
+        return info_return(&can, sizeof(can), size, value, size_ret);
+    /* What VOCL does not carry, it does not promise: doc/opencl-support.md. */
     case CL_DEVICE_PIPE_SUPPORT:
         return info_return(&none, sizeof(cl_bool), size, value, size_ret);
     }

@@ -43,7 +43,10 @@ struct object {
 /* ---- machinery ---- */
 
 /* A worker's native platform, or several: all devices that live in one process. */
+enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
+
 struct node {
+    enum node_memory memory; /* arena.c */
     struct session *session;
     unsigned peer;
     bool alive;
@@ -378,6 +381,30 @@ cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool block
 cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event);
 /* A command that moves no data but has its place in the queue. */
 cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event);
+
+/* ---- host.c ---- */
+struct host_command {
+    cl_int (*run)(struct host_command *command); /* CL_SUCCESS, or the event's error */
+    void (*free)(struct host_command *command);
+    cl_event gate;
+};
+
+/* Takes over command, also when it fails. */
+cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,
+                            const cl_event *list, cl_event *event);
+
+/* ---- arena.c ---- */
+/* Whether the node sees the arena's memory; asks it the first time. */
+bool arena_shared_with(struct node *node);
+/* NULL when there is no room. alignment: a power of two, or 0 for that of the largest type. */
+void *arena_alloc(size_t size, size_t alignment);
+/* Nothing for memory that is not arena_alloc's. */
+void arena_free(void *memory);
+bool arena_has(const void *pointer);
+void arena_after_fork(void);
+
+/* ---- svm.c ---- */
+cl_device_svm_capabilities svm_capabilities(cl_device_id device);
 
 /* ---- the rest ---- */
 void context_destroy(cl_context context);

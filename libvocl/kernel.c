@@ -278,6 +278,31 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     return CL_SUCCESS;
 }
 
+/* The argument is taken by its address, which is the same on both sides. */
+cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
+{
+    const struct argument_description *d;
+    struct argument *argument;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (!svm_capabilities(kernel->program->devices[0]))
+        return CL_INVALID_OPERATION;
+    if (index >= kernel->description->argument_count)
+        return CL_INVALID_ARG_INDEX;
+    d = &kernel->description->arguments[index];
+    if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_PRIVATE || d->address == CL_KERNEL_ARG_ADDRESS_LOCAL))
+        return CL_INVALID_ARG_VALUE;
+    if (value && !arena_has(value))
+        return CL_INVALID_ARG_VALUE;
+    pthread_mutex_lock(&kernel->lock);
+    argument = &kernel->arguments[index];
+    argument_clear(argument);
+    *argument = (struct argument){.set = true, .dirty = true, .what = WIRE_ARGUMENT_SVM, .local = (uintptr_t)value};
+    pthread_mutex_unlock(&kernel->lock);
+    return CL_SUCCESS;
+}
+
 /* Bytes of the arguments the node does not have yet; small[] if they fit. Under the kernel's lock. */
 static void arguments_put(cl_kernel kernel, struct wire_buffer *list)
 {
@@ -291,7 +316,7 @@ static void arguments_put(cl_kernel kernel, struct wire_buffer *list)
         if (argument->what == WIRE_ARGUMENT_VALUE)
             wire_put_blob(list, argument->length > sizeof(argument->small) ? argument->large : argument->small,
                           argument->length);
-        else if (argument->what == WIRE_ARGUMENT_LOCAL)
+        else if (argument->what == WIRE_ARGUMENT_LOCAL || argument->what == WIRE_ARGUMENT_SVM)
             wire_put_blob(list, &argument->local, sizeof(argument->local));
         else
             wire_put_blob(list, &argument->id, sizeof(argument->id));
@@ -543,19 +568,4 @@ cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kern
                                   size_t input_size, const void *input, size_t size, void *value, size_t *size_ret)
 {
     return clGetKernelSubGroupInfo(kernel, device, param, input_size, input, size, value, size_ret);
-}
-
-cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
-{
-    (void)param;
-    (void)size;
-    (void)value;
-    return handle_check(kernel, WIRE_KERNEL) ? CL_INVALID_OPERATION : CL_INVALID_KERNEL; /* no SVM */
-}
-
-cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
-{
-    (void)index;
-    (void)value;
-    return handle_check(kernel, WIRE_KERNEL) ? CL_INVALID_OPERATION : CL_INVALID_KERNEL;
 }

@@ -126,7 +126,7 @@ cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *functio
 
 cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *value, size_t *size_ret)
 {
-    cl_bool no = CL_FALSE;
+    cl_bool svm;
     cl_uint count;
 
     if (!handle_check(memory, WIRE_MEMORY))
@@ -153,7 +153,8 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
     case CL_MEM_OFFSET:
         return info_return(&memory->origin, sizeof(size_t), size, value, size_ret);
     case CL_MEM_USES_SVM_POINTER:
-        return info_return(&no, sizeof(no), size, value, size_ret);
+        svm = memory->host_pointer && arena_has(memory->host_pointer);
+        return info_return(&svm, sizeof(svm), size, value, size_ret);
     case CL_MEM_PROPERTIES:
         return info_return(memory->properties, memory->properties_size, size, value, size_ret);
     }

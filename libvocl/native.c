@@ -8,6 +8,7 @@
 #include "libvocl/internal.h"
 
 struct native {
+    struct host_command command;
     void(CL_CALLBACK *function)(void *);
     uint8_t *arguments;
     cl_uint count;
@@ -15,11 +16,12 @@ struct native {
     size_t *places; /* of the buffers' addresses in arguments */
     void **copies;
     cl_command_queue mover; /* for the data: the application's own queue waits */
-    cl_event gate;          /* opens it again */
 };
 
-static void native_free(struct native *native)
+static void native_free(struct host_command *command)
 {
+    struct native *native = (struct native *)command;
+
     for (cl_uint i = 0; native->buffers && i < native->count; i++) {
         if (native->buffers[i])
             handle_drop(native->buffers[i]);
@@ -28,8 +30,6 @@ static void native_free(struct native *native)
     }
     if (native->mover)
         clReleaseCommandQueue(native->mover);
-    if (native->gate)
-        clReleaseEvent(native->gate);
     free(native->arguments);
     free(native->buffers);
     free(native->places);
@@ -69,18 +69,15 @@ static cl_int send_back(struct native *native)
     return error ? error : clFinish(native->mover);
 }
 
-static void CL_CALLBACK run(cl_event event, cl_int status, void *argument)
+static cl_int native_run(struct host_command *command)
 {
-    struct native *native = argument;
-    cl_int error = status < 0 ? status : fetch(native);
+    struct native *native = (struct native *)command;
+    cl_int error = fetch(native);
 
-    if (!error) {
-        native->function(native->arguments);
-        error = send_back(native);
-    }
-    clSetUserEventStatus(native->gate, error ? error : CL_COMPLETE);
-    clReleaseEvent(event);
-    native_free(native);
+    if (error)
+        return error;
+    native->function(native->arguments);
+    return send_back(native);
 }
 
 static cl_int check(cl_command_queue queue, void(CL_CALLBACK *function)(void *), const void *arguments, size_t size,
@@ -111,6 +108,7 @@ static cl_int native_new(cl_command_queue queue, void(CL_CALLBACK *function)(voi
 
     if (!native)
         return CL_OUT_OF_HOST_MEMORY;
+    native->command = (struct host_command){.run = native_run, .free = native_free};
     native->function = function;
     native->count = count;
     native->arguments = malloc(size + 1);
@@ -129,10 +127,8 @@ static cl_int native_new(cl_command_queue queue, void(CL_CALLBACK *function)(voi
         memcpy(native->arguments, arguments, size);
     if (!error)
         native->mover = clCreateCommandQueueWithProperties(queue->context, queue->device, NULL, &error);
-    if (!error)
-        native->gate = clCreateUserEvent(queue->context, &error);
     if (error)
-        native_free(native);
+        native_free(&native->command);
     *out = native;
     return error;
 }
@@ -142,7 +138,6 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
                              const cl_event *list, cl_event *event)
 {
     struct native *native = NULL;
-    cl_event reached = NULL;
     cl_int error = check(queue, function, arguments, size, count, buffers, places);
 
     if (!error)
@@ -151,16 +146,5 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
         error = native_new(queue, function, arguments, size, count, buffers, places, &native);
     if (error)
         return error;
-    error = clEnqueueMarkerWithWaitList(queue, wait_count, list, &reached);
-    if (!error)
-        error = enqueue_marker_as(queue, CL_COMMAND_NATIVE_KERNEL, 1, &native->gate, event);
-    if (!error)
-        error = clSetEventCallback(reached, CL_COMPLETE, run, native);
-    if (error) {
-        clSetUserEventStatus(native->gate, error);
-        if (reached)
-            clReleaseEvent(reached);
-        native_free(native);
-    }
-    return error;
+    return host_command_enqueue(queue, CL_COMMAND_NATIVE_KERNEL, &native->command, wait_count, list, event);
 }

@@ -544,6 +544,7 @@ static void after_fork(void)
 
     pthread_mutex_init(&start_lock, NULL);
     handle_after_fork();
+    arena_after_fork();
     start_failed = false;
     if (!session)
         return;

@@ -87,43 +87,6 @@ cl_int clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint, const cl_mem *
     return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int clEnqueueSVMFree(cl_command_queue queue, cl_uint, void *[],
-                        void(CL_CALLBACK *)(cl_command_queue queue, cl_uint num_svm_pointers, void *svm_pointers[],
-                                            void *user_data),
-                        void *, cl_uint, const cl_event *, cl_event *)
-{
-    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
-cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool, cl_map_flags, void *, size_t, cl_uint, const cl_event *,
-                       cl_event *)
-{
-    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
-cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,
-                           cl_event *)
-{
-    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
-cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,
-                          cl_event *)
-{
-    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
-cl_int clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint, const void **, const size_t *, cl_mem_migration_flags,
-                              cl_uint, const cl_event *, cl_event *)
-{
-    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
-cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *, cl_uint, const cl_event *, cl_event *)
-{
-    return handle_check(queue, WIRE_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
 cl_int clGetGLContextInfoKHR(const cl_context_properties *properties, cl_gl_context_info, size_t, void *, size_t *)
 {
     return properties ? CL_INVALID_OPERATION : CL_INVALID_PLATFORM;
@@ -152,15 +115,6 @@ cl_int clReleaseDeviceEXT(cl_device_id device)
 cl_int clRetainDeviceEXT(cl_device_id device)
 {
     return clRetainDevice(device);
-}
-
-void *clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint)
-{
-    return NULL;
-}
-
-void clSVMFree(cl_context, void *)
-{
 }
 
 cl_int clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id, cl_command_queue)

@@ -24,6 +24,8 @@ for workers in 1 2 3; do
     [ "$result" = "$workers devices" ] || fail "$workers workers: $result"
 done
 
+same svm vocl run --workers 2 --
+
 for name in buffer_ops map_unmap sgemm callbacks; do
     same $name env VOCL_ZERO_COPY=0 vocl run --
 done

@@ -1,0 +1,46 @@
+/*
+ * Commands that run in the application: when what comes before is complete they run on the library's callback thread,
+ * and the queue waits for them. So the node sees a marker, and one that waits for a user event, the gate.
+ */
+#include "libvocl/internal.h"
+
+static void finish(struct host_command *command, cl_int status)
+{
+    clSetUserEventStatus(command->gate, status);
+    clReleaseEvent(command->gate);
+    command->free(command);
+}
+
+static void CL_CALLBACK run(cl_event reached, cl_int status, void *argument)
+{
+    struct host_command *command = argument;
+
+    if (status >= 0)
+        status = command->run(command);
+    clReleaseEvent(reached);
+    finish(command, status < 0 ? status : CL_COMPLETE);
+}
+
+cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,
+                            const cl_event *list, cl_event *event)
+{
+    cl_event reached = NULL;
+    cl_int error;
+
+    command->gate = clCreateUserEvent(queue->context, &error);
+    if (error) {
+        command->free(command);
+        return error;
+    }
+    error = clEnqueueMarkerWithWaitList(queue, count, list, &reached);
+    if (!error)
+        error = enqueue_marker_as(queue, type, 1, &command->gate, event);
+    if (!error)
+        error = clSetEventCallback(reached, CL_COMPLETE, run, command);
+    if (error) {
+        if (reached)
+            clReleaseEvent(reached);
+        finish(command, error);
+    }
+    return error;
+}

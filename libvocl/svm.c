@@ -1,0 +1,295 @@
+/*
+ * Shared virtual memory, where application and worker share a host (arena.c). Kernels touch the application's memory
+ * itself; what is enqueued to copy, fill and free it is done by the application, in the queue's order (host.c).
+ */
+#include <string.h>
+
+#include "libvocl/internal.h"
+
+static cl_device_svm_capabilities native_capabilities(cl_device_id device)
+{
+    cl_device_svm_capabilities can = 0;
+    uint32_t length;
+    const void *bytes = info_find(&device->infos, CL_DEVICE_SVM_CAPABILITIES, &length);
+
+    if (bytes && length == sizeof(can))
+        memcpy(&can, bytes, sizeof(can));
+    return can & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM; /* only the arena is shared */
+}
+
+cl_device_svm_capabilities svm_capabilities(cl_device_id device)
+{
+    cl_device_svm_capabilities can = native_capabilities(device);
+
+    return can && arena_shared_with(device->node) ? can : 0;
+}
+
+static cl_device_svm_capabilities context_capabilities(cl_context context)
+{
+    cl_device_svm_capabilities can = 0;
+
+    for (cl_uint i = 0; i < context->device_count; i++)
+        can |= svm_capabilities(context->devices[i]);
+    return can;
+}
+
+/* ---- memory ---- */
+
+static bool flags_good(cl_context context, cl_svm_mem_flags flags)
+{
+    const cl_svm_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    cl_device_svm_capabilities can = context_capabilities(context);
+
+    if (flags & ~(access | CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS) ||
+        __builtin_popcountll(flags & access) > 1)
+        return false;
+    if (flags & CL_MEM_SVM_ATOMICS && !(flags & CL_MEM_SVM_FINE_GRAIN_BUFFER))
+        return false;
+    if (flags & CL_MEM_SVM_FINE_GRAIN_BUFFER && !(can & CL_DEVICE_SVM_FINE_GRAIN_BUFFER))
+        return false;
+    return can && (!(flags & CL_MEM_SVM_ATOMICS) || can & CL_DEVICE_SVM_ATOMICS);
+}
+
+void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+    if (!handle_check(context, WIRE_CONTEXT) || !size || alignment & (alignment - 1) || !flags_good(context, flags))
+        return NULL;
+    for (cl_uint i = 0; i < context->device_count; i++) {
+        if (size > context->devices[i]->alloc_size)
+            return NULL;
+    }
+    return arena_alloc(size, alignment);
+}
+
+void clSVMFree(cl_context context, void *memory)
+{
+    if (handle_check(context, WIRE_CONTEXT) && memory)
+        arena_free(memory);
+}
+
+/* ---- kernels ---- */
+
+cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
+{
+    cl_bool system;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (!context_capabilities(kernel->program->context))
+        return CL_INVALID_OPERATION;
+    if (!value)
+        return CL_INVALID_VALUE;
+    switch (param) {
+    case CL_KERNEL_EXEC_INFO_SVM_PTRS: /* the whole arena is there in any case */
+        return size && size % sizeof(void *) == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
+    case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
+        if (size != sizeof(system))
+            return CL_INVALID_VALUE;
+        memcpy(&system, value, sizeof(system));
+        return system ? CL_INVALID_OPERATION : CL_SUCCESS;
+    }
+    return CL_INVALID_VALUE;
+}
+
+/* ---- commands ---- */
+
+static cl_int check(cl_command_queue queue)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    return svm_capabilities(queue->device) ? CL_SUCCESS : CL_INVALID_OPERATION;
+}
+
+/* The memory is there at all times: only the command's place in the queue matters. */
+static cl_int enqueue_place(cl_command_queue queue, cl_bool blocking, cl_command_type type, cl_uint count,
+                            const cl_event *list, cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = enqueue_begin(&e, queue, count, list, event, type);
+
+    return error ? error : enqueue_nothing(&e, blocking, event);
+}
+
+cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
+                       cl_uint count, const cl_event *list, cl_event *event)
+{
+    cl_int error = check(queue);
+
+    (void)flags;
+    if (!error && (!memory || !size))
+        error = CL_INVALID_VALUE;
+    return error ? error : enqueue_place(queue, blocking, CL_COMMAND_SVM_MAP, count, list, event);
+}
+
+cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *list, cl_event *event)
+{
+    cl_int error = check(queue);
+
+    if (!error && !memory)
+        error = CL_INVALID_VALUE;
+    return error ? error : enqueue_place(queue, CL_FALSE, CL_COMMAND_SVM_UNMAP, count, list, event);
+}
+
+cl_int clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint memory_count, const void **memory, const size_t *sizes,
+                              cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event)
+{
+    cl_int error = check(queue);
+
+    (void)sizes;
+    if (!error &&
+        (!memory_count || !memory ||
+         flags & ~(cl_mem_migration_flags)(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)))
+        error = CL_INVALID_VALUE;
+    for (cl_uint i = 0; !error && i < memory_count; i++)
+        error = memory[i] ? CL_SUCCESS : CL_INVALID_VALUE;
+    return error ? error : enqueue_place(queue, CL_FALSE, CL_COMMAND_SVM_MIGRATE_MEM, count, list, event);
+}
+
+struct svm_command {
+    struct host_command command;
+    void *to;
+    const void *from;
+    size_t size, pattern_size;
+    uint8_t pattern[128];
+    cl_command_queue queue; /* of a free */
+    void **memory;
+    cl_uint memory_count;
+    void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void *[], void *);
+    void *data;
+};
+
+static void svm_command_free(struct host_command *command)
+{
+    struct svm_command *svm = (struct svm_command *)command;
+
+    if (svm->queue)
+        handle_drop(svm->queue);
+    free(svm->memory);
+    free(svm);
+}
+
+static struct svm_command *svm_command_new(cl_int (*run)(struct host_command *))
+{
+    struct svm_command *svm = calloc(1, sizeof(*svm));
+
+    if (svm)
+        svm->command = (struct host_command){.run = run, .free = svm_command_free};
+    return svm;
+}
+
+static cl_int run_copy(struct host_command *command)
+{
+    struct svm_command *svm = (struct svm_command *)command;
+
+    memcpy(svm->to, svm->from, svm->size);
+    return CL_SUCCESS;
+}
+
+static cl_int run_fill(struct host_command *command)
+{
+    struct svm_command *svm = (struct svm_command *)command;
+
+    for (size_t at = 0; at < svm->size; at += svm->pattern_size)
+        memcpy((uint8_t *)svm->to + at, svm->pattern, svm->pattern_size);
+    return CL_SUCCESS;
+}
+
+static cl_int run_free(struct host_command *command)
+{
+    struct svm_command *svm = (struct svm_command *)command;
+
+    if (svm->function) {
+        svm->function(svm->queue, svm->memory_count, svm->memory, svm->data);
+        return CL_SUCCESS;
+    }
+    for (cl_uint i = 0; i < svm->memory_count; i++)
+        arena_free(svm->memory[i]);
+    return CL_SUCCESS;
+}
+
+cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
+                          cl_uint count, const cl_event *list, cl_event *event)
+{
+    const uint8_t *target = to, *source = from;
+    struct svm_command *svm;
+    cl_event own = NULL;
+    cl_int error = check(queue), status;
+
+    if (!error && (!to || !from || !size))
+        error = CL_INVALID_VALUE;
+    if (!error && target < source + size && source < target + size)
+        error = CL_MEM_COPY_OVERLAP;
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (error)
+        return error;
+    svm = svm_command_new(run_copy);
+    if (!svm)
+        return CL_OUT_OF_HOST_MEMORY;
+    svm->to = to;
+    svm->from = from;
+    svm->size = size;
+    error = host_command_enqueue(queue, CL_COMMAND_SVM_MEMCPY, &svm->command, count, list, blocking ? &own : event);
+    if (error || !blocking)
+        return error;
+    status = event_wait(own);
+    if (event)
+        *event = own;
+    else
+        clReleaseEvent(own);
+    return status < 0 ? status : CL_SUCCESS;
+}
+
+cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
+                           cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct svm_command *svm;
+    cl_int error = check(queue);
+
+    if (!error && (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1) ||
+                   !size || size % pattern_size || (uintptr_t)to % pattern_size))
+        error = CL_INVALID_VALUE;
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (error)
+        return error;
+    svm = svm_command_new(run_fill);
+    if (!svm)
+        return CL_OUT_OF_HOST_MEMORY;
+    svm->to = to;
+    svm->size = size;
+    svm->pattern_size = pattern_size;
+    memcpy(svm->pattern, pattern, pattern_size);
+    return host_command_enqueue(queue, CL_COMMAND_SVM_MEMFILL, &svm->command, count, list, event);
+}
+
+cl_int clEnqueueSVMFree(cl_command_queue queue, cl_uint memory_count, void *memory[],
+                        void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void *[], void *), void *data,
+                        cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct svm_command *svm;
+    cl_int error = check(queue);
+
+    if (!error && (!memory_count || !memory))
+        error = CL_INVALID_VALUE;
+    for (cl_uint i = 0; !error && i < memory_count; i++)
+        error = memory[i] ? CL_SUCCESS : CL_INVALID_VALUE;
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (error)
+        return error;
+    svm = svm_command_new(run_free);
+    if (svm)
+        svm->memory = malloc(memory_count * sizeof(*memory));
+    if (!svm || !svm->memory) {
+        free(svm);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    memcpy(svm->memory, memory, memory_count * sizeof(*memory));
+    svm->memory_count = memory_count;
+    svm->function = function;
+    svm->data = data;
+    svm->queue = queue;
+    handle_use(queue);
+    return host_command_enqueue(queue, CL_COMMAND_SVM_FREE, &svm->command, count, list, event);
+}

@@ -1,6 +1,4 @@
 /* Buffers: creation, reads, writes, rects, copies, fills, maps. */
-#include <sys/mman.h>
-
 #include "base/settings.h"
 #include "libvocl/internal.h"
 
@@ -175,7 +173,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
 
 /* ---- checks ---- */
 
-static cl_int check_buffer(cl_command_queue queue, cl_mem buffer)
+cl_int buffer_check(cl_command_queue queue, cl_mem buffer)
 {
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
@@ -188,8 +186,7 @@ static cl_int check_buffer(cl_command_queue queue, cl_mem buffer)
     return CL_SUCCESS;
 }
 
-/* No bytes are a range, too, for reads, writes and fills. */
-static cl_int check_range(cl_mem buffer, size_t offset, size_t size)
+cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size)
 {
     return offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
 }
@@ -252,9 +249,9 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     struct transfer *transfer;
     struct wire_write_buffer m;
     struct enqueue e;
-    cl_int error = check_buffer(queue, buffer);
+    cl_int error = buffer_check(queue, buffer);
 
-    if (!error && (!from || check_range(buffer, offset, size)))
+    if (!error && (!from || buffer_check_range(buffer, offset, size)))
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
@@ -294,9 +291,9 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     struct transfer *transfer;
     struct wire_read_buffer m;
     struct enqueue e;
-    cl_int error = check_buffer(queue, buffer);
+    cl_int error = buffer_check(queue, buffer);
 
-    if (!error && (!to || check_range(buffer, offset, size)))
+    if (!error && (!to || buffer_check_range(buffer, offset, size)))
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
@@ -323,209 +320,9 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
 }
 
-/* ---- rects ---- */
-
-static cl_int rect_pitches(const size_t *region, size_t *row, size_t *slice)
-{
-    if (!*row)
-        *row = region[0];
-    if (*row < region[0])
-        return CL_INVALID_VALUE;
-    if (!*slice)
-        *slice = *row * region[1];
-    return *slice < region[1] * *row || *slice % *row ? CL_INVALID_VALUE : CL_SUCCESS;
-}
-
-static bool rect_inside(cl_mem buffer, const size_t *origin, const size_t *region, size_t row, size_t slice)
-{
-    unsigned __int128 last = (unsigned __int128)(origin[2] + region[2] - 1) * slice +
-                             (unsigned __int128)(origin[1] + region[1] - 1) * row + origin[0] + region[0];
-
-    return last <= buffer->size;
-}
-
-static cl_int rect_check(cl_mem buffer, const size_t *origin, const size_t *host_origin, const size_t *region,
-                         size_t *row, size_t *slice, size_t *host_row, size_t *host_slice, const void *pointer,
-                         struct layout *layout)
-{
-    if (!origin || !host_origin || !region || !pointer || !region[0] || !region[1] || !region[2])
-        return CL_INVALID_VALUE;
-    if (rect_pitches(region, row, slice) || rect_pitches(region, host_row, host_slice))
-        return CL_INVALID_VALUE;
-    if (!rect_inside(buffer, origin, region, *row, *slice))
-        return CL_INVALID_VALUE;
-    *layout = (struct layout){
-        .memory =
-            (uint8_t *)(uintptr_t)pointer + host_origin[0] + host_origin[1] * *host_row + host_origin[2] * *host_slice,
-        .row_bytes = region[0],
-        .rows = region[1],
-        .slices = region[2],
-        .row_pitch = *host_row,
-        .slice_pitch = *host_slice,
-    };
-    return CL_SUCCESS;
-}
-
-cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
-                                const size_t *host_origin, const size_t *region, size_t row, size_t slice,
-                                size_t host_row, size_t host_slice, const void *from, cl_uint count,
-                                const cl_event *list, cl_event *event)
-{
-    struct transfer *transfer;
-    struct layout layout;
-    struct wire_write_rect m;
-    struct enqueue e;
-    cl_int error = check_buffer(queue, buffer);
-
-    if (!error)
-        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
-    if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
-    if (error)
-        return error;
-    m = (struct wire_write_rect){.queue = queue->object.id,
-                                 .buffer = buffer->object.id,
-                                 .origin_count = 3,
-                                 .origin = {origin[0], origin[1], origin[2]},
-                                 .region_count = 3,
-                                 .region = {region[0], region[1], region[2]},
-                                 .row_pitch = row,
-                                 .slice_pitch = slice,
-                                 .wait = e.wait,
-                                 .wait_count = e.wait_count};
-    if (blocking && (event || count)) {
-        error = enqueue_need_event(&e, CL_COMMAND_WRITE_BUFFER_RECT);
-        m.want = 1u << CL_COMPLETE;
-    }
-    if (!error)
-        error = transfer_write(e.node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
-    if (error)
-        return enqueue_fail(&e, error);
-    if (e.event)
-        e.event->wanted = m.want;
-    m.event = e.event_id;
-    wire_put_write_rect(stream_begin(e.node), &m);
-    return enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event);
-}
-
-cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
-                               const size_t *host_origin, const size_t *region, size_t row, size_t slice,
-                               size_t host_row, size_t host_slice, void *to, cl_uint count, const cl_event *list,
-                               cl_event *event)
-{
-    struct transfer *transfer;
-    struct layout layout;
-    struct wire_read_rect m;
-    struct enqueue e;
-    cl_int error = check_buffer(queue, buffer);
-
-    if (!error)
-        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
-    if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
-    if (error)
-        return error;
-    m = (struct wire_read_rect){.queue = queue->object.id,
-                                .buffer = buffer->object.id,
-                                .event = e.event_id,
-                                .want = e.event ? 1u << CL_COMPLETE : 0,
-                                .origin_count = 3,
-                                .origin = {origin[0], origin[1], origin[2]},
-                                .region_count = 3,
-                                .region = {region[0], region[1], region[2]},
-                                .row_pitch = row,
-                                .slice_pitch = slice,
-                                .wait = e.wait,
-                                .wait_count = e.wait_count};
-    error = transfer_read(e.node, &layout, false, e.event, NULL, &transfer, &m.tag);
-    if (error)
-        return enqueue_fail(&e, error);
-    if (e.event)
-        e.event->wanted = m.want;
-    wire_put_read_rect(stream_begin(e.node), &m);
-    return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
-}
-
-/* As the specification's appendix has it; within one buffer the pitches are the same. */
-static bool rects_overlap(const size_t *from, const size_t *to, const size_t *region, size_t row, size_t slice)
-{
-    const size_t from_start = from[2] * slice + from[1] * row + from[0],
-                 from_end = from_start + (region[2] - 1) * slice + (region[1] - 1) * row + region[0],
-                 to_start = to[2] * slice + to[1] * row + to[0],
-                 to_end = to_start + (region[2] - 1) * slice + (region[1] - 1) * row + region[0];
-    const size_t from_column = from_start % row, to_column = to_start % row;
-    const size_t from_row = from_start % slice, to_row = to_start % slice;
-
-    if (from_start >= to_end || to_start >= from_end)
-        return false;
-    /* neither crosses the end of a row, and their columns are apart; the same for slices and rows */
-    if (from_column + region[0] <= row && to_column + region[0] <= row &&
-        (from_column + region[0] <= to_column || to_column + region[0] <= from_column))
-        return false;
-    if (region[2] > 1) {
-        const size_t height = (region[1] - 1) * row + region[0];
-
-        if (from_row + height <= slice && to_row + height <= slice &&
-            (from_row + height <= to_row || to_row + height <= from_row))
-            return false;
-    }
-    return true;
-}
-
-cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
-                               const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
-                               size_t to_row, size_t to_slice, cl_uint count, const cl_event *list, cl_event *event)
-{
-    struct wire_copy_rect m;
-    struct enqueue e;
-    cl_int error = check_buffer(queue, from);
-
-    if (!error)
-        error = check_buffer(queue, to);
-    if (!error && (!from_origin || !to_origin || !region || !region[0] || !region[1] || !region[2]))
-        error = CL_INVALID_VALUE;
-    if (!error && (rect_pitches(region, &from_row, &from_slice) || rect_pitches(region, &to_row, &to_slice)))
-        error = CL_INVALID_VALUE;
-    if (!error && (!rect_inside(from, from_origin, region, from_row, from_slice) ||
-                   !rect_inside(to, to_origin, region, to_row, to_slice)))
-        error = CL_INVALID_VALUE;
-    if (!error && from == to && (from_row != to_row || from_slice != to_slice))
-        error = CL_INVALID_VALUE;
-    if (!error && from == to && rects_overlap(from_origin, to_origin, region, from_row, from_slice))
-        error = CL_MEM_COPY_OVERLAP;
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER_RECT);
-    if (error)
-        return error;
-    m = (struct wire_copy_rect){.queue = queue->object.id,
-                                .source = from->object.id,
-                                .target = to->object.id,
-                                .event = e.event_id,
-                                .source_origin_count = 3,
-                                .target_origin_count = 3,
-                                .region_count = 3,
-                                .source_row_pitch = from_row,
-                                .source_slice_pitch = from_slice,
-                                .target_row_pitch = to_row,
-                                .target_slice_pitch = to_slice,
-                                .wait = e.wait,
-                                .wait_count = e.wait_count};
-    for (int i = 0; i < 3; i++) {
-        m.source_origin[i] = from_origin[i];
-        m.target_origin[i] = to_origin[i];
-        m.region[i] = region[i];
-    }
-    wire_put_copy_rect(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
-}
-
 /* ---- copy and fill ---- */
 
-static cl_mem buffer_root(cl_mem buffer)
+cl_mem buffer_root(cl_mem buffer)
 {
     return buffer->parent ? buffer->parent : buffer;
 }
@@ -535,11 +332,11 @@ cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_
 {
     struct wire_copy_buffer m;
     struct enqueue e;
-    cl_int error = check_buffer(queue, from);
+    cl_int error = buffer_check(queue, from);
 
     if (!error)
-        error = check_buffer(queue, to);
-    if (!error && (!size || check_range(from, from_offset, size) || check_range(to, to_offset, size)))
+        error = buffer_check(queue, to);
+    if (!error && (!size || buffer_check_range(from, from_offset, size) || buffer_check_range(to, to_offset, size)))
         error = CL_INVALID_VALUE;
     if (!error && buffer_root(from) == buffer_root(to) && from->origin + from_offset < to->origin + to_offset + size &&
         to->origin + to_offset < from->origin + from_offset + size)
@@ -566,11 +363,11 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pa
 {
     struct wire_fill_buffer m;
     struct enqueue e;
-    cl_int error = check_buffer(queue, buffer);
+    cl_int error = buffer_check(queue, buffer);
 
     if (!error && (!pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1)))
         error = CL_INVALID_VALUE;
-    if (!error && (check_range(buffer, offset, size) || offset % pattern_size || size % pattern_size))
+    if (!error && (buffer_check_range(buffer, offset, size) || offset % pattern_size || size % pattern_size))
         error = CL_INVALID_VALUE;
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_FILL_BUFFER);
@@ -589,168 +386,4 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pa
                                   .wait_count = e.wait_count};
     wire_put_fill_buffer(stream_begin(e.node), &m);
     return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
-}
-
-/* ---- maps: the application sees a shadow of the buffer, filled by a read and written back when unmapped ---- */
-
-/* Where the buffer's byte 0 is in this process: the same for all its maps. */
-static uint8_t *buffer_shadow(cl_mem buffer)
-{
-    cl_mem root = buffer_root(buffer);
-    uint8_t *shadow;
-
-    if (root->host_pointer)
-        return (uint8_t *)root->host_pointer + buffer->origin;
-    pthread_mutex_lock(&root->lock);
-    if (!root->shadow) {
-        void *area = mmap(NULL, root->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-        root->shadow = area == MAP_FAILED ? NULL : area;
-    }
-    shadow = root->shadow;
-    pthread_mutex_unlock(&root->lock);
-    return shadow ? shadow + buffer->origin : NULL;
-}
-
-static cl_int map_check(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset, size_t size)
-{
-    cl_int error = check_buffer(queue, buffer);
-
-    if (error)
-        return error;
-    if (!size || check_range(buffer, offset, size))
-        return CL_INVALID_VALUE;
-    if (flags & CL_MAP_READ && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
-        return CL_INVALID_OPERATION;
-    if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) &&
-        buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
-        return CL_INVALID_OPERATION;
-    return CL_SUCCESS;
-}
-
-static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t size, uint8_t *to, cl_bool blocking,
-                       cl_event *event)
-{
-    struct layout layout = layout_linear(to, size);
-    struct transfer *transfer;
-    struct wire_read_buffer m = {.queue = e->queue->object.id,
-                                 .buffer = buffer->object.id,
-                                 .event = e->event_id,
-                                 .want = e->event ? 1u << CL_COMPLETE : 0,
-                                 .offset = offset,
-                                 .size = size,
-                                 .wait = e->wait,
-                                 .wait_count = e->wait_count};
-    cl_int error =
-        transfer_read(e->node, &layout, transfer_chunked(e->queue), e->event, &buffer->object, &transfer, &m.tag);
-
-    if (error)
-        return enqueue_fail(e, error);
-    if (e->event)
-        e->event->wanted = m.want;
-    wire_put_read_buffer(stream_begin(e->node), &m);
-    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
-}
-
-/* Nothing to bring: only the order of the queue matters. */
-cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
-{
-    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .wait = e->wait, .wait_count = e->wait_count};
-    cl_int error = blocking ? enqueue_need_event(e, CL_COMMAND_MAP_BUFFER) : CL_SUCCESS;
-    cl_int status;
-
-    if (error)
-        return enqueue_fail(e, error);
-    m.event = e->event_id;
-    m.want = blocking ? 1u << CL_COMPLETE : 0;
-    if (e->event)
-        e->event->wanted = m.want;
-    wire_put_enqueue_marker(stream_begin(e->node), &m);
-    error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
-    if (!error && blocking) {
-        status = event_wait(e->event);
-        error = status < 0 ? status : CL_SUCCESS;
-    }
-    return enqueue_finish(e, error, event);
-}
-
-void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
-                         size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
-{
-    cl_int error = map_check(queue, buffer, flags, offset, size);
-    struct mapping *mapping = NULL;
-    uint8_t *shadow = NULL, *at;
-    struct enqueue e;
-
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
-    if (error) {
-        fail_ret(ret, error);
-        return NULL;
-    }
-    shadow = buffer_shadow(buffer);
-    mapping = calloc(1, sizeof(*mapping));
-    if (!shadow || !mapping) {
-        free(mapping);
-        fail_ret(ret, enqueue_fail(&e, CL_MAP_FAILURE));
-        return NULL;
-    }
-    at = shadow + offset;
-    *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
-    mapping_add(buffer, mapping);
-    error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
-                                                    : map_read(&e, buffer, offset, size, at, blocking, event);
-    if (error)
-        free(mapping_take(buffer, at));
-    fail_ret(ret, error);
-    return error ? NULL : at;
-}
-
-static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *mapping, cl_event *event)
-{
-    struct layout layout = layout_linear(mapping->pointer, mapping->region[0]);
-    struct transfer *transfer;
-    struct wire_write_buffer m;
-    cl_int error;
-
-    if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
-        return enqueue_nothing(e, CL_FALSE, event);
-    m = (struct wire_write_buffer){.queue = e->queue->object.id,
-                                   .buffer = buffer->object.id,
-                                   .event = e->event_id,
-                                   .offset = mapping->origin[0],
-                                   .size = mapping->region[0],
-                                   .wait = e->wait,
-                                   .wait_count = e->wait_count};
-    error = transfer_write(e->node, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag, &m.data,
-                           &m.data_length);
-    if (error)
-        return enqueue_fail(e, error);
-    wire_put_write_buffer(stream_begin(e->node), &m);
-    return enqueue_write(e, transfer, CL_FALSE, stream_finish(e->node, STREAM_NOW), event);
-}
-
-cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *pointer, cl_uint count,
-                               const cl_event *list, cl_event *event)
-{
-    struct mapping *mapping;
-    struct enqueue e;
-    cl_int error;
-
-    if (!handle_check(queue, WIRE_QUEUE))
-        return CL_INVALID_COMMAND_QUEUE;
-    if (!handle_check(memory, WIRE_MEMORY))
-        return CL_INVALID_MEM_OBJECT;
-    if (memory->context != queue->context)
-        return CL_INVALID_CONTEXT;
-    error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
-    if (error)
-        return error;
-    mapping = pointer ? mapping_take(memory, pointer) : NULL;
-    if (!mapping)
-        return enqueue_fail(&e, CL_INVALID_VALUE);
-    error = memory->type == CL_MEM_OBJECT_BUFFER ? buffer_unmap(&e, memory, mapping, event)
-                                                 : image_unmap(&e, memory, mapping, event);
-    free(mapping);
-    return error;
 }

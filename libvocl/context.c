@@ -58,6 +58,15 @@ static cl_int check_devices(cl_uint count, const cl_device_id *devices)
     return CL_SUCCESS;
 }
 
+bool context_has_device(cl_context context, cl_device_id device)
+{
+    for (cl_uint i = 0; i < context->device_count; i++) {
+        if (context->devices[i] == device)
+            return true;
+    }
+    return false;
+}
+
 static cl_int context_send(cl_context context)
 {
     uint32_t *ids = malloc(context->device_count * sizeof(*ids));

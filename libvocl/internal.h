@@ -406,6 +406,36 @@ void arena_after_fork(void);
 /* ---- svm.c ---- */
 cl_device_svm_capabilities svm_capabilities(cl_device_id device);
 
+/* ---- buffer.c ---- */
+cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
+/* No bytes are a range, too, for reads, writes and fills. */
+cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
+/* A sub-buffer's whole, or the buffer itself. */
+cl_mem buffer_root(cl_mem buffer);
+
+/* ---- image.c, image_commands.c ---- */
+/* Width, height or array size, depth or array size, as read and write regions count them. */
+void image_extent(const cl_image_desc *desc, size_t extent[3]);
+cl_int image_check(cl_command_queue queue, cl_mem image);
+cl_int image_check_region(cl_mem image, const size_t *origin, const size_t *region);
+bool image_is_nothing(const size_t *region);
+/* The host's side of a region; pitches of 0 mean tight. Others are taken as they are, as PoCL does. */
+void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory,
+                  struct layout *layout);
+/* Takes over e, and owned, memory to free when the data has left it. */
+cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+                          const struct layout *layout, void *owned, cl_event *event);
+/* keep: used until the data is there, or NULL. */
+cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+                         const struct layout *layout, struct object *keep, cl_event *event);
+
+/* ---- program.c, build.c ---- */
+bool context_has_device(cl_context context, cl_device_id device);
+cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
+/* The program's kernels, from the node's kernel table; replaces what was known of them. */
+cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length);
+void program_forget_kernels(cl_program program);
+
 /* ---- the rest ---- */
 void context_destroy(cl_context context);
 void memory_destroy(cl_mem memory);
@@ -416,8 +446,6 @@ void kernel_destroy(cl_kernel kernel);
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
 void device_destroy(cl_device_id device);
 size_t image_element_size(const cl_image_format *format);
-/* Called by buffer.c for maps and unmaps of images. */
-cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_event *event);
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);

@@ -1,0 +1,387 @@
+/* Builds, compiles and links. A build is a round trip; its answer describes the kernels once and for all. */
+#include <stdio.h>
+#include <string.h>
+
+#include "libvocl/internal.h"
+#include "wire/tables.h"
+
+/* ---- the kernels a build made ---- */
+
+void program_forget_kernels(cl_program program)
+{
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        struct kernel_description *kernel = &program->kernels[i];
+
+        for (uint32_t j = 0; kernel->arguments && j < kernel->argument_count; j++) {
+            free(kernel->arguments[j].type_name);
+            free(kernel->arguments[j].name);
+        }
+        free(kernel->arguments);
+        free(kernel->name);
+        free(kernel->attributes);
+    }
+    free(program->kernels);
+    program->kernels = NULL;
+    program->kernel_count = 0;
+}
+
+static char *copy_text(const void *bytes, uint32_t length)
+{
+    char *text = malloc(length + 1);
+
+    if (text) {
+        if (length)
+            memcpy(text, bytes, length);
+        text[length] = '\0';
+    }
+    return text;
+}
+
+static bool read_argument(struct wire_cursor *in, struct argument_description *out)
+{
+    struct wire_kernel_argument a;
+
+    if (!wire_get_kernel_argument(in, &a))
+        return false;
+    *out = (struct argument_description){
+        .size = a.size, .address = a.address, .access = a.access, .qualifier = a.qualifier, .known = a.known};
+    out->type_name = copy_text(a.type_name, a.type_name_length);
+    out->name = copy_text(a.name, a.name_length);
+    return out->type_name && out->name;
+}
+
+static bool read_kernel(struct wire_cursor *in, struct kernel_description *out)
+{
+    const void *name, *attributes;
+    uint32_t name_length, attributes_length, count;
+
+    name = wire_get_blob(in, &name_length);
+    count = wire_get_u32(in);
+    attributes = wire_get_blob(in, &attributes_length);
+    if (in->failed || count > in->left / 20)
+        return false;
+    *out = (struct kernel_description){.name = copy_text(name, name_length),
+                                       .attributes = copy_text(attributes, attributes_length),
+                                       .argument_count = count,
+                                       .arguments = calloc(count + 1, sizeof(*out->arguments))};
+    for (int i = 0; i < 3; i++)
+        out->fixed_group[i] = wire_get_u64(in);
+    if (!out->name || !out->attributes || !out->arguments)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!read_argument(in, &out->arguments[i]))
+            return false;
+    }
+    return true;
+}
+
+cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length)
+{
+    struct wire_cursor in = wire_cursor(bytes, length);
+
+    program_forget_kernels(program);
+    while (in.left && !in.failed) {
+        struct kernel_description *more = realloc(program->kernels, (program->kernel_count + 1) * sizeof(*more));
+
+        if (!more)
+            return CL_OUT_OF_HOST_MEMORY;
+        program->kernels = more;
+        more[program->kernel_count] = (struct kernel_description){0};
+        program->kernel_count++;
+        if (!read_kernel(&in, &more[program->kernel_count - 1]))
+            return CL_OUT_OF_RESOURCES;
+    }
+    return CL_SUCCESS;
+}
+
+/* ---- build ---- */
+
+static uint32_t *device_ids(cl_program program, cl_uint *count, const cl_device_id *devices)
+{
+    uint32_t *ids;
+
+    if (!*count) {
+        *count = program->device_count;
+        devices = program->devices;
+    }
+    ids = malloc(*count * sizeof(*ids));
+    for (cl_uint i = 0; ids && i < *count; i++)
+        ids[i] = devices[i]->object.id;
+    return ids;
+}
+
+static cl_int build_now(cl_program program, cl_uint count, const uint32_t *ids, const char *options)
+{
+    struct node *node = program->context->node;
+    struct wire_build_program m = {.program = program->object.id,
+                                   .devices = ids,
+                                   .devices_count = count,
+                                   .with_options = options != NULL,
+                                   .options = options,
+                                   .options_length = options ? (uint32_t)strlen(options) : 0};
+    struct wire_build_program_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(node, WIRE_build_program, &call);
+    cl_int error;
+
+    m.call = call.id;
+    wire_put_build_program(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_build_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    pthread_mutex_lock(&program->lock);
+    program->tried = true;
+    if (!error)
+        error = program_take_kernels(program, reply.kernels, reply.kernels_length);
+    program->built = !error;
+    pthread_mutex_unlock(&program->lock);
+    call_free(&call);
+    return error;
+}
+
+struct build {
+    cl_program program;
+    cl_uint count;
+    uint32_t *ids;
+    char *options;
+    void(CL_CALLBACK *notify)(cl_program, void *);
+    void *data;
+};
+
+static void *build_thread(void *argument)
+{
+    struct build *build = argument;
+
+    build_now(build->program, build->count, build->ids, build->options);
+    build->notify(build->program, build->data);
+    handle_drop(build->program);
+    free(build->ids);
+    free(build->options);
+    free(build);
+    return NULL;
+}
+
+/* With a callback the call returns at once, and a thread of its own sees to the build. */
+static cl_int build_later(cl_program program, cl_uint count, uint32_t *ids, const char *options,
+                          void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    struct build *build = malloc(sizeof(*build));
+    char *copy = options ? strdup(options) : NULL;
+    pthread_t thread;
+
+    if (!build || !copy != !options) {
+        free(build);
+        free(copy);
+        free(ids);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    *build = (struct build){program, count, ids, copy, notify, data};
+    handle_use(program);
+    if (pthread_create(&thread, NULL, build_thread, build)) {
+        cl_int error = build_now(program, count, ids, options);
+
+        notify(program, data);
+        handle_drop(program);
+        free(ids);
+        free(copy);
+        free(build);
+        return error;
+    }
+    pthread_detach(thread);
+    return CL_SUCCESS;
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                      void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    uint32_t *ids;
+    cl_int error;
+
+    if (!handle_check(program, WIRE_PROGRAM))
+        return CL_INVALID_PROGRAM;
+    if (!count != !devices || (!notify && data))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!context_has_device(program->context, devices[i]))
+            return CL_INVALID_DEVICE;
+    }
+    if (atomic_load(&program->live_kernels))
+        return CL_INVALID_OPERATION;
+    ids = device_ids(program, &count, devices);
+    if (!ids)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (notify)
+        return build_later(program, count, ids, options, notify, data);
+    error = build_now(program, count, ids, options);
+    free(ids);
+    return error;
+}
+
+static cl_int compile_send(cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                           cl_uint header_count, const cl_program *headers, const char **names)
+{
+    struct wire_compile_program m = {.program = program->object.id,
+                                     .devices = ids,
+                                     .devices_count = count,
+                                     .with_options = options != NULL,
+                                     .options = options,
+                                     .options_length = options ? (uint32_t)strlen(options) : 0,
+                                     .headers_count = header_count};
+    struct wire_compile_program_reply reply;
+    struct wire_buffer *out;
+    struct call call;
+    uint32_t header_ids[1024];
+    char *text = NULL;
+    size_t length = 0;
+    cl_int error;
+
+    for (cl_uint i = 0; i < header_count; i++) {
+        size_t more = strlen(names[i]) + 1;
+        char *longer = realloc(text, length + more);
+
+        if (!longer) {
+            free(text);
+            return CL_OUT_OF_HOST_MEMORY;
+        }
+        text = longer;
+        memcpy(text + length, names[i], more);
+        length += more;
+        header_ids[i] = headers[i]->object.id;
+    }
+    m.headers = header_ids;
+    m.header_names = text;
+    m.header_names_length = (uint32_t)length;
+    out = call_begin(program->context->node, WIRE_compile_program, &call);
+    m.call = call.id;
+    wire_put_compile_program(out, &m);
+    free(text);
+    error = call_end(&call);
+    if (!error) {
+        error = wire_get_compile_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+        call_free(&call);
+    }
+    program->tried = true;
+    return error;
+}
+
+cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                        cl_uint header_count, const cl_program *headers, const char **names,
+                        void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    uint32_t *ids;
+    cl_int error;
+
+    if (!handle_check(program, WIRE_PROGRAM))
+        return CL_INVALID_PROGRAM;
+    if (!count != !devices || (!notify && data) || header_count > 1024 || !header_count != !headers ||
+        (header_count && !names))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < header_count; i++) {
+        if (!handle_check(headers[i], WIRE_PROGRAM))
+            return CL_INVALID_PROGRAM;
+        if (!names[i])
+            return CL_INVALID_VALUE;
+    }
+    for (cl_uint i = 0; i < count; i++) {
+        if (!context_has_device(program->context, devices[i]))
+            return CL_INVALID_DEVICE;
+    }
+    if (atomic_load(&program->live_kernels) || program->binary)
+        return CL_INVALID_OPERATION;
+    ids = device_ids(program, &count, devices);
+    if (!ids)
+        return CL_OUT_OF_HOST_MEMORY;
+    error = compile_send(program, count, ids, options, header_count, headers, names);
+    free(ids);
+    if (notify)
+        notify(program, data);
+    return error;
+}
+
+static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *devices, cl_uint input_count,
+                         const cl_program *inputs, bool data_alone)
+{
+    if (!handle_check(context, WIRE_CONTEXT))
+        return CL_INVALID_CONTEXT;
+    if (!count != !devices || !input_count || !inputs || input_count > 1024)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < input_count; i++) {
+        if (!handle_check(inputs[i], WIRE_PROGRAM))
+            return CL_INVALID_PROGRAM;
+    }
+    for (cl_uint i = 0; data_alone && i < input_count; i++) {
+        if (inputs[i]->built)
+            return CL_INVALID_OPERATION; /* is the first thing wrong */
+    }
+    if (data_alone)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!context_has_device(context, devices[i]))
+            return CL_INVALID_DEVICE;
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int link_send(cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                        cl_uint input_count, const cl_program *inputs, bool *created)
+{
+    uint32_t input_ids[1024];
+    struct wire_link_program m = {.program = program->object.id,
+                                  .context = program->context->object.id,
+                                  .devices = ids,
+                                  .devices_count = count,
+                                  .with_options = options != NULL,
+                                  .options = options,
+                                  .options_length = options ? (uint32_t)strlen(options) : 0,
+                                  .inputs = input_ids,
+                                  .inputs_count = input_count};
+    struct wire_link_program_reply reply;
+    struct wire_buffer *out;
+    struct call call;
+    cl_int error;
+
+    for (cl_uint i = 0; i < input_count; i++)
+        input_ids[i] = inputs[i]->object.id;
+    out = call_begin(program->context->node, WIRE_link_program, &call);
+    m.call = call.id;
+    wire_put_link_program(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_link_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    *created = reply.created;
+    if (!error)
+        error = program_take_kernels(program, reply.kernels, reply.kernels_length);
+    program->built = !error;
+    program->tried = true;
+    call_free(&call);
+    return error;
+}
+
+cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices, const char *options,
+                         cl_uint input_count, const cl_program *inputs, void(CL_CALLBACK *notify)(cl_program, void *),
+                         void *data, cl_int *ret)
+{
+    cl_int error = link_check(context, count, devices, input_count, inputs, !notify && data);
+    cl_program program = NULL;
+    bool created = false;
+    uint32_t *ids = NULL;
+
+    if (!error) {
+        program = program_new(context, count ? count : context->device_count, count ? devices : context->devices);
+        ids = program ? device_ids(program, &count, devices) : NULL;
+        error = ids ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    }
+    if (!error)
+        error = link_send(program, count, ids, options, input_count, inputs, &created);
+    free(ids);
+    if (error && !created && program) {
+        handle_release(program, WIRE_PROGRAM, 0);
+        program = NULL;
+    }
+    if (notify && program)
+        notify(program, data);
+    fail_ret(ret, error);
+    return program;
+}

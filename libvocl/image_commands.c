@@ -1,0 +1,301 @@
+/* Reads, writes, copies and fills of images. Their data travels tightly packed. */
+#include "libvocl/internal.h"
+
+cl_int image_check(cl_command_queue queue, cl_mem image)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!handle_check(image, WIRE_MEMORY) || image->type == CL_MEM_OBJECT_BUFFER)
+        return CL_INVALID_MEM_OBJECT;
+    if (image->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    return queue->device->images ? CL_SUCCESS : CL_INVALID_OPERATION;
+}
+
+cl_int image_check_region(cl_mem image, const size_t *origin, const size_t *region)
+{
+    size_t extent[3];
+
+    if (!origin || !region)
+        return CL_INVALID_VALUE;
+    image_extent(&image->desc, extent);
+    if (!region[2])
+        return CL_INVALID_VALUE;
+    for (int i = 0; i < 3; i++) {
+        if (origin[i] > extent[i] || region[i] > extent[i] - origin[i])
+            return CL_INVALID_VALUE;
+    }
+    return CL_SUCCESS;
+}
+
+bool image_is_nothing(const size_t *region)
+{
+    return !region[0] || !region[1];
+}
+
+void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory,
+                  struct layout *layout)
+{
+    size_t row = region[0] * image->element_size;
+    bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+
+    if (!row_pitch)
+        row_pitch = row;
+    if (!slice_pitch)
+        slice_pitch = array ? row_pitch : row_pitch * region[1];
+    *layout = (struct layout){.memory = (uint8_t *)(uintptr_t)memory,
+                              .row_bytes = row,
+                              .rows = region[1],
+                              .slices = region[2],
+                              .row_pitch = array ? slice_pitch : row_pitch,
+                              .slice_pitch = slice_pitch};
+}
+
+static void copy3(uint64_t *to, const size_t *from)
+{
+    for (int i = 0; i < 3; i++)
+        to[i] = from[i];
+}
+
+cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+                          const struct layout *layout, void *owned, cl_event *event)
+{
+    struct transfer *transfer;
+    struct wire_write_image m = {.queue = e->queue->object.id,
+                                 .image = image->object.id,
+                                 .origin_count = 3,
+                                 .region_count = 3,
+                                 .bytes = layout_bytes(layout),
+                                 .wait = e->wait,
+                                 .wait_count = e->wait_count};
+    cl_int error = CL_SUCCESS;
+
+    copy3(m.origin, origin);
+    copy3(m.region, region);
+    if (blocking && (event || e->wait_count)) {
+        error = enqueue_need_event(e, CL_COMMAND_WRITE_IMAGE);
+        m.want = 1u << CL_COMPLETE;
+    }
+    if (!error)
+        error = transfer_write(e->node, layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return enqueue_fail(e, error);
+    transfer_own(transfer, owned);
+    if (e->event)
+        e->event->wanted = m.want;
+    m.event = e->event_id;
+    wire_put_write_image(stream_begin(e->node), &m);
+    return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
+}
+
+cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+                         const struct layout *layout, struct object *keep, cl_event *event)
+{
+    struct transfer *transfer;
+    struct wire_read_image m = {.queue = e->queue->object.id,
+                                .image = image->object.id,
+                                .event = e->event_id,
+                                .want = e->event ? 1u << CL_COMPLETE : 0,
+                                .origin_count = 3,
+                                .region_count = 3,
+                                .bytes = layout_bytes(layout),
+                                .wait = e->wait,
+                                .wait_count = e->wait_count};
+    cl_int error = transfer_read(e->node, layout, false, e->event, keep, &transfer, &m.tag);
+
+    if (error)
+        return enqueue_fail(e, error);
+    copy3(m.origin, origin);
+    copy3(m.region, region);
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_read_image(stream_begin(e->node), &m);
+    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
+                           const size_t *region, size_t row_pitch, size_t slice_pitch, const void *from, cl_uint count,
+                           const cl_event *list, cl_event *event)
+{
+    struct layout layout;
+    struct enqueue e;
+    cl_int error = image_check(queue, image);
+
+    if (!error)
+        error = from ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
+    if (!error)
+        image_layout(image, region, row_pitch, slice_pitch, from, &layout);
+    if (!error && image->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_IMAGE);
+    if (!error && image_is_nothing(region))
+        return enqueue_nothing(&e, blocking, event);
+    return error ? error : image_write_region(&e, image, blocking, origin, region, &layout, NULL, event);
+}
+
+cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
+                          const size_t *region, size_t row_pitch, size_t slice_pitch, void *to, cl_uint count,
+                          const cl_event *list, cl_event *event)
+{
+    struct layout layout;
+    struct enqueue e;
+    cl_int error = image_check(queue, image);
+
+    if (!error)
+        error = to ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
+    if (!error)
+        image_layout(image, region, row_pitch, slice_pitch, to, &layout);
+    if (!error && image->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_IMAGE);
+    if (!error && image_is_nothing(region))
+        return enqueue_nothing(&e, blocking, event);
+    return error ? error : image_read_region(&e, image, blocking, origin, region, &layout, NULL, event);
+}
+
+cl_int clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+                          const size_t *to_origin, const size_t *region, cl_uint count, const cl_event *list,
+                          cl_event *event)
+{
+    struct wire_copy_image m;
+    struct enqueue e;
+    bool apart = from != to;
+    cl_int error = image_check(queue, from);
+
+    if (!error)
+        error = image_check(queue, to);
+    if (!error && memcmp(&from->format, &to->format, sizeof(from->format)))
+        error = CL_IMAGE_FORMAT_MISMATCH;
+    if (!error && (image_check_region(from, from_origin, region) || image_check_region(to, to_origin, region) ||
+                   image_is_nothing(region)))
+        error = CL_INVALID_VALUE;
+    for (int i = 0; !error && i < 3; i++)
+        apart |= from_origin[i] >= to_origin[i] + region[i] || to_origin[i] >= from_origin[i] + region[i];
+    if (!error && !apart)
+        error = CL_MEM_COPY_OVERLAP;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_IMAGE);
+    if (error)
+        return error;
+    m = (struct wire_copy_image){.queue = queue->object.id,
+                                 .source = from->object.id,
+                                 .target = to->object.id,
+                                 .event = e.event_id,
+                                 .source_origin_count = 3,
+                                 .target_origin_count = 3,
+                                 .region_count = 3,
+                                 .wait = e.wait,
+                                 .wait_count = e.wait_count};
+    copy3(m.source_origin, from_origin);
+    copy3(m.target_origin, to_origin);
+    copy3(m.region, region);
+    wire_put_copy_image(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *colour, const size_t *origin,
+                          const size_t *region, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_fill_image m;
+    struct enqueue e;
+    cl_int error = image_check(queue, image);
+
+    if (!error)
+        error = colour ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_FILL_IMAGE);
+    if (error)
+        return error;
+    if (image_is_nothing(region))
+        return enqueue_nothing(&e, CL_FALSE, event);
+    m = (struct wire_fill_image){.queue = queue->object.id,
+                                 .image = image->object.id,
+                                 .event = e.event_id,
+                                 .colour = colour,
+                                 .colour_length = 16,
+                                 .origin_count = 3,
+                                 .region_count = 3,
+                                 .wait = e.wait,
+                                 .wait_count = e.wait_count};
+    if (image->format.image_channel_order == CL_DEPTH)
+        m.colour_length = 4;
+    copy3(m.origin, origin);
+    copy3(m.region, region);
+    wire_put_fill_image(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+static cl_int check_mixed(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t *origin,
+                          const size_t *region, size_t offset)
+{
+    cl_int error = image_check(queue, image);
+    size_t size;
+
+    if (error)
+        return error;
+    if (!handle_check(buffer, WIRE_MEMORY) || buffer->type != CL_MEM_OBJECT_BUFFER)
+        return CL_INVALID_MEM_OBJECT;
+    if (buffer->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    error = image_check_region(image, origin, region);
+    if (error || image_is_nothing(region))
+        return CL_INVALID_VALUE;
+    size = region[0] * region[1] * region[2] * image->element_size;
+    return offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+cl_int clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t *origin,
+                                  const size_t *region, size_t offset, cl_uint count, const cl_event *list,
+                                  cl_event *event)
+{
+    struct wire_copy_image_to_buffer m;
+    struct enqueue e;
+    cl_int error = check_mixed(queue, image, buffer, origin, region, offset);
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_IMAGE_TO_BUFFER);
+    if (error)
+        return error;
+    m = (struct wire_copy_image_to_buffer){.queue = queue->object.id,
+                                           .source = image->object.id,
+                                           .target = buffer->object.id,
+                                           .event = e.event_id,
+                                           .origin_count = 3,
+                                           .region_count = 3,
+                                           .offset = offset,
+                                           .wait = e.wait,
+                                           .wait_count = e.wait_count};
+    copy3(m.origin, origin);
+    copy3(m.region, region);
+    wire_put_copy_image_to_buffer(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+cl_int clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
+                                  const size_t *origin, const size_t *region, cl_uint count, const cl_event *list,
+                                  cl_event *event)
+{
+    struct wire_copy_buffer_to_image m;
+    struct enqueue e;
+    cl_int error = check_mixed(queue, image, buffer, origin, region, offset);
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER_TO_IMAGE);
+    if (error)
+        return error;
+    m = (struct wire_copy_buffer_to_image){.queue = queue->object.id,
+                                           .source = buffer->object.id,
+                                           .target = image->object.id,
+                                           .event = e.event_id,
+                                           .offset = offset,
+                                           .origin_count = 3,
+                                           .region_count = 3,
+                                           .wait = e.wait,
+                                           .wait_count = e.wait_count};
+    copy3(m.origin, origin);
+    copy3(m.region, region);
+    wire_put_copy_buffer_to_image(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}

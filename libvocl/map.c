@@ -1,0 +1,251 @@
+/*
+ * Maps: the application sees a shadow of the buffer, or memory of the map's own for an image, filled by a read and
+ * written back when it is unmapped.
+ */
+#include <sys/mman.h>
+
+#include "libvocl/internal.h"
+
+/* Where the buffer's byte 0 is in this process: the same for all its maps. */
+static uint8_t *buffer_shadow(cl_mem buffer)
+{
+    cl_mem root = buffer_root(buffer);
+    uint8_t *shadow;
+
+    if (root->host_pointer)
+        return (uint8_t *)root->host_pointer + buffer->origin;
+    pthread_mutex_lock(&root->lock);
+    if (!root->shadow) {
+        void *area = mmap(NULL, root->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        root->shadow = area == MAP_FAILED ? NULL : area;
+    }
+    shadow = root->shadow;
+    pthread_mutex_unlock(&root->lock);
+    return shadow ? shadow + buffer->origin : NULL;
+}
+
+static cl_int map_check(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset, size_t size)
+{
+    cl_int error = buffer_check(queue, buffer);
+
+    if (error)
+        return error;
+    if (!size || buffer_check_range(buffer, offset, size))
+        return CL_INVALID_VALUE;
+    if (flags & CL_MAP_READ && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+        return CL_INVALID_OPERATION;
+    if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) &&
+        buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+        return CL_INVALID_OPERATION;
+    return CL_SUCCESS;
+}
+
+static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t size, uint8_t *to, cl_bool blocking,
+                       cl_event *event)
+{
+    struct layout layout = layout_linear(to, size);
+    struct transfer *transfer;
+    struct wire_read_buffer m = {.queue = e->queue->object.id,
+                                 .buffer = buffer->object.id,
+                                 .event = e->event_id,
+                                 .want = e->event ? 1u << CL_COMPLETE : 0,
+                                 .offset = offset,
+                                 .size = size,
+                                 .wait = e->wait,
+                                 .wait_count = e->wait_count};
+    cl_int error =
+        transfer_read(e->node, &layout, transfer_chunked(e->queue), e->event, &buffer->object, &transfer, &m.tag);
+
+    if (error)
+        return enqueue_fail(e, error);
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_read_buffer(stream_begin(e->node), &m);
+    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
+                         size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
+{
+    cl_int error = map_check(queue, buffer, flags, offset, size);
+    struct mapping *mapping = NULL;
+    uint8_t *shadow = NULL, *at;
+    struct enqueue e;
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
+    if (error) {
+        fail_ret(ret, error);
+        return NULL;
+    }
+    shadow = buffer_shadow(buffer);
+    mapping = calloc(1, sizeof(*mapping));
+    if (!shadow || !mapping) {
+        free(mapping);
+        fail_ret(ret, enqueue_fail(&e, CL_MAP_FAILURE));
+        return NULL;
+    }
+    at = shadow + offset;
+    *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
+    mapping_add(buffer, mapping);
+    error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
+                                                    : map_read(&e, buffer, offset, size, at, blocking, event);
+    if (error)
+        free(mapping_take(buffer, at));
+    fail_ret(ret, error);
+    return error ? NULL : at;
+}
+
+static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *mapping, cl_event *event)
+{
+    struct layout layout = layout_linear(mapping->pointer, mapping->region[0]);
+    struct transfer *transfer;
+    struct wire_write_buffer m;
+    cl_int error;
+
+    if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
+        return enqueue_nothing(e, CL_FALSE, event);
+    m = (struct wire_write_buffer){.queue = e->queue->object.id,
+                                   .buffer = buffer->object.id,
+                                   .event = e->event_id,
+                                   .offset = mapping->origin[0],
+                                   .size = mapping->region[0],
+                                   .wait = e->wait,
+                                   .wait_count = e->wait_count};
+    error = transfer_write(e->node, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag, &m.data,
+                           &m.data_length);
+    if (error)
+        return enqueue_fail(e, error);
+    wire_put_write_buffer(stream_begin(e->node), &m);
+    return enqueue_write(e, transfer, CL_FALSE, stream_finish(e->node, STREAM_NOW), event);
+}
+
+/* ---- maps: each has memory of its own, but for images that use the application's ---- */
+
+static struct mapping *image_mapping_new(cl_mem image, cl_map_flags flags, const size_t *origin, const size_t *region)
+{
+    struct mapping *mapping = calloc(1, sizeof(*mapping));
+    bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    size_t extent[3];
+
+    if (!mapping)
+        return NULL;
+    image_extent(&image->desc, extent);
+    mapping->flags = flags;
+    memcpy(mapping->origin, origin, sizeof(mapping->origin));
+    memcpy(mapping->region, region, sizeof(mapping->region));
+    mapping->row_pitch = image->row_pitch;
+    mapping->slice_pitch = image->slice_pitch ? image->slice_pitch : image->row_pitch * extent[1];
+    mapping->owned = !image->host_pointer;
+    if (mapping->owned)
+        mapping->pointer = malloc(array ? mapping->slice_pitch * region[1] : mapping->slice_pitch * region[2]);
+    else
+        mapping->pointer = (uint8_t *)image->host_pointer + origin[0] * image->element_size +
+                           origin[1] * (array ? mapping->slice_pitch : mapping->row_pitch) +
+                           origin[2] * mapping->slice_pitch;
+    if (!mapping->pointer) {
+        free(mapping);
+        return NULL;
+    }
+    return mapping;
+}
+
+static cl_int image_map_check(cl_command_queue queue, cl_mem image, const size_t *origin, const size_t *region,
+                              const size_t *row_pitch, const size_t *slice_pitch)
+{
+    cl_int error = image_check(queue, image);
+
+    if (!error)
+        error = image_check_region(image, origin, region);
+    if (error)
+        return error;
+    if (!row_pitch || (!slice_pitch && image->type != CL_MEM_OBJECT_IMAGE2D && image->type != CL_MEM_OBJECT_IMAGE1D &&
+                       image->type != CL_MEM_OBJECT_IMAGE1D_BUFFER))
+        return CL_INVALID_VALUE;
+    return CL_SUCCESS;
+}
+
+void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
+                        const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch,
+                        cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
+{
+    cl_int error = image_map_check(queue, image, origin, region, row_pitch, slice_pitch);
+    struct mapping *mapping = NULL;
+    struct layout layout;
+    struct enqueue e;
+    void *pointer = NULL;
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_IMAGE);
+    if (!error) {
+        mapping = image_mapping_new(image, flags, origin, region);
+        error = mapping ? CL_SUCCESS : enqueue_fail(&e, CL_MAP_FAILURE);
+    }
+    if (error) {
+        fail_ret(ret, error);
+        return NULL;
+    }
+    pointer = mapping->pointer;
+    mapping_add(image, mapping);
+    *row_pitch = mapping->row_pitch;
+    if (slice_pitch)
+        *slice_pitch = image->slice_pitch;
+    if (flags == CL_MAP_WRITE_INVALIDATE_REGION || image_is_nothing(region)) {
+        error = enqueue_nothing(&e, blocking, event);
+    } else {
+        image_layout(image, region, mapping->row_pitch, mapping->slice_pitch, pointer, &layout);
+        error = image_read_region(&e, image, blocking, origin, region, &layout, &image->object, event);
+    }
+    fail_ret(ret, error);
+    if (!error)
+        return pointer;
+    mapping = mapping_take(image, pointer);
+    if (mapping && mapping->owned)
+        free(mapping->pointer);
+    free(mapping);
+    return NULL;
+}
+
+static cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_event *event)
+{
+    struct layout layout;
+    cl_int error;
+
+    if (mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) && !image_is_nothing(mapping->region)) {
+        image_layout(image, mapping->region, mapping->row_pitch, mapping->slice_pitch, mapping->pointer, &layout);
+        return image_write_region(e, image, CL_FALSE, mapping->origin, mapping->region, &layout,
+                                  mapping->owned ? mapping->pointer : NULL, event);
+    }
+    error = enqueue_nothing(e, CL_FALSE, event);
+    if (mapping->owned)
+        free(mapping->pointer);
+    return error;
+}
+
+/* ---- both ---- */
+
+cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *pointer, cl_uint count,
+                               const cl_event *list, cl_event *event)
+{
+    struct mapping *mapping;
+    struct enqueue e;
+    cl_int error;
+
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!handle_check(memory, WIRE_MEMORY))
+        return CL_INVALID_MEM_OBJECT;
+    if (memory->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
+    if (error)
+        return error;
+    mapping = pointer ? mapping_take(memory, pointer) : NULL;
+    if (!mapping)
+        return enqueue_fail(&e, CL_INVALID_VALUE);
+    error = memory->type == CL_MEM_OBJECT_BUFFER ? buffer_unmap(&e, memory, mapping, event)
+                                                 : image_unmap(&e, memory, mapping, event);
+    free(mapping);
+    return error;
+}

@@ -1,0 +1,200 @@
+/* Rectangles of buffers: reads, writes, copies. The application's side travels tightly packed. */
+#include "libvocl/internal.h"
+
+static cl_int rect_pitches(const size_t *region, size_t *row, size_t *slice)
+{
+    if (!*row)
+        *row = region[0];
+    if (*row < region[0])
+        return CL_INVALID_VALUE;
+    if (!*slice)
+        *slice = *row * region[1];
+    return *slice < region[1] * *row || *slice % *row ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+static bool rect_inside(cl_mem buffer, const size_t *origin, const size_t *region, size_t row, size_t slice)
+{
+    unsigned __int128 last = (unsigned __int128)(origin[2] + region[2] - 1) * slice +
+                             (unsigned __int128)(origin[1] + region[1] - 1) * row + origin[0] + region[0];
+
+    return last <= buffer->size;
+}
+
+static cl_int rect_check(cl_mem buffer, const size_t *origin, const size_t *host_origin, const size_t *region,
+                         size_t *row, size_t *slice, size_t *host_row, size_t *host_slice, const void *pointer,
+                         struct layout *layout)
+{
+    if (!origin || !host_origin || !region || !pointer || !region[0] || !region[1] || !region[2])
+        return CL_INVALID_VALUE;
+    if (rect_pitches(region, row, slice) || rect_pitches(region, host_row, host_slice))
+        return CL_INVALID_VALUE;
+    if (!rect_inside(buffer, origin, region, *row, *slice))
+        return CL_INVALID_VALUE;
+    *layout = (struct layout){
+        .memory =
+            (uint8_t *)(uintptr_t)pointer + host_origin[0] + host_origin[1] * *host_row + host_origin[2] * *host_slice,
+        .row_bytes = region[0],
+        .rows = region[1],
+        .slices = region[2],
+        .row_pitch = *host_row,
+        .slice_pitch = *host_slice,
+    };
+    return CL_SUCCESS;
+}
+
+cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
+                                const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                                size_t host_row, size_t host_slice, const void *from, cl_uint count,
+                                const cl_event *list, cl_event *event)
+{
+    struct transfer *transfer;
+    struct layout layout;
+    struct wire_write_rect m;
+    struct enqueue e;
+    cl_int error = buffer_check(queue, buffer);
+
+    if (!error)
+        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
+    if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
+    if (error)
+        return error;
+    m = (struct wire_write_rect){.queue = queue->object.id,
+                                 .buffer = buffer->object.id,
+                                 .origin_count = 3,
+                                 .origin = {origin[0], origin[1], origin[2]},
+                                 .region_count = 3,
+                                 .region = {region[0], region[1], region[2]},
+                                 .row_pitch = row,
+                                 .slice_pitch = slice,
+                                 .wait = e.wait,
+                                 .wait_count = e.wait_count};
+    if (blocking && (event || count)) {
+        error = enqueue_need_event(&e, CL_COMMAND_WRITE_BUFFER_RECT);
+        m.want = 1u << CL_COMPLETE;
+    }
+    if (!error)
+        error = transfer_write(e.node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return enqueue_fail(&e, error);
+    if (e.event)
+        e.event->wanted = m.want;
+    m.event = e.event_id;
+    wire_put_write_rect(stream_begin(e.node), &m);
+    return enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event);
+}
+
+cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
+                               const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                               size_t host_row, size_t host_slice, void *to, cl_uint count, const cl_event *list,
+                               cl_event *event)
+{
+    struct transfer *transfer;
+    struct layout layout;
+    struct wire_read_rect m;
+    struct enqueue e;
+    cl_int error = buffer_check(queue, buffer);
+
+    if (!error)
+        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
+    if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
+    if (error)
+        return error;
+    m = (struct wire_read_rect){.queue = queue->object.id,
+                                .buffer = buffer->object.id,
+                                .event = e.event_id,
+                                .want = e.event ? 1u << CL_COMPLETE : 0,
+                                .origin_count = 3,
+                                .origin = {origin[0], origin[1], origin[2]},
+                                .region_count = 3,
+                                .region = {region[0], region[1], region[2]},
+                                .row_pitch = row,
+                                .slice_pitch = slice,
+                                .wait = e.wait,
+                                .wait_count = e.wait_count};
+    error = transfer_read(e.node, &layout, false, e.event, NULL, &transfer, &m.tag);
+    if (error)
+        return enqueue_fail(&e, error);
+    if (e.event)
+        e.event->wanted = m.want;
+    wire_put_read_rect(stream_begin(e.node), &m);
+    return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+/* As the specification's appendix has it; within one buffer the pitches are the same. */
+static bool rects_overlap(const size_t *from, const size_t *to, const size_t *region, size_t row, size_t slice)
+{
+    const size_t from_start = from[2] * slice + from[1] * row + from[0],
+                 from_end = from_start + (region[2] - 1) * slice + (region[1] - 1) * row + region[0],
+                 to_start = to[2] * slice + to[1] * row + to[0],
+                 to_end = to_start + (region[2] - 1) * slice + (region[1] - 1) * row + region[0];
+    const size_t from_column = from_start % row, to_column = to_start % row;
+    const size_t from_row = from_start % slice, to_row = to_start % slice;
+
+    if (from_start >= to_end || to_start >= from_end)
+        return false;
+    /* neither crosses the end of a row, and their columns are apart; the same for slices and rows */
+    if (from_column + region[0] <= row && to_column + region[0] <= row &&
+        (from_column + region[0] <= to_column || to_column + region[0] <= from_column))
+        return false;
+    if (region[2] > 1) {
+        const size_t height = (region[1] - 1) * row + region[0];
+
+        if (from_row + height <= slice && to_row + height <= slice &&
+            (from_row + height <= to_row || to_row + height <= from_row))
+            return false;
+    }
+    return true;
+}
+
+cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+                               const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
+                               size_t to_row, size_t to_slice, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_copy_rect m;
+    struct enqueue e;
+    cl_int error = buffer_check(queue, from);
+
+    if (!error)
+        error = buffer_check(queue, to);
+    if (!error && (!from_origin || !to_origin || !region || !region[0] || !region[1] || !region[2]))
+        error = CL_INVALID_VALUE;
+    if (!error && (rect_pitches(region, &from_row, &from_slice) || rect_pitches(region, &to_row, &to_slice)))
+        error = CL_INVALID_VALUE;
+    if (!error && (!rect_inside(from, from_origin, region, from_row, from_slice) ||
+                   !rect_inside(to, to_origin, region, to_row, to_slice)))
+        error = CL_INVALID_VALUE;
+    if (!error && from == to && (from_row != to_row || from_slice != to_slice))
+        error = CL_INVALID_VALUE;
+    if (!error && from == to && rects_overlap(from_origin, to_origin, region, from_row, from_slice))
+        error = CL_MEM_COPY_OVERLAP;
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER_RECT);
+    if (error)
+        return error;
+    m = (struct wire_copy_rect){.queue = queue->object.id,
+                                .source = from->object.id,
+                                .target = to->object.id,
+                                .event = e.event_id,
+                                .source_origin_count = 3,
+                                .target_origin_count = 3,
+                                .region_count = 3,
+                                .source_row_pitch = from_row,
+                                .source_slice_pitch = from_slice,
+                                .target_row_pitch = to_row,
+                                .target_slice_pitch = to_slice,
+                                .wait = e.wait,
+                                .wait_count = e.wait_count};
+    for (int i = 0; i < 3; i++) {
+        m.source_origin[i] = from_origin[i];
+        m.target_origin[i] = to_origin[i];
+        m.region[i] = region[i];
+    }
+    wire_put_copy_rect(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}

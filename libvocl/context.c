@@ -202,22 +202,9 @@ cl_int clReleaseContext(cl_context context)
 
 cl_int clSetContextDestructorCallback(cl_context context, void(CL_CALLBACK *function)(cl_context, void *), void *data)
 {
-    struct callback *callback;
-
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (!function)
-        return CL_INVALID_VALUE;
-    callback = calloc(1, sizeof(*callback));
-    if (!callback)
-        return CL_OUT_OF_HOST_MEMORY;
-    callback->function = (void (*)(void))function;
-    callback->data = data;
-    session_lock(context->node->session);
-    callback->next = context->destructors;
-    context->destructors = callback;
-    session_unlock(context->node->session);
-    return CL_SUCCESS;
+    return dying_add(context->node, &context->destructors, (void (*)(void))function, data);
 }
 
 cl_int clGetContextInfo(cl_context context, cl_context_info param, size_t size, void *value, size_t *size_ret)

@@ -42,6 +42,24 @@ static void unlink_dying(struct dying *dying)
     *at = dying->next;
 }
 
+cl_int dying_add(struct node *node, struct callback **list, void (*function)(void), void *data)
+{
+    struct callback *callback;
+
+    if (!function)
+        return CL_INVALID_VALUE;
+    callback = calloc(1, sizeof(*callback));
+    if (!callback)
+        return CL_OUT_OF_HOST_MEMORY;
+    callback->function = function;
+    callback->data = data;
+    session_lock(node->session);
+    callback->next = *list;
+    *list = callback;
+    session_unlock(node->session);
+    return CL_SUCCESS;
+}
+
 /* Under the lock: whoever gets true runs it. */
 static bool finish(struct dying *dying)
 {

@@ -141,7 +141,7 @@ struct _cl_mem {
     size_t origin;
     cl_mem_properties *properties;
     size_t properties_size;
-    pthread_mutex_t lock; /* shadow, mappings, destructors */
+    pthread_mutex_t lock; /* shadow, mappings */
     uint8_t *shadow;      /* what maps of a buffer show; the whole buffer's size */
     struct mapping *mappings;
     cl_uint map_count;
@@ -253,6 +253,8 @@ void handle_each(unsigned kind, void (*visit)(struct object *object, void *argum
 void handle_after_fork(void);
 
 /* ---- dying.c ---- */
+/* A destructor callback: the last one registered is the first to be called. */
+cl_int dying_add(struct node *node, struct callback **list, void (*function)(void), void *data);
 /* Release on the node an object that has destructor callbacks, and destroy it when the node says so. */
 void dying_begin(struct object *object, struct node *node);
 /* Under the lock. */

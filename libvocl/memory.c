@@ -106,22 +106,9 @@ cl_int clReleaseMemObject(cl_mem memory)
 
 cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *function)(cl_mem, void *), void *data)
 {
-    struct callback *callback;
-
     if (!handle_check(memory, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
-    if (!function)
-        return CL_INVALID_VALUE;
-    callback = calloc(1, sizeof(*callback));
-    if (!callback)
-        return CL_OUT_OF_HOST_MEMORY;
-    callback->function = (void (*)(void))function;
-    callback->data = data;
-    pthread_mutex_lock(&memory->lock);
-    callback->next = memory->destructors;
-    memory->destructors = callback;
-    pthread_mutex_unlock(&memory->lock);
-    return CL_SUCCESS;
+    return dying_add(memory->context->node, &memory->destructors, (void (*)(void))function, data);
 }
 
 cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *value, size_t *size_ret)

@@ -303,8 +303,9 @@ static int take_environment(struct setup *setup, int fd, uint32_t length)
     return bell_read_all(fd, setup->environment, length, HELLO_MS);
 }
 
-/* One connection: a worker or the placeholder, if it may join. */
-static void accept_one(struct job *job, struct setup *setup, int listener)
+/* One connection: a worker or the placeholder, if it may join. An error, and why, when it was to be a worker of this
+ * session and does not fit: nobody else will come in its place. */
+static int accept_one(struct job *job, struct setup *setup, int listener, char *why, size_t why_size)
 {
     struct verdict verdict = {.magic = HELLO_MAGIC, .accepted = 1};
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -312,11 +313,11 @@ static void accept_one(struct job *job, struct setup *setup, int listener)
     struct hello hello;
 
     if (fd < 0)
-        return;
+        return 0;
     bell_tune(fd);
     if (bell_read_all(fd, &hello, sizeof(hello), HELLO_MS)) {
         close(fd);
-        return;
+        return 0;
     }
     hello.host[sizeof(hello.host) - 1] = '\0';
     refused = hello_check(&hello, setup->token);
@@ -339,8 +340,13 @@ static void accept_one(struct job *job, struct setup *setup, int listener)
         verdict.accepted = 0;
     }
     bell_write_all(fd, &verdict, sizeof(verdict));
-    if (refused)
-        close(fd);
+    if (!refused)
+        return 0;
+    close(fd);
+    if (memcmp(hello.token, setup->token, HELLO_TOKEN))
+        return 0;
+    snprintf(why, why_size, "a worker on %s: %s", hello.host, refused);
+    return -EPROTO;
 }
 
 /* What the launcher says when mpiexec ended early, and until then nothing. */
@@ -363,6 +369,7 @@ static int gather(struct job *job, struct setup *setup, long until, bool placeho
         struct pollfd ready[] = {
             {setup->local.fd, POLLIN, 0}, {setup->remote.fd, POLLIN, 0}, {job->lifeline, POLLIN, 0}};
         long left = until - now_ms();
+        int error = 0;
 
         if (left <= 0) {
             snprintf(why, why_size, "%u of %u workers came within VOCL_START_TIMEOUT seconds", job->member_count,
@@ -372,9 +379,11 @@ static int gather(struct job *job, struct setup *setup, long until, bool placeho
         if (poll(ready, 3, (int)left) <= 0)
             continue;
         if (ready[0].revents)
-            accept_one(job, setup, setup->local.fd);
-        if (ready[1].revents)
-            accept_one(job, setup, setup->remote.fd);
+            error = accept_one(job, setup, setup->local.fd, why, why_size);
+        if (!error && ready[1].revents)
+            error = accept_one(job, setup, setup->remote.fd, why, why_size);
+        if (error)
+            return error;
         if (ready[2].revents && read_obituary(job->lifeline, why, why_size))
             return -ECHILD;
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,6 +115,26 @@ static void end_all(void)
         vocl_log(LOG_ERROR, "processes of the session could not be killed");
 }
 
+/* The folder in which an Open MPI of this host keeps the memory that its ranks share: ours to make and to remove. */
+static const char *shared_folder(void)
+{
+    const char *folder = getenv("OMPI_MCA_btl_vader_backing_directory");
+
+    return folder && !strncmp(folder, "/dev/shm/vocl-", 14) ? folder : NULL;
+}
+
+static void remove_folder(const char *folder)
+{
+    DIR *directory = folder ? opendir(folder) : NULL;
+
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));)
+        unlinkat(dirfd(directory), entry->d_name, 0);
+    closedir(directory);
+    rmdir(folder);
+}
+
 static void tell_end(int status)
 {
     char text[512];
@@ -138,6 +159,8 @@ int main(int count, char **arguments)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (pipe2(output, O_CLOEXEC))
         return 1;
+    if (shared_folder() && mkdir(shared_folder(), 0700))
+        vocl_log(LOG_WARN, "%s: %s", shared_folder(), strerror(errno));
     mpiexec = start(arguments + 1, output[1]);
     close(output[1]);
     if (mpiexec < 0)
@@ -156,6 +179,7 @@ int main(int count, char **arguments)
         }
     }
     end_all();
+    remove_folder(shared_folder());
     fcntl(output[0], F_SETFL, O_NONBLOCK);
     while (listen_to(output[0])) /* a worker's last words */
         ;

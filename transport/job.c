@@ -26,6 +26,8 @@
 
 extern char **environ;
 
+#define OPENMPI_SHARED "OMPI_MCA_btl_vader_backing_directory"
+
 static bool forked_session; /* this process is the child of one that had MPI inside */
 
 struct setup {
@@ -143,6 +145,8 @@ static char **make_environment(const struct setup *setup, const char *mpi)
     token_show(setup->token, token);
     add(&list, "VOCL_MPI=%s", mpi); /* not always the one that was asked for: see load_plugin() */
     add(&list, "VOCL_SESSION_TOKEN=%s", token);
+    if (!strcmp(mpi, "openmpi") && setup->remote.fd < 0) /* it leaves its files behind when a rank is killed */
+        add(&list, OPENMPI_SHARED "=/dev/shm/vocl-%.16s", token);
     add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
     add(&list, "VOCL_SESSION_ENDPOINT=%s", setup->remote.fd >= 0 ? setup->remote.text : setup->local.text);
     add(&list, "UCX_HANDLE_ERRORS=none");

@@ -47,6 +47,35 @@ int exec_create_sub_buffer(struct executor *x, const struct wire_create_sub_buff
     return 0;
 }
 
+/* The platform's own function: another one's would not know the object. */
+static void *function_for(cl_mem memory, const char *name)
+{
+    cl_context context = NULL;
+    cl_device_id devices[WIRE_MAX_DEVICES] = {NULL};
+    cl_platform_id platform = NULL;
+
+    clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+    clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
+    clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
+int exec_set_content_size(struct executor *x, const struct wire_set_content_size *m)
+{
+    struct object *buffer = object_get(x, WIRE_MEMORY, m->buffer);
+    struct object *size = object_get(x, WIRE_MEMORY, m->content_size);
+    cl_int (*set)(cl_mem, cl_mem);
+
+    if (!buffer || !size)
+        return -EBADMSG;
+    if (!is_usable(buffer) || !is_usable(size))
+        return 0;
+    set = (cl_int(*)(cl_mem, cl_mem))function_for(buffer->memory, "clSetContentSizeBufferPoCL");
+    if (set)
+        set(buffer->memory, size->memory);
+    return 0;
+}
+
 int exec_write_buffer(struct executor *x, const struct wire_write_buffer *m)
 {
     struct side side = {.offset = m->offset, .size = m->size};
@@ -128,6 +157,8 @@ int exec_copy_buffer(struct executor *x, const struct wire_copy_buffer *m)
         bad = two(&c, m->source, m->target, &from, &to);
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_copy_buffer(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueCopyBuffer(c.queue->queue, from, to, m->source_offset, m->target_offset,
                                                          m->size, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
@@ -145,6 +176,8 @@ int exec_copy_rect(struct executor *x, const struct wire_copy_rect *m)
         bad = -EBADMSG;
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_copy_rect(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueCopyBufferRect(
                                          c.queue->queue, from, to, m->source_origin, m->target_origin, m->region,
@@ -162,6 +195,8 @@ int exec_fill_buffer(struct executor *x, const struct wire_fill_buffer *m)
         bad = buffer_of(&c, m->buffer, &buffer);
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_fill_buffer(c.recording, buffer, m));
     return command_end(&c, c.error
                                ? c.error
                                : clEnqueueFillBuffer(c.queue->queue, buffer, m->pattern, m->pattern_length, m->offset,

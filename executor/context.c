@@ -73,6 +73,8 @@ int exec_enqueue_barrier(struct executor *x, const struct wire_enqueue_barrier *
 
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_barrier(c.recording));
     return command_end(
         &c, c.error ? c.error
                     : clEnqueueBarrierWithWaitList(c.queue->queue, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));

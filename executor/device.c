@@ -37,10 +37,14 @@ int exec_list_platforms(struct executor *x, const struct wire_list_platforms *m)
     return 0;
 }
 
-static const cl_platform_info platform_infos[] = {CL_PLATFORM_PROFILE,        CL_PLATFORM_VERSION,
-                                                  CL_PLATFORM_NAME,           CL_PLATFORM_VENDOR,
-                                                  CL_PLATFORM_EXTENSIONS,     CL_PLATFORM_HOST_TIMER_RESOLUTION,
-                                                  CL_PLATFORM_NUMERIC_VERSION};
+static const cl_platform_info platform_infos[] = {CL_PLATFORM_PROFILE,
+                                                  CL_PLATFORM_VERSION,
+                                                  CL_PLATFORM_NAME,
+                                                  CL_PLATFORM_VENDOR,
+                                                  CL_PLATFORM_EXTENSIONS,
+                                                  CL_PLATFORM_HOST_TIMER_RESOLUTION,
+                                                  CL_PLATFORM_NUMERIC_VERSION,
+                                                  CL_PLATFORM_EXTENSIONS_WITH_VERSION};
 
 static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_t *ids)
 {

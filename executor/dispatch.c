@@ -4,7 +4,7 @@
 
 static void *slow_thread(void *argument);
 
-static int dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields)
+int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields)
 {
     switch (number) {
 #define SEND(name, number)                                                                                             \
@@ -68,7 +68,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
     while (!error && (more = wire_next(&frame, &number, &fields)) != 0) {
         struct wire_cursor copy = fields;
 
-        error = more < 0 ? -EBADMSG : dispatch(x, number, &copy);
+        error = more < 0 ? -EBADMSG : executor_dispatch(x, number, &copy);
         if (more < 0)
             vocl_log(LOG_ERROR, "refused: a frame that does not hold together");
         else if (error)

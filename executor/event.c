@@ -200,6 +200,9 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
     *c = (struct command){.x = x, .queue = object_get(x, WIRE_QUEUE, queue), .event_id = event, .want = want_mask};
     if (!c->queue || want_mask > 7)
         return -EBADMSG;
+    if (x->recording && (event || want_mask || wait_count))
+        return -EBADMSG;
+    c->recording = x->recording ? x->recording->recording : NULL;
     c->wait = wait_count <= 8 ? c->small : malloc(wait_count * sizeof(cl_event));
     if (!c->wait)
         return -ENOMEM;
@@ -244,6 +247,10 @@ int command_end(struct command *c, cl_int error)
         free(c->wait);
     if (!c->error)
         c->error = error;
+    if (c->recording) {
+        recording_end(c->x->recording, c->error);
+        return 0;
+    }
     if (c->event_id) {
         event = object_new(c->x, WIRE_EVENT, c->event_id);
         if (!event)

@@ -135,6 +135,8 @@ int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_copy_image(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueCopyImage(c.queue->queue, from, to, m->source_origin, m->target_origin,
                                                         m->region, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
@@ -154,6 +156,8 @@ int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
     if (bad)
         return bad;
     memcpy(colour, m->colour, m->colour_length);
+    if (!c.error && c.recording)
+        return command_end(&c, record_fill_image(c.recording, image, colour, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueFillImage(c.queue->queue, image, colour, m->origin, m->region,
                                                         c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
@@ -173,6 +177,8 @@ int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_t
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_copy_image_to_buffer(c.recording, from, to, m));
     return command_end(&c, c.error
                                ? c.error
                                : clEnqueueCopyImageToBuffer(c.queue->queue, from, to, m->origin, m->region, m->offset,
@@ -193,6 +199,8 @@ int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_copy_buffer_to_image(c.recording, from, to, m));
     return command_end(&c, c.error
                                ? c.error
                                : clEnqueueCopyBufferToImage(c.queue->queue, from, to, m->offset, m->origin, m->region,

@@ -19,6 +19,8 @@ static cl_int ask(const struct query *q, size_t size, void *value, size_t *lengt
         return clGetMemObjectInfo(q->object->memory, m->param, size, value, length);
     case WIRE_INFO_IMAGE:
         return clGetImageInfo(q->object->memory, m->param, size, value, length);
+    case WIRE_INFO_COMMAND_BUFFER:
+        return recording_info(q->object, m->param, size, value, length);
     case WIRE_INFO_EVENT:
         return clGetEventInfo(q->object->event, m->param, size, value, length);
     case WIRE_INFO_PROGRAM:
@@ -44,6 +46,7 @@ static bool is_withheld(const struct wire_get_info *m)
     return (m->kind == WIRE_INFO_PROGRAM &&
             (m->param == CL_PROGRAM_BINARIES || m->param == CL_PROGRAM_DEVICES || m->param == CL_PROGRAM_CONTEXT)) ||
            (m->kind == WIRE_INFO_DEVICE && m->param == CL_DEVICE_PLATFORM) ||
+           (m->kind == WIRE_INFO_COMMAND_BUFFER && m->param != CL_COMMAND_BUFFER_STATE_KHR) ||
            (m->kind == WIRE_INFO_EVENT && m->param != CL_EVENT_COMMAND_EXECUTION_STATUS);
 }
 
@@ -150,6 +153,8 @@ static unsigned object_kind(uint32_t kind)
         return WIRE_CONTEXT;
     case WIRE_INFO_EVENT:
         return WIRE_EVENT;
+    case WIRE_INFO_COMMAND_BUFFER:
+        return WIRE_COMMAND_BUFFER;
     }
     return WIRE_KERNEL;
 }

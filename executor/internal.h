@@ -37,6 +37,7 @@ struct object {
         cl_program program;
         cl_kernel kernel;
         cl_event event;
+        cl_command_buffer_khr command_buffer;
     };
     /* what else is known, by kind */
     cl_context in;          /* queue, program: native context */
@@ -45,6 +46,7 @@ struct object {
     bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
     uint8_t *kinds; /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
+    struct recording *recording; /* command buffer: command_buffer.c */
 };
 
 struct table {
@@ -61,6 +63,7 @@ struct executor {
     struct wait *waits; /* event.c */
     uint8_t *shared;    /* svm.c */
     size_t shared_size;
+    struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
     uint8_t *backlog;
     size_t backlog_length;
@@ -77,6 +80,7 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id);
 void object_drop(struct executor *x, unsigned kind, struct object *object);
 
 /* dispatch.c */
+int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields);
 void executor_finish(struct executor *x, struct job *job); /* any thread */
 void executor_resume(struct executor *x);
 void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
@@ -98,6 +102,7 @@ struct command {
     cl_event *wait, small[8];
     cl_event event, *ask; /* ask: for the native call; NULL when nobody needs an event */
     cl_int error;
+    struct recording *recording; /* NULL: enqueue it */
 };
 /* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
@@ -121,6 +126,23 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
 int transfer_read(struct command *c, const struct side *side, uint32_t tag);
 /* Contents of a new object: the stream is held until they are in. */
 int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag);
+
+/* command_buffer.c */
+void recording_free(struct object *object);
+cl_int recording_info(const struct object *object, cl_uint param, size_t size, void *value, size_t *length);
+/* The command at hand was recorded, or not. */
+void recording_end(struct object *object, cl_int error);
+cl_int record_copy_buffer(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_buffer *m);
+cl_int record_copy_rect(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_rect *m);
+cl_int record_fill_buffer(struct recording *r, cl_mem buffer, const struct wire_fill_buffer *m);
+cl_int record_copy_image(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_image *m);
+cl_int record_fill_image(struct recording *r, cl_mem image, const void *colour, const struct wire_fill_image *m);
+cl_int record_copy_image_to_buffer(struct recording *r, cl_mem from, cl_mem to,
+                                   const struct wire_copy_image_to_buffer *m);
+cl_int record_copy_buffer_to_image(struct recording *r, cl_mem from, cl_mem to,
+                                   const struct wire_copy_buffer_to_image *m);
+cl_int record_ndrange(struct recording *r, cl_kernel kernel, const struct wire_enqueue_ndrange *m);
+cl_int record_barrier(struct recording *r);
 
 /* program.c, info.c */
 bool is_usable(const struct object *object);

@@ -176,6 +176,8 @@ int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *
         bad = is_usable(kernel) ? set_arguments(&c, kernel, m->arguments, m->arguments_length) : 0;
     if (bad)
         return bad;
+    if (!c.error && c.recording)
+        return command_end(&c, record_ndrange(c.recording, kernel->kernel, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count,
                                                             m->offset_count ? m->offset : NULL, m->global,

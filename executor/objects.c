@@ -76,6 +76,8 @@ static void release_native(unsigned kind, struct object *object)
     case WIRE_EVENT:
         clReleaseEvent(object->event);
         break;
+    case WIRE_COMMAND_BUFFER:
+        break; /* recording_free() */
     }
 }
 
@@ -84,6 +86,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
     x->tables[kind].slots[place(object->id)] = NULL;
     if (object->native)
         release_native(kind, object);
+    recording_free(object);
     free(object->kinds);
     free(object);
 }

@@ -247,6 +247,23 @@ struct build {
     struct wire_buffer kernels;
 };
 
+/* PoCL 3.1 ends the process for an input that has nothing to link for a device. */
+static cl_int check_inputs(const struct build *b)
+{
+    for (cl_uint i = 0; i < b->input_count; i++) {
+        for (cl_uint at = 0; at < b->device_count; at++) {
+            cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
+            cl_build_status status = CL_BUILD_NONE;
+
+            clGetProgramBuildInfo(b->inputs[i], b->devices[at], CL_PROGRAM_BINARY_TYPE, sizeof(type), &type, NULL);
+            clGetProgramBuildInfo(b->inputs[i], b->devices[at], CL_PROGRAM_BUILD_STATUS, sizeof(status), &status, NULL);
+            if (type == CL_PROGRAM_BINARY_TYPE_NONE || status == CL_BUILD_ERROR || status == CL_BUILD_IN_PROGRESS)
+                return CL_INVALID_OPERATION;
+        }
+    }
+    return CL_SUCCESS;
+}
+
 static void build_work(struct slow *slow)
 {
     struct build *b = (struct build *)slow;
@@ -260,8 +277,10 @@ static void build_work(struct slow *slow)
                                     b->name_list, NULL, NULL);
         break;
     case LINK:
-        b->program = clLinkProgram(b->context, b->device_count, b->devices, b->options, b->input_count, b->inputs, NULL,
-                                   NULL, &b->error);
+        b->error = check_inputs(b);
+        if (!b->error)
+            b->program = clLinkProgram(b->context, b->device_count, b->devices, b->options, b->input_count, b->inputs,
+                                       NULL, NULL, &b->error);
         break;
     }
     if (!b->error && b->kind != COMPILE)

@@ -320,6 +320,23 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
 }
 
+cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
+{
+    struct wire_set_content_size m;
+
+    if (!handle_check(buffer, WIRE_MEMORY) || !handle_check(content_size, WIRE_MEMORY))
+        return CL_INVALID_MEM_OBJECT;
+    if (buffer->context != content_size->context)
+        return CL_INVALID_CONTEXT;
+    if (content_size->size < sizeof(cl_ulong))
+        return CL_INVALID_BUFFER_SIZE;
+    if (content_size->parent)
+        return CL_INVALID_MEM_OBJECT;
+    m = (struct wire_set_content_size){buffer->object.id, content_size->object.id};
+    wire_put_set_content_size(stream_begin(buffer->context->node), &m);
+    return stream_end(buffer->context->node, STREAM_LATER);
+}
+
 /* ---- copy and fill ---- */
 
 cl_mem buffer_root(cl_mem buffer)
@@ -327,25 +344,24 @@ cl_mem buffer_root(cl_mem buffer)
     return buffer->parent ? buffer->parent : buffer;
 }
 
-cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
-                           size_t size, cl_uint count, const cl_event *list, cl_event *event)
+cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size)
 {
     struct wire_copy_buffer m;
     struct enqueue e;
-    cl_int error = buffer_check(queue, from);
+    cl_int error = buffer_check(site->queue, from);
 
     if (!error)
-        error = buffer_check(queue, to);
+        error = buffer_check(site->queue, to);
     if (!error && (!size || buffer_check_range(from, from_offset, size) || buffer_check_range(to, to_offset, size)))
         error = CL_INVALID_VALUE;
     if (!error && buffer_root(from) == buffer_root(to) && from->origin + from_offset < to->origin + to_offset + size &&
         to->origin + to_offset < from->origin + from_offset + size)
         error = CL_MEM_COPY_OVERLAP;
     if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER);
+        error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER);
     if (error)
         return error;
-    m = (struct wire_copy_buffer){.queue = queue->object.id,
+    m = (struct wire_copy_buffer){.queue = site->queue->object.id,
                                   .source = from->object.id,
                                   .target = to->object.id,
                                   .event = e.event_id,
@@ -354,28 +370,36 @@ cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
-    wire_put_copy_buffer(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    wire_put_copy_buffer(site_encode(&e), &m);
+    return site_finish(&e, site);
 }
 
-cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
-                           size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event)
+cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
+                           size_t size, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return copy_buffer(&site, from, to, from_offset, to_offset, size);
+}
+
+cl_int fill_buffer(const struct site *site, cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset,
+                   size_t size)
 {
     struct wire_fill_buffer m;
     struct enqueue e;
-    cl_int error = buffer_check(queue, buffer);
+    cl_int error = buffer_check(site->queue, buffer);
 
     if (!error && (!pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1)))
         error = CL_INVALID_VALUE;
     if (!error && (buffer_check_range(buffer, offset, size) || offset % pattern_size || size % pattern_size))
         error = CL_INVALID_VALUE;
     if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_FILL_BUFFER);
+        error = site_begin(&e, site, CL_COMMAND_FILL_BUFFER);
     if (error)
         return error;
     if (!size)
-        return enqueue_nothing(&e, CL_FALSE, event);
-    m = (struct wire_fill_buffer){.queue = queue->object.id,
+        return site_nothing(&e, site);
+    m = (struct wire_fill_buffer){.queue = site->queue->object.id,
                                   .buffer = buffer->object.id,
                                   .event = e.event_id,
                                   .pattern = pattern,
@@ -384,6 +408,14 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pa
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
-    wire_put_fill_buffer(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    wire_put_fill_buffer(site_encode(&e), &m);
+    return site_finish(&e, site);
+}
+
+cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+                           size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return fill_buffer(&site, buffer, pattern, pattern_size, offset, size);
 }

@@ -85,64 +85,6 @@ void device_destroy(cl_device_id device)
     handle_drop(parent);
 }
 
-/* Extensions whose entry points VOCL does not carry. */
-static const char *const withheld[] = {"cl_khr_command_buffer",
-                                       "cl_khr_gl_sharing",
-                                       "cl_khr_egl_image",
-                                       "cl_khr_egl_event",
-                                       "cl_khr_il_program",
-                                       "cl_intel_unified_shared_memory",
-                                       "cl_khr_device_enqueue_local_arg_types"};
-
-static bool is_withheld(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof(withheld) / sizeof(*withheld); i++) {
-        if (strlen(withheld[i]) == length && !memcmp(withheld[i], name, length))
-            return true;
-    }
-    return false;
-}
-
-static cl_int extensions(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret)
-{
-    char *text = calloc(1, length + 1);
-    char *to = text;
-    cl_int error;
-
-    if (!text)
-        return CL_OUT_OF_HOST_MEMORY;
-    for (const char *at = native; *at;) {
-        size_t word = strcspn(at, " "), space = strspn(at + word, " ");
-
-        if (!is_withheld(at, word)) {
-            memcpy(to, at, word + space);
-            to += word + space;
-        }
-        at += word + space;
-    }
-    error = info_string(text, size, value, size_ret);
-    free(text);
-    return error;
-}
-
-static cl_int extensions_with_version(const cl_name_version *native, uint32_t length, size_t size, void *value,
-                                      size_t *size_ret)
-{
-    cl_name_version *list = malloc(length + 1);
-    size_t count = 0;
-    cl_int error;
-
-    if (!list)
-        return CL_OUT_OF_HOST_MEMORY;
-    for (size_t i = 0; i < length / sizeof(*native); i++) {
-        memcpy(&list[count], &native[i], sizeof(*list));
-        count += !is_withheld(list[count].name, strnlen(list[count].name, sizeof(list[count].name)));
-    }
-    error = info_return(list, count * sizeof(*list), size, value, size_ret);
-    free(list);
-    return error;
-}
-
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret)
 {
     static const cl_ulong none;
@@ -178,9 +120,9 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     if (!native)
         return info_ask(device->node, WIRE_INFO_DEVICE, device->object.id, 0, param, NULL, 0, size, value, size_ret);
     if (param == CL_DEVICE_EXTENSIONS && length)
-        return extensions(native, length, size, value, size_ret);
+        return extension_return(native, length, size, value, size_ret);
     if (param == CL_DEVICE_EXTENSIONS_WITH_VERSION)
-        return extensions_with_version(native, length, size, value, size_ret);
+        return extension_return_versions(native, length, size, value, size_ret);
     return info_return(native, length, size, value, size_ret);
 }
 

@@ -27,10 +27,15 @@ struct pool {
 };
 
 static struct pool pools[] = {
-    [WIRE_DEVICE] = {.slot = sizeof(struct _cl_device_id)},     [WIRE_CONTEXT] = {.slot = sizeof(struct _cl_context)},
-    [WIRE_QUEUE] = {.slot = sizeof(struct _cl_command_queue)},  [WIRE_MEMORY] = {.slot = sizeof(struct _cl_mem)},
-    [WIRE_SAMPLER] = {.slot = sizeof(struct _cl_sampler)},      [WIRE_PROGRAM] = {.slot = sizeof(struct _cl_program)},
-    [WIRE_KERNEL] = {.slot = sizeof(struct _cl_kernel)},        [WIRE_EVENT] = {.slot = sizeof(struct _cl_event)},
+    [WIRE_DEVICE] = {.slot = sizeof(struct _cl_device_id)},
+    [WIRE_CONTEXT] = {.slot = sizeof(struct _cl_context)},
+    [WIRE_QUEUE] = {.slot = sizeof(struct _cl_command_queue)},
+    [WIRE_MEMORY] = {.slot = sizeof(struct _cl_mem)},
+    [WIRE_SAMPLER] = {.slot = sizeof(struct _cl_sampler)},
+    [WIRE_PROGRAM] = {.slot = sizeof(struct _cl_program)},
+    [WIRE_KERNEL] = {.slot = sizeof(struct _cl_kernel)},
+    [WIRE_EVENT] = {.slot = sizeof(struct _cl_event)},
+    [WIRE_COMMAND_BUFFER] = {.slot = sizeof(struct _cl_command_buffer_khr)},
     [KIND_PLATFORM] = {.slot = sizeof(struct _cl_platform_id)},
 };
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -226,6 +231,8 @@ static struct node *object_node(struct object *object)
         return ((cl_kernel)object)->program->context->node;
     case WIRE_EVENT:
         return ((cl_event)object)->context->node;
+    case WIRE_COMMAND_BUFFER:
+        return ((cl_command_buffer_khr)object)->queue->context->node;
     }
     return NULL;
 }
@@ -275,6 +282,9 @@ static void object_destroy(struct object *object)
         break;
     case WIRE_EVENT:
         event_destroy((cl_event)object);
+        break;
+    case WIRE_COMMAND_BUFFER:
+        command_buffer_destroy((cl_command_buffer_khr)object);
         break;
     }
 }

@@ -155,17 +155,16 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
     return error ? error : image_read_region(&e, image, blocking, origin, region, &layout, NULL, event);
 }
 
-cl_int clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
-                          const size_t *to_origin, const size_t *region, cl_uint count, const cl_event *list,
-                          cl_event *event)
+cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
+                  const size_t *region)
 {
     struct wire_copy_image m;
     struct enqueue e;
     bool apart = from != to;
-    cl_int error = image_check(queue, from);
+    cl_int error = image_check(site->queue, from);
 
     if (!error)
-        error = image_check(queue, to);
+        error = image_check(site->queue, to);
     if (!error && memcmp(&from->format, &to->format, sizeof(from->format)))
         error = CL_IMAGE_FORMAT_MISMATCH;
     if (!error && (image_check_region(from, from_origin, region) || image_check_region(to, to_origin, region) ||
@@ -176,10 +175,10 @@ cl_int clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const 
     if (!error && !apart)
         error = CL_MEM_COPY_OVERLAP;
     if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_IMAGE);
+        error = site_begin(&e, site, CL_COMMAND_COPY_IMAGE);
     if (error)
         return error;
-    m = (struct wire_copy_image){.queue = queue->object.id,
+    m = (struct wire_copy_image){.queue = site->queue->object.id,
                                  .source = from->object.id,
                                  .target = to->object.id,
                                  .event = e.event_id,
@@ -191,26 +190,34 @@ cl_int clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const 
     copy3(m.source_origin, from_origin);
     copy3(m.target_origin, to_origin);
     copy3(m.region, region);
-    wire_put_copy_image(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    wire_put_copy_image(site_encode(&e), &m);
+    return site_finish(&e, site);
 }
 
-cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *colour, const size_t *origin,
-                          const size_t *region, cl_uint count, const cl_event *list, cl_event *event)
+cl_int clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+                          const size_t *to_origin, const size_t *region, cl_uint count, const cl_event *list,
+                          cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return copy_image(&site, from, to, from_origin, to_origin, region);
+}
+
+cl_int fill_image(const struct site *site, cl_mem image, const void *colour, const size_t *origin, const size_t *region)
 {
     struct wire_fill_image m;
     struct enqueue e;
-    cl_int error = image_check(queue, image);
+    cl_int error = image_check(site->queue, image);
 
     if (!error)
         error = colour ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
     if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_FILL_IMAGE);
+        error = site_begin(&e, site, CL_COMMAND_FILL_IMAGE);
     if (error)
         return error;
     if (image_is_nothing(region))
-        return enqueue_nothing(&e, CL_FALSE, event);
-    m = (struct wire_fill_image){.queue = queue->object.id,
+        return site_nothing(&e, site);
+    m = (struct wire_fill_image){.queue = site->queue->object.id,
                                  .image = image->object.id,
                                  .event = e.event_id,
                                  .colour = colour,
@@ -223,8 +230,16 @@ cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *colo
         m.colour_length = 4;
     copy3(m.origin, origin);
     copy3(m.region, region);
-    wire_put_fill_image(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    wire_put_fill_image(site_encode(&e), &m);
+    return site_finish(&e, site);
+}
+
+cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *colour, const size_t *origin,
+                          const size_t *region, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return fill_image(&site, image, colour, origin, region);
 }
 
 static cl_int check_mixed(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t *origin,
@@ -246,19 +261,18 @@ static cl_int check_mixed(cl_command_queue queue, cl_mem image, cl_mem buffer, c
     return offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
-cl_int clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t *origin,
-                                  const size_t *region, size_t offset, cl_uint count, const cl_event *list,
-                                  cl_event *event)
+cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer, const size_t *origin,
+                            const size_t *region, size_t offset)
 {
     struct wire_copy_image_to_buffer m;
     struct enqueue e;
-    cl_int error = check_mixed(queue, image, buffer, origin, region, offset);
+    cl_int error = check_mixed(site->queue, image, buffer, origin, region, offset);
 
     if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_IMAGE_TO_BUFFER);
+        error = site_begin(&e, site, CL_COMMAND_COPY_IMAGE_TO_BUFFER);
     if (error)
         return error;
-    m = (struct wire_copy_image_to_buffer){.queue = queue->object.id,
+    m = (struct wire_copy_image_to_buffer){.queue = site->queue->object.id,
                                            .source = image->object.id,
                                            .target = buffer->object.id,
                                            .event = e.event_id,
@@ -269,23 +283,31 @@ cl_int clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem image, cl_mem b
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);
     copy3(m.region, region);
-    wire_put_copy_image_to_buffer(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    wire_put_copy_image_to_buffer(site_encode(&e), &m);
+    return site_finish(&e, site);
 }
 
-cl_int clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
-                                  const size_t *origin, const size_t *region, cl_uint count, const cl_event *list,
+cl_int clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t *origin,
+                                  const size_t *region, size_t offset, cl_uint count, const cl_event *list,
                                   cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return copy_image_to_buffer(&site, image, buffer, origin, region, offset);
+}
+
+cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image, size_t offset, const size_t *origin,
+                            const size_t *region)
 {
     struct wire_copy_buffer_to_image m;
     struct enqueue e;
-    cl_int error = check_mixed(queue, image, buffer, origin, region, offset);
+    cl_int error = check_mixed(site->queue, image, buffer, origin, region, offset);
 
     if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER_TO_IMAGE);
+        error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER_TO_IMAGE);
     if (error)
         return error;
-    m = (struct wire_copy_buffer_to_image){.queue = queue->object.id,
+    m = (struct wire_copy_buffer_to_image){.queue = site->queue->object.id,
                                            .source = buffer->object.id,
                                            .target = image->object.id,
                                            .event = e.event_id,
@@ -296,6 +318,15 @@ cl_int clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem 
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);
     copy3(m.region, region);
-    wire_put_copy_buffer_to_image(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    wire_put_copy_buffer_to_image(site_encode(&e), &m);
+    return site_finish(&e, site);
+}
+
+cl_int clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
+                                  const size_t *origin, const size_t *region, cl_uint count, const cl_event *list,
+                                  cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return copy_buffer_to_image(&site, buffer, image, offset, origin, region);
 }

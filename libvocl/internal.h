@@ -22,6 +22,7 @@
 #include <CL/cl_gl.h>
 #include <CL/cl_icd.h>
 #include "vocl.h"
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret);
 #pragma GCC visibility pop
 
 #include "transport/transport.h"
@@ -210,6 +211,18 @@ struct _cl_kernel {
     struct argument *arguments;
 };
 
+struct _cl_command_buffer_khr {
+    struct object object;
+    cl_command_queue queue;
+    cl_command_buffer_flags_khr flags;
+    cl_command_buffer_properties_khr *properties;
+    size_t properties_size;
+    pthread_mutex_t lock; /* the rest */
+    cl_command_buffer_state_khr state;
+    cl_uint points;
+    cl_event last; /* of the last run, where only one is allowed at a time */
+};
+
 struct event_callback {
     struct event_callback *next;
     cl_int status;
@@ -323,9 +336,22 @@ void event_lose(struct node *node);
 void event_destroy(cl_event event);
 
 /* ---- queue.c ---- */
+/* Where a command goes: into its queue, behind the events of a list, or into a command buffer, behind its points. */
+struct site {
+    cl_command_queue queue;
+    cl_uint count;
+    const cl_event *list;
+    cl_event *event;
+    cl_command_buffer_khr buffer; /* or NULL */
+    const cl_sync_point_khr *points;
+    cl_sync_point_khr *point;
+};
+
 struct enqueue {
     cl_command_queue queue;
     struct node *node;
+    const struct site *site; /* NULL: enqueue_begin() */
+    struct wire_buffer recorded;
     cl_event event; /* NULL if nobody wants one */
     uint32_t event_id, want;
     uint32_t wait_count;
@@ -335,6 +361,30 @@ struct enqueue {
  * followed by enqueue_finish() or enqueue_fail(). */
 cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event,
                      cl_command_type type);
+/* The same for a command that can be recorded; it is encoded to site_encode(), and site_finish() ends it. */
+cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type type);
+struct wire_buffer *site_encode(struct enqueue *e);
+cl_int site_finish(struct enqueue *e, const struct site *site);
+/* The first half of site_finish(); enqueue_finish() is the other. */
+cl_int site_send(struct enqueue *e);
+/* A command that does nothing where it stands. */
+cl_int site_nothing(struct enqueue *e, const struct site *site);
+/* The commands that can be recorded, as their clEnqueueX. */
+cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size);
+cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
+                 const size_t *region, size_t from_row, size_t from_slice, size_t to_row, size_t to_slice);
+cl_int fill_buffer(const struct site *site, cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset,
+                   size_t size);
+cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
+                  const size_t *region);
+cl_int fill_image(const struct site *site, cl_mem image, const void *colour, const size_t *origin,
+                  const size_t *region);
+cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer, const size_t *origin,
+                            const size_t *region, size_t offset);
+cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image, size_t offset, const size_t *origin,
+                            const size_t *region);
+cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
+              const size_t *local);
 /* Make sure there is an event, also when the application wants none. */
 cl_int enqueue_need_event(struct enqueue *e, cl_command_type type);
 /* status: of stream_end(). Hands the event to the application. */
@@ -346,6 +396,11 @@ cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint c
 cl_int queue_wait_idle(cl_command_queue queue);
 void queue_destroy(cl_command_queue queue);
 
+/* ---- command_buffer.c ---- */
+/* What site_begin() and site_send() do for a command that is recorded. */
+cl_int record_begin(struct enqueue *e);
+cl_int record_send(struct enqueue *e);
+void command_buffer_destroy(cl_command_buffer_khr buffer);
 /* ---- transfer.c: data between the application's memory and a node ---- */
 /* The application's side of a transfer: rows of row_bytes, row_pitch apart, slices slice_pitch apart. */
 struct layout {
@@ -405,6 +460,14 @@ void arena_free(void *memory);
 bool arena_has(const void *pointer);
 void arena_after_fork(void);
 
+/* ---- extension.c ---- */
+/* The answer to a query for extensions: the native ones without those that VOCL does not carry. */
+cl_int extension_return(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret);
+cl_int extension_return_versions(const cl_name_version *native, uint32_t length, size_t size, void *value,
+                                 size_t *size_ret);
+/* The function of an extension that a device offers, or NULL. platform NULL: those that need none to be asked for. */
+void *extension_function(cl_platform_id platform, const char *name);
+
 /* ---- svm.c ---- */
 cl_device_svm_capabilities svm_capabilities(cl_device_id device);
 
@@ -414,6 +477,8 @@ cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
 cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
 /* A sub-buffer's whole, or the buffer itself. */
 cl_mem buffer_root(cl_mem buffer);
+/* cl_pocl_content_size: how much of buffer means anything stands in content_size, as a cl_ulong. */
+cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size);
 
 /* ---- image.c, image_commands.c ---- */
 /* Width, height or array size, depth or array size, as read and write regions count them. */
@@ -432,6 +497,9 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
                          const struct layout *layout, struct object *keep, cl_event *event);
 
 /* ---- program.c, build.c ---- */
+/* The arguments that changed since the node last heard of them; under the kernel's lock. */
+void arguments_put(cl_kernel kernel, struct wire_buffer *out);
+void arguments_clean(cl_kernel kernel);
 bool context_has_device(cl_context context, cl_device_id device);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
 /* The program's kernels, from the node's kernel table; replaces what was known of them. */

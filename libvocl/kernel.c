@@ -304,7 +304,7 @@ cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *val
 }
 
 /* Bytes of the arguments the node does not have yet; small[] if they fit. Under the kernel's lock. */
-static void arguments_put(cl_kernel kernel, struct wire_buffer *list)
+void arguments_put(cl_kernel kernel, struct wire_buffer *list)
 {
     for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
         struct argument *argument = &kernel->arguments[i];
@@ -323,7 +323,7 @@ static void arguments_put(cl_kernel kernel, struct wire_buffer *list)
     }
 }
 
-static void arguments_clean(cl_kernel kernel)
+void arguments_clean(cl_kernel kernel)
 {
     for (uint32_t i = 0; i < kernel->description->argument_count; i++)
         kernel->arguments[i].dirty = false;
@@ -347,124 +347,6 @@ static void arguments_send(cl_kernel kernel)
     }
     pthread_mutex_unlock(&kernel->lock);
     wire_buffer_free(&list);
-}
-
-/* ---- launch ---- */
-
-static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, const size_t *global,
-                          const size_t *local)
-{
-    const uint64_t *fixed = kernel->description->fixed_group;
-    size_t product = 1;
-
-    if (!local)
-        return fixed[0] ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
-    for (cl_uint i = 0; i < dims; i++) {
-        if (fixed[0] && local[i] != fixed[i])
-            return CL_INVALID_WORK_GROUP_SIZE;
-    }
-    for (cl_uint i = 0; i < dims; i++)
-        product *= local[i];
-    if (product > device->group_size)
-        return CL_INVALID_WORK_GROUP_SIZE;
-    for (cl_uint i = 0; i < dims && i < 3; i++) {
-        if (local[i] > device->item_sizes[i])
-            return CL_INVALID_WORK_ITEM_SIZE;
-    }
-    for (cl_uint i = 0; global && i < dims; i++) {
-        if (global[i] % local[i])
-            return CL_INVALID_WORK_GROUP_SIZE;
-    }
-    return CL_SUCCESS;
-}
-
-/* Nothing of size 0 and nothing that overflows, which versions of OpenCL see differently. */
-static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, const size_t *local)
-{
-    for (cl_uint i = 0; global && i < dims; i++) {
-        if (!global[i] || (local && !local[i]) || (offset && offset[i] + global[i] < global[i]))
-            return false;
-    }
-    return global != NULL;
-}
-
-static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-                           const size_t *global, const size_t *local, bool *plain)
-{
-    if (!handle_check(kernel, WIRE_KERNEL))
-        return CL_INVALID_KERNEL;
-    if (kernel->program->context != queue->context)
-        return CL_INVALID_CONTEXT;
-    if (dims < 1 || dims > queue->device->dimensions || dims > 3)
-        return CL_INVALID_WORK_DIMENSION;
-    for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
-        if (!kernel->arguments[i].set)
-            return CL_INVALID_KERNEL_ARGS;
-    }
-    *plain = is_plain(dims, offset, global, local);
-    return *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;
-}
-
-static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
-                     const size_t *local, cl_uint count, const cl_event *list, cl_event *event, cl_command_type type)
-{
-    struct wire_enqueue_ndrange m;
-    static _Thread_local struct wire_buffer arguments; /* kept: a launch allocates nothing */
-    struct enqueue e;
-    bool plain;
-    cl_int error;
-
-    if (!handle_check(queue, WIRE_QUEUE))
-        return CL_INVALID_COMMAND_QUEUE;
-    error = check_launch(queue, kernel, dims, offset, global, local, &plain);
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, type);
-    if (error)
-        return error;
-    if (!plain)
-        error = enqueue_need_event(&e, type);
-    if (error)
-        return enqueue_fail(&e, error);
-    m = (struct wire_enqueue_ndrange){.queue = queue->object.id,
-                                      .kernel = kernel->object.id,
-                                      .event = e.event_id,
-                                      .global_count = dims,
-                                      .offset_count = offset ? dims : 0,
-                                      .local_count = local ? dims : 0,
-                                      .wait = e.wait,
-                                      .wait_count = e.wait_count};
-    for (cl_uint i = 0; i < dims; i++) {
-        m.global[i] = global ? global[i] : 0;
-        m.offset[i] = offset ? offset[i] : 0;
-        m.local[i] = local ? local[i] : 0;
-    }
-    pthread_mutex_lock(&kernel->lock);
-    arguments.length = 0;
-    arguments_put(kernel, &arguments);
-    m.arguments = arguments.bytes;
-    m.arguments_length = (uint32_t)arguments.length;
-    wire_put_enqueue_ndrange(stream_begin(e.node), &m);
-    error = stream_end(e.node, STREAM_SOON);
-    if (!error)
-        arguments_clean(kernel);
-    pthread_mutex_unlock(&kernel->lock);
-    if (!error && !plain)
-        error = call_outcome(e.node, &e.event->object);
-    return enqueue_finish(&e, error, event);
-}
-
-cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-                              const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
-                              cl_event *event)
-{
-    return launch(queue, kernel, dims, offset, global, local, count, list, event, CL_COMMAND_NDRANGE_KERNEL);
-}
-
-cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list, cl_event *event)
-{
-    const size_t one = 1;
-
-    return launch(queue, kernel, 1, NULL, &one, &one, count, list, event, CL_COMMAND_NDRANGE_KERNEL) /* as native */;
 }
 
 /* ---- queries ---- */

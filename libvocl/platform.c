@@ -3,9 +3,6 @@
 
 #include "config.h"
 
-CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
-    __attribute__((visibility("default")));
-
 static cl_int platform_ids(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret, cl_int none)
 {
     struct session *session;
@@ -57,7 +54,6 @@ static cl_int version(cl_platform_id platform, size_t size, void *value, size_t 
 
 cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t size, void *value, size_t *size_ret)
 {
-    static const cl_name_version extensions[] = {{CL_MAKE_VERSION(1, 0, 0), "cl_khr_icd"}};
     const void *native;
     uint32_t length;
 
@@ -71,12 +67,12 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
         return info_string("VOCL", size, value, size_ret);
     case CL_PLATFORM_VERSION:
         return version(platform, size, value, size_ret);
-    case CL_PLATFORM_EXTENSIONS:
-        return info_string("cl_khr_icd", size, value, size_ret);
-    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
-        return info_return(extensions, sizeof(extensions), size, value, size_ret);
     }
     native = info_find(&platform->infos, param, &length);
+    if (native && param == CL_PLATFORM_EXTENSIONS && length)
+        return extension_return(native, length, size, value, size_ret);
+    if (native && param == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
+        return extension_return_versions(native, length, size, value, size_ret);
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;
 }
 
@@ -128,12 +124,11 @@ cl_int clUnloadCompiler(void)
 
 void *clGetExtensionFunctionAddress(const char *name)
 {
-    if (name && !strcmp(name, "clIcdGetPlatformIDsKHR"))
-        return (void *)(uintptr_t)clIcdGetPlatformIDsKHR;
-    return NULL;
+    return extension_function(NULL, name);
 }
 
 void *clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
 {
-    return check(platform) ? clGetExtensionFunctionAddress(name) : NULL;
+    platform = check(platform);
+    return platform ? extension_function(platform, name) : NULL;
 }

@@ -188,15 +188,41 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
     return event ? enqueue_need_event(e, type) : CL_SUCCESS;
 }
 
+cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type type)
+{
+    if (!site->buffer)
+        return enqueue_begin(e, site->queue, site->count, site->list, site->event, type);
+    *e = (struct enqueue){.queue = site->queue, .node = site->queue->context->node, .site = site};
+    return record_begin(e);
+}
+
+struct wire_buffer *site_encode(struct enqueue *e)
+{
+    return e->site ? &e->recorded : stream_begin(e->node);
+}
+
+cl_int site_send(struct enqueue *e)
+{
+    return e->site ? record_send(e) : stream_end(e->node, STREAM_SOON);
+}
+
+cl_int site_finish(struct enqueue *e, const struct site *site)
+{
+    return enqueue_finish(e, site_send(e), site->event);
+}
+
 static void enqueue_free(struct enqueue *e)
 {
     if (e->wait != e->small_wait)
         free(e->wait);
+    wire_buffer_free(&e->recorded);
 }
 
 cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
 {
     enqueue_free(e);
+    if (e->site)
+        return status;
     if (e->event)
         e->event->number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
     else
@@ -218,25 +244,34 @@ cl_int enqueue_fail(struct enqueue *e, cl_int error)
 
 enum { MARKER, BARRIER };
 
+static void put_sync(struct enqueue *e, int what)
+{
+    struct wire_enqueue_marker marker = {e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
+    struct wire_enqueue_barrier barrier = {e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
+    struct wire_buffer *out = site_encode(e);
+
+    if (what == MARKER)
+        wire_put_enqueue_marker(out, &marker);
+    else
+        wire_put_enqueue_barrier(out, &barrier);
+}
+
 static cl_int enqueue_sync(cl_command_queue queue, int what, cl_command_type type, cl_uint count, const cl_event *list,
                            cl_event *event)
 {
     struct enqueue e;
     cl_int error = enqueue_begin(&e, queue, count, list, event, type);
-    struct wire_enqueue_marker marker;
-    struct wire_enqueue_barrier barrier;
-    struct wire_buffer *out;
 
     if (error)
         return error;
-    out = stream_begin(e.node);
-    marker = (struct wire_enqueue_marker){queue->object.id, e.event_id, 0, e.wait, e.wait_count};
-    barrier = (struct wire_enqueue_barrier){queue->object.id, e.event_id, 0, e.wait, e.wait_count};
-    if (what == MARKER)
-        wire_put_enqueue_marker(out, &marker);
-    else
-        wire_put_enqueue_barrier(out, &barrier);
+    put_sync(&e, what);
     return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+cl_int site_nothing(struct enqueue *e, const struct site *site)
+{
+    put_sync(e, site->buffer ? BARRIER : MARKER); /* markers are not recorded */
+    return site_finish(e, site);
 }
 
 cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,

@@ -152,16 +152,15 @@ static bool rects_overlap(const size_t *from, const size_t *to, const size_t *re
     return true;
 }
 
-cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
-                               const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
-                               size_t to_row, size_t to_slice, cl_uint count, const cl_event *list, cl_event *event)
+cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
+                 const size_t *region, size_t from_row, size_t from_slice, size_t to_row, size_t to_slice)
 {
     struct wire_copy_rect m;
     struct enqueue e;
-    cl_int error = buffer_check(queue, from);
+    cl_int error = buffer_check(site->queue, from);
 
     if (!error)
-        error = buffer_check(queue, to);
+        error = buffer_check(site->queue, to);
     if (!error && (!from_origin || !to_origin || !region || !region[0] || !region[1] || !region[2]))
         error = CL_INVALID_VALUE;
     if (!error && (rect_pitches(region, &from_row, &from_slice) || rect_pitches(region, &to_row, &to_slice)))
@@ -174,10 +173,10 @@ cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, c
     if (!error && from == to && rects_overlap(from_origin, to_origin, region, from_row, from_slice))
         error = CL_MEM_COPY_OVERLAP;
     if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_COPY_BUFFER_RECT);
+        error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER_RECT);
     if (error)
         return error;
-    m = (struct wire_copy_rect){.queue = queue->object.id,
+    m = (struct wire_copy_rect){.queue = site->queue->object.id,
                                 .source = from->object.id,
                                 .target = to->object.id,
                                 .event = e.event_id,
@@ -195,6 +194,15 @@ cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, c
         m.target_origin[i] = to_origin[i];
         m.region[i] = region[i];
     }
-    wire_put_copy_rect(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    wire_put_copy_rect(site_encode(&e), &m);
+    return site_finish(&e, site);
+}
+
+cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+                               const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
+                               size_t to_row, size_t to_slice, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return copy_rect(&site, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice);
 }

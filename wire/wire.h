@@ -18,6 +18,7 @@
 #define WIRE_MAX_WAIT 4096
 #define WIRE_MAX_INLINE 16384
 #define WIRE_MAX_ARGUMENTS (1u << 20)
+#define WIRE_MAX_RECORDED (2u << 20)
 #define WIRE_MAX_INFO (1u << 20)
 #define WIRE_MAX_BLOB (192u << 20)
 
@@ -36,7 +37,8 @@ enum wire_kind {
     WIRE_PROGRAM,
     WIRE_KERNEL,
     WIRE_EVENT,
-    WIRE_KIND_LAST = WIRE_EVENT
+    WIRE_COMMAND_BUFFER,
+    WIRE_KIND_LAST = WIRE_COMMAND_BUFFER
 };
 
 /* Queries of get_info; object (and second) by query. */
@@ -54,7 +56,8 @@ enum wire_info {
     WIRE_INFO_TIMERS,          /* device; value = two u64: device, host */
     WIRE_INFO_BINARIES,        /* program; value = u64 size and bytes for each device, in order */
     WIRE_INFO_EVENT,           /* event */
-    WIRE_INFO_LAST = WIRE_INFO_EVENT
+    WIRE_INFO_COMMAND_BUFFER,  /* command buffer */
+    WIRE_INFO_LAST = WIRE_INFO_COMMAND_BUFFER
 };
 
 enum wire_number {

@@ -148,6 +148,27 @@ static void put_arguments(struct wire_buffer *frame, uint32_t index, uint32_t wh
     wire_buffer_free(&list);
 }
 
+/* Object 1 becomes a command buffer, in which the command of a frame is recorded. */
+static void put_recorded(struct wire_buffer *frame, struct wire_buffer *command, uint32_t point)
+{
+    static bool created;
+    const struct wire_create_command_buffer create = {OBJECT(1), OBJECT(1), 1};
+    const struct wire_record record = {OBJECT(1), &point, point != 0, command->bytes, (uint32_t)command->length};
+
+    if (!created)
+        wire_put_create_command_buffer(frame, &create);
+    created = true;
+    wire_put_record(frame, &record);
+    wire_buffer_free(command);
+}
+
+static void put_barrier(struct wire_buffer *frame, uint32_t event)
+{
+    const struct wire_enqueue_barrier m = {.queue = OBJECT(1), .event = event};
+
+    wire_put_enqueue_barrier(frame, &m);
+}
+
 static const char *const cases[] = {"nothing wrong",
                                     "empty command",
                                     "length beyond the frame",
@@ -171,7 +192,12 @@ static const char *const cases[] = {"nothing wrong",
                                     "bulk too short",
                                     "bulk too long",
                                     "write without data",
-                                    "a million bytes of noise"};
+                                    "a million bytes of noise",
+                                    "a marker, recorded",
+                                    "an event, recorded",
+                                    "two commands, recorded as one",
+                                    "a point that is yet to come",
+                                    "no such command buffer"};
 
 static void put_case(struct wire_buffer *frame, unsigned which)
 {
@@ -181,6 +207,8 @@ static void put_case(struct wire_buffer *frame, unsigned which)
     struct wire_release release = {8, OBJECT(77)};
     struct wire_event_status note = {.event = OBJECT(1)};
     struct wire_list_platforms_reply reply = {.call = 1};
+    struct wire_enqueue_command_buffer run = {.queue = OBJECT(1), .command_buffer = OBJECT(1)};
+    struct wire_buffer command = {0};
 
     switch (which) {
     case 0:
@@ -263,6 +291,26 @@ static void put_case(struct wire_buffer *frame, unsigned which)
             data[i] = (uint8_t)next_random();
         wire_put_bytes(frame, data, sizeof(data));
         break;
+    case 24:
+        put_marker(&command, OBJECT(1), 0);
+        put_recorded(frame, &command, 0);
+        break;
+    case 25:
+        put_barrier(&command, OBJECT(78));
+        put_recorded(frame, &command, 0);
+        break;
+    case 26:
+        put_barrier(&command, 0);
+        put_barrier(&command, 0);
+        put_recorded(frame, &command, 0);
+        break;
+    case 27:
+        put_barrier(&command, 0);
+        put_recorded(frame, &command, 1);
+        break;
+    case 28:
+        wire_put_enqueue_command_buffer(frame, &run);
+        break;
     }
 }
 
@@ -326,7 +374,9 @@ static void put_good(struct wire_buffer *frame, unsigned which)
                                    .data = sample_bytes,
                                    .data_length = 16};
 
-    switch (which % 15) {
+    struct wire_buffer command = {0};
+
+    switch (which % 17) {
     case 0:
         wire_put_write_buffer(frame, &write);
         break;
@@ -371,6 +421,14 @@ static void put_good(struct wire_buffer *frame, unsigned which)
         break;
     case 14:
         put_arguments(frame, 2, 2, 8);
+        break;
+    case 15:
+        wire_put_copy_buffer(&command, &copy);
+        put_recorded(frame, &command, 0);
+        break;
+    case 16:
+        wire_put_fill_buffer(&command, &fill);
+        put_recorded(frame, &command, 0);
         break;
     }
 }

@@ -1,0 +1,283 @@
+/*
+ * cl_khr_command_buffer: commands that the native OpenCL records and runs again and again. A recorded command comes as
+ * the command that would enqueue it; its handler asks command.recording where to put it.
+ */
+#include "executor/internal.h"
+
+/* What is used of the native extension. */
+#define FUNCTIONS(FUNCTION)                                                                                            \
+    FUNCTION(clCreateCommandBufferKHR)                                                                                 \
+    FUNCTION(clFinalizeCommandBufferKHR)                                                                               \
+    FUNCTION(clReleaseCommandBufferKHR)                                                                                \
+    FUNCTION(clEnqueueCommandBufferKHR)                                                                                \
+    FUNCTION(clGetCommandBufferInfoKHR)                                                                                \
+    FUNCTION(clCommandBarrierWithWaitListKHR)                                                                          \
+    FUNCTION(clCommandCopyBufferKHR)                                                                                   \
+    FUNCTION(clCommandCopyBufferRectKHR)                                                                               \
+    FUNCTION(clCommandCopyBufferToImageKHR)                                                                            \
+    FUNCTION(clCommandCopyImageKHR)                                                                                    \
+    FUNCTION(clCommandCopyImageToBufferKHR)                                                                            \
+    FUNCTION(clCommandFillBufferKHR)                                                                                   \
+    FUNCTION(clCommandFillImageKHR)                                                                                    \
+    FUNCTION(clCommandNDRangeKernelKHR)
+
+struct recorder {
+#define MEMBER(name) name##_fn name;
+    FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+struct recording {
+    struct recorder recorder;
+    cl_command_buffer_khr buffer;
+    cl_sync_point_khr *points; /* the native ones, of each command so far */
+    uint32_t point_count, room;
+    cl_sync_point_khr *wait; /* of the command that is being recorded */
+    uint32_t wait_count;
+    cl_sync_point_khr point;
+    cl_kernel *kernels; /* of launches: with the arguments of the time of recording */
+    uint32_t kernel_count;
+};
+
+/* Whether the device's platform has all of it. */
+static bool find_recorder(cl_device_id device, struct recorder *r)
+{
+    cl_platform_id platform = NULL;
+    bool all = true;
+
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+#define FIND(name) all &= (r->name = (name##_fn)clGetExtensionFunctionAddressForPlatform(platform, #name)) != NULL;
+    FUNCTIONS(FIND)
+#undef FIND
+    return all;
+}
+
+int exec_create_command_buffer(struct executor *x, const struct wire_create_command_buffer *m)
+{
+    const cl_command_buffer_properties_khr properties[] = {CL_COMMAND_BUFFER_FLAGS_KHR, m->flags, 0};
+    struct object *queue = object_get(x, WIRE_QUEUE, m->queue);
+    struct object *object = queue ? object_new(x, WIRE_COMMAND_BUFFER, m->command_buffer) : NULL;
+    struct recording *r;
+
+    if (!object)
+        return -EBADMSG;
+    r = object->recording = calloc(1, sizeof(*r));
+    object->error = queue->error;
+    if (!r)
+        object->error = CL_OUT_OF_HOST_MEMORY;
+    else if (!object->error && !find_recorder(queue->on, &r->recorder))
+        object->error = CL_INVALID_OPERATION;
+    if (!object->error)
+        r->buffer =
+            r->recorder.clCreateCommandBufferKHR(1, &queue->queue, m->flags ? properties : NULL, &object->error);
+    object->command_buffer = r ? r->buffer : NULL;
+    return 0;
+}
+
+void recording_free(struct object *object)
+{
+    struct recording *r = object->recording;
+
+    if (!r)
+        return;
+    if (r->buffer)
+        r->recorder.clReleaseCommandBufferKHR(r->buffer);
+    for (uint32_t i = 0; i < r->kernel_count; i++)
+        clReleaseKernel(r->kernels[i]);
+    free(r->kernels);
+    free(r->points);
+    free(r->wait);
+    free(r);
+}
+
+cl_int recording_info(const struct object *object, cl_uint param, size_t size, void *value, size_t *length)
+{
+    return object->recording->recorder.clGetCommandBufferInfoKHR(object->command_buffer, param, size, value, length);
+}
+
+/* ---- recording ---- */
+
+static bool is_recordable(uint16_t number)
+{
+    switch (number) {
+    case WIRE_enqueue_ndrange:
+    case WIRE_copy_buffer:
+    case WIRE_fill_buffer:
+    case WIRE_copy_rect:
+    case WIRE_copy_image:
+    case WIRE_fill_image:
+    case WIRE_copy_image_to_buffer:
+    case WIRE_copy_buffer_to_image:
+    case WIRE_enqueue_barrier:
+        return true;
+    }
+    return false;
+}
+
+/* The sync points that the command waits for, as the native OpenCL numbers them; and room for its own. */
+static int prepare(struct recording *r, const uint32_t *points, uint32_t count)
+{
+    cl_sync_point_khr *wait = realloc(r->wait, (count + 1) * sizeof(*wait));
+
+    if (!wait)
+        return -ENOMEM;
+    r->wait = wait;
+    r->wait_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!points[i] || points[i] > r->point_count)
+            return -EBADMSG;
+        wait[i] = r->points[points[i] - 1];
+    }
+    if (r->point_count == r->room) {
+        uint32_t room = r->room ? 2 * r->room : 64;
+        cl_sync_point_khr *more = realloc(r->points, room * sizeof(*more));
+
+        if (!more)
+            return -ENOMEM;
+        r->points = more;
+        r->room = room;
+    }
+    return 0;
+}
+
+int exec_record(struct executor *x, const struct wire_record *m)
+{
+    struct object *object = object_get(x, WIRE_COMMAND_BUFFER, m->command_buffer);
+    struct wire_cursor frame = wire_cursor(m->command, m->command_length), fields;
+    uint16_t number;
+    int bad;
+
+    if (!object || x->recording || wire_next(&frame, &number, &fields) != 1 || frame.left || !is_recordable(number))
+        return -EBADMSG;
+    if (!is_usable(object))
+        return 0;
+    bad = prepare(object->recording, m->points, m->points_count);
+    if (bad)
+        return bad;
+    x->recording = object;
+    bad = executor_dispatch(x, number, &fields);
+    x->recording = NULL;
+    return bad;
+}
+
+void recording_end(struct object *object, cl_int error)
+{
+    struct recording *r = object->recording;
+
+    r->points[r->point_count++] = r->point;
+    if (error && !object->error)
+        object->error = error;
+}
+
+#define WAITS r->wait_count, r->wait_count ? r->wait : NULL, &r->point, NULL
+
+cl_int record_copy_buffer(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_buffer *m)
+{
+    return r->recorder.clCommandCopyBufferKHR(r->buffer, NULL, from, to, m->source_offset, m->target_offset, m->size,
+                                              WAITS);
+}
+
+cl_int record_copy_rect(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_rect *m)
+{
+    return r->recorder.clCommandCopyBufferRectKHR(r->buffer, NULL, from, to, m->source_origin, m->target_origin,
+                                                  m->region, m->source_row_pitch, m->source_slice_pitch,
+                                                  m->target_row_pitch, m->target_slice_pitch, WAITS);
+}
+
+cl_int record_fill_buffer(struct recording *r, cl_mem buffer, const struct wire_fill_buffer *m)
+{
+    return r->recorder.clCommandFillBufferKHR(r->buffer, NULL, buffer, m->pattern, m->pattern_length, m->offset,
+                                              m->size, WAITS);
+}
+
+cl_int record_copy_image(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_image *m)
+{
+    return r->recorder.clCommandCopyImageKHR(r->buffer, NULL, from, to, m->source_origin, m->target_origin, m->region,
+                                             WAITS);
+}
+
+cl_int record_fill_image(struct recording *r, cl_mem image, const void *colour, const struct wire_fill_image *m)
+{
+    return r->recorder.clCommandFillImageKHR(r->buffer, NULL, image, colour, m->origin, m->region, WAITS);
+}
+
+cl_int record_copy_image_to_buffer(struct recording *r, cl_mem from, cl_mem to,
+                                   const struct wire_copy_image_to_buffer *m)
+{
+    return r->recorder.clCommandCopyImageToBufferKHR(r->buffer, NULL, from, to, m->origin, m->region, m->offset, WAITS);
+}
+
+cl_int record_copy_buffer_to_image(struct recording *r, cl_mem from, cl_mem to,
+                                   const struct wire_copy_buffer_to_image *m)
+{
+    return r->recorder.clCommandCopyBufferToImageKHR(r->buffer, NULL, from, to, m->offset, m->origin, m->region, WAITS);
+}
+
+/* PoCL 3.1 takes a kernel's arguments when the command buffer is enqueued, not when it is recorded: so it gets a kernel
+ * whose arguments nobody changes. */
+static cl_int keep_kernel(struct recording *r, cl_kernel *kernel)
+{
+    cl_kernel *kernels = realloc(r->kernels, (r->kernel_count + 1) * sizeof(cl_kernel));
+    cl_int error;
+
+    if (!kernels)
+        return CL_OUT_OF_HOST_MEMORY;
+    r->kernels = kernels;
+    *kernel = clCloneKernel(*kernel, &error);
+    if (!error)
+        kernels[r->kernel_count++] = *kernel;
+    return error;
+}
+
+cl_int record_ndrange(struct recording *r, cl_kernel kernel, const struct wire_enqueue_ndrange *m)
+{
+    cl_int error = keep_kernel(r, &kernel);
+
+    if (error)
+        return error;
+    return r->recorder.clCommandNDRangeKernelKHR(r->buffer, NULL, NULL, kernel, m->global_count,
+                                                 m->offset_count ? m->offset : NULL, m->global,
+                                                 m->local_count ? m->local : NULL, WAITS);
+}
+
+cl_int record_barrier(struct recording *r)
+{
+    return r->recorder.clCommandBarrierWithWaitListKHR(r->buffer, NULL, WAITS);
+}
+
+/* ---- running ---- */
+
+int exec_finalize_command_buffer(struct executor *x, const struct wire_finalize_command_buffer *m)
+{
+    struct object *object = object_get(x, WIRE_COMMAND_BUFFER, m->command_buffer);
+    struct wire_finalize_command_buffer_reply reply = {.call = m->call};
+    struct wire_buffer out = {0};
+
+    if (!object)
+        return -EBADMSG;
+    if (is_usable(object))
+        object->error = object->recording->recorder.clFinalizeCommandBufferKHR(object->command_buffer);
+    reply.error = object->error;
+    wire_put_finalize_command_buffer_reply(&out, &reply);
+    executor_send(x, &out);
+    return 0;
+}
+
+int exec_enqueue_command_buffer(struct executor *x, const struct wire_enqueue_command_buffer *m)
+{
+    struct object *object = object_get(x, WIRE_COMMAND_BUFFER, m->command_buffer);
+    struct command c;
+    int bad;
+
+    if (!object)
+        return -EBADMSG;
+    bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
+    if (bad)
+        return bad;
+    if (!c.error && !is_usable(object))
+        c.error = object->error ? object->error : CL_INVALID_COMMAND_BUFFER_KHR;
+    return command_end(&c, c.error ? c.error
+                                   : object->recording->recorder.clEnqueueCommandBufferKHR(
+                                         1, &c.queue->queue, object->command_buffer, c.wait_count,
+                                         c.wait_count ? c.wait : NULL, c.ask));
+}

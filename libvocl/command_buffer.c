@@ -1,0 +1,418 @@
+/*
+ * cl_khr_command_buffer. The node's OpenCL records the commands, once, and one short message runs them. The functions
+ * are had from clGetExtensionFunctionAddressForPlatform() only, and checked against the header's types there.
+ */
+#include "libvocl/command_buffer.h"
+
+#define KNOWN_FLAGS CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR
+
+/* ---- objects ---- */
+
+static cl_int check_properties(const cl_command_buffer_properties_khr *properties, cl_command_buffer_flags_khr *flags)
+{
+    bool seen = false;
+
+    for (; properties && *properties; properties += 2) {
+        if (*properties != CL_COMMAND_BUFFER_FLAGS_KHR || seen || properties[1] & ~(cl_properties)KNOWN_FLAGS)
+            return CL_INVALID_VALUE;
+        *flags = properties[1];
+        seen = true;
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
+{
+    cl_command_queue_properties needed = 0;
+    uint32_t length;
+    const void *bytes;
+
+    if (count != 1 || !queues)
+        return CL_INVALID_VALUE;
+    if (!handle_check(queues[0], WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    bytes = info_find(&queues[0]->device->infos, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR, &length);
+    if (bytes && length == sizeof(needed))
+        memcpy(&needed, bytes, sizeof(needed));
+    return needed & ~queues[0]->properties ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR : CL_SUCCESS;
+}
+
+static cl_int tell_node(cl_command_buffer_khr buffer)
+{
+    const struct wire_create_command_buffer m = {buffer->object.id, buffer->queue->object.id, buffer->flags};
+    struct node *node = buffer->queue->context->node;
+
+    wire_put_create_command_buffer(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
+cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queue *queues,
+                                            const cl_command_buffer_properties_khr *properties, cl_int *ret)
+{
+    cl_command_buffer_flags_khr flags = 0;
+    cl_command_buffer_khr buffer = NULL;
+    cl_int error = check_queue(count, queues);
+
+    if (!error)
+        error = check_properties(properties, &flags);
+    if (!error && !(buffer = handle_new(WIRE_COMMAND_BUFFER)))
+        error = CL_OUT_OF_HOST_MEMORY;
+    if (error) {
+        fail_ret(ret, error);
+        return NULL;
+    }
+    pthread_mutex_init(&buffer->lock, NULL);
+    buffer->queue = queues[0];
+    buffer->flags = flags;
+    buffer->state = CL_COMMAND_BUFFER_STATE_RECORDING_KHR;
+    handle_use(buffer->queue);
+    error = properties_copy(properties, sizeof(*properties), (void **)&buffer->properties, &buffer->properties_size);
+    if (!error)
+        error = tell_node(buffer);
+    fail_ret(ret, error);
+    if (error)
+        handle_release(buffer, WIRE_COMMAND_BUFFER, 0);
+    return error ? NULL : buffer;
+}
+
+void command_buffer_destroy(cl_command_buffer_khr buffer)
+{
+    struct session *session = buffer->queue->context->node->session;
+    cl_command_queue queue = buffer->queue;
+
+    if (buffer->last)
+        handle_release(buffer->last, WIRE_EVENT, 0);
+    free(buffer->properties);
+    pthread_mutex_destroy(&buffer->lock);
+    session_lock(session);
+    handle_free(&buffer->object);
+    session_unlock(session);
+    handle_drop(queue);
+}
+
+cl_int retain_command_buffer(cl_command_buffer_khr buffer)
+{
+    return handle_retain(buffer, WIRE_COMMAND_BUFFER, CL_INVALID_COMMAND_BUFFER_KHR);
+}
+
+cl_int release_command_buffer(cl_command_buffer_khr buffer)
+{
+    return handle_release(buffer, WIRE_COMMAND_BUFFER, CL_INVALID_COMMAND_BUFFER_KHR);
+}
+
+/* ---- recording ---- */
+
+/* The site of a command in a buffer. Only queues of the buffer's own, as no device here has
+ * cl_khr_command_buffer_multi_device, and they must not be named. */
+static cl_int find_site(struct site *site, cl_command_buffer_khr buffer, cl_command_queue queue, cl_uint count,
+                        const cl_sync_point_khr *points, cl_sync_point_khr *point,
+                        const cl_mutable_command_khr *mutable_handle)
+{
+    if (!handle_check(buffer, WIRE_COMMAND_BUFFER))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    if (queue)
+        return CL_INVALID_COMMAND_QUEUE;
+    if (mutable_handle)
+        return CL_INVALID_VALUE;
+    *site = (struct site){.queue = buffer->queue, .count = count, .buffer = buffer, .points = points, .point = point};
+    return CL_SUCCESS;
+}
+
+cl_int record_begin(struct enqueue *e)
+{
+    const struct site *site = e->site;
+    cl_int error = !site->count == !site->points ? CL_SUCCESS : CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
+
+    pthread_mutex_lock(&site->buffer->lock);
+    for (cl_uint i = 0; !error && i < site->count; i++) {
+        if (!site->points[i] || site->points[i] > site->buffer->points)
+            error = CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
+    }
+    if (!error && site->count > WIRE_MAX_WAIT)
+        error = CL_OUT_OF_RESOURCES;
+    if (!error && site->buffer->state != CL_COMMAND_BUFFER_STATE_RECORDING_KHR)
+        error = CL_INVALID_OPERATION;
+    pthread_mutex_unlock(&site->buffer->lock);
+    return error;
+}
+
+/* The lock is held while it is sent, so that points and commands have the same order. */
+cl_int record_send(struct enqueue *e)
+{
+    const struct site *site = e->site;
+    const struct wire_record m = {.command_buffer = site->buffer->object.id,
+                                  .points = site->points,
+                                  .points_count = site->count,
+                                  .command = e->recorded.bytes,
+                                  .command_length = (uint32_t)e->recorded.length};
+    cl_int error;
+
+    if (e->recorded.failed)
+        return CL_OUT_OF_HOST_MEMORY;
+    pthread_mutex_lock(&site->buffer->lock);
+    wire_put_record(stream_begin(e->node), &m);
+    error = stream_end(e->node, STREAM_LATER);
+    if (!error) {
+        site->buffer->points++;
+        if (site->point)
+            *site->point = site->buffer->points;
+    }
+    pthread_mutex_unlock(&site->buffer->lock);
+    return error;
+}
+
+cl_int record_barrier(cl_command_buffer_khr buffer, cl_command_queue queue, cl_uint count,
+                      const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    struct site site;
+    struct enqueue e;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    if (!error)
+        error = site_begin(&e, &site, CL_COMMAND_BARRIER);
+    return error ? error : site_nothing(&e, &site);
+}
+
+cl_int record_copy_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
+                          size_t from_offset, size_t to_offset, size_t size, cl_uint count,
+                          const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    return error ? error : copy_buffer(&site, from, to, from_offset, to_offset, size);
+}
+
+cl_int record_copy_rect(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
+                        const size_t *from_origin, const size_t *to_origin, const size_t *region, size_t from_row,
+                        size_t from_slice, size_t to_row, size_t to_slice, cl_uint count,
+                        const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    return error ? error
+                 : copy_rect(&site, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice);
+}
+
+cl_int record_copy_buffer_to_image(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
+                                   size_t offset, const size_t *origin, const size_t *region, cl_uint count,
+                                   const cl_sync_point_khr *points, cl_sync_point_khr *point,
+                                   cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    return error ? error : copy_buffer_to_image(&site, from, to, offset, origin, region);
+}
+
+cl_int record_copy_image(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
+                         const size_t *from_origin, const size_t *to_origin, const size_t *region, cl_uint count,
+                         const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    return error ? error : copy_image(&site, from, to, from_origin, to_origin, region);
+}
+
+cl_int record_copy_image_to_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
+                                   const size_t *origin, const size_t *region, size_t offset, cl_uint count,
+                                   const cl_sync_point_khr *points, cl_sync_point_khr *point,
+                                   cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    return error ? error : copy_image_to_buffer(&site, from, to, origin, region, offset);
+}
+
+cl_int record_fill_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem to, const void *pattern,
+                          size_t pattern_size, size_t offset, size_t size, cl_uint count,
+                          const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    return error ? error : fill_buffer(&site, to, pattern, pattern_size, offset, size);
+}
+
+cl_int record_fill_image(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem image, const void *colour,
+                         const size_t *origin, const size_t *region, cl_uint count, const cl_sync_point_khr *points,
+                         cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    return error ? error : fill_image(&site, image, colour, origin, region);
+}
+
+cl_int record_ndrange(cl_command_buffer_khr buffer, cl_command_queue queue,
+                      const cl_ndrange_kernel_command_properties_khr *properties, cl_kernel kernel, cl_uint dims,
+                      const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
+                      const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    struct site site;
+    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+
+    if (!error && properties && *properties)
+        error = CL_INVALID_VALUE; /* there are none to be had */
+    return error ? error : launch(&site, kernel, dims, offset, global, local);
+}
+
+static cl_int finalize_on_node(cl_command_buffer_khr buffer)
+{
+    struct wire_finalize_command_buffer m = {.command_buffer = buffer->object.id};
+    struct wire_finalize_command_buffer_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(buffer->queue->context->node, WIRE_finalize_command_buffer, &call);
+    cl_int error;
+
+    m.call = call.id;
+    wire_put_finalize_command_buffer(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_finalize_command_buffer_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    call_free(&call);
+    return error;
+}
+
+cl_int finalize_command_buffer(cl_command_buffer_khr buffer)
+{
+    cl_int error = CL_INVALID_OPERATION;
+
+    if (!handle_check(buffer, WIRE_COMMAND_BUFFER))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    pthread_mutex_lock(&buffer->lock);
+    if (buffer->state == CL_COMMAND_BUFFER_STATE_RECORDING_KHR) {
+        error = finalize_on_node(buffer);
+        buffer->state = error ? CL_COMMAND_BUFFER_STATE_INVALID_KHR : CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
+    }
+    pthread_mutex_unlock(&buffer->lock);
+    return error;
+}
+
+/* ---- running ---- */
+
+/* Under the lock: executable, or pending if a run is not through. */
+static cl_int find_state(cl_command_buffer_khr buffer, cl_command_buffer_state_khr *state)
+{
+    *state = buffer->state;
+    if (*state != CL_COMMAND_BUFFER_STATE_PENDING_KHR)
+        return CL_SUCCESS;
+    if (buffer->last && atomic_load(&buffer->last->status) <= CL_COMPLETE) {
+        *state = CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
+        return CL_SUCCESS;
+    }
+    return info_ask(buffer->queue->context->node, WIRE_INFO_COMMAND_BUFFER, buffer->object.id, 0,
+                    CL_COMMAND_BUFFER_STATE_KHR, NULL, 0, sizeof(*state), state, NULL);
+}
+
+static cl_int check_run(cl_command_buffer_khr buffer, cl_uint count, const cl_command_queue *queues)
+{
+    if (!handle_check(buffer, WIRE_COMMAND_BUFFER))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    if (!count != !queues || count > 1)
+        return CL_INVALID_VALUE;
+    if (!count)
+        return CL_SUCCESS;
+    if (!handle_check(queues[0], WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (queues[0]->context != buffer->queue->context)
+        return CL_INVALID_CONTEXT;
+    if (queues[0]->device != buffer->queue->device || queues[0]->properties != buffer->queue->properties)
+        return CL_INCOMPATIBLE_COMMAND_QUEUE_KHR;
+    return CL_SUCCESS;
+}
+
+/* Under the lock. */
+static cl_int may_run(cl_command_buffer_khr buffer)
+{
+    cl_command_buffer_state_khr state = buffer->state;
+    cl_int error = CL_SUCCESS;
+
+    if (!(buffer->flags & CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR))
+        error = find_state(buffer, &state);
+    if (error || state == CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR)
+        return error;
+    return state == CL_COMMAND_BUFFER_STATE_PENDING_KHR && buffer->flags & CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR
+               ? CL_SUCCESS
+               : CL_INVALID_OPERATION;
+}
+
+/* Under the lock. The event of a buffer that runs once at a time is kept, to know whether it is through. */
+static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *event)
+{
+    bool once = !(buffer->flags & CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR);
+    struct wire_enqueue_command_buffer m;
+    cl_int error = may_run(buffer);
+
+    if (!error && once)
+        error = enqueue_need_event(e, CL_COMMAND_COMMAND_BUFFER_KHR);
+    if (error)
+        return enqueue_fail(e, error);
+    m = (struct wire_enqueue_command_buffer){.queue = e->queue->object.id,
+                                             .command_buffer = buffer->object.id,
+                                             .event = e->event_id,
+                                             .wait = e->wait,
+                                             .wait_count = e->wait_count};
+    wire_put_enqueue_command_buffer(stream_begin(e->node), &m);
+    error = stream_end(e->node, STREAM_SOON);
+    if (!error)
+        buffer->state = CL_COMMAND_BUFFER_STATE_PENDING_KHR;
+    if (!error && once) {
+        if (buffer->last)
+            handle_release(buffer->last, WIRE_EVENT, 0);
+        buffer->last = e->event;
+        handle_retain(e->event, WIRE_EVENT, 0);
+    }
+    return enqueue_finish(e, error, event);
+}
+
+cl_int enqueue_command_buffer(cl_uint count, cl_command_queue *queues, cl_command_buffer_khr buffer, cl_uint wait_count,
+                              const cl_event *list, cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = check_run(buffer, count, queues);
+
+    if (!error)
+        error = enqueue_begin(&e, count ? queues[0] : buffer->queue, wait_count, list, event,
+                              CL_COMMAND_COMMAND_BUFFER_KHR);
+    if (error)
+        return error;
+    pthread_mutex_lock(&buffer->lock);
+    error = run(buffer, &e, event);
+    pthread_mutex_unlock(&buffer->lock);
+    return error;
+}
+
+/* ---- queries ---- */
+
+cl_int get_command_buffer_info(cl_command_buffer_khr buffer, cl_command_buffer_info_khr param, size_t size, void *value,
+                               size_t *size_ret)
+{
+    cl_command_buffer_state_khr state;
+    cl_uint count = 1;
+    cl_int error;
+
+    if (!handle_check(buffer, WIRE_COMMAND_BUFFER))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    switch (param) {
+    case CL_COMMAND_BUFFER_NUM_QUEUES_KHR:
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    case CL_COMMAND_BUFFER_QUEUES_KHR:
+        return info_return(&buffer->queue, sizeof(buffer->queue), size, value, size_ret);
+    case CL_COMMAND_BUFFER_REFERENCE_COUNT_KHR:
+        count = (cl_uint)atomic_load(&buffer->object.references);
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    case CL_COMMAND_BUFFER_PROPERTIES_ARRAY_KHR:
+        return info_return(buffer->properties, buffer->properties_size, size, value, size_ret);
+    case CL_COMMAND_BUFFER_STATE_KHR:
+        pthread_mutex_lock(&buffer->lock);
+        error = find_state(buffer, &state);
+        pthread_mutex_unlock(&buffer->lock);
+        return error ? error : info_return(&state, sizeof(state), size, value, size_ret);
+    }
+    return CL_INVALID_VALUE;
+}

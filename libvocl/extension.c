@@ -1,0 +1,187 @@
+/* Functions of extensions, which are had by name only. */
+#include "libvocl/command_buffer.h"
+
+typedef void function(void);
+
+/* A function is given out if a device, or the platform, has its extension; NULL: always, as native has it, and
+ * anywhere: also to who names no platform, as the loader has it. */
+#define ANYWHERE ""
+
+static const struct {
+    const char *name, *extension;
+    function *function;
+} functions[] = {
+#define FUNCTION(name, own, extension)                                                                                 \
+    {                                                                                                                  \
+#name, extension, (function *)own                                                                              \
+    }
+    FUNCTION(clIcdGetPlatformIDsKHR, clIcdGetPlatformIDsKHR, ANYWHERE),
+    FUNCTION(clGetKernelSubGroupInfoKHR, clGetKernelSubGroupInfoKHR, ANYWHERE),
+    FUNCTION(clCreateSubDevicesEXT, clCreateSubDevicesEXT, ANYWHERE),
+    FUNCTION(clRetainDeviceEXT, clRetainDeviceEXT, ANYWHERE),
+    FUNCTION(clReleaseDeviceEXT, clReleaseDeviceEXT, ANYWHERE),
+    FUNCTION(clGetGLContextInfoKHR, clGetGLContextInfoKHR, ANYWHERE),
+    FUNCTION(clCreateEventFromGLsyncKHR, clCreateEventFromGLsyncKHR, ANYWHERE),
+    FUNCTION(clCreateFromEGLImageKHR, clCreateFromEGLImageKHR, ANYWHERE),
+    FUNCTION(clEnqueueAcquireEGLObjectsKHR, clEnqueueAcquireEGLObjectsKHR, ANYWHERE),
+    FUNCTION(clEnqueueReleaseEGLObjectsKHR, clEnqueueReleaseEGLObjectsKHR, ANYWHERE),
+    FUNCTION(clCreateEventFromEGLSyncKHR, clCreateEventFromEGLSyncKHR, ANYWHERE),
+    FUNCTION(clGetPlatformInfo, clGetPlatformInfo, NULL),
+    FUNCTION(clCreateProgramWithILKHR, clCreateProgramWithIL, NULL),
+    FUNCTION(clCreateCommandQueueWithPropertiesKHR, clCreateCommandQueueWithProperties, "cl_khr_create_command_queue"),
+    FUNCTION(clSetContentSizeBufferPoCL, set_content_size_buffer, "cl_pocl_content_size"),
+#define COMMAND_BUFFER(name, own) FUNCTION(name, own, "cl_khr_command_buffer")
+    COMMAND_BUFFER(clCreateCommandBufferKHR, create_command_buffer),
+    COMMAND_BUFFER(clRetainCommandBufferKHR, retain_command_buffer),
+    COMMAND_BUFFER(clReleaseCommandBufferKHR, release_command_buffer),
+    COMMAND_BUFFER(clFinalizeCommandBufferKHR, finalize_command_buffer),
+    COMMAND_BUFFER(clEnqueueCommandBufferKHR, enqueue_command_buffer),
+    COMMAND_BUFFER(clGetCommandBufferInfoKHR, get_command_buffer_info),
+    COMMAND_BUFFER(clCommandBarrierWithWaitListKHR, record_barrier),
+    COMMAND_BUFFER(clCommandCopyBufferKHR, record_copy_buffer),
+    COMMAND_BUFFER(clCommandCopyBufferRectKHR, record_copy_rect),
+    COMMAND_BUFFER(clCommandCopyBufferToImageKHR, record_copy_buffer_to_image),
+    COMMAND_BUFFER(clCommandCopyImageKHR, record_copy_image),
+    COMMAND_BUFFER(clCommandCopyImageToBufferKHR, record_copy_image_to_buffer),
+    COMMAND_BUFFER(clCommandFillBufferKHR, record_fill_buffer),
+    COMMAND_BUFFER(clCommandFillImageKHR, record_fill_image),
+    COMMAND_BUFFER(clCommandNDRangeKernelKHR, record_ndrange),
+};
+
+/* Extensions whose entry points VOCL does not carry, or that are about what is in another process; a name that ends in
+ * an underscore stands for all that begin so. */
+static const char *const withheld[] = {
+    "cl_khr_gl_",
+    "cl_khr_egl_",
+    "cl_khr_d3d10_",
+    "cl_khr_d3d11_",
+    "cl_khr_dx9_",
+    "cl_khr_external_",
+    "cl_khr_semaphore",
+    "cl_khr_command_buffer_",
+    "cl_khr_terminate_",
+    "cl_khr_suggested_",
+    "cl_khr_device_enqueue_local_arg_types",
+    "cl_apple_",
+    "cl_arm_",
+    "cl_img_",
+    "cl_qcom_",
+    "cl_nv_d3d",
+    "cl_nv_create_buffer",
+    "cl_ext_device_",
+    "cl_ext_migrate_",
+    "cl_ext_image_",
+    "cl_ext_buffer_",
+    "cl_intel_unified_",
+    "cl_intel_accelerator",
+    "cl_intel_va_",
+    "cl_intel_dx9_",
+    "cl_intel_d3d11_",
+    "cl_intel_create_",
+    "cl_intel_command_",
+    "cl_intel_mem_",
+    "cl_intel_program_",
+    "cl_intel_sharing_",
+    "cl_intel_simultaneous_",
+    "cl_pocl_svm_",
+    "cl_pocl_command_",
+    "cl_pocl_pinned_",
+};
+
+static bool is_withheld(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(withheld) / sizeof(*withheld); i++) {
+        size_t known = strlen(withheld[i]);
+
+        if (length >= known && !memcmp(withheld[i], name, known))
+            return true;
+    }
+    return false;
+}
+
+cl_int extension_return(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret)
+{
+    char *text = calloc(1, length + 1);
+    char *to = text;
+    cl_int error;
+
+    if (!text)
+        return CL_OUT_OF_HOST_MEMORY;
+    for (const char *at = native; *at;) {
+        size_t word = strcspn(at, " "), space = strspn(at + word, " ");
+
+        if (!is_withheld(at, word)) {
+            memcpy(to, at, word + space);
+            to += word + space;
+        }
+        at += word + space;
+    }
+    error = info_string(text, size, value, size_ret);
+    free(text);
+    return error;
+}
+
+cl_int extension_return_versions(const cl_name_version *native, uint32_t length, size_t size, void *value,
+                                 size_t *size_ret)
+{
+    cl_name_version *list = malloc(length + 1);
+    size_t count = 0;
+    cl_int error;
+
+    if (!list)
+        return CL_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; i < length / sizeof(*native); i++) {
+        memcpy(&list[count], &native[i], sizeof(*list));
+        count += !is_withheld(list[count].name, strnlen(list[count].name, sizeof(list[count].name)));
+    }
+    error = info_return(list, count * sizeof(*list), size, value, size_ret);
+    free(list);
+    return error;
+}
+
+/* ---- functions ---- */
+
+static bool lists(const struct info_table *infos, cl_uint param, const char *extension)
+{
+    size_t known = strlen(extension);
+    uint32_t length;
+    const char *at = info_find(infos, param, &length);
+
+    while (at && *at) {
+        size_t word = strcspn(at, " ");
+
+        if (word == known && !memcmp(at, extension, known))
+            return true;
+        at += word + strspn(at + word, " ");
+    }
+    return false;
+}
+
+static bool is_offered(cl_platform_id platform, const char *extension)
+{
+    struct session *session = session_get();
+
+    if (lists(&platform->infos, CL_PLATFORM_EXTENSIONS, extension))
+        return true;
+    for (unsigned i = 0; session && i < session_device_count(session); i++) {
+        if (lists(&session_device(session, i)->infos, CL_DEVICE_EXTENSIONS, extension))
+            return true;
+    }
+    return false;
+}
+
+void *extension_function(cl_platform_id platform, const char *name)
+{
+    for (size_t i = 0; name && i < sizeof(functions) / sizeof(*functions); i++) {
+        const char *extension = functions[i].extension;
+        bool given;
+
+        if (strcmp(functions[i].name, name))
+            continue;
+        given = extension && !*extension;
+        if (platform && !given)
+            given = !extension || is_offered(platform, extension);
+        return given ? (void *)(uintptr_t)functions[i].function : NULL;
+    }
+    return NULL;
+}

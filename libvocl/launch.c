@@ -1,0 +1,142 @@
+/* Launches. */
+#include "libvocl/internal.h"
+
+static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, const size_t *global,
+                          const size_t *local)
+{
+    const uint64_t *fixed = kernel->description->fixed_group;
+    size_t product = 1;
+
+    if (!local)
+        return fixed[0] ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
+    for (cl_uint i = 0; i < dims; i++) {
+        if (fixed[0] && local[i] != fixed[i])
+            return CL_INVALID_WORK_GROUP_SIZE;
+    }
+    for (cl_uint i = 0; i < dims; i++)
+        product *= local[i];
+    if (product > device->group_size)
+        return CL_INVALID_WORK_GROUP_SIZE;
+    for (cl_uint i = 0; i < dims && i < 3; i++) {
+        if (local[i] > device->item_sizes[i])
+            return CL_INVALID_WORK_ITEM_SIZE;
+    }
+    for (cl_uint i = 0; global && i < dims; i++) {
+        if (global[i] % local[i])
+            return CL_INVALID_WORK_GROUP_SIZE;
+    }
+    return CL_SUCCESS;
+}
+
+/* Nothing of size 0 and nothing that overflows, which versions of OpenCL see differently. */
+static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, const size_t *local)
+{
+    for (cl_uint i = 0; global && i < dims; i++) {
+        if (!global[i] || (local && !local[i]) || (offset && offset[i] + global[i] < global[i]))
+            return false;
+    }
+    return global != NULL;
+}
+
+static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                           const size_t *global, const size_t *local, bool *plain)
+{
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (kernel->program->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    if (dims < 1 || dims > queue->device->dimensions || dims > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
+        if (!kernel->arguments[i].set)
+            return CL_INVALID_KERNEL_ARGS;
+    }
+    *plain = is_plain(dims, offset, global, local);
+    return *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;
+}
+
+/* What is not plain is judged here for a command buffer: native OpenCL may not survive it (PoCL 3.1 does not). */
+static cl_int check_recorded(cl_uint dims, const size_t *offset, const size_t *global, const size_t *local,
+                             bool *nothing)
+{
+    if (!global)
+        return CL_INVALID_GLOBAL_WORK_SIZE;
+    for (cl_uint i = 0; i < dims; i++) {
+        if (local && !local[i])
+            return CL_INVALID_WORK_GROUP_SIZE;
+        if (offset && offset[i] + global[i] < global[i])
+            return CL_INVALID_GLOBAL_OFFSET;
+        *nothing |= !global[i];
+    }
+    return CL_SUCCESS;
+}
+
+cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
+              const size_t *local)
+{
+    struct wire_enqueue_ndrange m;
+    static _Thread_local struct wire_buffer arguments; /* kept: a launch allocates nothing */
+    struct enqueue e;
+    bool plain, nothing = false;
+    cl_int error;
+
+    if (!handle_check(site->queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    error = check_launch(site->queue, kernel, dims, offset, global, local, &plain);
+    if (!error && !plain && site->buffer)
+        error = check_recorded(dims, offset, global, local, &nothing);
+    if (!error)
+        error = site_begin(&e, site, CL_COMMAND_NDRANGE_KERNEL);
+    if (error)
+        return error;
+    if (nothing)
+        return site_nothing(&e, site);
+    if (!plain)
+        error = enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL);
+    if (error)
+        return enqueue_fail(&e, error);
+    m = (struct wire_enqueue_ndrange){.queue = site->queue->object.id,
+                                      .kernel = kernel->object.id,
+                                      .event = e.event_id,
+                                      .global_count = dims,
+                                      .offset_count = offset ? dims : 0,
+                                      .local_count = local ? dims : 0,
+                                      .wait = e.wait,
+                                      .wait_count = e.wait_count};
+    for (cl_uint i = 0; i < dims; i++) {
+        m.global[i] = global ? global[i] : 0;
+        m.offset[i] = offset ? offset[i] : 0;
+        m.local[i] = local ? local[i] : 0;
+    }
+    pthread_mutex_lock(&kernel->lock);
+    arguments.length = 0;
+    arguments_put(kernel, &arguments);
+    m.arguments = arguments.bytes;
+    m.arguments_length = (uint32_t)arguments.length;
+    wire_put_enqueue_ndrange(site_encode(&e), &m);
+    error = site_send(&e);
+    if (!error)
+        arguments_clean(kernel);
+    pthread_mutex_unlock(&kernel->lock);
+    if (!error && !plain)
+        error = call_outcome(e.node, &e.event->object);
+    return enqueue_finish(&e, error, site->event);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                              const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+                              cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+
+    return launch(&site, kernel, dims, offset, global, local);
+}
+
+/* An event of it says CL_COMMAND_NDRANGE_KERNEL, as native's does. */
+cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
+    const size_t one = 1;
+
+    return launch(&site, kernel, 1, NULL, &one, &one);
+}

@@ -1,0 +1,115 @@
+/* Extensions: which are told of, which functions are to be had by name, and what those do that no other program asks.
+ */
+#include "parity.h"
+
+typedef cl_program create_with_il(cl_context context, const void *il, size_t length, cl_int *status);
+typedef cl_int set_content_size(cl_mem buffer, cl_mem content_size);
+
+static struct parity p;
+
+static const char *const names[] = {
+    "clCreateProgramWithILKHR",
+    "clCreateCommandQueueWithPropertiesKHR",
+    "clSetContentSizeBufferPoCL",
+    "clGetKernelSubGroupInfoKHR",
+    "clGetKernelSuggestedLocalWorkSizeKHR",
+    "clCreateSubDevicesEXT",
+    "clRetainDeviceEXT",
+    "clReleaseDeviceEXT",
+    "clGetGLContextInfoKHR",
+    "clCreateFromGLBuffer",
+    "clTerminateContextKHR",
+    "clGetPlatformInfo",
+    "clCreateBuffer",
+    "clCommandSVMMemcpyKHR",
+    "clUpdateMutableCommandsKHR",
+    "clCreateCommandBufferKHR",
+    "clRetainCommandBufferKHR",
+    "clReleaseCommandBufferKHR",
+    "clFinalizeCommandBufferKHR",
+    "clEnqueueCommandBufferKHR",
+    "clGetCommandBufferInfoKHR",
+    "clCommandBarrierWithWaitListKHR",
+    "clCommandCopyBufferKHR",
+    "clCommandCopyBufferRectKHR",
+    "clCommandCopyBufferToImageKHR",
+    "clCommandCopyImageKHR",
+    "clCommandCopyImageToBufferKHR",
+    "clCommandFillBufferKHR",
+    "clCommandFillImageKHR",
+    "clCommandNDRangeKernelKHR",
+    "",
+    "clNothing",
+};
+
+static void functions(void)
+{
+    for (size_t i = 0; i < PARITY_COUNT(names); i++)
+        printf("\"%s\": %s\n", names[i],
+               clGetExtensionFunctionAddressForPlatform(p.platform, names[i]) ? "there" : "not there");
+}
+
+static void lists(void)
+{
+    cl_name_version versions[64];
+    char text[4096];
+    size_t size;
+
+    CHECK(clGetPlatformInfo(p.platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL));
+    printf("platform: %s\n", text);
+    CHECK(clGetPlatformInfo(p.platform, CL_PLATFORM_EXTENSIONS_WITH_VERSION, sizeof(versions), versions, &size));
+    for (size_t i = 0; i < size / sizeof(*versions); i++)
+        printf("platform: %s %#x\n", versions[i].name, versions[i].version);
+    CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL));
+    printf("device: %s\n", text);
+    CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(versions), versions, &size));
+    for (size_t i = 0; i < size / sizeof(*versions); i++)
+        printf("device: %s %#x\n", versions[i].name, versions[i].version);
+}
+
+static void content_size(set_content_size *set)
+{
+    cl_ulong much = 1000;
+    cl_int status, data[1024] = {7}, back[1024] = {0};
+    cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(data), data);
+    cl_mem size = parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(much), &much);
+    cl_mem small = parity_buffer(&p, CL_MEM_READ_WRITE, 4, NULL);
+    cl_mem part = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &(cl_buffer_region){1024, 1024}, &status);
+    cl_context other = clCreateContext(NULL, 1, &p.device, NULL, NULL, &status);
+    cl_mem alien = clCreateBuffer(other, CL_MEM_READ_WRITE, 8, NULL, &status);
+
+    SHOW("content size", set(buffer, size));
+    SHOW("content size, no buffer", set(NULL, size));
+    SHOW("content size, no size", set(buffer, NULL));
+    SHOW("content size, small", set(buffer, small));
+    SHOW("content size, part", set(buffer, part));
+    SHOW("content size, alien", set(buffer, alien));
+    parity_read(p.queue, buffer, 0, 1000, back);
+    parity_hash_print("contents", back, sizeof(back));
+    CHECK(clReleaseMemObject(alien));
+    CHECK(clReleaseContext(other));
+    CHECK(clReleaseMemObject(part));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseMemObject(size));
+    CHECK(clReleaseMemObject(small));
+}
+
+int main(void)
+{
+    create_with_il *with_il;
+    set_content_size *set;
+
+    parity_open(&p, 0);
+    functions();
+    lists();
+    with_il = (create_with_il *)clGetExtensionFunctionAddressForPlatform(p.platform, "clCreateProgramWithILKHR");
+    if (with_il) {
+        SHOW_NEW("il", with_il(p.context, "no IL", 5, &status));
+        SHOW_NEW("il, none", with_il(p.context, NULL, 0, &status));
+    }
+    set = (set_content_size *)clGetExtensionFunctionAddressForPlatform(p.platform, "clSetContentSizeBufferPoCL");
+    if (set)
+        content_size(set);
+    parity_close(&p);
+    return 0;
+}

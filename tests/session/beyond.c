@@ -1,0 +1,169 @@
+/* Where the native OpenCL of the tests (PoCL 3.1) crashes, hangs or leaves the specification, and VOCL does what the
+ * specification has: so there is nothing to compare with, and this program says itself what it wants. */
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COUNT = 256 };
+
+static int failures;
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+static cl_program program;
+
+static const char *source = "kernel void add(global int *data, int what) { data[get_global_id(0)] += what; }\n"
+                            "kernel void broken(global int *data) { data[0] = 1; }\n";
+
+static void want(const char *what, long found, long wanted)
+{
+    if (found == wanted)
+        return;
+    printf("%s: %ld, not %ld\n", what, found, wanted);
+    failures++;
+}
+
+static void need(const char *what, cl_int status)
+{
+    if (status == CL_SUCCESS)
+        return;
+    printf("%s: %d\n", what, status);
+    exit(1);
+}
+
+static void *function(const char *name)
+{
+    void *address = clGetExtensionFunctionAddressForPlatform(platform, name);
+
+    if (!address) {
+        printf("no %s\n", name);
+        exit(1);
+    }
+    return address;
+}
+
+/* The arguments are those of the time of recording; wrong launches are refused; it is finalized once. */
+static void command_buffers(void)
+{
+    clCreateCommandBufferKHR_fn create = (clCreateCommandBufferKHR_fn)function("clCreateCommandBufferKHR");
+    clCommandNDRangeKernelKHR_fn record = (clCommandNDRangeKernelKHR_fn)function("clCommandNDRangeKernelKHR");
+    clFinalizeCommandBufferKHR_fn finalize = (clFinalizeCommandBufferKHR_fn)function("clFinalizeCommandBufferKHR");
+    clEnqueueCommandBufferKHR_fn enqueue = (clEnqueueCommandBufferKHR_fn)function("clEnqueueCommandBufferKHR");
+    clReleaseCommandBufferKHR_fn release = (clReleaseCommandBufferKHR_fn)function("clReleaseCommandBufferKHR");
+    clGetCommandBufferInfoKHR_fn info = (clGetCommandBufferInfoKHR_fn)function("clGetCommandBufferInfoKHR");
+    const size_t global = COUNT, odd = 7, none = 0;
+    cl_int status, data[COUNT] = {0}, what = 5;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(data), data, &status);
+    cl_kernel kernel = clCreateKernel(program, "add", &status);
+    cl_command_buffer_khr recorded = create(1, &queue, NULL, &status);
+    cl_uint number;
+    cl_event gate;
+
+    need("clCreateCommandBufferKHR", status);
+#define RECORD(kernel, dimensions, global, local)                                                                      \
+    record(recorded, NULL, NULL, kernel, dimensions, NULL, global, local, 0, NULL, NULL, NULL)
+    want("no kernel", RECORD(NULL, 1, &global, NULL), CL_INVALID_KERNEL);
+    want("unset arguments", RECORD(kernel, 1, &global, NULL), CL_INVALID_KERNEL_ARGS);
+    clSetKernelArg(kernel, 0, sizeof(buffer), &buffer);
+    clSetKernelArg(kernel, 1, sizeof(what), &what);
+    want("0 dimensions", RECORD(kernel, 0, &global, NULL), CL_INVALID_WORK_DIMENSION);
+    want("4 dimensions", RECORD(kernel, 4, &global, NULL), CL_INVALID_WORK_DIMENSION);
+    want("no size", RECORD(kernel, 1, NULL, NULL), CL_INVALID_GLOBAL_WORK_SIZE);
+    want("odd group", RECORD(kernel, 1, &global, &odd), CL_INVALID_WORK_GROUP_SIZE);
+    want("empty group", RECORD(kernel, 1, &global, &none), CL_INVALID_WORK_GROUP_SIZE);
+    want("a launch", RECORD(kernel, 1, &global, NULL), CL_SUCCESS);
+    what = 100;
+    clSetKernelArg(kernel, 1, sizeof(what), &what);
+    want("finalize", finalize(recorded), CL_SUCCESS);
+    want("finalize again", finalize(recorded), CL_INVALID_OPERATION);
+    want("a value too small", info(recorded, CL_COMMAND_BUFFER_STATE_KHR, 1, &number, NULL), CL_INVALID_VALUE);
+    want("a launch between", clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL), CL_SUCCESS);
+    gate = clCreateUserEvent(context, &status);
+    want("run", enqueue(0, NULL, recorded, 1, &gate, NULL), CL_SUCCESS);
+    want("run, while it is pending", enqueue(0, NULL, recorded, 0, NULL, NULL), CL_INVALID_OPERATION);
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    need("clFinish", clFinish(queue));
+    need("clEnqueueReadBuffer", clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(data), data, 0, NULL, NULL));
+    want("the sum", data[COUNT - 1], 105);
+    want("run, when it is through", enqueue(0, NULL, recorded, 0, NULL, NULL), CL_SUCCESS);
+    need("clFinish", clFinish(queue));
+    clReleaseEvent(gate);
+    release(recorded);
+    want("released", release(recorded), CL_INVALID_COMMAND_BUFFER_KHR);
+    clReleaseKernel(kernel);
+    clReleaseMemObject(buffer);
+}
+
+/* Commands behind an event that has failed already fail, too, and nothing waits for ever. */
+static void failed_events(void)
+{
+    cl_int status, data = 1, found = 1;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(data), &data, &status);
+    cl_event gate = clCreateUserEvent(context, &status), event;
+
+    need("clSetUserEventStatus", clSetUserEventStatus(gate, -77));
+    need("clEnqueueMarkerWithWaitList", clEnqueueMarkerWithWaitList(queue, 1, &gate, &event));
+    want("wait for a failed one", clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(found), &found, NULL);
+    want("its status", found < 0, 1);
+    want("a blocking read behind it",
+         clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(data), &data, 1, &gate, NULL) < 0, 1);
+    clReleaseEvent(event);
+    clReleaseEvent(gate);
+    clReleaseMemObject(buffer);
+}
+
+static void waits(void)
+{
+    cl_int status;
+    cl_event gate = clCreateUserEvent(context, &status), after;
+
+    want("clEnqueueWaitForEvents", clEnqueueWaitForEvents(queue, 1, &gate), CL_SUCCESS);
+    need("clEnqueueMarker", clEnqueueMarker(queue, &after));
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    want("clWaitForEvents", clWaitForEvents(1, &after), CL_SUCCESS);
+    clReleaseEvent(gate);
+    clReleaseEvent(after);
+}
+
+/* A program that did not compile is not linked. */
+static void bad_links(void)
+{
+    const char *nonsense = "kernel void nonsense(";
+    cl_int status;
+    cl_program bad = clCreateProgramWithSource(context, 1, &nonsense, NULL, &status), linked;
+
+    want("compile nonsense", clCompileProgram(bad, 0, NULL, NULL, 0, NULL, NULL, NULL, NULL),
+         CL_COMPILE_PROGRAM_FAILURE);
+    linked = clLinkProgram(context, 0, NULL, NULL, 1, &bad, NULL, NULL, &status);
+    want("link nonsense", status, CL_INVALID_OPERATION);
+    if (linked)
+        clReleaseProgram(linked);
+    clReleaseProgram(bad);
+}
+
+int main(void)
+{
+    cl_int status;
+
+    need("clGetPlatformIDs", clGetPlatformIDs(1, &platform, NULL));
+    need("clGetDeviceIDs", clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    need("clCreateContext", status);
+    queue = clCreateCommandQueue(context, device, 0, &status);
+    need("clCreateCommandQueue", status);
+    program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+    need("clBuildProgram", clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
+    command_buffers();
+    failed_events();
+    waits();
+    bad_links();
+    clReleaseProgram(program);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    return failures > 0;
+}

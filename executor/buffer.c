@@ -22,12 +22,18 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
     struct object *context = object_get(x, WIRE_CONTEXT, m->context);
     struct object *buffer = context ? object_new(x, WIRE_MEMORY, m->buffer) : NULL;
     struct side side = {.size = m->size};
+    cl_mem_flags flags = m->flags;
 
-    if (!buffer || m->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
+    if (!buffer || flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
         return -EBADMSG;
+    if (m->address && (m->tag || !svm_has(x, m->address, m->size)))
+        return -EBADMSG;
+    if (m->address)
+        flags = (flags & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR) | CL_MEM_USE_HOST_PTR;
     buffer->error = context->error;
     if (!buffer->error)
-        buffer->memory = clCreateBuffer(context->context, m->flags, m->size, NULL, &buffer->error);
+        buffer->memory =
+            clCreateBuffer(context->context, flags, m->size, (void *)(uintptr_t)m->address, &buffer->error);
     side.memory = buffer->error ? NULL : buffer->memory;
     return m->tag ? (context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG) : 0;
 }
@@ -201,6 +207,37 @@ int exec_fill_buffer(struct executor *x, const struct wire_fill_buffer *m)
                                ? c.error
                                : clEnqueueFillBuffer(c.queue->queue, buffer, m->pattern, m->pattern_length, m->offset,
                                                      m->size, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+}
+
+int exec_map_buffer(struct executor *x, const struct wire_map_buffer *m)
+{
+    struct command c;
+    cl_mem buffer;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = buffer_of(&c, m->buffer, &buffer);
+    if (bad)
+        return bad;
+    if (!c.error)
+        clEnqueueMapBuffer(c.queue->queue, buffer, CL_FALSE, m->flags, m->offset, m->size, c.wait_count,
+                           c.wait_count ? c.wait : NULL, c.ask, &c.error);
+    return command_end(&c, c.error);
+}
+
+int exec_unmap_buffer(struct executor *x, const struct wire_unmap_buffer *m)
+{
+    struct command c;
+    cl_mem buffer;
+    int bad = command_begin(&c, x, m->queue, WAITS);
+
+    if (!bad)
+        bad = buffer_of(&c, m->buffer, &buffer);
+    if (bad)
+        return bad;
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueUnmapMemObject(c.queue->queue, buffer, (void *)(uintptr_t)m->address,
+                                                             c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
 }
 
 int exec_migrate(struct executor *x, const struct wire_migrate *m)

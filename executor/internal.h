@@ -144,6 +144,9 @@ cl_int record_copy_buffer_to_image(struct recording *r, cl_mem from, cl_mem to,
 cl_int record_ndrange(struct recording *r, cl_kernel kernel, const struct wire_enqueue_ndrange *m);
 cl_int record_barrier(struct recording *r);
 
+/* svm.c */
+bool svm_has(const struct executor *x, uint64_t address, uint64_t size);
+
 /* program.c, info.c */
 bool is_usable(const struct object *object);
 

@@ -40,6 +40,15 @@ static int map(struct executor *x, const struct wire_share_memory *m)
     return 0;
 }
 
+/* But for the page of the nonce. */
+bool svm_has(const struct executor *x, uint64_t address, uint64_t size)
+{
+    uint64_t first = (uintptr_t)x->shared + (uint64_t)sysconf(_SC_PAGESIZE),
+             end = (uintptr_t)x->shared + x->shared_size;
+
+    return x->shared && address >= first && address <= end && size <= end - address;
+}
+
 int exec_share_memory(struct executor *x, const struct wire_share_memory *m)
 {
     struct wire_share_memory_reply reply = {.call = m->call};

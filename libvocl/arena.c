@@ -138,6 +138,11 @@ bool arena_has(const void *pointer)
     return arena.base && (uintptr_t)pointer - (uintptr_t)arena.base < SIZE;
 }
 
+bool arena_has_all(const void *pointer, size_t size)
+{
+    return arena_has(pointer) && size <= SIZE - (size_t)((uintptr_t)pointer - (uintptr_t)arena.base);
+}
+
 /* Cut a used block of that size out of a free one, at an aligned offset. */
 static void *cut(struct block *block, size_t offset, size_t size)
 {

@@ -4,7 +4,7 @@
 
 /* ---- creation ---- */
 
-/* The application's memory is not the node's. */
+/* The application's memory is not the node's, but for the arena. */
 #define LOCAL_FLAGS (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)
 /* What the host may do is checked here; the node moves data in its own ways. */
 #define WIRE_FLAGS(flags)                                                                                              \
@@ -14,14 +14,15 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
 {
     struct node *node = buffer->context->node;
     struct layout layout = layout_linear(host_pointer, buffer->size);
-    struct wire_create_buffer m = {buffer->object.id, buffer->context->object.id, WIRE_FLAGS(buffer->flags),
-                                   buffer->size, 0};
+    struct wire_create_buffer m = {
+        buffer->object.id,       buffer->context->object.id, WIRE_FLAGS(buffer->flags), buffer->size, 0,
+        (uintptr_t)buffer->place};
     struct transfer *transfer = NULL;
     const void *data;
     uint32_t length;
     cl_int error;
 
-    if (host_pointer) {
+    if (host_pointer && !buffer->place) {
         error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
             return error;
@@ -62,6 +63,8 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         return error;
     buffer->size = size;
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
+    if (arena_has_all(buffer->host_pointer, size) && arena_shared_with(context->node))
+        buffer->place = host_pointer;
     error = buffer_send(buffer, host_pointer);
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);
@@ -154,6 +157,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->origin = region->origin;
         buffer->parent = parent;
         buffer->host_pointer = parent->host_pointer ? (uint8_t *)parent->host_pointer + region->origin : NULL;
+        buffer->place = parent->place ? parent->place + region->origin : NULL;
         handle_use(parent);
         m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
                                             (plain ? WIRE_FLAGS(flags) : flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,

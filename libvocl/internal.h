@@ -138,7 +138,8 @@ struct _cl_mem {
     cl_mem_flags flags;
     size_t size;
     void *host_pointer;
-    cl_mem parent; /* of a sub-buffer, or of an image made from a buffer */
+    uint8_t *place; /* in the arena, where the node has the buffer, too; or NULL */
+    cl_mem parent;  /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;
     size_t properties_size;
@@ -458,6 +459,7 @@ void *arena_alloc(size_t size, size_t alignment);
 /* Nothing for memory that is not arena_alloc's. */
 void arena_free(void *memory);
 bool arena_has(const void *pointer);
+bool arena_has_all(const void *pointer, size_t size);
 void arena_after_fork(void);
 
 /* ---- extension.c ---- */

@@ -1,6 +1,6 @@
 /*
  * Maps: the application sees a shadow of the buffer, or memory of the map's own for an image, filled by a read and
- * written back when it is unmapped.
+ * written back when it is unmapped. A buffer in the arena is seen where it is.
  */
 #include <sys/mman.h>
 
@@ -12,6 +12,8 @@ static uint8_t *buffer_shadow(cl_mem buffer)
     cl_mem root = buffer_root(buffer);
     uint8_t *shadow;
 
+    if (buffer->place)
+        return buffer->place;
     if (root->host_pointer)
         return (uint8_t *)root->host_pointer + buffer->origin;
     pthread_mutex_lock(&root->lock);
@@ -65,6 +67,47 @@ static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t s
     return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
 }
 
+/* The application has the node's own memory: only the commands have to be in their places. */
+static cl_int map_in_place(struct enqueue *e, cl_mem buffer, const struct mapping *mapping, cl_bool blocking,
+                           cl_event *event)
+{
+    struct wire_map_buffer m = {.queue = e->queue->object.id,
+                                .buffer = buffer->object.id,
+                                .flags = mapping->flags,
+                                .offset = mapping->origin[0],
+                                .size = mapping->region[0],
+                                .wait = e->wait,
+                                .wait_count = e->wait_count};
+    cl_int error = blocking ? enqueue_need_event(e, CL_COMMAND_MAP_BUFFER) : CL_SUCCESS, status;
+
+    if (error)
+        return enqueue_fail(e, error);
+    m.event = e->event_id;
+    m.want = blocking ? 1u << CL_COMPLETE : 0;
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_map_buffer(stream_begin(e->node), &m);
+    error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
+    if (!error && blocking) {
+        status = event_wait(e->event);
+        error = status < 0 ? status : CL_SUCCESS;
+    }
+    return enqueue_finish(e, error, event);
+}
+
+static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapping *mapping, cl_event *event)
+{
+    const struct wire_unmap_buffer m = {.queue = e->queue->object.id,
+                                        .buffer = buffer->object.id,
+                                        .event = e->event_id,
+                                        .address = (uintptr_t)mapping->pointer,
+                                        .wait = e->wait,
+                                        .wait_count = e->wait_count};
+
+    wire_put_unmap_buffer(stream_begin(e->node), &m);
+    return enqueue_finish(e, stream_end(e->node, STREAM_SOON), event);
+}
+
 void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                          size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
@@ -89,8 +132,11 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     at = shadow + offset;
     *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
     mapping_add(buffer, mapping);
-    error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
-                                                    : map_read(&e, buffer, offset, size, at, blocking, event);
+    if (buffer->place)
+        error = map_in_place(&e, buffer, mapping, blocking, event);
+    else
+        error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
+                                                        : map_read(&e, buffer, offset, size, at, blocking, event);
     if (error)
         free(mapping_take(buffer, at));
     fail_ret(ret, error);
@@ -104,6 +150,8 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
     struct wire_write_buffer m;
     cl_int error;
 
+    if (buffer->place)
+        return unmap_in_place(e, buffer, mapping, event);
     if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
         return enqueue_nothing(e, CL_FALSE, event);
     m = (struct wire_write_buffer){.queue = e->queue->object.id,

@@ -119,6 +119,59 @@ static void fine_try(cl_device_svm_capabilities can)
     clSVMFree(p.context, data);
 }
 
+/* Buffers made of the memory: kernels link what lies in them by the program's own pointers, which is there to be seen
+ * in a map and by pointer. */
+static void buffers_try(void)
+{
+    const size_t half = COUNT * sizeof(struct item);
+    struct item *items = memory_new(CL_MEM_READ_WRITE, 2 * half), *seen, *part_seen;
+    cl_kernel link = parity_kernel(program, "link"), twice = parity_kernel(program, "double_all");
+    cl_mem buffer = parity_buffer(&p, CL_MEM_USE_HOST_PTR, 2 * half, items), part;
+    cl_buffer_region region = {half, half};
+    cl_int status, first = 77, back = 0;
+    cl_bool uses;
+    void *pointer;
+    cl_long sum = 0;
+
+    part = clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    if (status == CL_MISALIGNED_SUB_BUFFER_OFFSET) { /* 16,000 bytes are 125 * 128 */
+        printf("sub-buffers are aligned more strictly here\n");
+        return;
+    }
+    CHECK(status);
+    CHECK(clGetMemObjectInfo(buffer, CL_MEM_USES_SVM_POINTER, sizeof(uses), &uses, NULL));
+    CHECK(clGetMemObjectInfo(buffer, CL_MEM_HOST_PTR, sizeof(pointer), &pointer, NULL));
+    printf("uses SVM: %d, its host pointer: %d\n", uses, pointer == items);
+    CHECK(clSetKernelArg(link, 0, sizeof(part), &part));
+    CHECK(clEnqueueNDRangeKernel(p.queue, link, 1, NULL, (size_t[]){COUNT}, (size_t[]){8}, 0, NULL, NULL));
+    CHECK(clSetKernelArgSVMPointer(twice, 0, items + COUNT));
+    CHECK(clEnqueueNDRangeKernel(p.queue, twice, 1, NULL, (size_t[]){1}, (size_t[]){1}, 0, NULL, NULL));
+    seen =
+        clEnqueueMapBuffer(p.queue, buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 2 * half, 0, NULL, NULL, &status);
+    CHECK(status);
+    EXPECT(seen == items);
+    for (struct item *at = seen + COUNT; at; at = at->next)
+        sum += at->value;
+    printf("sum of the list in the part: %ld\n", (long)sum);
+    seen[COUNT].value = 500;
+    CHECK(clEnqueueUnmapMemObject(p.queue, buffer, seen, 0, NULL, NULL));
+    part_seen = clEnqueueMapBuffer(p.queue, part, CL_FALSE, CL_MAP_READ, 0, half, 0, NULL, NULL, &status);
+    CHECK(status);
+    CHECK(clFinish(p.queue));
+    EXPECT(part_seen == items + COUNT);
+    printf("in the part: %d\n", part_seen->value);
+    CHECK(clEnqueueUnmapMemObject(p.queue, part, part_seen, 0, NULL, NULL));
+    parity_write(p.queue, buffer, 0, sizeof(first), &first);
+    parity_read(p.queue, buffer, 0, sizeof(back), &back);
+    printf("written, read and seen: %d %d\n", back, items[0].value);
+    CHECK(clReleaseKernel(link));
+    CHECK(clReleaseKernel(twice));
+    CHECK(clReleaseMemObject(part));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clFinish(p.queue));
+    clSVMFree(p.context, items);
+}
+
 /* Many, of different sizes, freed in another order; contents stay apart. */
 static void allocations_try(void)
 {
@@ -183,6 +236,7 @@ int main(void)
     lists_try();
     commands_try();
     fine_try(can);
+    buffers_try();
     allocations_try();
     errors_try();
     CHECK(clReleaseProgram(program));

@@ -53,6 +53,19 @@ int exec_create_sub_buffer(struct executor *x, const struct wire_create_sub_buff
     return 0;
 }
 
+int exec_create_pipe(struct executor *x, const struct wire_create_pipe *m)
+{
+    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
+    struct object *pipe = context ? object_new(x, WIRE_MEMORY, m->pipe) : NULL;
+
+    if (!pipe)
+        return -EBADMSG;
+    pipe->error = context->error;
+    if (!pipe->error)
+        pipe->memory = clCreatePipe(context->context, m->flags, m->packet_size, m->max_packets, NULL, &pipe->error);
+    return 0;
+}
+
 /* The platform's own function: another one's would not know the object. */
 static void *function_for(cl_mem memory, const char *name)
 {

@@ -191,6 +191,21 @@ static void describe_kernels(cl_program program, cl_device_id device, bool hidde
     free(kernels);
 }
 
+int exec_set_specialization(struct executor *x, const struct wire_set_specialization *m)
+{
+    struct object *program = object_get(x, WIRE_PROGRAM, m->program);
+    struct wire_set_specialization_reply reply = {.call = m->call, .error = CL_INVALID_PROGRAM};
+    struct wire_buffer out = {0};
+
+    if (!program)
+        return -EBADMSG;
+    if (is_usable(program))
+        reply.error = clSetProgramSpecializationConstant(program->program, m->id, m->value_length, m->value);
+    wire_put_set_specialization_reply(&out, &reply);
+    executor_send(x, &out);
+    return 0;
+}
+
 int exec_create_program_builtin(struct executor *x, const struct wire_create_program_builtin *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context);

@@ -112,9 +112,6 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     case CL_DEVICE_SVM_CAPABILITIES:
         can = svm_capabilities(device);
         return info_return(&can, sizeof(can), size, value, size_ret);
-    /* What VOCL does not carry, it does not promise: doc/opencl-support.md. */
-    case CL_DEVICE_PIPE_SUPPORT:
-        return info_return(&none, sizeof(cl_bool), size, value, size_ret);
     }
     native = info_find(&device->infos, param, &length);
     if (!native)

@@ -148,6 +148,7 @@ struct _cl_mem {
     struct mapping *mappings;
     cl_uint map_count;
     struct callback *destructors;
+    cl_uint packet_size, max_packets; /* of a pipe */
     /* images */
     cl_image_format format;
     cl_image_desc desc;

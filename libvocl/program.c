@@ -308,10 +308,27 @@ cl_int clSetProgramReleaseCallback(cl_program program, void(CL_CALLBACK *notify)
 
 cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size, const void *value)
 {
-    (void)id;
-    (void)size;
-    (void)value;
-    return handle_check(program, WIRE_PROGRAM) && program->il ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM;
+    struct wire_set_specialization m;
+    struct wire_set_specialization_reply reply;
+    struct wire_buffer *out;
+    struct call call;
+    cl_int error;
+
+    if (!handle_check(program, WIRE_PROGRAM) || !program->il)
+        return CL_INVALID_PROGRAM;
+    if (!value || !size || size > 128)
+        return CL_INVALID_VALUE;
+    m = (struct wire_set_specialization){
+        .program = program->object.id, .id = id, .value = value, .value_length = (uint32_t)size};
+    out = call_begin(program->context->node, WIRE_set_specialization, &call);
+    m.call = call.id;
+    wire_put_set_specialization(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_set_specialization_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    call_free(&call);
+    return error;
 }
 
 /* ---- queries ---- */

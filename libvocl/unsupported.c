@@ -53,12 +53,6 @@ cl_mem clCreateFromGLTexture3D(cl_context context, cl_mem_flags, cl_GLenum, cl_G
     return NULL;
 }
 
-cl_mem clCreatePipe(cl_context context, cl_mem_flags, cl_uint, cl_uint, const cl_pipe_properties *, cl_int *ret)
-{
-    fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
-    return NULL;
-}
-
 cl_int clCreateSubDevicesEXT(cl_device_id device, const cl_device_partition_property_ext *, cl_uint, cl_device_id *,
                              cl_uint *)
 {
@@ -94,17 +88,12 @@ cl_int clGetGLContextInfoKHR(const cl_context_properties *properties, cl_gl_cont
 
 cl_int clGetGLObjectInfo(cl_mem memory, cl_gl_object_type *, cl_GLuint *)
 {
-    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_OPERATION : CL_INVALID_MEM_OBJECT;
+    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
 }
 
 cl_int clGetGLTextureInfo(cl_mem memory, cl_gl_texture_info, size_t, void *, size_t *)
 {
-    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_OPERATION : CL_INVALID_MEM_OBJECT;
-}
-
-cl_int clGetPipeInfo(cl_mem memory, cl_pipe_info, size_t, void *, size_t *)
-{
-    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_OPERATION : CL_INVALID_MEM_OBJECT;
+    return handle_check(memory, WIRE_MEMORY) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
 }
 
 cl_int clReleaseDeviceEXT(cl_device_id device)

@@ -3,7 +3,9 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_egl.h>
 #include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -146,6 +148,36 @@ static void bad_links(void)
     clReleaseProgram(bad);
 }
 
+/* What is of another API in another process cannot be shared; PoCL ends the process. */
+static void sharing(void)
+{
+    cl_int status;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    cl_gl_object_type type;
+    cl_GLuint name;
+
+#define REFUSED(create) want(#create, ((void)(create), status), CL_INVALID_OPERATION)
+    REFUSED(clCreateFromGLBuffer(context, CL_MEM_READ_WRITE, 1, &status));
+    REFUSED(clCreateFromGLTexture(context, CL_MEM_READ_WRITE, 0x0DE1, 0, 1, &status));
+    REFUSED(clCreateFromGLTexture2D(context, CL_MEM_READ_WRITE, 0x0DE1, 0, 1, &status));
+    REFUSED(clCreateFromGLTexture3D(context, CL_MEM_READ_WRITE, 0x806F, 0, 1, &status));
+    REFUSED(clCreateFromGLRenderbuffer(context, CL_MEM_READ_WRITE, 1, &status));
+    REFUSED(clCreateEventFromGLsyncKHR(context, NULL, &status));
+    REFUSED(clCreateFromEGLImageKHR(context, NULL, NULL, CL_MEM_READ_WRITE, NULL, &status));
+    REFUSED(clCreateEventFromEGLSyncKHR(context, NULL, NULL, &status));
+    want("clGetGLObjectInfo", clGetGLObjectInfo(buffer, &type, &name), CL_INVALID_GL_OBJECT);
+    want("clGetGLTextureInfo", clGetGLTextureInfo(buffer, 0, 4, &name, NULL), CL_INVALID_GL_OBJECT);
+    want("clEnqueueAcquireGLObjects", clEnqueueAcquireGLObjects(queue, 1, &buffer, 0, NULL, NULL),
+         CL_INVALID_OPERATION);
+    want("clEnqueueReleaseGLObjects", clEnqueueReleaseGLObjects(queue, 1, &buffer, 0, NULL, NULL),
+         CL_INVALID_OPERATION);
+    want("clEnqueueAcquireEGLObjectsKHR", clEnqueueAcquireEGLObjectsKHR(queue, 1, &buffer, 0, NULL, NULL),
+         CL_INVALID_OPERATION);
+    want("clEnqueueReleaseEGLObjectsKHR", clEnqueueReleaseEGLObjectsKHR(queue, 1, &buffer, 0, NULL, NULL),
+         CL_INVALID_OPERATION);
+    clReleaseMemObject(buffer);
+}
+
 int main(void)
 {
     cl_int status;
@@ -162,6 +194,7 @@ int main(void)
     failed_events();
     waits();
     bad_links();
+    sharing();
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

@@ -1,0 +1,89 @@
+/* Pipes: memory objects that only kernels see into. */
+#include "libvocl/internal.h"
+
+static cl_uint most_packet(cl_context context)
+{
+    cl_uint most = 0;
+
+    for (cl_uint i = 0; i < context->device_count; i++) {
+        uint32_t length;
+        const void *bytes = info_find(&context->devices[i]->infos, CL_DEVICE_PIPE_MAX_PACKET_SIZE, &length);
+        cl_uint packet = 0;
+
+        if (bytes && length == sizeof(packet))
+            memcpy(&packet, bytes, sizeof(packet));
+        most = packet > most ? packet : most;
+    }
+    return most;
+}
+
+static bool has_pipes(cl_context context)
+{
+    for (cl_uint i = 0; i < context->device_count; i++) {
+        uint32_t length;
+        const void *bytes = info_find(&context->devices[i]->infos, CL_DEVICE_PIPE_SUPPORT, &length);
+        cl_bool has = CL_FALSE;
+
+        if (bytes && length == sizeof(has))
+            memcpy(&has, bytes, sizeof(has));
+        if (has)
+            return true;
+    }
+    return false;
+}
+
+static cl_int check(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint max_packets,
+                    const cl_pipe_properties *properties)
+{
+    if (!handle_check(context, WIRE_CONTEXT))
+        return CL_INVALID_CONTEXT;
+    if (!has_pipes(context))
+        return CL_INVALID_OPERATION;
+    if (flags & ~(cl_mem_flags)(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS) || (properties && *properties))
+        return CL_INVALID_VALUE;
+    if (!packet_size || !max_packets || packet_size > most_packet(context))
+        return CL_INVALID_PIPE_SIZE;
+    return CL_SUCCESS;
+}
+
+cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint max_packets,
+                    const cl_pipe_properties *properties, cl_int *ret)
+{
+    cl_int error = check(context, flags, packet_size, max_packets, properties);
+    struct wire_create_pipe m;
+    cl_mem pipe = NULL;
+
+    if (!error)
+        error =
+            memory_new(context, CL_MEM_OBJECT_PIPE, flags ? flags : CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS, &pipe);
+    if (!error) {
+        pipe->packet_size = packet_size;
+        pipe->max_packets = max_packets;
+        m = (struct wire_create_pipe){pipe->object.id, context->object.id, flags, packet_size, max_packets};
+        wire_put_create_pipe(stream_begin(context->node), &m);
+        error = stream_end(context->node, STREAM_LATER);
+        if (!error) /* what else there may be to say against it */
+            error = call_outcome(context->node, &pipe->object);
+    }
+    fail_ret(ret, error);
+    if (!error)
+        return pipe;
+    if (pipe)
+        handle_release(pipe, WIRE_MEMORY, 0);
+    return NULL;
+}
+
+cl_int clGetPipeInfo(cl_mem pipe, cl_pipe_info param, size_t size, void *value, size_t *size_ret)
+{
+    if (!handle_check(pipe, WIRE_MEMORY) || pipe->type != CL_MEM_OBJECT_PIPE)
+        return CL_INVALID_MEM_OBJECT;
+    switch (param) {
+    case CL_PIPE_PACKET_SIZE:
+        return info_return(&pipe->packet_size, sizeof(cl_uint), size, value, size_ret);
+    case CL_PIPE_MAX_PACKETS:
+        return info_return(&pipe->max_packets, sizeof(cl_uint), size, value, size_ret);
+    case CL_PIPE_PROPERTIES:
+        return info_return(NULL, 0, size, value, size_ret);
+    }
+    return CL_INVALID_VALUE;
+}

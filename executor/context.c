@@ -1,5 +1,81 @@
 /* Contexts and queues. */
+#include <stdio.h>
+
 #include "executor/internal.h"
+
+/* ---- errors that only the context's callback is told ---- */
+
+void context_tell(struct executor *x, uint32_t context, const char *text)
+{
+    struct wire_context_error m = {context, text, (uint32_t)strnlen(text, 4096)};
+    struct wire_buffer out = {0};
+
+    wire_put_context_error(&out, &m);
+    executor_send(x, &out);
+}
+
+struct context_owner {
+    struct executor *x;
+    uint32_t id;
+};
+
+struct native_error {
+    struct job job;
+    uint32_t id;
+    char text[4097];
+};
+
+static void tell_native(struct executor *x, struct job *job)
+{
+    struct native_error *error = (struct native_error *)job;
+
+    if (object_get(x, WIRE_CONTEXT, error->id))
+        context_tell(x, error->id, error->text);
+    free(error);
+}
+
+static void CL_CALLBACK native_error(const char *text, const void *details, size_t size, void *data)
+{
+    struct context_owner *owner = data;
+    struct native_error *error = calloc(1, sizeof(*error));
+
+    (void)details;
+    (void)size;
+    if (!error)
+        return;
+    error->job.run = tell_native;
+    error->id = owner->id;
+    snprintf(error->text, sizeof(error->text), "%s", text);
+    executor_finish(owner->x, &error->job);
+}
+
+static void CL_CALLBACK owner_free(cl_context context, void *data)
+{
+    (void)context;
+    free(data);
+}
+
+/* The owner has to outlive the native context: without OpenCL 3.0's callback, which says when that goes, it stays. */
+static cl_context create(struct executor *x, uint32_t id, const cl_context_properties *properties, cl_uint count,
+                         const cl_device_id *devices, cl_int *error)
+{
+    struct context_owner *owner = malloc(sizeof(*owner));
+    cl_context context;
+
+    if (!owner) {
+        *error = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    *owner = (struct context_owner){x, id};
+    context = clCreateContext(properties, count, devices, native_error, owner, error);
+    if (*error)
+        free(owner);
+    else
+        clSetContextDestructorCallback(context, owner_free, owner);
+    return context;
+}
+
+/* ---- objects ---- */
 
 int exec_create_context(struct executor *x, const struct wire_create_context *m)
 {
@@ -22,7 +98,7 @@ int exec_create_context(struct executor *x, const struct wire_create_context *m)
         return -EBADMSG;
     clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
     properties[1] = (cl_context_properties)platform;
-    context->context = clCreateContext(properties, m->devices_count, devices, NULL, NULL, &context->error);
+    context->context = create(x, m->context, properties, m->devices_count, devices, &context->error);
     context->on = devices[0];
     if (is_usable(context))
         context->spare = clCreateCommandQueueWithProperties(context->context, devices[0], NULL, &context->error);
@@ -43,6 +119,7 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
     /* not the newer call, in which PoCL ends the process for flags it does not know */
     queue->queue = clCreateCommandQueue(context->context, device->device, m->properties, &queue->error);
     queue->in = context->context;
+    queue->context_id = m->context;
     queue->on = device->device;
     queue->spare = context->spare;
     if (queue->spare)

@@ -10,6 +10,7 @@ int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *f
 #define SEND(name, number)                                                                                             \
     case number: {                                                                                                     \
         struct wire_##name m;                                                                                          \
+        x->command = #name;                                                                                            \
         return wire_get_##name(fields, &m) ? exec_##name(x, &m) : -EBADMSG;                                            \
     }
 #define CALL(name, number) SEND(name, number)

@@ -1,4 +1,6 @@
 /* Events, and what every enqueued command has in common: its wait list, its event, its failure. */
+#include <stdio.h>
+
 #include "executor/internal.h"
 
 /* ---- waiting for native events ---- */
@@ -226,11 +228,17 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
     return 0;
 }
 
+/* The call that enqueued it has returned long ago. */
 static void tell_failure(struct command *c)
 {
     struct wire_queue_error m = {c->queue->id, c->error};
     struct wire_buffer out = {0};
+    char text[128];
 
+    if (c->error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && object_get(c->x, WIRE_CONTEXT, c->queue->context_id)) {
+        snprintf(text, sizeof(text), "%s failed on the node with error %d", c->x->command, c->error);
+        context_tell(c->x, c->queue->context_id, text);
+    }
     if (c->event_id && c->want)
         send_status(c->x, c->event_id, c->error, NULL);
     if (c->event_id)

@@ -41,6 +41,7 @@ struct object {
     };
     /* what else is known, by kind */
     cl_context in;          /* queue, program: native context */
+    uint32_t context_id;    /* queue: its number */
     cl_device_id on;        /* queue, context: (first) device */
     cl_command_queue spare; /* context: for data that no queue of the application moves */
     bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
@@ -63,6 +64,7 @@ struct executor {
     struct wait *waits; /* event.c */
     uint8_t *shared;    /* svm.c */
     size_t shared_size;
+    const char *command;      /* what is being executed */
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
     uint8_t *backlog;
@@ -111,6 +113,9 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
 int command_end(struct command *c, cl_int error);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job);
+
+/* context.c: the application's context callback is told. */
+void context_tell(struct executor *x, uint32_t context, const char *text);
 
 /* buffer.c: also for images */
 int buffer_of(struct command *c, uint32_t id, cl_mem *out);

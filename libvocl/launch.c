@@ -1,5 +1,6 @@
 /* Launches. */
 #include "libvocl/internal.h"
+#include "wire/tables.h"
 
 static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, const size_t *global,
                           const size_t *local)
@@ -41,15 +42,25 @@ static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, c
 static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
                            const size_t *global, const size_t *local, bool *plain)
 {
+    uint64_t room;
+
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
     if (kernel->program->context != queue->context)
         return CL_INVALID_CONTEXT;
     if (dims < 1 || dims > queue->device->dimensions || dims > 3)
         return CL_INVALID_WORK_DIMENSION;
+    room = queue->device->local_size;
     for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
-        if (!kernel->arguments[i].set)
+        const struct argument *argument = &kernel->arguments[i];
+
+        if (!argument->set)
             return CL_INVALID_KERNEL_ARGS;
+        if (argument->what != WIRE_ARGUMENT_LOCAL)
+            continue;
+        if (argument->local > room) /* PoCL ends the process */
+            return CL_OUT_OF_RESOURCES;
+        room -= argument->local;
     }
     *plain = is_plain(dims, offset, global, local);
     return *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;

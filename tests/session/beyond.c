@@ -6,8 +6,10 @@
 #include <CL/cl_egl.h>
 #include <CL/cl_ext.h>
 #include <CL/cl_gl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { COUNT = 256 };
 
@@ -19,7 +21,7 @@ static cl_command_queue queue;
 static cl_program program;
 
 static const char *source = "kernel void add(global int *data, int what) { data[get_global_id(0)] += what; }\n"
-                            "kernel void broken(global int *data) { data[0] = 1; }\n";
+                            "kernel void greedy(local int *data) { data[get_local_id(0)] = 1; }\n";
 
 static void want(const char *what, long found, long wanted)
 {
@@ -132,6 +134,51 @@ static void waits(void)
     clReleaseEvent(after);
 }
 
+static atomic_int told;
+
+static void CL_CALLBACK notified(const char *text, const void *details, size_t size, void *data)
+{
+    (void)details, (void)size;
+    want("the callback's text", *text != 0, 1);
+    want("the callback's data", *(int *)data, 42);
+    told++;
+}
+
+/* A launch that only its node can refuse, as a buffer among the arguments is gone: the context is told, and the queue;
+ * and one that asks for more local memory than there is. */
+static void refused_later(void)
+{
+    static int answer = 42;
+    const size_t global = COUNT;
+    cl_int status, what = 1;
+    cl_context own = clCreateContext(NULL, 1, &device, notified, &answer, &status);
+    cl_command_queue line = clCreateCommandQueue(own, device, 0, &status);
+    cl_program sources = clCreateProgramWithSource(own, 1, &source, NULL, &status);
+    cl_mem buffer = clCreateBuffer(own, CL_MEM_READ_WRITE, COUNT * sizeof(cl_int), NULL, &status);
+    cl_kernel kernel, local;
+
+    need("clBuildProgram", clBuildProgram(sources, 0, NULL, NULL, NULL, NULL));
+    kernel = clCreateKernel(sources, "add", &status);
+    clSetKernelArg(kernel, 0, sizeof(buffer), &buffer);
+    clSetKernelArg(kernel, 1, sizeof(what), &what);
+    clReleaseMemObject(buffer);
+    want("a launch without its buffer", clEnqueueNDRangeKernel(line, kernel, 1, NULL, &global, NULL, 0, NULL, NULL),
+         CL_SUCCESS);
+    want("clFinish afterwards", clFinish(line), CL_INVALID_KERNEL_ARGS);
+    for (int i = 0; i < 1000 && !told; i++)
+        usleep(10000);
+    want("callbacks", told, 1);
+    local = clCreateKernel(sources, "greedy", &status);
+    clSetKernelArg(local, 0, (size_t)1 << 40, NULL);
+    want("too much local memory", clEnqueueNDRangeKernel(line, local, 1, NULL, &global, NULL, 0, NULL, NULL),
+         CL_OUT_OF_RESOURCES);
+    clReleaseKernel(kernel);
+    clReleaseKernel(local);
+    clReleaseProgram(sources);
+    clReleaseCommandQueue(line);
+    clReleaseContext(own);
+}
+
 /* A program that did not compile is not linked. */
 static void bad_links(void)
 {
@@ -193,6 +240,7 @@ int main(void)
     command_buffers();
     failed_events();
     waits();
+    refused_later();
     bad_links();
     sharing();
     clReleaseProgram(program);

@@ -1,0 +1,22 @@
+#!/bin/sh
+# CLBlast's own tests of some routines: the same passes and failures as natively.
+. "$(dirname "$0")/../lib.sh"
+need clblast_test_xaxpy clblast-tests
+need_foreign_programs
+
+results()
+{
+    sed -e 's/[0-9.][0-9.]* *ms//g' -e '/OpenCL device/d' "$1"
+}
+
+for routine in xaxpy xdot xswap xomatcopy xtrsv; do
+    clblast_test_$routine -platform 0 -device 0 > "$scratch/native" 2> "$scratch/err"
+    native=$?
+    results "$scratch/native" > "$scratch/native.results"
+    for door in preload icd; do
+        vocl run --door $door -- clblast_test_$routine -platform 0 -device 0 > "$scratch/out" 2> "$scratch/err"
+        [ $? -eq $native ] || fail "$routine, $door: another status than $native: $(cat "$scratch/err")"
+        results "$scratch/out" > "$scratch/results"
+        diff "$scratch/native.results" "$scratch/results" || fail "$routine, $door: other results"
+    done
+done

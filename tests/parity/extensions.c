@@ -8,6 +8,7 @@ typedef cl_int set_content_size(cl_mem buffer, cl_mem content_size);
 static struct parity p;
 
 static const char *const names[] = {
+    "clIcdGetPlatformIDsKHR",
     "clCreateProgramWithILKHR",
     "clCreateCommandQueueWithPropertiesKHR",
     "clSetContentSizeBufferPoCL",

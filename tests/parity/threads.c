@@ -1,11 +1,11 @@
 /*
- * Eight threads in one context: each with a queue of its own, then all with one queue, then each waiting for events of
+ * Sixteen threads in one context: each with a queue of its own, then all with one queue, then each waiting for events of
  * the others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL wants.
  */
 #include "parity.h"
 #include <pthread.h>
 
-enum { THREADS = 8, ROUNDS = 24, COUNT = 16384, SIZE = COUNT * 4 };
+enum { THREADS = 16, ROUNDS = 16, COUNT = 16384, SIZE = COUNT * 4 };
 
 static const char *source = "kernel void next(global int *data, int factor, int more)\n"
                             "{\n"

@@ -115,7 +115,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     }
     native = info_find(&device->infos, param, &length);
     if (!native)
-        return info_ask(device->node, WIRE_INFO_DEVICE, device->object.id, 0, param, NULL, 0, size, value, size_ret);
+        return info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, size, value, size_ret);
     if (param == CL_DEVICE_EXTENSIONS && length)
         return extension_return(native, length, size, value, size_ret);
     if (param == CL_DEVICE_EXTENSIONS_WITH_VERSION)

@@ -136,6 +136,7 @@ void handle_each(unsigned kind, void (*visit)(struct object *object, void *argum
 void handle_after_fork(void)
 {
     pthread_mutex_init(&pools_lock, NULL);
+    info_after_fork();
 }
 
 /* The free list runs through the dispatch word, which nobody may look at in a free slot. */
@@ -188,6 +189,8 @@ void handle_free(struct object *object)
     unsigned kind = atomic_load(&object->kind);
     struct pool *pool = &pools[kind];
 
+    if (object->answers)
+        info_forget(object);
     pthread_mutex_lock(&pools_lock);
     atomic_store(&object->kind, 0);
     object->disp_data = NULL;

@@ -367,8 +367,8 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
         return CL_INVALID_CONTEXT;
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (!count && formats))
         return CL_INVALID_VALUE;
-    error = info_ask(context->node, WIRE_INFO_IMAGE_FORMATS, context->object.id, type, 0, &flags, sizeof(flags),
-                     sizeof(all), all, &size);
+    error = info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags, sizeof(flags),
+                          sizeof(all), all, &size);
     if (error)
         return error;
     found = (cl_uint)(size / sizeof(*all));
@@ -393,5 +393,6 @@ cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *valu
             return info_return(&image->slice_pitch, sizeof(size_t), size, value, size_ret);
         }
     }
-    return info_ask(image->context->node, WIRE_INFO_IMAGE, image->object.id, 0, param, NULL, 0, size, value, size_ret);
+    return info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size, value,
+                         size_ret);
 }

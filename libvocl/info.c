@@ -35,20 +35,17 @@ const void *info_find(const struct info_table *table, cl_uint param, uint32_t *l
     return NULL;
 }
 
-cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
-                size_t input_size, size_t capacity, void *to, size_t *size_ret)
+/* What the node answers, in memory to be freed. */
+static cl_int ask(struct node *node, const struct wire_get_info *question, void **bytes, size_t *length)
 {
-    struct wire_get_info m = {.kind = kind,
-                              .object = object,
-                              .second = second,
-                              .param = param,
-                              .input = input,
-                              .input_length = (uint32_t)input_size};
+    struct wire_get_info m = *question;
     struct wire_get_info_reply reply;
     struct call call;
     struct wire_buffer *out = call_begin(node, WIRE_get_info, &call);
     cl_int error;
 
+    *bytes = NULL;
+    *length = 0;
     m.call = call.id;
     wire_put_get_info(out, &m);
     error = call_end(&call);
@@ -58,11 +55,130 @@ cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t seco
         error = CL_OUT_OF_RESOURCES;
     else if (reply.error)
         error = reply.error;
-    else
-        error = info_return(reply.value, reply.value_length, capacity, to, size_ret);
+    else if (!(*bytes = malloc(reply.value_length + 1)))
+        error = CL_OUT_OF_HOST_MEMORY;
+    if (!error) {
+        memcpy(*bytes, reply.value, reply.value_length);
+        *length = reply.value_length;
+    }
     call_free(&call);
     return error;
 }
+
+cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
+                size_t input_size, size_t capacity, void *to, size_t *size_ret)
+{
+    const struct wire_get_info question = {.kind = kind,
+                                           .object = object,
+                                           .second = second,
+                                           .param = param,
+                                           .input = input,
+                                           .input_length = (uint32_t)input_size};
+    size_t length;
+    void *bytes;
+    cl_int error = ask(node, &question, &bytes, &length);
+
+    if (!error)
+        error = info_return(bytes, length, capacity, to, size_ret);
+    free(bytes);
+    return error;
+}
+
+/* ---- answers that are kept ---- */
+
+struct answer {
+    struct answer *next;
+    unsigned kind;
+    uint32_t second;
+    cl_uint param;
+    uint8_t input[64];
+    size_t input_size, length;
+    cl_int error;
+    void *bytes;
+};
+
+static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_same(const struct answer *a, const struct answer *b)
+{
+    return a->kind == b->kind && a->second == b->second && a->param == b->param && a->input_size == b->input_size &&
+           !memcmp(a->input, b->input, a->input_size);
+}
+
+/* Whether it was known; *error is then the query's. */
+static bool recall(struct object *object, const struct answer *wanted, size_t capacity, void *to, size_t *size_ret,
+                   cl_int *error)
+{
+    const struct answer *answer;
+
+    pthread_mutex_lock(&answers_lock);
+    for (answer = object->answers; answer && !is_same(answer, wanted); answer = answer->next)
+        ;
+    if (answer)
+        *error = answer->error ? answer->error : info_return(answer->bytes, answer->length, capacity, to, size_ret);
+    pthread_mutex_unlock(&answers_lock);
+    return answer != NULL;
+}
+
+cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
+                     const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret)
+{
+    const struct wire_get_info question = {.kind = kind,
+                                           .object = object->id,
+                                           .second = second,
+                                           .param = param,
+                                           .input = input,
+                                           .input_length = (uint32_t)input_size};
+    struct answer *answer = calloc(1, sizeof(*answer));
+    cl_int error;
+
+    if (!answer || input_size > sizeof(answer->input)) {
+        free(answer);
+        return info_ask(node, kind, object->id, second, param, input, input_size, capacity, to, size_ret);
+    }
+    *answer = (struct answer){.kind = kind, .second = second, .param = param, .input_size = input_size};
+    if (input_size)
+        memcpy(answer->input, input, input_size);
+    if (recall(object, answer, capacity, to, size_ret, &error)) {
+        free(answer);
+        return error;
+    }
+    error = answer->error = ask(node, &question, &answer->bytes, &answer->length);
+    if (!error)
+        error = info_return(answer->bytes, answer->length, capacity, to, size_ret);
+    if (!node->alive) { /* that is no answer */
+        free(answer->bytes);
+        free(answer);
+        return error;
+    }
+    pthread_mutex_lock(&answers_lock);
+    answer->next = object->answers;
+    object->answers = answer;
+    pthread_mutex_unlock(&answers_lock);
+    return error;
+}
+
+void info_forget(struct object *object)
+{
+    struct answer *answer, *next;
+
+    pthread_mutex_lock(&answers_lock);
+    answer = object->answers;
+    object->answers = NULL;
+    pthread_mutex_unlock(&answers_lock);
+    for (; answer; answer = next) {
+        next = answer->next;
+        free(answer->bytes);
+        free(answer);
+    }
+}
+
+void info_after_fork(void)
+{
+    pthread_mutex_init(&answers_lock, NULL);
+}
+
+/* ---- */
 
 cl_int properties_copy(const void *list, size_t item_size, void **out, size_t *size_out)
 {

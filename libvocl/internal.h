@@ -35,10 +35,11 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platfor
 struct object {
     const struct _cl_icd_dispatch *dispatch;
     void *disp_data;
-    uint32_t id;           /* on the wire: slot number and, in the top byte, how often the slot was used */
-    atomic_uint kind;      /* enum wire_kind; 0 when the slot is free */
-    atomic_int references; /* the application's */
-    atomic_int uses;       /* the library's own; the object lives while either is above 0 */
+    uint32_t id;            /* on the wire: slot number and, in the top byte, how often the slot was used */
+    atomic_uint kind;       /* enum wire_kind; 0 when the slot is free */
+    atomic_int references;  /* the application's */
+    atomic_int uses;        /* the library's own; the object lives while either is above 0 */
+    struct answer *answers; /* info.c */
 };
 
 /* ---- machinery ---- */
@@ -324,6 +325,11 @@ const void *info_find(const struct info_table *table, cl_uint param, uint32_t *l
 /* A query that only the node can answer. */
 cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
                 size_t input_size, size_t capacity, void *to, size_t *size_ret);
+/* The same for an answer that will not change while the object lives, or until info_forget(): asked once. */
+cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
+                     const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
+void info_forget(struct object *object);
+void info_after_fork(void);
 
 /* ---- event.c ---- */
 cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);

@@ -426,8 +426,10 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
     device = kernel_device(kernel, device);
     if (!device)
         return CL_INVALID_DEVICE;
-    if (param == CL_KERNEL_LOCAL_MEM_SIZE)
-        arguments_send(kernel);
+    if (param != CL_KERNEL_LOCAL_MEM_SIZE)
+        return info_ask_once(device->node, WIRE_INFO_WORK_GROUP, &kernel->object, device->object.id, param, NULL, 0,
+                             size, value, size_ret);
+    arguments_send(kernel);
     return info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0, size,
                     value, size_ret);
 }
@@ -442,8 +444,8 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
         return CL_INVALID_DEVICE;
     if (input_size > 4096)
         return CL_INVALID_VALUE;
-    return info_ask(device->node, WIRE_INFO_SUB_GROUP, kernel->object.id, device->object.id, param, input,
-                    input ? input_size : 0, size, value, size_ret);
+    return info_ask_once(device->node, WIRE_INFO_SUB_GROUP, &kernel->object, device->object.id, param, input,
+                         input ? input_size : 0, size, value, size_ret);
 }
 
 cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param,

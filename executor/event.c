@@ -235,7 +235,8 @@ static void tell_failure(struct command *c)
     struct wire_buffer out = {0};
     char text[128];
 
-    if (c->error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && object_get(c->x, WIRE_CONTEXT, c->queue->context_id)) {
+    if (c->error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
+        object_get(c->x, WIRE_CONTEXT, c->queue->context_id)) {
         snprintf(text, sizeof(text), "%s failed on the node with error %d", c->x->command, c->error);
         context_tell(c->x, c->queue->context_id, text);
     }

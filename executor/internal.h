@@ -64,6 +64,7 @@ struct executor {
     struct wait *waits; /* event.c */
     uint8_t *shared;    /* svm.c */
     size_t shared_size;
+    struct allocation *allocations;
     const char *command;      /* what is being executed */
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
@@ -123,6 +124,7 @@ int buffer_of(struct command *c, uint32_t id, cl_mem *out);
 /* transfer.c */
 struct side { /* how the bytes get in and out of the object */
     cl_mem memory;
+    void *svm; /* instead of an object */
     bool is_image, is_rect;
     size_t offset, size; /* size: of the data, always */
     size_t origin[3], region[3], row_pitch, slice_pitch;

@@ -110,7 +110,7 @@ static int set_argument(struct command *c, const struct object *object, uint32_t
         if (length != sizeof(local))
             return -EBADMSG;
         memcpy(&local, bytes, sizeof(local));
-        if (local && local - (uintptr_t)c->x->shared >= c->x->shared_size)
+        if (local && !svm_has(c->x, local, 1))
             return -EBADMSG;
         c->error = clSetKernelArgSVMPointer(kernel, index, (void *)(uintptr_t)local);
         return 0;

@@ -115,6 +115,8 @@ static cl_int native_write(cl_command_queue queue, const struct side *s, const v
 {
     const size_t zero[3] = {0, 0, 0};
 
+    if (s->svm)
+        return clEnqueueSVMMemcpy(queue, blocking, s->svm, from, s->size, count, wait, event);
     if (s->is_image)
         return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, 0, 0, from, count, wait, event);
     if (s->is_rect)
@@ -128,6 +130,8 @@ static cl_int native_read(cl_command_queue queue, const struct side *s, void *to
 {
     const size_t zero[3] = {0, 0, 0};
 
+    if (s->svm)
+        return clEnqueueSVMMemcpy(queue, CL_FALSE, to, s->svm, s->size, count, wait, event);
     if (s->is_image)
         return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, 0, 0, to, count, wait, event);
     if (s->is_rect)
@@ -506,7 +510,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
 
 static bool plain(const struct side *side)
 {
-    return !side->is_image && !side->is_rect;
+    return !side->is_image && !side->is_rect && !side->svm;
 }
 
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/settings.h"
 #include "libvocl/internal.h"
 
 #define SIZE ((size_t)64 << 30) /* of addresses; memory is taken when it is touched */
@@ -113,6 +114,8 @@ bool arena_shared_with(struct node *node)
     bool good;
 
     pthread_mutex_lock(&arena.lock);
+    if (node->memory == NODE_MEMORY_UNKNOWN && !settings_number(SETTING_ZERO_COPY))
+        node->memory = NODE_MEMORY_APART;
     if (node->memory == NODE_MEMORY_UNKNOWN) {
         if (arena.session == node->session) {
             good = arena.base && share(node);
@@ -131,6 +134,7 @@ bool arena_shared_with(struct node *node)
 void arena_after_fork(void)
 {
     pthread_mutex_init(&arena.lock, NULL);
+    mirror_after_fork();
 }
 
 bool arena_has(const void *pointer)

@@ -14,15 +14,18 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
 {
     struct node *node = buffer->context->node;
     struct layout layout = layout_linear(host_pointer, buffer->size);
-    struct wire_create_buffer m = {
-        buffer->object.id,       buffer->context->object.id, WIRE_FLAGS(buffer->flags), buffer->size, 0,
-        (uintptr_t)buffer->place};
+    struct wire_create_buffer m = {buffer->object.id,
+                                   buffer->context->object.id,
+                                   WIRE_FLAGS(buffer->flags),
+                                   buffer->size,
+                                   0,
+                                   (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place)};
     struct transfer *transfer = NULL;
     const void *data;
     uint32_t length;
     cl_int error;
 
-    if (host_pointer && !buffer->place) {
+    if (host_pointer && !m.address) {
         error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
             return error;
@@ -65,6 +68,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
     if (arena_has_all(buffer->host_pointer, size) && arena_shared_with(context->node))
         buffer->place = host_pointer;
+    buffer->mirrored = buffer->host_pointer && mirror_has_all(buffer->host_pointer, size);
     error = buffer_send(buffer, host_pointer);
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);

@@ -14,6 +14,8 @@ static void number(cl_device_id device, cl_device_info param, void *to, size_t s
 static void describe(cl_device_id device)
 {
     cl_device_exec_capabilities can = 0;
+    cl_device_svm_capabilities svm = 0;
+    cl_device_type type = 0;
     cl_bool unified = CL_FALSE;
     cl_uint bits = 1024;
 
@@ -29,6 +31,9 @@ static void describe(cl_device_id device)
     device->mem_base_align = bits / 8;
     number(device, CL_DEVICE_EXECUTION_CAPABILITIES, &can, sizeof(can));
     device->native_kernels = can & CL_EXEC_NATIVE_KERNEL;
+    number(device, CL_DEVICE_TYPE, &type, sizeof(type));
+    number(device, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof(svm));
+    device->any_pointer = type & CL_DEVICE_TYPE_CPU || svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
 }
 
 /* What the node tells of it. */

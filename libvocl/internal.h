@@ -89,7 +89,7 @@ struct _cl_device_id {
     size_t item_sizes[3], group_size;
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
-    bool native_kernels;
+    bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };
 
 struct callback {
@@ -140,6 +140,7 @@ struct _cl_mem {
     size_t size;
     void *host_pointer;
     uint8_t *place; /* in the arena, where the node has the buffer, too; or NULL */
+    bool mirrored;  /* host_pointer is of mirror.c */
     cl_mem parent;  /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;
@@ -469,6 +470,23 @@ bool arena_has(const void *pointer);
 bool arena_has_all(const void *pointer, size_t size);
 void arena_after_fork(void);
 
+/* ---- mirror.c ---- */
+void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment);
+/* False if it is no such memory. */
+bool mirror_free(void *memory);
+bool mirror_has(const void *pointer);
+bool mirror_has_all(const void *pointer, size_t size);
+/* The commands on such memory, their arguments checked otherwise. */
+cl_int mirror_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
+                  cl_uint count, const cl_event *list, cl_event *event);
+cl_int mirror_unmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *list, cl_event *event);
+cl_int mirror_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
+                   const cl_event *list, cl_event *event);
+cl_int mirror_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
+                   cl_uint count, const cl_event *list, cl_event *event);
+cl_int mirror_pointers(cl_kernel kernel, size_t size, const void *pointers);
+void mirror_after_fork(void);
+
 /* ---- extension.c ---- */
 /* The answer to a query for extensions: the native ones without those that VOCL does not carry. */
 cl_int extension_return(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret);
@@ -479,6 +497,7 @@ void *extension_function(cl_platform_id platform, const char *name);
 
 /* ---- svm.c ---- */
 cl_device_svm_capabilities svm_capabilities(cl_device_id device);
+bool svm_has(const void *pointer);
 
 /* ---- buffer.c ---- */
 cl_int buffer_check(cl_command_queue queue, cl_mem buffer);

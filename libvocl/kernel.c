@@ -293,7 +293,7 @@ cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *val
     d = &kernel->description->arguments[index];
     if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_PRIVATE || d->address == CL_KERNEL_ARG_ADDRESS_LOCAL))
         return CL_INVALID_ARG_VALUE;
-    if (value && !arena_has(value))
+    if (value && !svm_has(value))
         return CL_INVALID_ARG_VALUE;
     pthread_mutex_lock(&kernel->lock);
     argument = &kernel->arguments[index];

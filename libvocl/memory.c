@@ -140,7 +140,7 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
     case CL_MEM_OFFSET:
         return info_return(&memory->origin, sizeof(size_t), size, value, size_ret);
     case CL_MEM_USES_SVM_POINTER:
-        svm = memory->host_pointer && arena_has(memory->host_pointer);
+        svm = memory->host_pointer && svm_has(memory->host_pointer);
         return info_return(&svm, sizeof(svm), size, value, size_ret);
     case CL_MEM_PROPERTIES:
         return info_return(memory->properties, memory->properties_size, size, value, size_ret);

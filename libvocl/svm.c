@@ -1,12 +1,13 @@
 /*
- * Shared virtual memory, where application and worker share a host (arena.c). Kernels touch the application's memory
+ * Shared virtual memory. Where application and worker share a host (arena.c) kernels touch the application's memory
  * itself; what is enqueued to copy, fill and free it is done by the application, in the queue's order (host.c).
+ * Elsewhere it is coarse-grained, and mirror.c's.
  */
 #include <string.h>
 
 #include "libvocl/internal.h"
 
-static cl_device_svm_capabilities native_capabilities(cl_device_id device)
+cl_device_svm_capabilities svm_capabilities(cl_device_id device)
 {
     cl_device_svm_capabilities can = 0;
     uint32_t length;
@@ -14,14 +15,24 @@ static cl_device_svm_capabilities native_capabilities(cl_device_id device)
 
     if (bytes && length == sizeof(can))
         memcpy(&can, bytes, sizeof(can));
-    return can & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM; /* only the arena is shared */
+    if (can && device->any_pointer && arena_shared_with(device->node)) /* only the arena is shared */
+        return can & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
+    return can & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
 
-cl_device_svm_capabilities svm_capabilities(cl_device_id device)
+bool svm_has(const void *pointer)
 {
-    cl_device_svm_capabilities can = native_capabilities(device);
+    return arena_has(pointer) || mirror_has(pointer);
+}
 
-    return can && arena_shared_with(device->node) ? can : 0;
+/* All devices of a context are one worker's. */
+static bool is_mirrored(cl_context context)
+{
+    bool mirrored = !arena_shared_with(context->node);
+
+    for (cl_uint i = 0; i < context->device_count; i++)
+        mirrored |= !context->devices[i]->any_pointer;
+    return mirrored;
 }
 
 static cl_device_svm_capabilities context_capabilities(cl_context context)
@@ -58,13 +69,19 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
         if (size > context->devices[i]->alloc_size)
             return NULL;
     }
-    return arena_alloc(size, alignment);
+    return is_mirrored(context) ? mirror_alloc(context, flags, size, alignment) : arena_alloc(size, alignment);
+}
+
+static void svm_free(void *memory)
+{
+    if (!mirror_free(memory))
+        arena_free(memory);
 }
 
 void clSVMFree(cl_context context, void *memory)
 {
     if (handle_check(context, WIRE_CONTEXT) && memory)
-        arena_free(memory);
+        svm_free(memory);
 }
 
 /* ---- kernels ---- */
@@ -80,8 +97,12 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t s
     if (!value)
         return CL_INVALID_VALUE;
     switch (param) {
-    case CL_KERNEL_EXEC_INFO_SVM_PTRS: /* the whole arena is there in any case */
-        return size && size % sizeof(void *) == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
+    case CL_KERNEL_EXEC_INFO_SVM_PTRS:
+        if (!size || size % sizeof(void *))
+            return CL_INVALID_VALUE;
+        if (is_mirrored(kernel->program->context))
+            return mirror_pointers(kernel, size, value);
+        return CL_SUCCESS; /* the whole arena is there in any case */
     case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
         if (size != sizeof(system))
             return CL_INVALID_VALUE;
@@ -115,9 +136,10 @@ cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags fl
 {
     cl_int error = check(queue);
 
-    (void)flags;
     if (!error && (!memory || !size))
         error = CL_INVALID_VALUE;
+    if (!error && mirror_has(memory))
+        return mirror_map(queue, blocking, flags, memory, size, count, list, event);
     return error ? error : enqueue_place(queue, blocking, CL_COMMAND_SVM_MAP, count, list, event);
 }
 
@@ -127,6 +149,8 @@ cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, co
 
     if (!error && !memory)
         error = CL_INVALID_VALUE;
+    if (!error && mirror_has(memory))
+        return mirror_unmap(queue, memory, count, list, event);
     return error ? error : enqueue_place(queue, CL_FALSE, CL_COMMAND_SVM_UNMAP, count, list, event);
 }
 
@@ -203,7 +227,7 @@ static cl_int run_free(struct host_command *command)
         return CL_SUCCESS;
     }
     for (cl_uint i = 0; i < svm->memory_count; i++)
-        arena_free(svm->memory[i]);
+        svm_free(svm->memory[i]);
     return CL_SUCCESS;
 }
 
@@ -219,6 +243,8 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
         error = CL_INVALID_VALUE;
     if (!error && target < source + size && source < target + size)
         error = CL_MEM_COPY_OVERLAP;
+    if (!error && (mirror_has(to) || mirror_has(from)))
+        return mirror_copy(queue, blocking, to, from, size, count, list, event);
     if (!error)
         error = event_check_list(queue->context, count, list);
     if (error)
@@ -249,6 +275,8 @@ cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern
     if (!error && (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1) ||
                    !size || size % pattern_size || (uintptr_t)to % pattern_size))
         error = CL_INVALID_VALUE;
+    if (!error && mirror_has(to))
+        return mirror_fill(queue, to, pattern, pattern_size, size, count, list, event);
     if (!error)
         error = event_check_list(queue->context, count, list);
     if (error)

@@ -63,8 +63,10 @@ static void lists_try(void)
     items[20].next = NULL;
     CHECK(clEnqueueSVMUnmap(p.queue, items, 0, NULL, NULL));
     CHECK(clEnqueueNDRangeKernel(p.queue, twice, 1, NULL, (size_t[]){1}, (size_t[]){1}, 0, NULL, NULL));
-    CHECK(clFinish(p.queue));
+    CHECK(clEnqueueSVMMap(p.queue, CL_TRUE, CL_MAP_READ, items, COUNT * sizeof(*items), 0, NULL, NULL));
     printf("%d %d %d\n", items[9].value, items[20].value, items[21].value);
+    CHECK(clEnqueueSVMUnmap(p.queue, items, 0, NULL, NULL));
+    CHECK(clFinish(p.queue));
     CHECK(clReleaseKernel(twice));
     CHECK(clReleaseKernel(link));
     clSVMFree(p.context, items);
@@ -163,7 +165,9 @@ static void buffers_try(void)
     CHECK(clEnqueueUnmapMemObject(p.queue, part, part_seen, 0, NULL, NULL));
     parity_write(p.queue, buffer, 0, sizeof(first), &first);
     parity_read(p.queue, buffer, 0, sizeof(back), &back);
+    CHECK(clEnqueueSVMMap(p.queue, CL_TRUE, CL_MAP_READ, items, sizeof(*items), 0, NULL, NULL));
     printf("written, read and seen: %d %d\n", back, items[0].value);
+    CHECK(clEnqueueSVMUnmap(p.queue, items, 0, NULL, NULL));
     CHECK(clReleaseKernel(link));
     CHECK(clReleaseKernel(twice));
     CHECK(clReleaseMemObject(part));

@@ -26,6 +26,19 @@ done
 
 same svm vocl run --workers 2 --
 
+# Memory that is not shared is coarse-grained, and otherwise the same.
+coarse()
+{
+    sed -e '/^capabilities/d' -e '/^fine grain/d' "$1"
+}
+"$parity/svm" > "$scratch/svm" 2> /dev/null || fail "svm natively"
+coarse "$scratch/svm" > "$scratch/svm.native"
+VOCL_ZERO_COPY=0 vocl run -- "$parity/svm" > "$scratch/out" 2>&1 || fail "coarse svm: $(cat "$scratch/out")"
+grep -q '^capabilities 0x1$' "$scratch/out" || fail "svm across hosts is $(head -n 1 "$scratch/out")"
+coarse "$scratch/out" > "$scratch/svm.coarse"
+diff "$scratch/svm.native" "$scratch/svm.coarse" || fail "coarse svm prints something else"
+same errors_svm env VOCL_ZERO_COPY=0 vocl run --
+
 for name in buffer_ops map_unmap sgemm callbacks; do
     same $name env VOCL_ZERO_COPY=0 vocl run --
 done

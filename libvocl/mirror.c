@@ -1,0 +1,374 @@
+/*
+ * Shared virtual memory with a worker that shares no memory with the application: the node allocates, and the
+ * application maps memory of its own at the same address, so that pointers in it mean the same on both sides. It is
+ * coarse-grained: contents move when the application maps and unmaps.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "libvocl/internal.h"
+
+#define TRIES 16
+
+struct mirror_map {
+    struct mirror_map *next;
+    void *memory;
+    size_t size;
+    cl_map_flags flags;
+};
+
+struct mirror {
+    struct mirror *next;
+    struct node *node;
+    uint8_t *memory;
+    size_t size, mapped; /* mapped: whole pages */
+    struct mirror_map *maps;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mirror *mirrors;
+
+void mirror_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
+/* Under the lock. */
+static struct mirror *find(const void *pointer)
+{
+    struct mirror *m = mirrors;
+
+    while (m && (uintptr_t)pointer - (uintptr_t)m->memory >= m->size)
+        m = m->next;
+    return m;
+}
+
+bool mirror_has(const void *pointer)
+{
+    bool has;
+
+    pthread_mutex_lock(&lock);
+    has = find(pointer) != NULL;
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
+bool mirror_has_all(const void *pointer, size_t size)
+{
+    const struct mirror *m;
+    bool has;
+
+    pthread_mutex_lock(&lock);
+    m = find(pointer);
+    has = m && size <= m->size - (size_t)((const uint8_t *)pointer - m->memory);
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
+/* ---- memory ---- */
+
+static uint64_t alloc_on_node(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+    struct wire_svm_alloc m = {.context = context->object.id, .flags = flags, .size = size, .alignment = alignment};
+    struct wire_svm_alloc_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(context->node, WIRE_svm_alloc, &call);
+    uint64_t address = 0;
+
+    m.call = call.id;
+    wire_put_svm_alloc(out, &m);
+    if (call_end(&call))
+        return 0;
+    if (wire_get_svm_alloc_reply(&call.fields, &reply) && !reply.error)
+        address = reply.address;
+    call_free(&call);
+    return address;
+}
+
+static void free_on_node(struct node *node, uint64_t address)
+{
+    const struct wire_svm_free m = {address};
+
+    wire_put_svm_free(stream_begin(node), &m);
+    stream_end(node, STREAM_LATER);
+}
+
+static bool map_here(uint64_t address, size_t size)
+{
+    void *wanted = (void *)(uintptr_t)address, *memory;
+
+    memory = mmap(wanted, size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    if (memory == wanted)
+        return true;
+    munmap(memory, size); /* an old kernel, for which the address is a wish */
+    return false;
+}
+
+/* Addresses that are taken here stay allocated there until another has been found. */
+void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) & ~(page - 1);
+    struct mirror *m = calloc(1, sizeof(*m));
+    uint64_t refused[TRIES], address = 0;
+    unsigned tries = 0;
+
+    while (m && tries < TRIES && (address = alloc_on_node(context, flags, size, alignment)) != 0) {
+        if (address % page == 0 && map_here(address, whole))
+            break;
+        refused[tries++] = address;
+        address = 0;
+    }
+    if (tries)
+        vocl_log(LOG_INFO, "%u addresses of shared virtual memory were taken", tries);
+    while (tries--)
+        free_on_node(context->node, refused[tries]);
+    if (!address) {
+        free(m);
+        return NULL;
+    }
+    *m = (struct mirror){.node = context->node, .memory = (uint8_t *)(uintptr_t)address, .size = size, .mapped = whole};
+    pthread_mutex_lock(&lock);
+    m->next = mirrors;
+    mirrors = m;
+    pthread_mutex_unlock(&lock);
+    return m->memory;
+}
+
+bool mirror_free(void *memory)
+{
+    struct mirror **at, *m;
+
+    pthread_mutex_lock(&lock);
+    for (at = &mirrors; *at && (*at)->memory != memory; at = &(*at)->next)
+        ;
+    m = *at;
+    if (m)
+        *at = m->next;
+    pthread_mutex_unlock(&lock);
+    if (!m)
+        return false;
+    free_on_node(m->node, (uintptr_t)m->memory);
+    munmap(m->memory, m->mapped);
+    while (m->maps) {
+        struct mirror_map *map = m->maps;
+
+        m->maps = map->next;
+        free(map);
+    }
+    free(m);
+    return true;
+}
+
+/* ---- data ---- */
+
+static cl_int write_range(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size,
+                          cl_bool blocking, cl_event *event)
+{
+    struct layout layout = layout_linear(from, size);
+    struct wire_write_svm m = {.queue = e->queue->object.id,
+                               .address = (uintptr_t)to,
+                               .size = size,
+                               .wait = e->wait,
+                               .wait_count = e->wait_count};
+    struct transfer *transfer;
+    cl_int error = CL_SUCCESS;
+
+    if (blocking && (event || e->wait_count)) {
+        error = enqueue_need_event(e, type);
+        m.want = 1u << CL_COMPLETE;
+    }
+    if (!error)
+        error = transfer_write(e->node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return enqueue_fail(e, error);
+    if (e->event)
+        e->event->wanted = m.want;
+    m.event = e->event_id;
+    wire_put_write_svm(stream_begin(e->node), &m);
+    return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
+}
+
+static cl_int read_range(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event)
+{
+    struct layout layout = layout_linear(to, size);
+    struct wire_read_svm m = {.queue = e->queue->object.id,
+                              .event = e->event_id,
+                              .want = e->event ? 1u << CL_COMPLETE : 0,
+                              .address = (uintptr_t)from,
+                              .size = size,
+                              .wait = e->wait,
+                              .wait_count = e->wait_count};
+    struct transfer *transfer;
+    cl_int error = transfer_read(e->node, &layout, false, e->event, NULL, &transfer, &m.tag);
+
+    if (error)
+        return enqueue_fail(e, error);
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_read_svm(stream_begin(e->node), &m);
+    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+static cl_int add_map(void *memory, size_t size, cl_map_flags flags)
+{
+    struct mirror_map *map = calloc(1, sizeof(*map));
+    struct mirror *m;
+
+    if (!map)
+        return CL_OUT_OF_HOST_MEMORY;
+    *map = (struct mirror_map){NULL, memory, size, flags};
+    pthread_mutex_lock(&lock);
+    m = find(memory);
+    if (m) {
+        map->next = m->maps;
+        m->maps = map;
+    }
+    pthread_mutex_unlock(&lock);
+    if (m)
+        return CL_SUCCESS;
+    free(map);
+    return CL_INVALID_VALUE;
+}
+
+/* The size of the map that begins there, if it was for writing. */
+static size_t take_map(void *memory)
+{
+    struct mirror_map **at, *map = NULL;
+    struct mirror *m;
+    size_t size = 0;
+
+    pthread_mutex_lock(&lock);
+    m = find(memory);
+    for (at = m ? &m->maps : NULL; at && *at && (*at)->memory != memory; at = &(*at)->next)
+        ;
+    if (at && *at) {
+        map = *at;
+        *at = map->next;
+        size = map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) ? map->size : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    free(map);
+    return size;
+}
+
+cl_int mirror_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
+                  cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = mirror_has_all(memory, size) ? CL_SUCCESS : CL_INVALID_VALUE;
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MAP);
+    if (error)
+        return error;
+    error = add_map(memory, size, flags);
+    if (error)
+        return enqueue_fail(&e, error);
+    if (flags == CL_MAP_WRITE_INVALIDATE_REGION)
+        return enqueue_nothing(&e, blocking, event);
+    return read_range(&e, memory, memory, size, blocking, event);
+}
+
+cl_int mirror_unmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_UNMAP);
+    size_t size;
+
+    if (error)
+        return error;
+    size = take_map(memory);
+    if (!size)
+        return enqueue_nothing(&e, CL_FALSE, event);
+    return write_range(&e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
+}
+
+static cl_int copy_on_node(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking,
+                           cl_event *event)
+{
+    struct wire_copy_svm m = {.queue = e->queue->object.id,
+                              .target = (uintptr_t)to,
+                              .source = (uintptr_t)from,
+                              .size = size,
+                              .wait = e->wait,
+                              .wait_count = e->wait_count};
+    cl_int error = blocking ? enqueue_need_event(e, CL_COMMAND_SVM_MEMCPY) : CL_SUCCESS, status;
+
+    if (error)
+        return enqueue_fail(e, error);
+    m.event = e->event_id;
+    m.want = blocking ? 1u << CL_COMPLETE : 0;
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_copy_svm(stream_begin(e->node), &m);
+    error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
+    if (!error && blocking) {
+        status = event_wait(e->event);
+        error = status < 0 ? status : CL_SUCCESS;
+    }
+    return enqueue_finish(e, error, event);
+}
+
+cl_int mirror_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
+                   const cl_event *list, cl_event *event)
+{
+    bool from_node = mirror_has_all(from, size), to_node = mirror_has_all(to, size);
+    struct enqueue e;
+    cl_int error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMCPY);
+
+    if (error)
+        return error;
+    if (from_node && to_node)
+        return copy_on_node(&e, to, from, size, blocking, event);
+    if (from_node)
+        return read_range(&e, to, from, size, blocking, event);
+    return write_range(&e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
+}
+
+cl_int mirror_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
+                   cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_fill_svm m;
+    struct enqueue e;
+    cl_int error = mirror_has_all(to, size) ? CL_SUCCESS : CL_INVALID_VALUE;
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMFILL);
+    if (error)
+        return error;
+    m = (struct wire_fill_svm){.queue = queue->object.id,
+                               .event = e.event_id,
+                               .address = (uintptr_t)to,
+                               .size = size,
+                               .pattern = pattern,
+                               .pattern_length = (uint32_t)pattern_size,
+                               .wait = e.wait,
+                               .wait_count = e.wait_count};
+    wire_put_fill_svm(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+/* What kernels reach by pointers in their data. */
+cl_int mirror_pointers(cl_kernel kernel, size_t size, const void *pointers)
+{
+    const uint8_t *bytes = pointers;
+    const struct wire_set_svm_pointers m = {kernel->object.id, pointers, (uint32_t)size};
+    struct node *node = kernel->program->context->node;
+
+    for (size_t at = 0; at < size; at += sizeof(void *)) {
+        void *pointer;
+
+        memcpy(&pointer, bytes + at, sizeof(pointer));
+        if (!mirror_has(pointer))
+            return CL_INVALID_VALUE;
+    }
+    if (size > 65536)
+        return CL_OUT_OF_RESOURCES;
+    wire_put_set_svm_pointers(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}

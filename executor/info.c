@@ -67,6 +67,11 @@ static void hide_option(const struct query *q, struct wire_buffer *value)
     value->length = (size_t)(at - text) + 1;
 }
 
+static bool is_text_of_build(const struct wire_get_info *m)
+{
+    return m->kind == WIRE_INFO_BUILD && (m->param == CL_PROGRAM_BUILD_OPTIONS || m->param == CL_PROGRAM_BUILD_LOG);
+}
+
 static cl_int simple(const struct query *q, struct wire_buffer *value)
 {
     size_t length = 0;
@@ -83,6 +88,8 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
     value->length = length; /* without the padding */
     error = ask(q, length, to, NULL);
     hide_option(q, value);
+    if (is_text_of_build(q->m))
+        include_restore(q->object->tree, value);
     return error;
 }
 

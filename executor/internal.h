@@ -48,6 +48,7 @@ struct object {
     uint8_t *kinds; /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
     struct recording *recording; /* command buffer: command_buffer.c */
+    struct include_tree *tree;   /* program: of the last build, or NULL */
 };
 
 struct table {
@@ -153,6 +154,15 @@ cl_int record_barrier(struct recording *r);
 
 /* svm.c */
 bool svm_has(const struct executor *x, uint64_t address, uint64_t size);
+
+/* include.c */
+struct include_tree;
+/* Replaces options by those that find the files; include_remove() and include_free() are due also when it fails. */
+int include_write(const void *files, uint32_t length, char **options, struct include_tree **out);
+void include_remove(const struct include_tree *tree);
+void include_free(struct include_tree *tree);
+/* The application's names in what the native OpenCL says. */
+void include_restore(const struct include_tree *tree, struct wire_buffer *text);
 
 /* program.c, info.c */
 bool is_usable(const struct object *object);

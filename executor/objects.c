@@ -87,6 +87,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
     if (object->native)
         release_native(kind, object);
     recording_free(object);
+    include_free(object->tree);
     free(object->kinds);
     free(object);
 }

@@ -257,6 +257,7 @@ struct build {
     cl_program *inputs;
     char *names;
     const char **name_list;
+    struct include_tree *tree;
     bool hidden; /* argument information is there, and the application did not ask for it */
     cl_int error;
     struct wire_buffer kernels;
@@ -322,10 +323,9 @@ static void reply_build(struct executor *x, struct build *b)
 static void build_done(struct executor *x, struct job *job)
 {
     struct build *b = (struct build *)job;
+    struct object *program = object_get(x, WIRE_PROGRAM, b->id);
 
     if (b->kind == LINK) {
-        struct object *program = object_get(x, WIRE_PROGRAM, b->id);
-
         if (program) {
             program->program = b->program;
             program->error = b->program ? CL_SUCCESS : b->error;
@@ -333,6 +333,13 @@ static void build_done(struct executor *x, struct job *job)
         clReleaseContext(b->context);
     } else {
         clReleaseProgram(b->program);
+    }
+    include_remove(b->tree);
+    if (program) {
+        include_free(program->tree);
+        program->tree = b->tree;
+    } else {
+        include_free(b->tree);
     }
     reply_build(x, b);
     for (cl_uint i = 0; i < b->input_count; i++)
@@ -396,12 +403,19 @@ static struct build *build_new(struct executor *x, enum build_kind kind, uint32_
 }
 
 /* The program may have failed to come into being: then that is what its build says. */
-static int build_start(struct executor *x, struct build *b, uint32_t id, bool added)
+static int build_start(struct executor *x, struct build *b, uint32_t id, bool added, const void *files,
+                       uint32_t files_length)
 {
     struct object *program = object_get(x, WIRE_PROGRAM, id);
+    int bad = program ? 0 : -EBADMSG;
 
-    if (!program)
-        return -EBADMSG;
+    b->id = id;
+    if (!bad && files_length)
+        bad = include_write(files, files_length, &b->options, &b->tree);
+    if (bad) {
+        include_remove(b->tree);
+        return bad;
+    }
     if (!is_usable(program)) {
         b->error = program->error;
         reply_build(x, b);
@@ -420,7 +434,7 @@ int exec_build_program(struct executor *x, const struct wire_build_program *m)
     char *options = options_of(m->with_options, m->options, m->options_length, &added);
     struct build *b = build_new(x, BUILD, m->call, m->devices, m->devices_count, options, NULL, 0);
 
-    return b ? build_start(x, b, m->program, added) : -EBADMSG;
+    return b ? build_start(x, b, m->program, added, m->files, m->files_length) : -EBADMSG;
 }
 
 int exec_compile_program(struct executor *x, const struct wire_compile_program *m)
@@ -449,7 +463,7 @@ int exec_compile_program(struct executor *x, const struct wire_compile_program *
             at += strlen(at) + 1;
         }
     }
-    return build_start(x, b, m->program, added);
+    return build_start(x, b, m->program, added, m->files, m->files_length);
 }
 
 int exec_link_program(struct executor *x, const struct wire_link_program *m)

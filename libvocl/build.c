@@ -120,12 +120,17 @@ static cl_int build_now(cl_program program, cl_uint count, const uint32_t *ids, 
                                    .options = options,
                                    .options_length = options ? (uint32_t)strlen(options) : 0};
     struct wire_build_program_reply reply;
+    struct wire_buffer *out, files = {0};
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_build_program, &call);
     cl_int error;
 
+    include_collect(node, program->source, options, &files);
+    m.files = files.bytes;
+    m.files_length = (uint32_t)files.length;
+    out = call_begin(node, WIRE_build_program, &call);
     m.call = call.id;
     wire_put_build_program(out, &m);
+    wire_buffer_free(&files);
     error = call_end(&call);
     if (error)
         return error;
@@ -229,7 +234,7 @@ static cl_int compile_send(cl_program program, cl_uint count, const uint32_t *id
                                      .options_length = options ? (uint32_t)strlen(options) : 0,
                                      .headers_count = header_count};
     struct wire_compile_program_reply reply;
-    struct wire_buffer *out;
+    struct wire_buffer *out, files = {0};
     struct call call;
     uint32_t header_ids[1024];
     char *text = NULL;
@@ -252,10 +257,14 @@ static cl_int compile_send(cl_program program, cl_uint count, const uint32_t *id
     m.headers = header_ids;
     m.header_names = text;
     m.header_names_length = (uint32_t)length;
+    include_collect(program->context->node, program->source, options, &files);
+    m.files = files.bytes;
+    m.files_length = (uint32_t)files.length;
     out = call_begin(program->context->node, WIRE_compile_program, &call);
     m.call = call.id;
     wire_put_compile_program(out, &m);
     free(text);
+    wire_buffer_free(&files);
     error = call_end(&call);
     if (!error) {
         error = wire_get_compile_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;

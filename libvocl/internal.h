@@ -524,6 +524,10 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
 cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
                          const struct layout *layout, struct object *keep, cl_event *event);
 
+/* ---- include.c ---- */
+/* The files that a source includes, as build_program takes them, if the node may not have them. */
+void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out);
+
 /* ---- program.c, build.c ---- */
 /* The arguments that changed since the node last heard of them; under the kernel's lock. */
 void arguments_put(cl_kernel kernel, struct wire_buffer *out);

@@ -1,6 +1,6 @@
 /*
- * Sixteen threads in one context: each with a queue of its own, then all with one queue, then each waiting for events of
- * the others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL wants.
+ * Sixteen threads in one context: each with a queue of its own, then all with one queue, then each waiting for events
+ * of the others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL wants.
  */
 #include "parity.h"
 #include <pthread.h>

@@ -38,6 +38,7 @@ grep -q '^capabilities 0x1$' "$scratch/out" || fail "svm across hosts is $(head 
 coarse "$scratch/out" > "$scratch/svm.coarse"
 diff "$scratch/svm.native" "$scratch/svm.coarse" || fail "coarse svm prints something else"
 same errors_svm env VOCL_ZERO_COPY=0 vocl run --
+same includes env VOCL_ZERO_COPY=0 vocl run --
 
 for name in buffer_ops map_unmap sgemm callbacks; do
     same $name env VOCL_ZERO_COPY=0 vocl run --

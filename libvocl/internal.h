@@ -396,6 +396,10 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
               const size_t *local);
 /* Make sure there is an event, also when the application wants none. */
 cl_int enqueue_need_event(struct enqueue *e, cl_command_type type);
+/* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->want). */
+cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
+/* Sends it, waits if it is blocking, and finishes it. */
+cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(). Hands the event to the application. */
 cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event);
 cl_int enqueue_fail(struct enqueue *e, cl_int error);

@@ -78,21 +78,14 @@ static cl_int map_in_place(struct enqueue *e, cl_mem buffer, const struct mappin
                                 .size = mapping->region[0],
                                 .wait = e->wait,
                                 .wait_count = e->wait_count};
-    cl_int error = blocking ? enqueue_need_event(e, CL_COMMAND_MAP_BUFFER) : CL_SUCCESS, status;
+    cl_int error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
 
     if (error)
-        return enqueue_fail(e, error);
+        return error;
     m.event = e->event_id;
-    m.want = blocking ? 1u << CL_COMPLETE : 0;
-    if (e->event)
-        e->event->wanted = m.want;
+    m.want = e->want;
     wire_put_map_buffer(stream_begin(e->node), &m);
-    error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
-    if (!error && blocking) {
-        status = event_wait(e->event);
-        error = status < 0 ? status : CL_SUCCESS;
-    }
-    return enqueue_finish(e, error, event);
+    return enqueue_end(e, blocking, event);
 }
 
 static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapping *mapping, cl_event *event)

@@ -297,21 +297,14 @@ static cl_int copy_on_node(struct enqueue *e, void *to, const void *from, size_t
                               .size = size,
                               .wait = e->wait,
                               .wait_count = e->wait_count};
-    cl_int error = blocking ? enqueue_need_event(e, CL_COMMAND_SVM_MEMCPY) : CL_SUCCESS, status;
+    cl_int error = enqueue_want(e, blocking, CL_COMMAND_SVM_MEMCPY);
 
     if (error)
-        return enqueue_fail(e, error);
+        return error;
     m.event = e->event_id;
-    m.want = blocking ? 1u << CL_COMPLETE : 0;
-    if (e->event)
-        e->event->wanted = m.want;
+    m.want = e->want;
     wire_put_copy_svm(stream_begin(e->node), &m);
-    error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
-    if (!error && blocking) {
-        status = event_wait(e->event);
-        error = status < 0 ? status : CL_SUCCESS;
-    }
-    return enqueue_finish(e, error, event);
+    return enqueue_end(e, blocking, event);
 }
 
 cl_int mirror_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,

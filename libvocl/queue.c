@@ -317,26 +317,41 @@ cl_int clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_ev
     return enqueue_sync(queue, BARRIER, CL_COMMAND_BARRIER, count, list, NULL);
 }
 
-/* A command that moves nothing: only the order of the queue matters. */
-cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
+cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
 {
-    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .wait = e->wait, .wait_count = e->wait_count};
-    cl_int error = blocking ? enqueue_need_event(e, CL_COMMAND_MAP_BUFFER) : CL_SUCCESS;
-    cl_int status;
+    cl_int error = blocking ? enqueue_need_event(e, type) : CL_SUCCESS;
 
     if (error)
         return enqueue_fail(e, error);
-    m.event = e->event_id;
-    m.want = blocking ? 1u << CL_COMPLETE : 0;
+    e->want = blocking ? WANT_COMPLETE : 0;
     if (e->event)
-        e->event->wanted = m.want;
-    wire_put_enqueue_marker(stream_begin(e->node), &m);
-    error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
+        e->event->wanted = e->want;
+    return CL_SUCCESS;
+}
+
+cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
+{
+    cl_int error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON), status;
+
     if (!error && blocking) {
         status = event_wait(e->event);
         error = status < 0 ? status : CL_SUCCESS;
     }
     return enqueue_finish(e, error, event);
+}
+
+/* A command that moves nothing: only the order of the queue matters. */
+cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
+{
+    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .wait = e->wait, .wait_count = e->wait_count};
+    cl_int error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
+
+    if (error)
+        return error;
+    m.event = e->event_id;
+    m.want = e->want;
+    wire_put_enqueue_marker(stream_begin(e->node), &m);
+    return enqueue_end(e, blocking, event);
 }
 
 cl_int clFlush(cl_command_queue queue)

@@ -1,5 +1,5 @@
 /* Shared virtual memory: the application's, mapped here at the address it has there, or, of an application on another
- * host, native memory that it maps at the address it has here. */
+ * host, memory that both have at one address. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -40,6 +40,20 @@ bool svm_has(const struct executor *x, uint64_t address, uint64_t size)
     return in_allocation(x, address, size);
 }
 
+static uint8_t *map_at(uint64_t address, size_t size)
+{
+    void *wanted = (void *)(uintptr_t)address;
+    void *memory = mmap(wanted, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (memory == wanted)
+        return memory;
+    munmap(memory, size); /* an old kernel, for which the address is a wish */
+    return NULL;
+}
+
 static cl_int allocate(struct executor *x, struct object *context, const struct wire_svm_alloc *m, uint64_t *address)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (m->size + page - 1) & ~(page - 1);
@@ -48,12 +62,17 @@ static cl_int allocate(struct executor *x, struct object *context, const struct 
     if (!a)
         return CL_OUT_OF_HOST_MEMORY;
     *a = (struct allocation){.next = x->allocations, .context = context->context, .size = size};
-    a->native = clSVMAlloc(context->context, m->flags, size + page, m->alignment);
-    if (!a->native) {
+    if (m->wanted) {
+        a->memory = map_at(m->wanted, size);
+    } else {
+        a->native = clSVMAlloc(context->context, m->flags, size + page, m->alignment);
+        if (a->native)
+            a->memory = (uint8_t *)(((uintptr_t)a->native + page - 1) & ~(page - 1));
+    }
+    if (!a->memory) {
         free(a);
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
-    a->memory = (uint8_t *)(((uintptr_t)a->native + page - 1) & ~(page - 1));
     clRetainContext(a->context);
     x->allocations = a;
     *address = (uintptr_t)a->memory;
@@ -66,7 +85,7 @@ int exec_svm_alloc(struct executor *x, const struct wire_svm_alloc *m)
     struct wire_svm_alloc_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
     struct wire_buffer out = {0};
 
-    if (!context || !m->size || m->size > UINT64_C(1) << 40)
+    if (!context || !m->size || m->size > UINT64_C(1) << 40 || m->wanted % (uint64_t)sysconf(_SC_PAGESIZE))
         return -EBADMSG;
     if (is_usable(context))
         reply.error = allocate(x, context, m, &reply.address);
@@ -85,7 +104,10 @@ int exec_svm_free(struct executor *x, const struct wire_svm_free *m)
     if (!a)
         return -EBADMSG;
     *at = a->next;
-    clSVMFree(a->context, a->native);
+    if (a->native)
+        clSVMFree(a->context, a->native);
+    else
+        munmap(a->memory, a->size);
     clReleaseContext(a->context);
     free(a);
     return 0;

@@ -1,7 +1,8 @@
 /*
- * Shared virtual memory with a worker that shares no memory with the application: the node allocates, and the
- * application maps memory of its own at the same address, so that pointers in it mean the same on both sides. It is
- * coarse-grained: contents move when the application maps and unmaps.
+ * Shared virtual memory with a worker that shares no memory with the application: both have memory of their own at the
+ * same address, so that pointers in it mean the same on both sides. For devices that take any address the application
+ * chooses it; elsewhere it is where native OpenCL allocates. It is coarse-grained: contents move when the application
+ * maps and unmaps.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include "libvocl/internal.h"
 
 #define TRIES 16
+#define MAX_ALIGNMENT ((size_t)1 << 16)
 
 struct mirror_map {
     struct mirror_map *next;
@@ -69,9 +71,11 @@ bool mirror_has_all(const void *pointer, size_t size)
 
 /* ---- memory ---- */
 
-static uint64_t alloc_on_node(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+static uint64_t alloc_on_node(cl_context context, uint64_t wanted, cl_svm_mem_flags flags, size_t size,
+                              cl_uint alignment)
 {
-    struct wire_svm_alloc m = {.context = context->object.id, .flags = flags, .size = size, .alignment = alignment};
+    struct wire_svm_alloc m = {
+        .context = context->object.id, .wanted = wanted, .flags = flags, .size = size, .alignment = alignment};
     struct wire_svm_alloc_reply reply;
     struct call call;
     struct wire_buffer *out = call_begin(context->node, WIRE_svm_alloc, &call);
@@ -109,16 +113,32 @@ static bool map_here(uint64_t address, size_t size)
     return false;
 }
 
-/* Addresses that are taken here stay allocated there until another has been found. */
-void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+/* Where the application has room for it, and then the node, too. */
+static uint64_t choose_here(cl_context context, cl_svm_mem_flags flags, size_t size, size_t whole)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) & ~(page - 1);
-    struct mirror *m = calloc(1, sizeof(*m));
+    static _Atomic(uintptr_t) hint = 0x210000000000; /* where no program has anything, on machines seen so far */
+
+    for (unsigned i = 0; i < TRIES; i++) {
+        void *wish = (void *)atomic_fetch_add(&hint, (whole + MAX_ALIGNMENT - 1) & ~(MAX_ALIGNMENT - 1));
+        void *memory = mmap(wish, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (memory == MAP_FAILED)
+            return 0;
+        if (alloc_on_node(context, (uintptr_t)memory, flags, size, 0) == (uintptr_t)memory)
+            return (uintptr_t)memory;
+        munmap(memory, whole);
+    }
+    return 0;
+}
+
+/* Addresses that are taken here stay allocated there until another has been found. */
+static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment, size_t whole)
+{
     uint64_t refused[TRIES], address = 0;
     unsigned tries = 0;
 
-    while (m && tries < TRIES && (address = alloc_on_node(context, flags, size, alignment)) != 0) {
-        if (address % page == 0 && map_here(address, whole))
+    while (tries < TRIES && (address = alloc_on_node(context, 0, flags, size, alignment)) != 0) {
+        if (map_here(address, whole))
             break;
         refused[tries++] = address;
         address = 0;
@@ -127,6 +147,20 @@ void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_u
         vocl_log(LOG_INFO, "%u addresses of shared virtual memory were taken", tries);
     while (tries--)
         free_on_node(context->node, refused[tries]);
+    return address;
+}
+
+void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) & ~(page - 1);
+    struct mirror *m = calloc(1, sizeof(*m));
+    uint64_t address = 0;
+    bool any = true;
+
+    for (cl_uint i = 0; i < context->device_count; i++)
+        any &= context->devices[i]->any_pointer;
+    if (m)
+        address = any ? choose_here(context, flags, size, whole) : choose_there(context, flags, size, alignment, whole);
     if (!address) {
         free(m);
         return NULL;

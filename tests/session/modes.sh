@@ -33,7 +33,8 @@ coarse()
 }
 "$parity/svm" > "$scratch/svm" 2> /dev/null || fail "svm natively"
 coarse "$scratch/svm" > "$scratch/svm.native"
-VOCL_ZERO_COPY=0 vocl run -- "$parity/svm" > "$scratch/out" 2>&1 || fail "coarse svm: $(cat "$scratch/out")"
+VOCL_ZERO_COPY=0 vocl run -- "$parity/svm" > "$scratch/out" 2> "$scratch/err" ||
+    fail "coarse svm: $(cat "$scratch/out" "$scratch/err")"
 grep -q '^capabilities 0x1$' "$scratch/out" || fail "svm across hosts is $(head -n 1 "$scratch/out")"
 coarse "$scratch/out" > "$scratch/svm.coarse"
 diff "$scratch/svm.native" "$scratch/svm.coarse" || fail "coarse svm prints something else"

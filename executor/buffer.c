@@ -31,6 +31,7 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
     if (m->address)
         flags = (flags & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR) | CL_MEM_USE_HOST_PTR;
     buffer->error = context->error;
+    buffer->context_id = m->context;
     if (!buffer->error)
         buffer->memory =
             clCreateBuffer(context->context, flags, m->size, (void *)(uintptr_t)m->address, &buffer->error);
@@ -47,6 +48,7 @@ int exec_create_sub_buffer(struct executor *x, const struct wire_create_sub_buff
     if (!buffer)
         return -EBADMSG;
     buffer->error = parent->error;
+    buffer->context_id = parent->context_id;
     if (!buffer->error)
         buffer->memory =
             clCreateSubBuffer(parent->memory, m->flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &buffer->error);
@@ -61,6 +63,7 @@ int exec_create_pipe(struct executor *x, const struct wire_create_pipe *m)
     if (!pipe)
         return -EBADMSG;
     pipe->error = context->error;
+    pipe->context_id = m->context;
     if (!pipe->error)
         pipe->memory = clCreatePipe(context->context, m->flags, m->packet_size, m->max_packets, NULL, &pipe->error);
     return 0;

@@ -77,6 +77,27 @@ static cl_context create(struct executor *x, uint32_t id, const cl_context_prope
 
 /* ---- objects ---- */
 
+static bool is_unified(cl_device_id device)
+{
+    cl_bool unified = CL_FALSE;
+
+    clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+    return unified;
+}
+
+static struct object *mover_new(const struct object *context)
+{
+    struct object *mover = calloc(1, sizeof(*mover));
+
+    if (!mover)
+        return NULL;
+    mover->queue = context->spare;
+    mover->in = context->context;
+    mover->on = context->on;
+    mover->unified = is_unified(context->on);
+    return mover;
+}
+
 int exec_create_context(struct executor *x, const struct wire_create_context *m)
 {
     cl_device_id devices[WIRE_MAX_DEVICES];
@@ -102,6 +123,8 @@ int exec_create_context(struct executor *x, const struct wire_create_context *m)
     context->on = devices[0];
     if (is_usable(context))
         context->spare = clCreateCommandQueueWithProperties(context->context, devices[0], NULL, &context->error);
+    if (!context->error)
+        context->mover = mover_new(context);
     return 0;
 }
 
@@ -109,7 +132,6 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context), *device = object_get(x, WIRE_DEVICE, m->device);
     struct object *queue = context && device ? object_new(x, WIRE_QUEUE, m->queue) : NULL;
-    cl_bool unified = CL_FALSE;
 
     if (!queue)
         return -EBADMSG;
@@ -126,8 +148,7 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
         clRetainCommandQueue(queue->spare);
     queue->out_of_order = m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     queue->profiling = m->properties & CL_QUEUE_PROFILING_ENABLE;
-    clGetDeviceInfo(device->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
-    queue->unified = unified;
+    queue->unified = is_unified(device->device);
     return 0;
 }
 

@@ -35,8 +35,7 @@ static int keep(struct executor *x, const void *bytes, size_t length)
     return 0;
 }
 
-/* Native OpenCL is told to get on with what this frame brought. */
-static void flush_used(struct executor *x)
+void executor_flush(struct executor *x)
 {
     struct table *queues = &x->tables[WIRE_QUEUE];
 
@@ -79,7 +78,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
             break;
         }
     }
-    flush_used(x);
+    executor_flush(x);
     return error;
 }
 
@@ -138,7 +137,7 @@ int executor_poll(struct executor *x)
         count++;
     }
     if (count)
-        flush_used(x);
+        executor_flush(x);
     return x->bad ? -EBADMSG : count;
 }
 

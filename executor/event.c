@@ -189,8 +189,10 @@ int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
 
     if (!event || m->status > CL_COMPLETE)
         return -EBADMSG;
-    if (is_usable(event))
+    if (is_usable(event) && !event->settled) {
+        event->settled = true;
         clSetUserEventStatus(event->event, m->status);
+    }
     return 0;
 }
 

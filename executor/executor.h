@@ -15,10 +15,13 @@ struct executor_host {
     void *owner;
     /* One note or reply; copied. */
     void (*send)(void *owner, const void *command, size_t length);
-    /* As transport_give() and transport_take(). */
-    int (*give)(void *owner, uint32_t tag, const void *memory, size_t length, void (*done)(void *, int),
+    /* One command to another worker; copied. Negative errno if it is gone. */
+    int (*send_fellow)(void *owner, unsigned peer, const void *command, size_t length);
+    /* As transport_give() and transport_take(); peer 0 is the application. */
+    int (*give)(void *owner, unsigned peer, uint32_t tag, const void *memory, size_t length, void (*done)(void *, int),
                 void *argument);
-    int (*take)(void *owner, uint32_t tag, void *memory, size_t length, void (*done)(void *, int), void *argument);
+    int (*take)(void *owner, unsigned peer, uint32_t tag, void *memory, size_t length, void (*done)(void *, int),
+                void *argument);
     /* Commands have finished and are about to be told so: what they printed is there to be told first. */
     void (*collect)(void *owner);
     /* There is work for executor_poll(). From any thread. */
@@ -33,6 +36,10 @@ int executor_open(const struct executor_host *host, struct executor **out);
  * (an object that does not exist, a number in use): the session is then to be ended.
  */
 int executor_run(struct executor *executor, const void *frame, size_t length);
+/* The same for a frame of another worker, which is then to be given up. */
+int executor_run_fellow(struct executor *executor, unsigned peer, const void *frame, size_t length);
+/* Another worker is gone. */
+void executor_lose(struct executor *executor, unsigned peer);
 /* Go on with what native callbacks and the helper thread have finished. The number of things done, or -EBADMSG. */
 int executor_poll(struct executor *executor);
 /* Look for commands that failed without a word; to be called when there is nothing else to do. How many. */

@@ -33,6 +33,7 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
     if (m->bytes > UINT64_C(1) << 34)
         return -EBADMSG;
     image->error = context->error;
+    image->context_id = m->context;
     if (!image->error)
         image->memory = clCreateImage(context->context, m->flags, &format, &desc, NULL, &image->error);
     if (!m->tag)

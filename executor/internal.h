@@ -41,10 +41,12 @@ struct object {
     };
     /* what else is known, by kind */
     cl_context in;          /* queue, program: native context */
-    uint32_t context_id;    /* queue: its number */
+    uint32_t context_id;    /* queue, memory: its number */
+    struct object *mover;   /* context: a queue, spare, as an object */
     cl_device_id on;        /* queue, context: (first) device */
     cl_command_queue spare; /* context: for data that no queue of the application moves */
     bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
+    bool imported, settled;                                    /* event: of another worker; it is over */
     uint8_t *kinds; /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
     struct recording *recording; /* command buffer: command_buffer.c */
@@ -66,6 +68,10 @@ struct executor {
     uint8_t *shared;    /* svm.c */
     size_t shared_size;
     struct allocation *allocations;
+    struct transfer *fetches; /* fetch.c: asked for */
+    uint32_t fetch_tag;
+    struct early *early; /* fellow.c */
+    uint32_t early_count;
     const char *command;      /* what is being executed */
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
@@ -88,6 +94,12 @@ int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *f
 void executor_finish(struct executor *x, struct job *job); /* any thread */
 void executor_resume(struct executor *x);
 void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
+/* Native OpenCL is told to get on with what was enqueued. */
+void executor_flush(struct executor *x);
+
+/* fellow.c, fetch.c */
+int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
+void fetch_lose(struct executor *x, unsigned peer);
 
 /* slow.c: jobs for the helper thread */
 struct slow {
@@ -170,6 +182,7 @@ bool is_usable(const struct object *object);
 #define SEND(name, number) int exec_##name(struct executor *x, const struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define SLOW_CALL(name, number) SEND(name, number)
+#define FELLOW(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"

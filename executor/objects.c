@@ -88,6 +88,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
         release_native(kind, object);
     recording_free(object);
     include_free(object->tree);
+    free(object->mover);
     free(object->kinds);
     free(object);
 }

@@ -8,34 +8,9 @@
  *  - a block: rects, images and devices of their own memory, staged whole
  *  - a ring: the same for buffers in pieces of WIRE_CHUNK, so that transfer and copy overlap
  */
-#include "executor/internal.h"
+#include "executor/transfer.h"
 
-#define CHUNKED 0x80000000u
-#define SLOTS 4
-
-struct slot {
-    struct job job;
-    struct transfer *transfer;
-    uint8_t *bytes;
-    size_t offset, length;
-};
-
-struct transfer {
-    struct job job;
-    struct executor *x;
-    struct side side;
-    uint32_t tag;
-    cl_command_queue queue, spare; /* the command's own; one for pieces */
-    cl_event gate, first;          /* first: from when on the object may be touched */
-    uint8_t *bytes;                /* the block, or the mapped memory */
-    bool mapped, reading, announced;
-    cl_int error;
-    /* ring */
-    struct slot slots[SLOTS];
-    size_t offset, finished; /* bytes begun, bytes done with */
-};
-
-static void transfer_free(struct transfer *t)
+void transfer_free(struct transfer *t)
 {
     if (!t->mapped)
         free(t->bytes);
@@ -53,8 +28,8 @@ static void transfer_free(struct transfer *t)
     free(t);
 }
 
-static struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
-                                     bool reading)
+struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
+                              bool reading)
 {
     struct transfer *t = calloc(1, sizeof(*t));
 
@@ -71,7 +46,7 @@ static struct transfer *transfer_new(struct executor *x, cl_command_queue queue,
     return t;
 }
 
-static void open_gate(struct transfer *t)
+void transfer_open_gate(struct transfer *t)
 {
     if (!t->gate)
         return;
@@ -79,28 +54,40 @@ static void open_gate(struct transfer *t)
     clFlush(t->queue);
 }
 
-static void say_data(struct executor *x, uint32_t tag, cl_int status, const void *data, size_t length)
+static void say_data(struct executor *x, unsigned peer, uint32_t tag, cl_int status, const void *data, size_t length)
 {
+    struct wire_piece_here piece = {.tag = tag, .status = status, .data = data, .data_length = (uint32_t)length};
     struct wire_read_data m = {.tag = tag, .status = status, .data = data, .data_length = (uint32_t)length};
     struct wire_buffer out = {0};
 
-    wire_put_read_data(&out, &m);
-    executor_send(x, &out);
+    if (peer) {
+        wire_put_piece_here(&out, &piece);
+        executor_send_fellow(x, peer, &out);
+    } else {
+        wire_put_read_data(&out, &m);
+        executor_send(x, &out);
+    }
 }
 
 static void say_ready(struct transfer *t)
 {
+    struct wire_piece_ready piece = {t->tag};
     struct wire_read_ready m = {t->tag};
     struct wire_buffer out = {0};
 
     if (t->announced)
         return;
     t->announced = true;
-    wire_put_read_ready(&out, &m);
-    executor_send(t->x, &out);
+    if (t->peer) {
+        wire_put_piece_ready(&out, &piece);
+        executor_send_fellow(t->x, t->peer, &out);
+    } else {
+        wire_put_read_ready(&out, &m);
+        executor_send(t->x, &out);
+    }
 }
 
-static cl_int event_error(cl_event event)
+cl_int transfer_event_error(cl_event event)
 {
     cl_int status = CL_COMPLETE;
 
@@ -110,8 +97,8 @@ static cl_int event_error(cl_event event)
 
 /* ---- native copies between a block and the object ---- */
 
-static cl_int native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
-                           cl_uint count, const cl_event *wait, cl_event *event)
+cl_int transfer_native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
+                             cl_uint count, const cl_event *wait, cl_event *event)
 {
     const size_t zero[3] = {0, 0, 0};
 
@@ -146,7 +133,7 @@ static const cl_event *list(const struct command *c)
 }
 
 /* The native command's event is needed here and, if asked for, by the application. */
-static void share_event(struct command *c, cl_event event)
+void transfer_share_event(struct command *c, cl_event event)
 {
     if (!c->ask)
         return;
@@ -175,12 +162,12 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         return CL_OUT_OF_HOST_MEMORY;
     }
     memcpy(t->bytes, data, side->size);
-    error = native_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
+    error = transfer_native_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
     if (error) {
         transfer_free(t);
         return error;
     }
-    share_event(c, t->first);
+    transfer_share_event(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
     return CL_SUCCESS;
 }
@@ -193,7 +180,7 @@ static void taken(void *argument, int status)
 
     if (status && !t->error)
         t->error = CL_OUT_OF_RESOURCES;
-    open_gate(t);
+    transfer_open_gate(t);
     if (t->mapped)
         transfer_free(t);
     /* a block lives until the write from it is over: written() */
@@ -201,7 +188,7 @@ static void taken(void *argument, int status)
 
 static void take_all(struct transfer *t, void *memory)
 {
-    if (t->x->host.take(t->x->host.owner, t->tag, memory, t->side.size, taken, t))
+    if (t->x->host.take(t->x->host.owner, t->peer, t->tag, memory, t->side.size, taken, t))
         taken(t, -EIO);
 }
 
@@ -218,7 +205,7 @@ static void discarded(void *argument, int status)
     (void)status;
     free(t->bytes);
     t->bytes = NULL;
-    open_gate(t);
+    transfer_open_gate(t);
     t->mapped = false;
     transfer_free(t);
 }
@@ -235,11 +222,11 @@ static void discard(struct transfer *t)
             size_t piece = length - at < WIRE_CHUNK ? length - at : WIRE_CHUNK;
             bool last = at + piece == length;
 
-            t->x->host.take(t->x->host.owner, t->tag, t->bytes + at, piece, last ? discarded : ignored, t);
+            t->x->host.take(t->x->host.owner, t->peer, t->tag, t->bytes + at, piece, last ? discarded : ignored, t);
         }
         return;
     }
-    if (!t->bytes || t->x->host.take(t->x->host.owner, t->tag, t->bytes, length, discarded, t))
+    if (!t->bytes || t->x->host.take(t->x->host.owner, t->peer, t->tag, t->bytes, length, discarded, t))
         discarded(t, -EIO);
 }
 
@@ -248,7 +235,7 @@ static void map_reached(struct executor *x, struct job *job)
     struct transfer *t = (struct transfer *)job;
 
     (void)x;
-    t->error = event_error(t->first);
+    t->error = transfer_event_error(t->first);
     if (t->error)
         discard(t);
     else
@@ -287,11 +274,11 @@ static cl_int write_block(struct command *c, struct transfer *t)
     }
     memcpy(wait, c->wait, c->wait_count * sizeof(*wait));
     wait[c->wait_count] = t->gate;
-    error = native_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->first);
+    error = transfer_native_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->first);
     free(wait);
     if (error)
         return error;
-    share_event(c, t->first);
+    transfer_share_event(c, t->first);
     take_all(t, t->bytes);
     event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
     return CL_SUCCESS;
@@ -308,7 +295,7 @@ static void piece_over(struct slot *slot)
 
     t->finished += slot->length;
     if (t->finished == t->side.size) {
-        open_gate(t);
+        transfer_open_gate(t);
         transfer_free(t);
     } else {
         ring_next(slot);
@@ -355,7 +342,7 @@ static void piece_read(struct executor *x, struct job *job)
     struct slot *slot = (struct slot *)job;
     struct transfer *t = slot->transfer;
 
-    if (x->host.give(x->host.owner, t->tag, slot->bytes, slot->length, piece_given, slot))
+    if (x->host.give(x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_given, slot))
         piece_given(slot, -EIO);
 }
 
@@ -389,7 +376,7 @@ static void ring_next(struct slot *slot)
             t->error = CL_OUT_OF_RESOURCES;
             piece_read(t->x, &slot->job);
         }
-    } else if (t->x->host.take(t->x->host.owner, t->tag, slot->bytes, slot->length, piece_taken, slot)) {
+    } else if (t->x->host.take(t->x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_taken, slot)) {
         piece_taken(slot, -EIO);
     }
 }
@@ -400,7 +387,7 @@ static void ring_start(struct executor *x, struct job *job)
     unsigned slots = (unsigned)((t->side.size + WIRE_CHUNK - 1) / WIRE_CHUNK);
 
     (void)x;
-    t->error = t->first ? event_error(t->first) : CL_SUCCESS;
+    t->error = t->first ? transfer_event_error(t->first) : CL_SUCCESS;
     for (unsigned i = 0; i < SLOTS && i < slots && !t->error; i++) {
         t->slots[i].transfer = t;
         t->slots[i].bytes = malloc(WIRE_CHUNK);
@@ -408,8 +395,8 @@ static void ring_start(struct executor *x, struct job *job)
             t->error = CL_OUT_OF_HOST_MEMORY;
     }
     if (t->error && t->reading) {
-        say_data(t->x, t->tag, t->error, NULL, 0);
-        open_gate(t);
+        say_data(t->x, t->peer, t->tag, t->error, NULL, 0);
+        transfer_open_gate(t);
         transfer_free(t);
     } else if (t->error) {
         discard(t);
@@ -451,7 +438,7 @@ static void given(void *argument, int status)
 
     if (status)
         t->error = CL_OUT_OF_RESOURCES;
-    open_gate(t);
+    transfer_open_gate(t);
     transfer_free(t);
 }
 
@@ -460,19 +447,19 @@ static void read_reached(struct executor *x, struct job *job)
 {
     struct transfer *t = (struct transfer *)job;
 
-    t->error = event_error(t->first);
+    t->error = transfer_event_error(t->first);
     if (t->error || t->side.size <= WIRE_MAX_INLINE) {
-        say_data(x, t->tag, t->error, t->bytes, t->error ? 0 : t->side.size);
-        open_gate(t);
+        say_data(x, t->peer, t->tag, t->error, t->bytes, t->error ? 0 : t->side.size);
+        transfer_open_gate(t);
         transfer_free(t);
         return;
     }
     say_ready(t);
-    if (x->host.give(x->host.owner, t->tag, t->bytes, t->side.size, given, t))
+    if (x->host.give(x->host.owner, t->peer, t->tag, t->bytes, t->side.size, given, t))
         given(t, -EIO);
 }
 
-static cl_int read_mapped(struct command *c, struct transfer *t)
+cl_int transfer_read_mapped(struct command *c, struct transfer *t)
 {
     cl_int error;
 
@@ -491,7 +478,7 @@ static cl_int read_mapped(struct command *c, struct transfer *t)
     return CL_SUCCESS;
 }
 
-static cl_int read_block(struct command *c, struct transfer *t)
+cl_int transfer_read_block(struct command *c, struct transfer *t)
 {
     cl_int error;
 
@@ -501,14 +488,14 @@ static cl_int read_block(struct command *c, struct transfer *t)
     error = native_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
     if (error)
         return error;
-    share_event(c, t->first);
+    transfer_share_event(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, read_reached, &t->job);
     return CL_SUCCESS;
 }
 
 /* ---- the commands' common parts ---- */
 
-static bool plain(const struct side *side)
+bool transfer_is_plain(const struct side *side)
 {
     return !side->is_image && !side->is_rect && !side->svm;
 }
@@ -523,14 +510,14 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
             return -EBADMSG;
         return command_end(c, error ? error : write_inline(c, side, data));
     }
-    if (length || !side->size || (tag & CHUNKED && !plain(side)))
+    if (length || !side->size || (tag & CHUNKED && !transfer_is_plain(side)))
         return -EBADMSG;
     t = transfer_new(c->x, c->queue->queue, side, tag, false);
     if (!t)
         return -ENOMEM;
     if (!error && tag & CHUNKED)
         error = ring_command(c, t);
-    else if (!error && plain(side) && c->queue->unified && c->x->host.zero_copy)
+    else if (!error && transfer_is_plain(side) && c->queue->unified && c->x->host.zero_copy)
         error = write_mapped(c, t);
     else if (!error)
         error = write_block(c, t);
@@ -548,25 +535,25 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
     struct transfer *t = NULL;
     cl_int error = c->error;
 
-    if (!tag || !side->size || (tag & CHUNKED && !plain(side)))
+    if (!tag || !side->size || (tag & CHUNKED && !transfer_is_plain(side)))
         return -EBADMSG;
     if (!error) {
         t = transfer_new(c->x, c->queue->queue, side, tag, true);
         if (!t)
             return -ENOMEM;
         if (side->size <= WIRE_MAX_INLINE)
-            error = read_block(c, t);
+            error = transfer_read_block(c, t);
         else if (tag & CHUNKED)
             error = ring_command(c, t);
-        else if (plain(side) && c->queue->unified && c->x->host.zero_copy)
-            error = read_mapped(c, t);
+        else if (transfer_is_plain(side) && c->queue->unified && c->x->host.zero_copy)
+            error = transfer_read_mapped(c, t);
         else
-            error = read_block(c, t);
+            error = transfer_read_block(c, t);
         if (error)
             transfer_free(t);
     }
     if (error)
-        say_data(c->x, tag, error, NULL, 0);
+        say_data(c->x, 0, tag, error, NULL, 0);
     return command_end(c, error);
 }
 
@@ -577,7 +564,7 @@ static void filled(void *argument, int status)
     struct transfer *t = argument;
     struct executor *x = t->x;
 
-    if (!status && !t->error && native_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
+    if (!status && !t->error && transfer_native_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
         status = -EIO;
     transfer_free(t);
     executor_resume(x);
@@ -596,5 +583,5 @@ int transfer_fill(struct executor *x, struct object *context, const struct side 
         return -ENOMEM;
     }
     x->held = true;
-    return x->host.take(x->host.owner, tag, t->bytes, side->size, filled, t) ? -EIO : 0;
+    return x->host.take(x->host.owner, 0, tag, t->bytes, side->size, filled, t) ? -EIO : 0;
 }

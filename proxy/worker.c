@@ -24,13 +24,15 @@
 struct worker {
     struct transport *transport;
     struct executor *executor;
-    struct wire_buffer notes; /* what waits to be sent */
-    int output[2], epoll;     /* what this process prints on stdout and stderr */
+    struct wire_buffer notes;    /* what waits to be sent */
+    struct wire_buffer *fellows; /* the same for other workers, by rank */
+    unsigned waiting;            /* of those that have something */
+    int output[2], epoll;        /* what this process prints on stdout and stderr */
     bool over;
     int status;
 };
 
-static void trace(const char *direction, const void *bytes, size_t length)
+static void trace(const char *direction, unsigned peer, const void *bytes, size_t length)
 {
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
     const uint8_t *command = frame.at;
@@ -39,7 +41,7 @@ static void trace(const char *direction, const void *bytes, size_t length)
 
     while (wire_next(&frame, &number, &fields) == 1) {
         wire_show(command, (size_t)(frame.at - command), text, sizeof(text));
-        vocl_trace("%s 0: %s", direction, text);
+        vocl_trace("%s %u: %s", direction, peer, text);
         command = frame.at;
     }
 }
@@ -51,9 +53,10 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
     struct worker *worker = owner;
     int error;
 
-    (void)peer;
     if (vocl_tracing())
-        trace("<-", bytes, length);
+        trace("<-", peer, bytes, length);
+    if (peer)
+        return executor_run_fellow(worker->executor, peer, bytes, length);
     error = executor_run(worker->executor, bytes, length);
     if (error) {
         vocl_log(LOG_ERROR, "the application broke the protocol (%s): its session ends", strerror(-error));
@@ -67,7 +70,11 @@ static void on_lost(void *owner, unsigned peer, const char *why)
 {
     struct worker *worker = owner;
 
-    (void)peer;
+    if (peer && why) {
+        vocl_log(LOG_INFO, "worker %u is gone: %s", peer, why);
+        executor_lose(worker->executor, peer);
+        return;
+    }
     vocl_log(LOG_INFO, "the application is gone: %s", why ? why : "MPI has ended");
     worker->over = true;
 }
@@ -84,7 +91,7 @@ static void flush_notes(struct worker *worker)
     if (error == -EAGAIN)
         return;
     if (vocl_tracing())
-        trace("->", worker->notes.bytes, worker->notes.length);
+        trace("->", 0, worker->notes.bytes, worker->notes.length);
     if (worker->notes.capacity > (1u << 20))
         wire_buffer_free(&worker->notes);
     worker->notes.length = 0;
@@ -104,15 +111,52 @@ static void host_send(void *owner, const void *command, size_t length)
     }
 }
 
-static int host_give(void *owner, uint32_t tag, const void *memory, size_t length, void (*done)(void *, int),
-                     void *argument)
+static void flush_fellow(struct worker *worker, unsigned peer)
 {
-    return transport_give(((struct worker *)owner)->transport, 0, tag, memory, length, done, argument);
+    struct wire_buffer *buffer = &worker->fellows[peer];
+
+    if (!buffer->length || transport_send(worker->transport, peer, buffer->bytes, buffer->length) == -EAGAIN)
+        return;
+    if (vocl_tracing())
+        trace("->", peer, buffer->bytes, buffer->length);
+    wire_buffer_free(buffer);
+    worker->waiting--;
 }
 
-static int host_take(void *owner, uint32_t tag, void *memory, size_t length, void (*done)(void *, int), void *argument)
+static void flush_fellows(struct worker *worker)
 {
-    return transport_take(((struct worker *)owner)->transport, 0, tag, memory, length, done, argument);
+    for (unsigned peer = 1; worker->waiting && peer < transport_peers(worker->transport); peer++)
+        flush_fellow(worker, peer);
+}
+
+static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
+{
+    struct worker *worker = owner;
+    struct wire_buffer *buffer = peer < transport_peers(worker->transport) ? &worker->fellows[peer] : NULL;
+
+    if (!buffer || !transport_peer_alive(worker->transport, peer))
+        return -ECONNRESET;
+    if (buffer->length + length > NOTES_FULL)
+        flush_fellow(worker, peer);
+    worker->waiting += !buffer->length;
+    wire_put_bytes(buffer, command, length);
+    if (!buffer->failed)
+        return 0;
+    worker->waiting -= !buffer->length;
+    buffer->failed = false;
+    return -ENOMEM;
+}
+
+static int host_give(void *owner, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                     void (*done)(void *, int), void *argument)
+{
+    return transport_give(((struct worker *)owner)->transport, peer, tag, memory, length, done, argument);
+}
+
+static int host_take(void *owner, unsigned peer, uint32_t tag, void *memory, size_t length, void (*done)(void *, int),
+                     void *argument)
+{
+    return transport_take(((struct worker *)owner)->transport, peer, tag, memory, length, done, argument);
 }
 
 static void host_wake(void *owner)
@@ -207,6 +251,7 @@ static int turn(struct worker *worker, bool check_output)
     if (check_output && output_waits(worker))
         count += forward_output(worker);
     flush_notes(worker);
+    flush_fellows(worker);
     return count + done;
 }
 
@@ -227,7 +272,7 @@ static void loop(struct worker *worker)
         transport_announce(worker->transport);
         if (turn(worker, true) || worker->over)
             continue;
-        transport_sleep(worker->transport, worker->epoll, worker->notes.length ? 1000 : 1000000);
+        transport_sleep(worker->transport, worker->epoll, worker->notes.length || worker->waiting ? 1000 : 1000000);
         active = now_us();
     }
 }
@@ -236,7 +281,13 @@ int worker_run(void)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
     struct transport_callbacks callbacks = {worker, on_frame, on_lost, NULL};
-    struct executor_host host = {worker, host_send, host_give, host_take, host_collect, host_wake, false};
+    struct executor_host host = {.owner = worker,
+                                 .send = host_send,
+                                 .send_fellow = host_send_fellow,
+                                 .give = host_give,
+                                 .take = host_take,
+                                 .collect = host_collect,
+                                 .wake = host_wake};
     char why[512] = "";
     int error;
 
@@ -248,6 +299,9 @@ int worker_run(void)
         fprintf(stderr, "vocl-proxy: %s\n", *why ? why : strerror(-error));
         return 1;
     }
+    worker->fellows = calloc(transport_peers(worker->transport), sizeof(*worker->fellows));
+    if (!worker->fellows)
+        return 1;
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
     error = redirect(worker);
     if (!error)

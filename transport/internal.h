@@ -22,9 +22,10 @@ const char *loader_program_mpi(void);
 #define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
 #define HELLO_TOKEN 16
 
-enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2 };
+enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_FELLOW = 3 };
 
-/* First thing on a new connection, from the one that connects; extra bytes follow (a placeholder's environment). */
+/* First thing on a new connection, from the one that connects; extra bytes follow: a placeholder's environment, or the
+ * endpoint at which a worker expects its fellows. Of a fellow extra is its rank. */
 struct hello {
     uint32_t magic, version, byte_order, pointer_size, role, extra;
     uint8_t token[HELLO_TOKEN];
@@ -37,7 +38,7 @@ struct verdict {
     char why[120];
 };
 
-enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE };
+enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_ROSTER };
 
 struct bell_record {
     uint32_t kind, value;
@@ -81,6 +82,7 @@ struct member {
     int fd;
     uint32_t rank;
     char host[64];
+    char endpoint[128]; /* known to the application, for the others */
 };
 
 struct job {
@@ -97,6 +99,15 @@ struct job {
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
+
+/* ---- fellows.c: the bells between workers ---- */
+/* Where this worker will expect its fellows: of the kind of the application's own endpoint, to which fd is connected.
+ */
+int fellows_listen(struct endpoint *endpoint, const char *of, int fd);
+/* The application tells each worker which others there are. */
+int fellows_introduce(const struct job *job);
+/* A worker takes that in, and has a bell with each other one, but for those that cannot be reached. */
+int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until);
 
 /* ---- watch.c ---- */
 struct watch {

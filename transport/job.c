@@ -335,6 +335,10 @@ static int accept_one(struct job *job, struct setup *setup, int listener, char *
 
         member->fd = fd;
         memcpy(member->host, hello.host, sizeof(member->host));
+        if (hello.extra != sizeof(member->endpoint) ||
+            bell_read_all(fd, member->endpoint, sizeof(member->endpoint), HELLO_MS))
+            refused = "it expects its fellows nowhere";
+        member->endpoint[sizeof(member->endpoint) - 1] = '\0';
     } else if (!refused) {
         refused = "not expected";
     }
@@ -408,6 +412,10 @@ static int gather_ranks(struct job *job, long until, char *why, size_t why_size)
             return error;
         }
         job->members[i].rank = record.value;
+    }
+    if (fellows_introduce(job)) {
+        snprintf(why, why_size, "a worker was lost while the others were introduced to it");
+        return -ECONNRESET;
     }
     return 0;
 }
@@ -613,7 +621,7 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
 
 /* ---- a worker's side ---- */
 
-static int say_hello(const char *endpoint, const uint8_t *token, char *why, size_t why_size)
+static int say_hello(const char *endpoint, const uint8_t *token, struct endpoint *own, char *why, size_t why_size)
 {
     struct verdict verdict;
     struct hello hello;
@@ -624,8 +632,14 @@ static int say_hello(const char *endpoint, const uint8_t *token, char *why, size
         return fd;
     }
     bell_tune(fd);
-    hello_fill(&hello, HELLO_WORKER, token, 0);
-    error = bell_write_all(fd, &hello, sizeof(hello));
+    hello_fill(&hello, HELLO_WORKER, token, sizeof(own->text));
+    error = fellows_listen(own, endpoint, fd);
+    if (error)
+        own->fd = -1;
+    if (!error)
+        error = bell_write_all(fd, &hello, sizeof(hello));
+    if (!error)
+        error = bell_write_all(fd, own->text, sizeof(own->text));
     if (!error)
         error = bell_read_all(fd, &verdict, sizeof(verdict), HELLO_MS);
     if (!error && (verdict.magic != HELLO_MAGIC || !verdict.accepted)) {
@@ -659,15 +673,13 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     const char *endpoint = getenv("VOCL_SESSION_ENDPOINT");
     struct invitation invitation = {.endpoint = ""};
+    struct endpoint own = {.fd = -1};
     struct bell bell = {.fd = -1};
     int error = 0;
 
     *job = (struct job){.lifeline = -1, .placeholder = -1};
-    job->members = calloc(1, sizeof(*job->members));
-    if (!job->members)
-        return -ENOMEM;
     if (endpoint && token_read(getenv("VOCL_SESSION_TOKEN"), invitation.token)) {
-        bell.fd = say_hello(endpoint, invitation.token, why, why_size);
+        bell.fd = say_hello(endpoint, invitation.token, &own, why, why_size);
         error = bell.fd < 0 ? bell.fd : worker_init(job, ending, argument, why, why_size);
     } else {
         error = worker_init(job, ending, argument, why, why_size);
@@ -679,18 +691,26 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
             error = transfer_now(job, 0, false, &invitation, sizeof(invitation), until);
         invitation.endpoint[sizeof(invitation.endpoint) - 1] = '\0';
         if (!error) {
-            bell.fd = say_hello(invitation.endpoint, invitation.token, why, why_size);
+            bell.fd = say_hello(invitation.endpoint, invitation.token, &own, why, why_size);
             error = bell.fd < 0 ? bell.fd : 0;
         }
     }
-    if (error)
-        return error;
-    bell_send(&bell, BELL_RANK, (uint32_t)job->rank);
-    job->members[0].fd = bell.fd;
-    job->members[0].rank = 0;
-    job->member_count = 1;
-    job->whole = !endpoint;
-    return 0;
+    if (!error) {
+        job->members = calloc((size_t)job->size, sizeof(*job->members));
+        error = job->members ? 0 : -ENOMEM;
+    }
+    if (!error) {
+        bell_send(&bell, BELL_RANK, (uint32_t)job->rank);
+        job->members[0].fd = bell.fd;
+        job->member_count = 1;
+        job->whole = !endpoint;
+        error = fellows_join(job, &own, invitation.token, until);
+        if (error)
+            snprintf(why, why_size, "the other workers: %s", strerror(-error));
+    }
+    if (own.fd >= 0)
+        close(own.fd);
+    return error;
 }
 
 void job_close(struct job *job)

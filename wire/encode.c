@@ -62,6 +62,7 @@ static void put_list(struct wire_buffer *out, const void *items, uint32_t count,
         (void)m;
 #define SEND(name, number) PUT(name, number)
 #define NOTE(name, number) PUT(name, number)
+#define FELLOW(name, number) PUT(name, number)
 #define CALL(name, number)                                                                                             \
     PUT(name, number)                                                                                                  \
     wire_put_u32(out, m->call);

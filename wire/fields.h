@@ -11,6 +11,9 @@
 #ifndef NOTE
 #define NOTE(name, number)
 #endif
+#ifndef FELLOW
+#define FELLOW(name, number)
+#endif
 #ifndef REPLY
 #define REPLY(name)
 #endif

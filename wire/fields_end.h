@@ -3,6 +3,7 @@
 #undef CALL
 #undef SLOW_CALL
 #undef NOTE
+#undef FELLOW
 #undef REPLY
 #undef END
 #undef ID

@@ -50,6 +50,7 @@ static void add_u64s(struct text *text, const char *name, const uint64_t *items,
             return;
 #define SEND(name, number) SHOW(name)
 #define NOTE(name, number) SHOW(name)
+#define FELLOW(name, number) SHOW(name)
 #define CALL(name, number)                                                                                             \
     SHOW(name)                                                                                                         \
     add(text, " call=%" PRIu32, m.call);
@@ -81,6 +82,7 @@ static void show_fields(uint16_t number, struct wire_cursor *in, struct text *te
         show_##name(in, text);                                                                                         \
         break;
 #define NOTE(name, number) SEND(name, number)
+#define FELLOW(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
 #define SLOW_CALL(name, number) SEND(name, number)
 #define REPLY(name)                                                                                                    \
@@ -116,6 +118,7 @@ const char *wire_name(uint16_t number)
     case number:                                                                                                       \
         return #name;
 #define NOTE(name, number) SEND(name, number)
+#define FELLOW(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
 #define SLOW_CALL(name, number) SEND(name, number)
 #include "wire/fields.h"

@@ -65,6 +65,7 @@ enum wire_number {
 #define CALL(name, number) WIRE_##name = number,
 #define SLOW_CALL(name, number) WIRE_##name = number,
 #define NOTE(name, number) WIRE_##name = number,
+#define FELLOW(name, number) WIRE_##name = number,
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
@@ -76,6 +77,7 @@ enum wire_number {
         uint32_t call;
 #define SLOW_CALL(name, number) CALL(name, number)
 #define NOTE(name, number) struct wire_##name {
+#define FELLOW(name, number) struct wire_##name {
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     ;                                                                                                                  \
@@ -109,6 +111,7 @@ enum wire_number {
 #define CALL(name, number) SEND(name, number)
 #define SLOW_CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
+#define FELLOW(name, number) SEND(name, number)
 #define REPLY(name) void wire_put_##name##_reply(struct wire_buffer *out, const struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"
@@ -120,6 +123,7 @@ enum wire_number {
 #define CALL(name, number) SEND(name, number)
 #define SLOW_CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
+#define FELLOW(name, number) SEND(name, number)
 #define REPLY(name) bool wire_get_##name##_reply(struct wire_cursor *in, struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -31,6 +31,7 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
         memset(m, 0, sizeof(*m));
 #define SEND(name, number) FILL(name)
 #define NOTE(name, number) FILL(name)
+#define FELLOW(name, number) FILL(name)
 #define CALL(name, number) FILL(name) m->call = (uint32_t)next(state);
 #define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
@@ -65,6 +66,7 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
         (void)a, (void)b;
 #define SEND(name, number) SAME(name)
 #define NOTE(name, number) SAME(name)
+#define FELLOW(name, number) SAME(name)
 #define CALL(name, number) SAME(name) same &= a->call == b->call;
 #define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \

@@ -1,0 +1,173 @@
+/* Other workers of the session: frames to and from them, and their events. */
+#include "base/log.h"
+#include "executor/internal.h"
+
+#define MOST_EARLY (1u << 20)
+
+int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command)
+{
+    int error = command->failed ? -ENOMEM : x->host.send_fellow(x->host.owner, peer, command->bytes, command->length);
+
+    wire_buffer_free(command);
+    return error;
+}
+
+static int dispatch(struct executor *x, unsigned peer, uint16_t number, struct wire_cursor *fields)
+{
+    switch (number) {
+#define FELLOW(name, number)                                                                                           \
+    case number: {                                                                                                     \
+        struct wire_##name m;                                                                                          \
+        return wire_get_##name(fields, &m) ? exec_##name(x, peer, &m) : -EBADMSG;                                      \
+    }
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+    }
+    return -EBADMSG;
+}
+
+int executor_run_fellow(struct executor *x, unsigned peer, const void *bytes, size_t length)
+{
+    struct wire_cursor frame = wire_cursor(bytes, length), fields;
+    uint16_t number;
+    int more, error = 0;
+
+    while (!error && (more = wire_next(&frame, &number, &fields)) != 0)
+        error = more < 0 ? -EBADMSG : dispatch(x, peer, number, &fields);
+    if (error)
+        vocl_log(LOG_ERROR, "worker %u broke the protocol: %s", peer, strerror(-error));
+    executor_flush(x);
+    return error;
+}
+
+void executor_lose(struct executor *x, unsigned peer)
+{
+    fetch_lose(x, peer);
+    executor_flush(x);
+}
+
+/* ---- events ---- */
+
+/* That an event of another worker is over may be heard before it is imported. */
+struct early {
+    struct early *next;
+    uint32_t id;
+    cl_int status;
+};
+
+static void settle(struct object *event, cl_int status)
+{
+    if (event->settled || !event->event)
+        return;
+    event->settled = true;
+    clSetUserEventStatus(event->event, status < 0 ? status : CL_COMPLETE);
+}
+
+int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_over *m)
+{
+    struct object *event = object_get(x, WIRE_EVENT, m->event);
+    struct early *early;
+
+    (void)peer;
+    if (m->status > CL_COMPLETE)
+        return -EBADMSG;
+    if (event && event->imported) {
+        settle(event, m->status);
+        return 0;
+    }
+    early = x->early_count < MOST_EARLY ? malloc(sizeof(*early)) : NULL;
+    if (!early)
+        return -ENOMEM;
+    *early = (struct early){x->early, m->event, m->status};
+    x->early = early;
+    x->early_count++;
+    return 0;
+}
+
+/* What was heard of it, and nothing is kept of events whose numbers have gone round. */
+static cl_int heard(struct executor *x, uint32_t id)
+{
+    cl_int status = CL_QUEUED;
+
+    for (struct early **at = &x->early; *at;) {
+        struct early *early = *at;
+
+        if ((early->id & 0xffffff) != (id & 0xffffff)) {
+            at = &early->next;
+            continue;
+        }
+        if (early->id == id)
+            status = early->status;
+        *at = early->next;
+        x->early_count--;
+        free(early);
+    }
+    return status;
+}
+
+int exec_import_event(struct executor *x, const struct wire_import_event *m)
+{
+    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
+    struct object *event = context ? object_new(x, WIRE_EVENT, m->event) : NULL;
+    cl_int status;
+
+    if (!event)
+        return -EBADMSG;
+    event->error = context->error;
+    event->imported = true;
+    if (!event->error)
+        event->event = clCreateUserEvent(context->context, &event->error);
+    status = heard(x, m->event);
+    if (status <= CL_COMPLETE && is_usable(event))
+        settle(event, status);
+    return 0;
+}
+
+struct export
+{
+    struct job job;
+    uint32_t id;
+    unsigned peer;
+    cl_event event;
+};
+
+static void say_over(struct executor *x, uint32_t id, unsigned peer, cl_int status)
+{
+    struct wire_event_over m = {id, status < 0 ? status : CL_COMPLETE};
+    struct wire_buffer out = {0};
+
+    wire_put_event_over(&out, &m);
+    executor_send_fellow(x, peer, &out);
+}
+
+static void exported(struct executor *x, struct job *job)
+{
+    struct export *e = (struct export *)job;
+    cl_int status = CL_COMPLETE;
+
+    clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    say_over(x, e->id, e->peer, status);
+    clReleaseEvent(e->event);
+    free(e);
+}
+
+int exec_export_event(struct executor *x, const struct wire_export_event *m)
+{
+    struct object *event = object_get(x, WIRE_EVENT, m->event);
+    struct export *e;
+
+    if (!event || !m->peer)
+        return -EBADMSG;
+    if (!is_usable(event)) {
+        say_over(x, m->event, m->peer, event->error ? event->error : CL_OUT_OF_RESOURCES);
+        return 0;
+    }
+    e = calloc(1, sizeof(*e));
+    if (!e)
+        return -ENOMEM;
+    *e = (struct export){.id = m->event, .peer = m->peer, .event = event->event};
+    clRetainEvent(e->event);
+    event_when(x, e->event, CL_COMPLETE, exported, &e->job);
+    return 0;
+}

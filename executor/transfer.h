@@ -1,0 +1,52 @@
+/* What transfer.c and fetch.c share. */
+#ifndef VOCL_EXECUTOR_TRANSFER_H
+#define VOCL_EXECUTOR_TRANSFER_H
+
+#include "executor/internal.h"
+
+#define CHUNKED 0x80000000u
+#define SLOTS 4
+
+struct slot {
+    struct job job;
+    struct transfer *transfer;
+    uint8_t *bytes;
+    size_t offset, length;
+};
+
+struct transfer {
+    struct job job;
+    struct executor *x;
+    struct side side;
+    unsigned peer; /* 0: the application */
+    uint32_t tag;
+    cl_command_queue queue, spare; /* the command's own; one for pieces */
+    cl_event gate, first;          /* first: from when on the object may be touched */
+    uint8_t *bytes;                /* the block, or the mapped memory */
+    bool mapped, reading, announced;
+    cl_int error;
+    /* ring */
+    struct slot slots[SLOTS];
+    size_t offset, finished; /* bytes begun, bytes done with */
+    /* fetch */
+    struct job last_job;
+    struct transfer *next;
+    uint32_t memory_id, after;
+};
+
+void transfer_free(struct transfer *t);
+struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
+                              bool reading);
+void transfer_open_gate(struct transfer *t);
+cl_int transfer_event_error(cl_event event);
+cl_int transfer_native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
+                             cl_uint count, const cl_event *wait, cl_event *event);
+/* The native command's event is needed here and, if asked for, by the application. */
+void transfer_share_event(struct command *c, cl_event event);
+/* A piece of a buffer. */
+bool transfer_is_plain(const struct side *side);
+/* The two ways to read whole: t's peer is told, and given the data. */
+cl_int transfer_read_mapped(struct command *c, struct transfer *t);
+cl_int transfer_read_block(struct command *c, struct transfer *t);
+
+#endif

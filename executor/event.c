@@ -178,9 +178,43 @@ int exec_create_user_event(struct executor *x, const struct wire_create_user_eve
     if (!event)
         return -EBADMSG;
     event->error = context->error;
+    event->user = true;
     if (!event->error)
         event->event = clCreateUserEvent(context->context, &event->error);
     return 0;
+}
+
+/* PoCL 3.1 frees an event that has failed although others that it waits for may fail, too, and then looks at it again:
+ * so each of them holds it until it is over itself. */
+void command_hold(struct command *c, cl_event event)
+{
+    for (uint32_t i = 0; i < c->gate_count; i++) {
+        struct object *gate = c->gates[i];
+        cl_event *more = realloc(gate->dependents, (gate->dependent_count + 1) * sizeof(cl_event));
+
+        if (!more)
+            return;
+        gate->dependents = more;
+        more[gate->dependent_count++] = event;
+        clRetainEvent(event);
+    }
+}
+
+static void let_go(struct object *gate)
+{
+    while (gate->dependent_count)
+        clReleaseEvent(gate->dependents[--gate->dependent_count]);
+    free(gate->dependents);
+    gate->dependents = NULL;
+}
+
+void event_settle(struct object *event, cl_int status)
+{
+    if (event->settled || !is_usable(event))
+        return;
+    event->settled = true;
+    clSetUserEventStatus(event->event, status < 0 ? status : CL_COMPLETE);
+    let_go(event);
 }
 
 int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
@@ -189,14 +223,28 @@ int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
 
     if (!event || m->status > CL_COMPLETE)
         return -EBADMSG;
-    if (is_usable(event) && !event->settled) {
-        event->settled = true;
-        clSetUserEventStatus(event->event, m->status);
-    }
+    event_settle(event, m->status);
     return 0;
 }
 
 /* ---- commands ---- */
+
+static void forget_gates(struct command *c)
+{
+    free(c->gates);
+    c->gates = NULL;
+    c->gate_count = 0;
+}
+
+static void add_gate(struct command *c, struct object *gate)
+{
+    struct object **more = realloc(c->gates, (c->gate_count + 1) * sizeof(struct object *));
+
+    if (!more)
+        return;
+    c->gates = more;
+    more[c->gate_count++] = gate;
+}
 
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want_mask,
                   const uint32_t *wait, uint32_t wait_count)
@@ -224,8 +272,10 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
             c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         else
             c->wait[c->wait_count++] = other->event;
+        if ((other->imported || other->user) && !other->settled)
+            add_gate(c, other);
     }
-    c->ask = event ? &c->event : NULL;
+    c->ask = event || c->gate_count ? &c->event : NULL;
     c->queue->used = true;
     return 0;
 }
@@ -258,6 +308,12 @@ int command_end(struct command *c, cl_int error)
         free(c->wait);
     if (!c->error)
         c->error = error;
+    if (c->gate_count && !c->error && c->event) {
+        command_hold(c, c->event);
+        if (!c->event_id)
+            clReleaseEvent(c->event);
+    }
+    forget_gates(c);
     if (c->recording) {
         recording_end(c->x->recording, c->error);
         return 0;
@@ -268,6 +324,8 @@ int command_end(struct command *c, cl_int error)
             return -EBADMSG;
         event->error = c->error;
         event->event = c->error ? NULL : c->event;
+        if (c->x->parked)
+            fetch_event(c->x, c->event_id);
     }
     if (c->error)
         tell_failure(c);

@@ -56,24 +56,41 @@ struct early {
     cl_int status;
 };
 
-static void settle(struct object *event, cl_int status)
+void event_orphan(struct executor *x, struct object *event)
 {
-    if (event->settled || !event->event)
-        return;
-    event->settled = true;
-    clSetUserEventStatus(event->event, status < 0 ? status : CL_COMPLETE);
+    object_take(x, WIRE_EVENT, event);
+    event->next = x->orphans;
+    x->orphans = event;
+}
+
+static struct object *find_orphan(struct executor *x, uint32_t id)
+{
+    struct object **at = &x->orphans, *event;
+
+    while (*at && (*at)->id != id)
+        at = &(*at)->next;
+    event = *at;
+    if (event)
+        *at = event->next;
+    return event;
 }
 
 int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_over *m)
 {
-    struct object *event = object_get(x, WIRE_EVENT, m->event);
+    struct object *event = object_get(x, WIRE_EVENT, m->event), *orphan;
     struct early *early;
 
     (void)peer;
     if (m->status > CL_COMPLETE)
         return -EBADMSG;
+    orphan = find_orphan(x, m->event);
+    if (orphan) {
+        event_settle(orphan, m->status);
+        object_drop(x, WIRE_EVENT, orphan);
+        return 0;
+    }
     if (event && event->imported) {
-        settle(event, m->status);
+        event_settle(event, m->status);
         return 0;
     }
     early = x->early_count < MOST_EARLY ? malloc(sizeof(*early)) : NULL;
@@ -120,7 +137,7 @@ int exec_import_event(struct executor *x, const struct wire_import_event *m)
         event->event = clCreateUserEvent(context->context, &event->error);
     status = heard(x, m->event);
     if (status <= CL_COMPLETE && is_usable(event))
-        settle(event, status);
+        event_settle(event, status);
     return 0;
 }
 

@@ -84,16 +84,17 @@ static cl_int into_map(struct command *c, struct transfer *t)
                                   t->side.size, c->wait_count, c->wait_count ? c->wait : NULL, &t->first, &error);
     if (error)
         return error;
-    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, c->ask);
+    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
     if (error)
         return error;
+    transfer_share_event(c, t->last);
+    command_hold(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, turn_has_come, &t->job);
     return CL_SUCCESS;
 }
 
 static cl_int into_block(struct command *c, struct transfer *t)
 {
-    cl_event last;
     cl_int error;
 
     t->bytes = malloc(t->side.size);
@@ -103,13 +104,12 @@ static cl_int into_block(struct command *c, struct transfer *t)
     if (!error)
         error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, c->wait_count ? c->wait : NULL, &t->first);
     if (!error)
-        error = transfer_native_write(t->queue, &t->side, t->bytes, CL_FALSE, 1, &t->gate, &last);
+        error = transfer_native_write(t->queue, &t->side, t->bytes, CL_FALSE, 1, &t->gate, &t->last);
     if (error)
         return error;
-    transfer_share_event(c, last);
-    t->last_job.run = NULL;
-    event_when(c->x, last, CL_COMPLETE, block_written, &t->last_job);
-    clReleaseEvent(last);
+    transfer_share_event(c, t->last);
+    event_when(c->x, t->last, CL_COMPLETE, block_written, &t->last_job);
+    command_hold(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, turn_has_come, &t->job);
     return CL_SUCCESS;
 }
@@ -184,6 +184,8 @@ int exec_piece_ready(struct executor *x, unsigned peer, const struct wire_piece_
 
 struct wanted {
     struct job job;
+    struct wanted *next;
+    uint32_t after_id;
     struct executor *x;
     unsigned peer;
     uint32_t tag, memory;
@@ -240,31 +242,61 @@ static void good_now(struct executor *x, struct job *job)
     free(w);
 }
 
-int exec_get_piece(struct executor *x, unsigned peer, const struct wire_get_piece *m)
+/* The command may be on its way from the application still: other ways are shorter. */
+static void wait_for(struct wanted *w)
 {
-    struct object *after = m->after ? object_get(x, WIRE_EVENT, m->after) : NULL;
-    struct wanted *w;
+    struct executor *x = w->x;
+    struct object *after = w->after_id ? object_get(x, WIRE_EVENT, w->after_id) : NULL;
 
-    if (!m->size || m->size > MOST_BYTES || (m->region_count && m->region_count != 3))
-        return -EBADMSG;
-    if (after && !is_usable(after)) {
-        refuse(x, peer, m->tag, after->error);
-        return 0;
+    if (!after && w->after_id && !object_was(x, WIRE_EVENT, w->after_id)) {
+        w->next = x->parked;
+        x->parked = w;
+        return;
     }
-    w = calloc(1, sizeof(*w));
-    if (!w)
-        return -ENOMEM;
-    *w = (struct wanted){.x = x, .peer = peer, .tag = m->tag, .memory = m->memory};
-    w->side = (struct side){.offset = m->offset, .size = m->size, .is_image = m->region_count != 0};
-    for (uint32_t i = 0; i < m->region_count; i++)
-        w->side.region[i] = m->region[i];
+    if (after && !is_usable(after)) {
+        refuse(x, w->peer, w->tag, after->error ? after->error : CL_OUT_OF_RESOURCES);
+        free(w);
+        return;
+    }
     if (!after) { /* released: over long ago */
         good_now(x, &w->job);
-        return 0;
+        return;
     }
     w->after = after->event;
     clRetainEvent(w->after);
     event_when(x, w->after, CL_COMPLETE, good_now, &w->job);
+}
+
+void fetch_event(struct executor *x, uint32_t id)
+{
+    struct wanted *all = x->parked, *next;
+
+    x->parked = NULL;
+    for (; all; all = next) {
+        next = all->next;
+        if (all->after_id == id) {
+            wait_for(all);
+        } else {
+            all->next = x->parked;
+            x->parked = all;
+        }
+    }
+}
+
+int exec_get_piece(struct executor *x, unsigned peer, const struct wire_get_piece *m)
+{
+    struct wanted *w;
+
+    if (!m->size || m->size > MOST_BYTES || (m->region_count && m->region_count != 3))
+        return -EBADMSG;
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return -ENOMEM;
+    *w = (struct wanted){.x = x, .after_id = m->after, .peer = peer, .tag = m->tag, .memory = m->memory};
+    w->side = (struct side){.offset = m->offset, .size = m->size, .is_image = m->region_count != 0};
+    for (uint32_t i = 0; i < m->region_count; i++)
+        w->side.region[i] = m->region[i];
+    wait_for(w);
     return 0;
 }
 

@@ -46,8 +46,11 @@ struct object {
     cl_device_id on;        /* queue, context: (first) device */
     cl_command_queue spare; /* context: for data that no queue of the application moves */
     bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
-    bool imported, settled;                                    /* event: of another worker; it is over */
-    uint8_t *kinds; /* kernel: enum wire_argument of each argument, 0 if not known */
+    bool imported, user, settled;                              /* event: of another worker; a gate; it is over */
+    cl_event *dependents;                                      /* event.c: of commands that wait for it */
+    uint32_t dependent_count;
+    struct object *next; /* fellow.c */
+    uint8_t *kinds;      /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
     struct recording *recording; /* command buffer: command_buffer.c */
     struct include_tree *tree;   /* program: of the last build, or NULL */
@@ -55,6 +58,7 @@ struct object {
 
 struct table {
     struct object **slots;
+    uint32_t *latest; /* the number that a slot had last, or has */
     uint32_t count;
 };
 
@@ -69,8 +73,10 @@ struct executor {
     size_t shared_size;
     struct allocation *allocations;
     struct transfer *fetches; /* fetch.c: asked for */
+    struct wanted *parked;    /* fetch.c: behind an event that is yet to come */
     uint32_t fetch_tag;
-    struct early *early; /* fellow.c */
+    struct early *early;    /* fellow.c */
+    struct object *orphans; /* imported events that are released, but not over */
     uint32_t early_count;
     const char *command;      /* what is being executed */
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
@@ -88,6 +94,8 @@ struct object *object_get(struct executor *x, unsigned kind, uint32_t id);
 /* NULL when the number is in use or no good. */
 struct object *object_new(struct executor *x, unsigned kind, uint32_t id);
 void object_drop(struct executor *x, unsigned kind, struct object *object);
+/* Out of its table; it is the caller's. */
+void object_take(struct executor *x, unsigned kind, struct object *object);
 
 /* dispatch.c */
 int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields);
@@ -98,8 +106,14 @@ void executor_send(struct executor *x, struct wire_buffer *command); /* and free
 void executor_flush(struct executor *x);
 
 /* fellow.c, fetch.c */
+/* The application has released an imported event that commands still wait for. */
+void event_orphan(struct executor *x, struct object *event);
 int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
 void fetch_lose(struct executor *x, unsigned peer);
+/* There is an event that somebody may have been waiting to hear of. */
+void fetch_event(struct executor *x, uint32_t id);
+/* Whether the object was there: it is gone now. */
+bool object_was(const struct executor *x, unsigned kind, uint32_t id);
 
 /* slow.c: jobs for the helper thread */
 struct slow {
@@ -116,6 +130,8 @@ struct command {
     uint32_t event_id, want;
     cl_uint wait_count;
     cl_event *wait, small[8];
+    struct object **gates; /* of the wait list: those that may fail one after the other */
+    uint32_t gate_count;
     cl_event event, *ask; /* ask: for the native call; NULL when nobody needs an event */
     cl_int error;
     struct recording *recording; /* NULL: enqueue it */
@@ -123,8 +139,12 @@ struct command {
 /* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
                   const uint32_t *wait, uint32_t wait_count);
+/* Another native event that waits for what the command waits for. */
+void command_hold(struct command *c, cl_event event);
 /* error: of the native call. */
 int command_end(struct command *c, cl_int error);
+/* A user event, or an imported one, is over. */
+void event_settle(struct object *event, cl_int status);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job);
 

@@ -26,6 +26,7 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
     if (at >= table->count) {
         uint32_t count = table->count ? table->count * 2 : 256;
         struct object **slots;
+        uint32_t *latest;
 
         while (count <= at)
             count *= 2;
@@ -34,6 +35,11 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
             return NULL;
         memset(slots + table->count, 0, (count - table->count) * sizeof(struct object *));
         table->slots = slots;
+        latest = realloc(table->latest, count * sizeof(*latest));
+        if (!latest)
+            return NULL;
+        memset(latest + table->count, 0, (count - table->count) * sizeof(*latest));
+        table->latest = latest;
         table->count = count;
     }
     if (table->slots[at])
@@ -41,7 +47,17 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
     table->slots[at] = calloc(1, sizeof(struct object));
     if (table->slots[at])
         table->slots[at]->id = id;
+    table->latest[at] = id;
     return table->slots[at];
+}
+
+/* The top byte counts how often the slot was used. */
+bool object_was(const struct executor *x, unsigned kind, uint32_t id)
+{
+    const struct table *table = &x->tables[kind];
+    uint32_t latest = place(id) < table->count ? table->latest[place(id)] : 0;
+
+    return latest && (int8_t)((latest >> 24) - (id >> 24)) >= 0;
 }
 
 static void release_native(unsigned kind, struct object *object)
@@ -81,11 +97,20 @@ static void release_native(unsigned kind, struct object *object)
     }
 }
 
-void object_drop(struct executor *x, unsigned kind, struct object *object)
+void object_take(struct executor *x, unsigned kind, struct object *object)
 {
     x->tables[kind].slots[place(object->id)] = NULL;
+}
+
+void object_drop(struct executor *x, unsigned kind, struct object *object)
+{
+    if (x->tables[kind].slots[place(object->id)] == object)
+        object_take(x, kind, object);
     if (object->native)
         release_native(kind, object);
+    while (object->dependent_count)
+        clReleaseEvent(object->dependents[--object->dependent_count]);
+    free(object->dependents);
     recording_free(object);
     include_free(object->tree);
     free(object->mover);
@@ -104,7 +129,10 @@ int exec_release(struct executor *x, const struct wire_release *m)
 
     if (!object || (m->kind == WIRE_DEVICE && !object->part))
         return -EBADMSG;
-    object_drop(x, m->kind, object);
+    if (m->kind == WIRE_EVENT && object->imported && !object->settled && is_usable(object))
+        event_orphan(x, object);
+    else
+        object_drop(x, m->kind, object);
     return 0;
 }
 

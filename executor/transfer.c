@@ -20,6 +20,8 @@ void transfer_free(struct transfer *t)
         clReleaseEvent(t->gate);
     if (t->first)
         clReleaseEvent(t->first);
+    if (t->last)
+        clReleaseEvent(t->last);
     if (t->side.memory)
         clReleaseMemObject(t->side.memory);
     if (t->spare)
@@ -168,6 +170,7 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         return error;
     }
     transfer_share_event(c, t->first);
+    command_hold(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
     return CL_SUCCESS;
 }
@@ -254,9 +257,11 @@ static cl_int write_mapped(struct command *c, struct transfer *t)
                                   t->side.size, c->wait_count, list(c), &t->first, &error);
     if (error)
         return error;
-    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, c->ask);
+    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
     if (error)
         return error;
+    transfer_share_event(c, t->last);
+    command_hold(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, map_reached, &t->job);
     return CL_SUCCESS;
 }
@@ -280,6 +285,7 @@ static cl_int write_block(struct command *c, struct transfer *t)
         return error;
     transfer_share_event(c, t->first);
     take_all(t, t->bytes);
+    command_hold(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
     return CL_SUCCESS;
 }
@@ -418,15 +424,18 @@ static cl_int ring_command(struct command *c, struct transfer *t)
     if (!error && (!c->queue->out_of_order || c->wait_count))
         error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, list(c), &t->first);
     if (!error && c->queue->out_of_order)
-        error = clEnqueueMarkerWithWaitList(t->queue, 1, &t->gate, c->ask);
+        error = clEnqueueMarkerWithWaitList(t->queue, 1, &t->gate, &t->last);
     else if (!error)
-        error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, c->ask);
+        error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, &t->last);
     if (error)
         return error;
-    if (t->first)
+    transfer_share_event(c, t->last);
+    if (t->first) {
+        command_hold(c, t->first);
         event_when(c->x, t->first, CL_COMPLETE, ring_start, &t->job);
-    else
+    } else {
         ring_start(c->x, &t->job);
+    }
     return CL_SUCCESS;
 }
 
@@ -471,9 +480,11 @@ cl_int transfer_read_mapped(struct command *c, struct transfer *t)
                                   c->wait_count, list(c), &t->first, &error);
     if (error)
         return error;
-    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, c->ask);
+    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
     if (error)
         return error;
+    transfer_share_event(c, t->last);
+    command_hold(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, read_reached, &t->job);
     return CL_SUCCESS;
 }
@@ -489,6 +500,7 @@ cl_int transfer_read_block(struct command *c, struct transfer *t)
     if (error)
         return error;
     transfer_share_event(c, t->first);
+    command_hold(c, t->first);
     event_when(c->x, t->first, CL_COMPLETE, read_reached, &t->job);
     return CL_SUCCESS;
 }

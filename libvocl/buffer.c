@@ -25,6 +25,10 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
     uint32_t length;
     cl_int error;
 
+    for (unsigned i = 1; i < buffer->context->node_count; i++) { /* the contents go to the first */
+        wire_put_create_buffer(stream_begin(buffer->context->nodes[i]), &m);
+        stream_end(buffer->context->nodes[i], STREAM_LATER);
+    }
     if (host_pointer && !m.address) {
         error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
@@ -66,10 +70,14 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         return error;
     buffer->size = size;
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
-    if (arena_has_all(buffer->host_pointer, size) && arena_shared_with(context->node))
-        buffer->place = host_pointer;
-    buffer->mirrored = buffer->host_pointer && mirror_has_all(buffer->host_pointer, size);
-    error = buffer_send(buffer, host_pointer);
+    if (context->node_count == 1) {
+        if (arena_has_all(buffer->host_pointer, size) && arena_shared_with(context->node))
+            buffer->place = host_pointer;
+        buffer->mirrored = buffer->host_pointer && mirror_has_all(buffer->host_pointer, size);
+    }
+    error = coherence_open(buffer, host_pointer != NULL);
+    if (!error)
+        error = buffer_send(buffer, host_pointer);
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);
     else
@@ -166,8 +174,8 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
                                             (plain ? WIRE_FLAGS(flags) : flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
                                             region->origin, region->size};
-        wire_put_create_sub_buffer(stream_begin(parent->context->node), &m);
-        error = stream_end(parent->context->node, STREAM_LATER);
+        wire_put_create_sub_buffer(broadcast_begin(parent->context), &m);
+        error = broadcast_end(parent->context, STREAM_LATER);
         if (!error && !plain)
             error = call_outcome(parent->context->node, &buffer->object);
         if (error) {
@@ -269,6 +277,9 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
         return error;
     if (!size)
         return enqueue_nothing(&e, blocking, event);
+    error = coherence_before(&e, buffer, offset, size, USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_write_buffer){.queue = queue->object.id,
                                    .buffer = buffer->object.id,
                                    .offset = offset,
@@ -287,6 +298,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     if (e.event)
         e.event->wanted = m.want;
     m.event = e.event_id;
+    coherence_after(&e, buffer, offset, size);
     wire_put_write_buffer(stream_begin(e.node), &m);
     return enqueue_write(&e, transfer, blocking, stream_finish(e.node, m.tag || m.want ? STREAM_NOW : STREAM_SOON),
                          event);
@@ -311,6 +323,9 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
         return error;
     if (!size)
         return enqueue_nothing(&e, blocking, event);
+    error = coherence_before(&e, buffer, offset, size, USE_READ);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_read_buffer){.queue = queue->object.id,
                                   .buffer = buffer->object.id,
                                   .event = e.event_id,
@@ -341,8 +356,8 @@ cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
     if (content_size->parent)
         return CL_INVALID_MEM_OBJECT;
     m = (struct wire_set_content_size){buffer->object.id, content_size->object.id};
-    wire_put_set_content_size(stream_begin(buffer->context->node), &m);
-    return stream_end(buffer->context->node, STREAM_LATER);
+    wire_put_set_content_size(broadcast_begin(buffer->context), &m);
+    return broadcast_end(buffer->context, STREAM_LATER);
 }
 
 /* ---- copy and fill ---- */
@@ -369,6 +384,11 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
         error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER);
     if (error)
         return error;
+    error = coherence_before(&e, from, from_offset, size, USE_READ);
+    if (!error)
+        error = coherence_before(&e, to, to_offset, size, USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_copy_buffer){.queue = site->queue->object.id,
                                   .source = from->object.id,
                                   .target = to->object.id,
@@ -378,6 +398,7 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
+    coherence_after(&e, to, to_offset, size);
     wire_put_copy_buffer(site_encode(&e), &m);
     return site_finish(&e, site);
 }
@@ -407,6 +428,9 @@ cl_int fill_buffer(const struct site *site, cl_mem buffer, const void *pattern, 
         return error;
     if (!size)
         return site_nothing(&e, site);
+    error = coherence_before(&e, buffer, offset, size, USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_fill_buffer){.queue = site->queue->object.id,
                                   .buffer = buffer->object.id,
                                   .event = e.event_id,
@@ -416,6 +440,7 @@ cl_int fill_buffer(const struct site *site, cl_mem buffer, const void *pattern, 
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
+    coherence_after(&e, buffer, offset, size);
     wire_put_fill_buffer(site_encode(&e), &m);
     return site_finish(&e, site);
 }

@@ -96,23 +96,22 @@ cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t leng
 
 /* ---- build ---- */
 
-static uint32_t *device_ids(cl_program program, cl_uint *count, const cl_device_id *devices)
+/* Whether the kernels of a program are those that the first node told of is not asked: they come from one source. */
+static cl_int take_kernels(cl_program program, bool first, const void *bytes, uint32_t length)
 {
-    uint32_t *ids;
+    cl_int error;
 
-    if (!*count) {
-        *count = program->device_count;
-        devices = program->devices;
-    }
-    ids = malloc(*count * sizeof(*ids));
-    for (cl_uint i = 0; ids && i < *count; i++)
-        ids[i] = devices[i]->object.id;
-    return ids;
+    if (!first)
+        return CL_SUCCESS;
+    pthread_mutex_lock(&program->lock);
+    error = program_take_kernels(program, bytes, length);
+    pthread_mutex_unlock(&program->lock);
+    return error;
 }
 
-static cl_int build_now(cl_program program, cl_uint count, const uint32_t *ids, const char *options)
+static cl_int build_on(struct node *node, bool first, cl_program program, cl_uint count, const uint32_t *ids,
+                       const char *options)
 {
-    struct node *node = program->context->node;
     struct wire_build_program m = {.program = program->object.id,
                                    .devices = ids,
                                    .devices_count = count,
@@ -135,20 +134,42 @@ static cl_int build_now(cl_program program, cl_uint count, const uint32_t *ids, 
     if (error)
         return error;
     error = wire_get_build_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    if (!error)
+        error = take_kernels(program, first, reply.kernels, reply.kernels_length);
+    call_free(&call);
+    return error;
+}
+
+/* count 0: for all devices of the program. */
+static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
+{
+    cl_context context = program->context;
+    uint32_t ids[WIRE_MAX_DEVICES];
+    cl_int error = CL_SUCCESS;
+    bool first = true;
+
+    if (!count) {
+        count = program->device_count;
+        devices = program->devices;
+    }
+    for (unsigned i = 0; i < context->node_count; i++) {
+        cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
+        cl_int one = own ? build_on(context->nodes[i], first, program, own, ids, options) : CL_SUCCESS;
+
+        first &= !own;
+        error = error ? error : one;
+    }
     pthread_mutex_lock(&program->lock);
     program->tried = true;
-    if (!error)
-        error = program_take_kernels(program, reply.kernels, reply.kernels_length);
     program->built = !error;
     pthread_mutex_unlock(&program->lock);
-    call_free(&call);
     return error;
 }
 
 struct build {
     cl_program program;
     cl_uint count;
-    uint32_t *ids;
+    cl_device_id *devices;
     char *options;
     void(CL_CALLBACK *notify)(cl_program, void *);
     void *data;
@@ -158,54 +179,47 @@ static void *build_thread(void *argument)
 {
     struct build *build = argument;
 
-    build_now(build->program, build->count, build->ids, build->options);
+    build_now(build->program, build->count, build->devices, build->options);
     build->notify(build->program, build->data);
     handle_drop(build->program);
-    free(build->ids);
+    free(build->devices);
     free(build->options);
     free(build);
     return NULL;
 }
 
 /* With a callback the call returns at once, and a thread of its own sees to the build. */
-static cl_int build_later(cl_program program, cl_uint count, uint32_t *ids, const char *options,
+static cl_int build_later(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
                           void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     struct build *build = malloc(sizeof(*build));
     char *copy = options ? strdup(options) : NULL;
+    cl_device_id *list = malloc((count + 1) * sizeof(*list));
     pthread_t thread;
 
-    if (!build || !copy != !options) {
+    if (!build || !list || !copy != !options) {
         free(build);
         free(copy);
-        free(ids);
+        free(list);
         return CL_OUT_OF_HOST_MEMORY;
     }
-    *build = (struct build){program, count, ids, copy, notify, data};
+    if (count)
+        memcpy(list, devices, count * sizeof(*list));
+    *build = (struct build){program, count, list, copy, notify, data};
     handle_use(program);
-    if (pthread_create(&thread, NULL, build_thread, build)) {
-        cl_int error = build_now(program, count, ids, options);
-
-        notify(program, data);
-        handle_drop(program);
-        free(ids);
-        free(copy);
-        free(build);
-        return error;
-    }
-    pthread_detach(thread);
+    if (pthread_create(&thread, NULL, build_thread, build))
+        build_thread(build);
+    else
+        pthread_detach(thread);
     return CL_SUCCESS;
 }
 
 cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
                       void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
-    uint32_t *ids;
-    cl_int error;
-
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
-    if (!count != !devices || (!notify && data))
+    if (!count != !devices || (!notify && data) || count > WIRE_MAX_DEVICES)
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < count; i++) {
         if (!context_has_device(program->context, devices[i]))
@@ -213,18 +227,12 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
     }
     if (atomic_load(&program->live_kernels))
         return CL_INVALID_OPERATION;
-    ids = device_ids(program, &count, devices);
-    if (!ids)
-        return CL_OUT_OF_HOST_MEMORY;
-    if (notify)
-        return build_later(program, count, ids, options, notify, data);
-    error = build_now(program, count, ids, options);
-    free(ids);
-    return error;
+    return notify ? build_later(program, count, devices, options, notify, data)
+                  : build_now(program, count, devices, options);
 }
 
-static cl_int compile_send(cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-                           cl_uint header_count, const cl_program *headers, const char **names)
+static cl_int compile_on(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                         cl_uint header_count, const cl_program *headers, const char **names)
 {
     struct wire_compile_program m = {.program = program->object.id,
                                      .devices = ids,
@@ -257,10 +265,10 @@ static cl_int compile_send(cl_program program, cl_uint count, const uint32_t *id
     m.headers = header_ids;
     m.header_names = text;
     m.header_names_length = (uint32_t)length;
-    include_collect(program->context->node, program->source, options, &files);
+    include_collect(node, program->source, options, &files);
     m.files = files.bytes;
     m.files_length = (uint32_t)files.length;
-    out = call_begin(program->context->node, WIRE_compile_program, &call);
+    out = call_begin(node, WIRE_compile_program, &call);
     m.call = call.id;
     wire_put_compile_program(out, &m);
     free(text);
@@ -278,13 +286,14 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
                         cl_uint header_count, const cl_program *headers, const char **names,
                         void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
-    uint32_t *ids;
-    cl_int error;
+    cl_context context = handle_check(program, WIRE_PROGRAM) ? program->context : NULL;
+    uint32_t ids[WIRE_MAX_DEVICES];
+    cl_int error = CL_SUCCESS;
 
-    if (!handle_check(program, WIRE_PROGRAM))
+    if (!context)
         return CL_INVALID_PROGRAM;
-    if (!count != !devices || (!notify && data) || header_count > 1024 || !header_count != !headers ||
-        (header_count && !names))
+    if (!count != !devices || count > WIRE_MAX_DEVICES || (!notify && data) || header_count > 1024 ||
+        !header_count != !headers || (header_count && !names))
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < header_count; i++) {
         if (!handle_check(headers[i], WIRE_PROGRAM))
@@ -298,11 +307,17 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
     }
     if (atomic_load(&program->live_kernels) || program->binary)
         return CL_INVALID_OPERATION;
-    ids = device_ids(program, &count, devices);
-    if (!ids)
-        return CL_OUT_OF_HOST_MEMORY;
-    error = compile_send(program, count, ids, options, header_count, headers, names);
-    free(ids);
+    if (!count) {
+        count = program->device_count;
+        devices = program->devices;
+    }
+    for (unsigned i = 0; i < context->node_count; i++) {
+        cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
+        cl_int one =
+            own ? compile_on(context->nodes[i], program, own, ids, options, header_count, headers, names) : CL_SUCCESS;
+
+        error = error ? error : one;
+    }
     if (notify)
         notify(program, data);
     return error;
@@ -313,7 +328,7 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
 {
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (!count != !devices || !input_count || !inputs || input_count > 1024)
+    if (!count != !devices || count > WIRE_MAX_DEVICES || !input_count || !inputs || input_count > 1024)
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < input_count; i++) {
         if (!handle_check(inputs[i], WIRE_PROGRAM))
@@ -332,8 +347,8 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     return CL_SUCCESS;
 }
 
-static cl_int link_send(cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-                        cl_uint input_count, const cl_program *inputs, bool *created)
+static cl_int link_on(struct node *node, bool first, cl_program program, cl_uint count, const uint32_t *ids,
+                      const char *options, cl_uint input_count, const cl_program *inputs, bool *created)
 {
     uint32_t input_ids[1024];
     struct wire_link_program m = {.program = program->object.id,
@@ -352,19 +367,38 @@ static cl_int link_send(cl_program program, cl_uint count, const uint32_t *ids, 
 
     for (cl_uint i = 0; i < input_count; i++)
         input_ids[i] = inputs[i]->object.id;
-    out = call_begin(program->context->node, WIRE_link_program, &call);
+    out = call_begin(node, WIRE_link_program, &call);
     m.call = call.id;
     wire_put_link_program(out, &m);
     error = call_end(&call);
     if (error)
         return error;
     error = wire_get_link_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
-    *created = reply.created;
+    *created |= reply.created;
     if (!error)
-        error = program_take_kernels(program, reply.kernels, reply.kernels_length);
+        error = take_kernels(program, first, reply.kernels, reply.kernels_length);
+    call_free(&call);
+    return error;
+}
+
+static cl_int link_send(cl_program program, const char *options, cl_uint input_count, const cl_program *inputs,
+                        bool *created)
+{
+    cl_context context = program->context;
+    uint32_t ids[WIRE_MAX_DEVICES];
+    cl_int error = CL_SUCCESS;
+    bool first = true;
+
+    for (unsigned i = 0; i < context->node_count; i++) {
+        cl_uint own = devices_of_node(context->nodes[i], program->device_count, program->devices, ids);
+        cl_int one = own ? link_on(context->nodes[i], first, program, own, ids, options, input_count, inputs, created)
+                         : CL_SUCCESS;
+
+        first &= !own;
+        error = error ? error : one;
+    }
     program->built = !error;
     program->tried = true;
-    call_free(&call);
     return error;
 }
 
@@ -375,16 +409,11 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
     cl_int error = link_check(context, count, devices, input_count, inputs, !notify && data);
     cl_program program = NULL;
     bool created = false;
-    uint32_t *ids = NULL;
 
     if (!error) {
         program = program_new(context, count ? count : context->device_count, count ? devices : context->devices);
-        ids = program ? device_ids(program, &count, devices) : NULL;
-        error = ids ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+        error = program ? link_send(program, options, input_count, inputs, &created) : CL_OUT_OF_HOST_MEMORY;
     }
-    if (!error)
-        error = link_send(program, count, ids, options, input_count, inputs, &created);
-    free(ids);
     if (error && !created && program) {
         handle_release(program, WIRE_PROGRAM, 0);
         program = NULL;

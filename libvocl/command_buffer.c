@@ -31,6 +31,8 @@ static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
         return CL_INVALID_VALUE;
     if (!handle_check(queues[0], WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
+    if (queues[0]->context->node_count > 1) /* nobody would know what contents its runs need */
+        return CL_INVALID_OPERATION;
     bytes = info_find(&queues[0]->device->infos, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR, &length);
     if (bytes && length == sizeof(needed))
         memcpy(&needed, bytes, sizeof(needed));
@@ -40,7 +42,7 @@ static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
 static cl_int tell_node(cl_command_buffer_khr buffer)
 {
     const struct wire_create_command_buffer m = {buffer->object.id, buffer->queue->object.id, buffer->flags};
-    struct node *node = buffer->queue->context->node;
+    struct node *node = buffer->queue->node;
 
     wire_put_create_command_buffer(stream_begin(node), &m);
     return stream_end(node, STREAM_LATER);
@@ -77,7 +79,7 @@ cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queu
 
 void command_buffer_destroy(cl_command_buffer_khr buffer)
 {
-    struct session *session = buffer->queue->context->node->session;
+    struct session *session = buffer->queue->node->session;
     cl_command_queue queue = buffer->queue;
 
     if (buffer->last)
@@ -265,7 +267,7 @@ static cl_int finalize_on_node(cl_command_buffer_khr buffer)
     struct wire_finalize_command_buffer m = {.command_buffer = buffer->object.id};
     struct wire_finalize_command_buffer_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(buffer->queue->context->node, WIRE_finalize_command_buffer, &call);
+    struct wire_buffer *out = call_begin(buffer->queue->node, WIRE_finalize_command_buffer, &call);
     cl_int error;
 
     m.call = call.id;
@@ -305,8 +307,8 @@ static cl_int find_state(cl_command_buffer_khr buffer, cl_command_buffer_state_k
         *state = CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
         return CL_SUCCESS;
     }
-    return info_ask(buffer->queue->context->node, WIRE_INFO_COMMAND_BUFFER, buffer->object.id, 0,
-                    CL_COMMAND_BUFFER_STATE_KHR, NULL, 0, sizeof(*state), state, NULL);
+    return info_ask(buffer->queue->node, WIRE_INFO_COMMAND_BUFFER, buffer->object.id, 0, CL_COMMAND_BUFFER_STATE_KHR,
+                    NULL, 0, sizeof(*state), state, NULL);
 }
 
 static cl_int check_run(cl_command_buffer_khr buffer, cl_uint count, const cl_command_queue *queues)

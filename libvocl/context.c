@@ -42,7 +42,7 @@ static cl_int check_properties(const cl_context_properties *properties)
     return CL_SUCCESS;
 }
 
-/* Devices of one native platform of one worker: native contexts go no further. */
+/* On each worker they are of one native platform: native contexts go no further. */
 static cl_int check_devices(cl_uint count, const cl_device_id *devices)
 {
     for (cl_uint i = 0; i < count; i++) {
@@ -52,8 +52,10 @@ static cl_int check_devices(cl_uint count, const cl_device_id *devices)
     for (cl_uint i = 0; i < count; i++) {
         if (!devices[i]->node->alive)
             return CL_DEVICE_NOT_AVAILABLE;
-        if (devices[i]->node != devices[0]->node || devices[i]->platform != devices[0]->platform)
-            return CL_INVALID_DEVICE;
+        for (cl_uint other = 0; other < i; other++) {
+            if (devices[i]->node == devices[other]->node && devices[i]->platform != devices[other]->platform)
+                return CL_INVALID_DEVICE;
+        }
     }
     return CL_SUCCESS;
 }
@@ -67,18 +69,42 @@ bool context_has_device(cl_context context, cl_device_id device)
     return false;
 }
 
+cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids)
+{
+    cl_uint found = 0;
+
+    for (cl_uint i = 0; i < count; i++) {
+        if (devices[i]->node == node)
+            ids[found++] = devices[i]->object.id;
+    }
+    return found;
+}
+
 static cl_int context_send(cl_context context)
 {
     uint32_t *ids = malloc(context->device_count * sizeof(*ids));
-    struct wire_create_context m = {context->object.id, ids, context->device_count};
+    struct wire_create_context m = {context->object.id, ids, 0};
+    cl_int error = CL_SUCCESS;
 
     if (!ids)
         return CL_OUT_OF_HOST_MEMORY;
-    for (cl_uint i = 0; i < context->device_count; i++)
-        ids[i] = context->devices[i]->object.id;
-    wire_put_create_context(stream_begin(context->node), &m);
+    for (unsigned i = 0; i < context->node_count && !error; i++) {
+        m.devices_count = devices_of_node(context->nodes[i], context->device_count, context->devices, ids);
+        wire_put_create_context(stream_begin(context->nodes[i]), &m);
+        error = stream_end(context->nodes[i], STREAM_LATER);
+    }
     free(ids);
-    return stream_end(context->node, STREAM_LATER);
+    return error;
+}
+
+static void add_node(cl_context context, struct node *node)
+{
+    unsigned i = 0;
+
+    while (i < context->node_count && context->nodes[i] != node)
+        i++;
+    if (i == context->node_count)
+        context->nodes[context->node_count++] = node;
 }
 
 static cl_int context_new(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
@@ -90,9 +116,11 @@ static cl_int context_new(const cl_context_properties *properties, cl_uint count
         return CL_OUT_OF_HOST_MEMORY;
     context->node = devices[0]->node;
     context->devices = malloc(count * sizeof(cl_device_id));
-    if (!context->devices ||
+    context->nodes = malloc(count * sizeof(*context->nodes));
+    if (!context->devices || !context->nodes ||
         properties_copy(properties, sizeof(*properties), (void **)&context->properties, &context->properties_size)) {
         free(context->devices);
+        free(context->nodes);
         handle_free(&context->object);
         return CL_OUT_OF_HOST_MEMORY;
     }
@@ -103,6 +131,7 @@ static cl_int context_new(const cl_context_properties *properties, cl_uint count
             seen++;
         if (seen == context->device_count)
             context->devices[context->device_count++] = devices[i];
+        add_node(context, devices[i]->node);
     }
     for (cl_uint i = 0; i < context->device_count; i++)
         handle_use(context->devices[i]);
@@ -160,10 +189,12 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
         fail_ret(ret, error);
         return NULL;
     }
-    /* a context does not span nodes: it gets those of the first */
-    while (same < count && same < WIRE_MAX_DEVICES && devices[same]->node == devices[0]->node &&
-           devices[same]->platform == devices[0]->platform)
-        same++;
+    for (cl_uint i = 0; i < count; i++) { /* of each worker those of one platform: what goes into one context */
+        if (!check_devices(same, devices) && i >= same) {
+            devices[same] = devices[i];
+            same += !check_devices(same + 1, devices);
+        }
+    }
     return clCreateContext(properties, same, devices, notify, data, ret);
 }
 
@@ -172,6 +203,7 @@ void context_destroy(cl_context context)
 {
     struct session *session = context->node->session;
     cl_device_id *devices = context->devices;
+    struct node **nodes = context->nodes;
     cl_uint count = context->device_count;
 
     while (context->destructors) {
@@ -188,6 +220,7 @@ void context_destroy(cl_context context)
     for (cl_uint i = 0; i < count; i++)
         handle_drop(devices[i]);
     free(devices);
+    free(nodes);
 }
 
 cl_int clRetainContext(cl_context context)

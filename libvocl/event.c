@@ -12,6 +12,8 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
         return NULL;
     event->context = context;
     event->queue = queue;
+    event->node = queue ? queue->node : context->node;
+    event->known = node_bit(event->node);
     event->type = type;
     atomic_init(&event->status, CL_QUEUED);
     handle_use(context);
@@ -53,9 +55,36 @@ cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list)
     return CL_SUCCESS;
 }
 
-uint32_t *event_ids(cl_uint count, const cl_event *list, uint32_t *small, size_t small_count)
+/* Under the lock. The node is told of an event of another one by that one, unless it is known here how it ended. */
+static void import(struct node *node, cl_event event)
+{
+    const struct wire_import_event in = {event->object.id, event->context->object.id};
+    const struct wire_export_event out = {event->object.id, node->peer};
+    const struct wire_set_user_event over = {event->object.id, atomic_load(&event->status)};
+
+    if (event->known & node_bit(node))
+        return;
+    event->known |= node_bit(node);
+    wire_put_import_event(&node->batch, &in);
+    if (over.status <= CL_COMPLETE) {
+        wire_put_set_user_event(&node->batch, &over);
+    } else {
+        wire_put_export_event(&event->node->batch, &out);
+        stream_finish(event->node, STREAM_SOON);
+    }
+}
+
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count)
 {
     uint32_t *ids = count <= small_count ? small : malloc(count * sizeof(*ids));
+
+    for (cl_uint i = 0; i < count; i++) {
+        if (list[i]->known & node_bit(node))
+            continue;
+        session_lock(node->session);
+        import(node, list[i]);
+        session_unlock(node->session);
+    }
 
     for (cl_uint i = 0; ids && i < count; i++)
         ids[i] = list[i]->object.id;
@@ -99,7 +128,7 @@ static void call_back(cl_event event, cl_int status)
                                                    .data = callback->data,
                                                    .status = status < 0 ? status : callback->status},
                                       .function = callback->function};
-        session_deliver(event->context->node->session, &delivery->callback);
+        session_deliver(event->node->session, &delivery->callback);
         *at = callback->next;
         free(callback);
     }
@@ -137,12 +166,26 @@ void event_data_done(cl_event event, cl_int status)
         set_status(event, CL_COMPLETE);
 }
 
-static void lose_event(struct object *object, void *node)
+/* An event of the node that is lost has failed, for those that wait for it on others, too. A user event goes on as long
+ * as one node is left. */
+static void lose_event(struct object *object, void *lost)
 {
     cl_event event = (cl_event)object;
+    cl_context context = event->context;
+    const struct wire_set_user_event m = {object->id, node_lost_error()};
 
-    if (event->context && event->context->node == node)
-        set_status(event, node_lost_error());
+    if (!context || event->node != lost || (!event->queue && context->node_count > 1) ||
+        atomic_load(&event->status) <= CL_COMPLETE)
+        return;
+    set_status(event, m.status);
+    for (unsigned i = 0; i < context->node_count; i++) {
+        struct node *node = context->nodes[i];
+
+        if (node != lost && node->alive && event->known & node_bit(node)) {
+            wire_put_set_user_event(&node->batch, &m);
+            session_need_progress(node->session);
+        }
+    }
 }
 
 void event_lose(struct node *node)
@@ -155,7 +198,7 @@ void event_lose(struct node *node)
 /* Under the lock. */
 static void want(cl_event event, uint32_t mask)
 {
-    struct node *node = event->context->node;
+    struct node *node = event->node;
     struct wire_want_event m = {.event = event->object.id, .mask = mask & ~event->wanted};
 
     if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !node->alive)
@@ -169,13 +212,13 @@ static bool event_ready(void *argument)
     cl_event event = argument;
 
     if (event->queue)
-        stream_push(event->context->node);
+        stream_push(event->node);
     return atomic_load_explicit(&event->status, memory_order_acquire) <= CL_COMPLETE;
 }
 
 cl_int event_wait(cl_event event)
 {
-    struct node *node = event->context->node;
+    struct node *node = event->node;
 
     if (atomic_load_explicit(&event->status, memory_order_acquire) > CL_COMPLETE) {
         session_lock(node->session);
@@ -200,11 +243,12 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
         if (list[i]->context != list[0]->context)
             return CL_INVALID_CONTEXT;
     }
-    node = list[0]->context->node;
+    node = list[0]->node;
     session_lock(node->session);
-    for (cl_uint i = 0; i < count; i++)
+    for (cl_uint i = 0; i < count; i++) {
         want(list[i], WANT_COMPLETE);
-    stream_push(node);
+        stream_push(list[i]->node);
+    }
     for (cl_uint i = 0; i < count; i++) {
         session_wait(node->session, event_ready, list[i]);
         if (atomic_load(&list[i]->status) < 0)
@@ -219,7 +263,7 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
 /* The status as native would tell it: the first time the node is asked, and to tell of the rest by itself. */
 static cl_int event_status(cl_event event)
 {
-    struct node *node = event->context->node;
+    struct node *node = event->node;
     cl_int status = CL_QUEUED;
     bool first;
 
@@ -306,7 +350,7 @@ cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *funct
         return CL_OUT_OF_HOST_MEMORY;
     *callback = (struct event_callback){NULL, status, function, data};
     handle_use(event); /* the callback's, also when the application lets go of the event; dropped by deliver() */
-    node = event->context->node;
+    node = event->node;
     session_lock(node->session);
     for (at = &event->callbacks; *at; at = &(*at)->next)
         ;
@@ -338,9 +382,11 @@ cl_event clCreateUserEvent(cl_context context, cl_int *ret)
         return NULL;
     }
     atomic_store(&event->status, CL_SUBMITTED);
+    for (unsigned i = 0; i < context->node_count; i++)
+        event->known |= node_bit(context->nodes[i]);
     m = (struct wire_create_user_event){.event = event->object.id, .context = context->object.id};
-    wire_put_create_user_event(stream_begin(context->node), &m);
-    error = stream_end(context->node, STREAM_LATER);
+    wire_put_create_user_event(broadcast_begin(context), &m);
+    error = broadcast_end(context, STREAM_LATER);
     fail_ret(ret, error);
     if (error)
         handle_release(event, WIRE_EVENT, 0);
@@ -357,15 +403,22 @@ cl_int clSetUserEventStatus(cl_event event, cl_int status)
         return CL_INVALID_EVENT;
     if (status > CL_COMPLETE)
         return CL_INVALID_VALUE;
-    node = event->context->node;
+    node = event->node;
     session_lock(node->session);
     if (event->told) {
         error = CL_INVALID_OPERATION;
     } else {
         event->told = true;
         m.event = event->object.id;
-        wire_put_set_user_event(&node->batch, &m);
-        error = stream_finish(node, STREAM_NOW);
+        error = CL_OUT_OF_RESOURCES;
+        for (unsigned i = 0; i < event->context->node_count; i++) {
+            struct node *each = event->context->nodes[i];
+            cl_int one;
+
+            wire_put_set_user_event(&each->batch, &m);
+            one = stream_finish(each, STREAM_NOW);
+            error = i == 0 || error ? one : CL_SUCCESS;
+        }
         set_status(event, status);
         session_news(node->session);
     }

@@ -223,7 +223,7 @@ static struct node *object_node(struct object *object)
     case WIRE_CONTEXT:
         return ((cl_context)object)->node;
     case WIRE_QUEUE:
-        return ((cl_command_queue)object)->context->node;
+        return ((cl_command_queue)object)->node;
     case WIRE_MEMORY:
         return ((cl_mem)object)->context->node;
     case WIRE_SAMPLER:
@@ -233,20 +233,56 @@ static struct node *object_node(struct object *object)
     case WIRE_KERNEL:
         return ((cl_kernel)object)->program->context->node;
     case WIRE_EVENT:
-        return ((cl_event)object)->context->node;
+        return ((cl_event)object)->node;
     case WIRE_COMMAND_BUFFER:
-        return ((cl_command_buffer_khr)object)->queue->context->node;
+        return ((cl_command_buffer_khr)object)->queue->node;
     }
     return NULL;
 }
 
-/* The node's own part of it. False: the rest waits for the node. */
+/* The context of an object that all its nodes have, or NULL. */
+static cl_context everywhere(struct object *object)
+{
+    switch (atomic_load(&object->kind)) {
+    case WIRE_CONTEXT:
+        return (cl_context)object;
+    case WIRE_MEMORY:
+        return ((cl_mem)object)->context;
+    case WIRE_SAMPLER:
+        return ((cl_sampler)object)->context;
+    case WIRE_PROGRAM:
+        return ((cl_program)object)->context;
+    case WIRE_KERNEL:
+        return ((cl_kernel)object)->program->context;
+    case WIRE_EVENT:
+        return ((cl_event)object)->context;
+    }
+    return NULL;
+}
+
+/* An event is known to some. */
+static bool is_known(const struct object *object, const struct node *node)
+{
+    return atomic_load(&object->kind) != WIRE_EVENT || ((const struct _cl_event *)object)->known & node_bit(node);
+}
+
+/* The nodes' own part of it. False: the rest waits for one of them. */
 static bool release_on_node(struct object *object, struct node *node)
 {
     struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
+    cl_context context = everywhere(object);
+    bool watched = (m.kind == WIRE_CONTEXT && ((cl_context)object)->destructors) ||
+                   (m.kind == WIRE_MEMORY && ((cl_mem)object)->destructors);
 
-    if ((m.kind == WIRE_CONTEXT && ((cl_context)object)->destructors) ||
-        (m.kind == WIRE_MEMORY && ((cl_mem)object)->destructors)) {
+    for (unsigned i = 0; context && i < context->node_count; i++) {
+        struct node *other = context->nodes[i];
+
+        if (other == node || !is_known(object, other))
+            continue;
+        wire_put_release(stream_begin(other), &m);
+        stream_end(other, STREAM_LATER);
+    }
+    if (watched) {
         dying_begin(object, node);
         return false;
     }

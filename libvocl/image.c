@@ -156,8 +156,8 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
     if (desc->num_mip_levels || desc->num_samples || memory_new(context, desc->image_type, flags, &image))
         return error;
     m.image = image->object.id;
-    wire_put_create_image(stream_begin(context->node), &m);
-    native = stream_end(context->node, STREAM_LATER);
+    wire_put_create_image(broadcast_begin(context), &m);
+    native = broadcast_end(context, STREAM_LATER);
     if (!native)
         native = call_outcome(context->node, &image->object);
     handle_release(image, WIRE_MEMORY, 0);
@@ -213,6 +213,10 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
         .row_pitch = d->mem_object ? d->image_row_pitch : 0,
         .bytes = row * extent[1] * extent[2],
         .buffer = d->mem_object ? d->mem_object->object.id : 0};
+    for (unsigned i = 1; i < image->context->node_count; i++) { /* the contents go to the first */
+        wire_put_create_image(stream_begin(image->context->nodes[i]), &m);
+        stream_end(image->context->nodes[i], STREAM_LATER);
+    }
     if (host_pointer) {
         bool array = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
 
@@ -296,7 +300,9 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     image->parent = desc->mem_object;
     if (image->parent)
         handle_use(image->parent);
-    error = image_send(image, host_pointer);
+    error = coherence_open(image, host_pointer != NULL);
+    if (!error)
+        error = image_send(image, host_pointer);
     if (error)
         handle_release(image, WIRE_MEMORY, 0);
     else

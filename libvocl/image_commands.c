@@ -65,14 +65,14 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
                                  .image = image->object.id,
                                  .origin_count = 3,
                                  .region_count = 3,
-                                 .bytes = layout_bytes(layout),
-                                 .wait = e->wait,
-                                 .wait_count = e->wait_count};
-    cl_int error = CL_SUCCESS;
+                                 .bytes = layout_bytes(layout)};
+    cl_int error = coherence_before(e, image, 0, image->size, USE_READ | USE_WRITE);
 
+    m.wait = e->wait;
+    m.wait_count = e->wait_count;
     copy3(m.origin, origin);
     copy3(m.region, region);
-    if (blocking && (event || e->wait_count)) {
+    if (!error && blocking && (event || e->wait_count)) {
         error = enqueue_need_event(e, CL_COMMAND_WRITE_IMAGE);
         m.want = 1u << CL_COMPLETE;
     }
@@ -84,6 +84,7 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
     if (e->event)
         e->event->wanted = m.want;
     m.event = e->event_id;
+    coherence_after(e, image, 0, image->size);
     wire_put_write_image(stream_begin(e->node), &m);
     return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
 }
@@ -98,10 +99,13 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
                                 .want = e->event ? 1u << CL_COMPLETE : 0,
                                 .origin_count = 3,
                                 .region_count = 3,
-                                .bytes = layout_bytes(layout),
-                                .wait = e->wait,
-                                .wait_count = e->wait_count};
-    cl_int error = transfer_read(e->node, layout, false, e->event, keep, &transfer, &m.tag);
+                                .bytes = layout_bytes(layout)};
+    cl_int error = coherence_before(e, image, 0, image->size, USE_READ);
+
+    m.wait = e->wait;
+    m.wait_count = e->wait_count;
+    if (!error)
+        error = transfer_read(e->node, layout, false, e->event, keep, &transfer, &m.tag);
 
     if (error)
         return enqueue_fail(e, error);
@@ -178,6 +182,11 @@ cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t 
         error = site_begin(&e, site, CL_COMMAND_COPY_IMAGE);
     if (error)
         return error;
+    error = coherence_before(&e, from, 0, from->size, USE_READ);
+    if (!error)
+        error = coherence_before(&e, to, 0, to->size, USE_READ | USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_copy_image){.queue = site->queue->object.id,
                                  .source = from->object.id,
                                  .target = to->object.id,
@@ -190,6 +199,7 @@ cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t 
     copy3(m.source_origin, from_origin);
     copy3(m.target_origin, to_origin);
     copy3(m.region, region);
+    coherence_after(&e, to, 0, to->size);
     wire_put_copy_image(site_encode(&e), &m);
     return site_finish(&e, site);
 }
@@ -217,6 +227,9 @@ cl_int fill_image(const struct site *site, cl_mem image, const void *colour, con
         return error;
     if (image_is_nothing(region))
         return site_nothing(&e, site);
+    error = coherence_before(&e, image, 0, image->size, USE_READ | USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_fill_image){.queue = site->queue->object.id,
                                  .image = image->object.id,
                                  .event = e.event_id,
@@ -230,6 +243,7 @@ cl_int fill_image(const struct site *site, cl_mem image, const void *colour, con
         m.colour_length = 4;
     copy3(m.origin, origin);
     copy3(m.region, region);
+    coherence_after(&e, image, 0, image->size);
     wire_put_fill_image(site_encode(&e), &m);
     return site_finish(&e, site);
 }
@@ -272,6 +286,11 @@ cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer
         error = site_begin(&e, site, CL_COMMAND_COPY_IMAGE_TO_BUFFER);
     if (error)
         return error;
+    error = coherence_before(&e, image, 0, image->size, USE_READ);
+    if (!error)
+        error = coherence_before(&e, buffer, 0, buffer->size, USE_READ | USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_copy_image_to_buffer){.queue = site->queue->object.id,
                                            .source = image->object.id,
                                            .target = buffer->object.id,
@@ -283,6 +302,7 @@ cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);
     copy3(m.region, region);
+    coherence_after(&e, buffer, 0, buffer->size);
     wire_put_copy_image_to_buffer(site_encode(&e), &m);
     return site_finish(&e, site);
 }
@@ -307,6 +327,11 @@ cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image
         error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER_TO_IMAGE);
     if (error)
         return error;
+    error = coherence_before(&e, buffer, 0, buffer->size, USE_READ);
+    if (!error)
+        error = coherence_before(&e, image, 0, image->size, USE_READ | USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_copy_buffer_to_image){.queue = site->queue->object.id,
                                            .source = buffer->object.id,
                                            .target = image->object.id,
@@ -318,6 +343,7 @@ cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);
     copy3(m.region, region);
+    coherence_after(&e, image, 0, image->size);
     wire_put_copy_buffer_to_image(site_encode(&e), &m);
     return site_finish(&e, site);
 }

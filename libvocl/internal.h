@@ -50,8 +50,9 @@ enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
 struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
-    unsigned peer;
+    unsigned peer, index; /* index: of its bit in sets of nodes */
     bool alive;
+    size_t mark;              /* stream.c: where a broadcast begins in the batch */
     struct wire_buffer batch; /* commands that wait to be sent */
 };
 
@@ -100,9 +101,13 @@ struct callback {
     cl_int status;
 };
 
+#define MOST_NODES 64 /* of a context: sets of nodes are uint64_t */
+
 struct _cl_context {
     struct object object;
-    struct node *node;
+    struct node *node;   /* the first, for what needs only one */
+    struct node **nodes; /* of its devices */
+    unsigned node_count;
     cl_uint device_count;
     cl_device_id *devices;
     cl_context_properties *properties;
@@ -116,6 +121,7 @@ struct _cl_command_queue {
     struct object object;
     cl_context context;
     cl_device_id device;
+    struct node *node;
     cl_command_queue_properties properties;
     cl_queue_properties *array; /* as given to clCreateCommandQueueWithProperties */
     size_t array_size;
@@ -139,9 +145,10 @@ struct _cl_mem {
     cl_mem_flags flags;
     size_t size;
     void *host_pointer;
-    uint8_t *place; /* in the arena, where the node has the buffer, too; or NULL */
-    bool mirrored;  /* host_pointer is of mirror.c */
-    cl_mem parent;  /* of a sub-buffer, or of an image made from a buffer */
+    uint8_t *place;              /* in the arena, where the node has the buffer, too; or NULL */
+    bool mirrored;               /* host_pointer is of mirror.c */
+    struct coherence *coherence; /* of a whole, in a context of several nodes */
+    cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;
     size_t properties_size;
@@ -196,8 +203,9 @@ struct _cl_program {
 };
 
 struct argument {
-    bool set, dirty;
-    uint32_t what; /* enum wire_argument */
+    bool set;
+    uint64_t known; /* nodes that have it */
+    uint32_t what;  /* enum wire_argument */
     uint32_t length;
     union {
         uint8_t small[16];
@@ -237,7 +245,9 @@ struct event_callback {
 struct _cl_event {
     struct object object;
     cl_context context;
-    cl_command_queue queue; /* NULL for a user event */
+    struct node *node;          /* where its command is */
+    atomic_uint_fast64_t known; /* nodes that can wait for it */
+    cl_command_queue queue;     /* NULL for a user event */
     cl_command_type type;
     uint64_t number; /* in its queue */
     atomic_int status;
@@ -249,6 +259,11 @@ struct _cl_event {
     uint64_t times[4];
     struct event_callback *callbacks;
 };
+
+static inline uint64_t node_bit(const struct node *node)
+{
+    return UINT64_C(1) << node->index;
+}
 
 /* ---- handle.c ---- */
 extern const struct _cl_icd_dispatch vocl_dispatch;
@@ -308,6 +323,9 @@ cl_int stream_finish(struct node *node, enum stream_urgency urgency);
 /* Send what gathered if the node would have nothing to do otherwise. Under the lock. */
 void stream_advance(struct node *node);
 void stream_push(struct node *node);
+/* The same for all nodes of a context. An error if none of them is left. */
+struct wire_buffer *broadcast_begin(cl_context context);
+cl_int broadcast_end(cl_context context, enum stream_urgency urgency);
 /* A round trip: call_begin, wire_put_X with call->id, call_end; then decode call->fields, and call_free. */
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call);
 cl_int call_end(struct call *call);
@@ -334,8 +352,8 @@ void info_after_fork(void);
 
 /* ---- event.c ---- */
 cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);
-/* The numbers of the events of a list, in ids[count]. */
-uint32_t *event_ids(cl_uint count, const cl_event *list, uint32_t *small, size_t small_count);
+/* The numbers of the events of a list, in ids[count]; the node then knows them all. */
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
 void event_data_done(cl_event event, cl_int status);
@@ -365,6 +383,8 @@ struct enqueue {
     uint32_t event_id, want;
     uint32_t wait_count;
     uint32_t *wait, small_wait[16];
+    cl_event *held; /* of the wait list, but the library's own: they stay until the command is sent */
+    unsigned held_count;
 };
 /* What every clEnqueueX begins with: checks queue and wait list, and makes the event if wanted. On success must be
  * followed by enqueue_finish() or enqueue_fail(). */
@@ -414,6 +434,17 @@ void queue_destroy(cl_command_queue queue);
 cl_int record_begin(struct enqueue *e);
 cl_int record_send(struct enqueue *e);
 void command_buffer_destroy(cl_command_buffer_khr buffer);
+/* ---- coherence.c: which nodes have the newest contents of a memory object ---- */
+enum use { USE_READ = 1, USE_WRITE = 2 };
+
+/* contents: at the first node only, or anywhere. Nothing to do where a context has one node. */
+cl_int coherence_open(cl_mem memory, bool contents);
+void coherence_close(cl_mem memory);
+/* Before a command that uses a piece, which is fetched if it is to be read; the command then waits for that. */
+cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use);
+/* After it was sent, if it writes. */
+void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
+
 /* ---- transfer.c: data between the application's memory and a node ---- */
 /* The application's side of a transfer: rows of row_bytes, row_pitch apart, slices slice_pitch apart. */
 struct layout {
@@ -533,10 +564,12 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
 void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out);
 
 /* ---- program.c, build.c ---- */
-/* The arguments that changed since the node last heard of them; under the kernel's lock. */
-void arguments_put(cl_kernel kernel, struct wire_buffer *out);
-void arguments_clean(cl_kernel kernel);
+/* The arguments that the node does not have; under the kernel's lock. */
+void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *out);
+void arguments_clean(cl_kernel kernel, const struct node *node);
 bool context_has_device(cl_context context, cl_device_id device);
+/* The numbers of those devices that are the node's; how many. */
+cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
 /* The program's kernels, from the node's kernel table; replaces what was known of them. */
 cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length);

@@ -55,8 +55,8 @@ static cl_kernel kernel_create(cl_program program, const struct kernel_descripti
         return NULL;
     }
     m.kernel = kernel->object.id;
-    wire_put_create_kernel(stream_begin(program->context->node), &m);
-    *error = stream_end(program->context->node, STREAM_LATER);
+    wire_put_create_kernel(broadcast_begin(program->context), &m);
+    *error = broadcast_end(program->context, STREAM_LATER);
     if (!*error)
         return kernel;
     handle_release(kernel, WIRE_KERNEL, 0);
@@ -136,12 +136,12 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
             else
                 *to = (struct argument){0};
         }
-        to->dirty = to->set; /* whatever the node's clone holds */
+        to->known = 0; /* whatever the nodes' clones hold */
     }
     pthread_mutex_unlock(&source->lock);
     m = (struct wire_clone_kernel){kernel->object.id, source->object.id};
-    wire_put_clone_kernel(stream_begin(source->program->context->node), &m);
-    error = stream_end(source->program->context->node, STREAM_LATER);
+    wire_put_clone_kernel(broadcast_begin(source->program->context), &m);
+    error = broadcast_end(source->program->context, STREAM_LATER);
     fail_ret(ret, error);
     if (error)
         handle_release(kernel, WIRE_KERNEL, 0);
@@ -215,7 +215,7 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
 {
     cl_sampler sampler;
 
-    *out = (struct argument){.set = true, .dirty = true, .what = argument_kind(d, size, value)};
+    *out = (struct argument){.set = true, .what = argument_kind(d, size, value)};
     switch (out->what) {
     case WIRE_ARGUMENT_LOCAL:
         if (value)
@@ -267,9 +267,9 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
         return error;
     pthread_mutex_lock(&kernel->lock);
     argument = &kernel->arguments[index];
-    if (argument->set && !argument->dirty && argument->what == fresh.what && argument->length == fresh.length &&
+    if (argument->set && argument->what == fresh.what && argument->length == fresh.length &&
         fresh.length <= sizeof(fresh.small) && !memcmp(argument->small, fresh.small, sizeof(fresh.small))) {
-        pthread_mutex_unlock(&kernel->lock); /* the node has it already */
+        pthread_mutex_unlock(&kernel->lock); /* it stays as known as it is */
         return CL_SUCCESS;
     }
     argument_clear(argument);
@@ -298,18 +298,18 @@ cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *val
     pthread_mutex_lock(&kernel->lock);
     argument = &kernel->arguments[index];
     argument_clear(argument);
-    *argument = (struct argument){.set = true, .dirty = true, .what = WIRE_ARGUMENT_SVM, .local = (uintptr_t)value};
+    *argument = (struct argument){.set = true, .what = WIRE_ARGUMENT_SVM, .local = (uintptr_t)value};
     pthread_mutex_unlock(&kernel->lock);
     return CL_SUCCESS;
 }
 
 /* Bytes of the arguments the node does not have yet; small[] if they fit. Under the kernel's lock. */
-void arguments_put(cl_kernel kernel, struct wire_buffer *list)
+void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *list)
 {
     for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
         struct argument *argument = &kernel->arguments[i];
 
-        if (!argument->dirty)
+        if (!argument->set || argument->known & node_bit(node))
             continue;
         wire_put_u32(list, i);
         wire_put_u32(list, argument->what);
@@ -323,27 +323,26 @@ void arguments_put(cl_kernel kernel, struct wire_buffer *list)
     }
 }
 
-void arguments_clean(cl_kernel kernel)
+void arguments_clean(cl_kernel kernel, const struct node *node)
 {
     for (uint32_t i = 0; i < kernel->description->argument_count; i++)
-        kernel->arguments[i].dirty = false;
+        kernel->arguments[i].known |= node_bit(node);
 }
 
 /* For queries that depend on them. */
-static void arguments_send(cl_kernel kernel)
+static void arguments_send(cl_kernel kernel, struct node *node)
 {
     struct wire_set_arguments m = {.kernel = kernel->object.id};
     struct wire_buffer list = {0};
-    struct node *node = kernel->program->context->node;
 
     pthread_mutex_lock(&kernel->lock);
-    arguments_put(kernel, &list);
+    arguments_put(kernel, node, &list);
     if (list.length && !list.failed) {
         m.arguments = list.bytes;
         m.arguments_length = (uint32_t)list.length;
         wire_put_set_arguments(stream_begin(node), &m);
         if (!stream_end(node, STREAM_LATER))
-            arguments_clean(kernel);
+            arguments_clean(kernel, node);
     }
     pthread_mutex_unlock(&kernel->lock);
     wire_buffer_free(&list);
@@ -429,7 +428,7 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
     if (param != CL_KERNEL_LOCAL_MEM_SIZE)
         return info_ask_once(device->node, WIRE_INFO_WORK_GROUP, &kernel->object, device->object.id, param, NULL, 0,
                              size, value, size_ret);
-    arguments_send(kernel);
+    arguments_send(kernel, device->node);
     return info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0, size,
                     value, size_ret);
 }

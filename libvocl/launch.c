@@ -82,6 +82,46 @@ static cl_int check_recorded(cl_uint dims, const size_t *offset, const size_t *g
     return CL_SUCCESS;
 }
 
+/* What a kernel may do with a memory object among its arguments. */
+static unsigned argument_use(const struct argument_description *d, cl_mem memory)
+{
+    bool image = !strncmp(d->type_name, "image", 5);
+
+    if (memory->flags & CL_MEM_READ_ONLY)
+        return USE_READ;
+    if (image && d->access == CL_KERNEL_ARG_ACCESS_READ_ONLY)
+        return USE_READ;
+    if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_CONSTANT || d->qualifier & CL_KERNEL_ARG_TYPE_CONST))
+        return USE_READ;
+    return USE_READ | USE_WRITE; /* also where it only writes: perhaps not all of it */
+}
+
+/* Under the kernel's lock. */
+static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool after)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (e->queue->context->node_count < 2)
+        return CL_SUCCESS;
+    for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++) {
+        const struct argument *argument = &kernel->arguments[i];
+        cl_mem memory;
+        unsigned use;
+
+        if (argument->what != WIRE_ARGUMENT_MEMORY || !argument->id)
+            continue;
+        memory = handle_find(WIRE_MEMORY, argument->id);
+        if (!memory)
+            continue;
+        use = argument_use(&kernel->description->arguments[i], memory);
+        if (!after)
+            error = coherence_before(e, memory, 0, memory->size, use);
+        else if (use & USE_WRITE)
+            coherence_after(e, memory, 0, memory->size);
+    }
+    return error;
+}
+
 cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
               const size_t *local)
 {
@@ -106,6 +146,12 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         error = enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL);
     if (error)
         return enqueue_fail(&e, error);
+    pthread_mutex_lock(&kernel->lock);
+    error = arguments_coherence(&e, kernel, false);
+    if (error) {
+        pthread_mutex_unlock(&kernel->lock);
+        return enqueue_fail(&e, error);
+    }
     m = (struct wire_enqueue_ndrange){.queue = site->queue->object.id,
                                       .kernel = kernel->object.id,
                                       .event = e.event_id,
@@ -119,15 +165,15 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         m.offset[i] = offset ? offset[i] : 0;
         m.local[i] = local ? local[i] : 0;
     }
-    pthread_mutex_lock(&kernel->lock);
     arguments.length = 0;
-    arguments_put(kernel, &arguments);
+    arguments_put(kernel, e.node, &arguments);
     m.arguments = arguments.bytes;
     m.arguments_length = (uint32_t)arguments.length;
+    arguments_coherence(&e, kernel, true);
     wire_put_enqueue_ndrange(site_encode(&e), &m);
     error = site_send(&e);
     if (!error)
-        arguments_clean(kernel);
+        arguments_clean(kernel, e.node);
     pthread_mutex_unlock(&kernel->lock);
     if (!error && !plain)
         error = call_outcome(e.node, &e.event->object);

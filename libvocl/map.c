@@ -53,11 +53,14 @@ static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t s
                                  .event = e->event_id,
                                  .want = e->event ? 1u << CL_COMPLETE : 0,
                                  .offset = offset,
-                                 .size = size,
-                                 .wait = e->wait,
-                                 .wait_count = e->wait_count};
-    cl_int error =
-        transfer_read(e->node, &layout, transfer_chunked(e->queue), e->event, &buffer->object, &transfer, &m.tag);
+                                 .size = size};
+    cl_int error = coherence_before(e, buffer, offset, size, USE_READ);
+
+    m.wait = e->wait;
+    m.wait_count = e->wait_count;
+    if (!error)
+        error =
+            transfer_read(e->node, &layout, transfer_chunked(e->queue), e->event, &buffer->object, &transfer, &m.tag);
 
     if (error)
         return enqueue_fail(e, error);
@@ -147,6 +150,9 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
         return unmap_in_place(e, buffer, mapping, event);
     if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
         return enqueue_nothing(e, CL_FALSE, event);
+    error = coherence_before(e, buffer, mapping->origin[0], mapping->region[0], USE_WRITE);
+    if (error)
+        return enqueue_fail(e, error);
     m = (struct wire_write_buffer){.queue = e->queue->object.id,
                                    .buffer = buffer->object.id,
                                    .event = e->event_id,
@@ -158,6 +164,7 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
                            &m.data_length);
     if (error)
         return enqueue_fail(e, error);
+    coherence_after(e, buffer, mapping->origin[0], mapping->region[0]);
     wire_put_write_buffer(stream_begin(e->node), &m);
     return enqueue_write(e, transfer, CL_FALSE, stream_finish(e->node, STREAM_NOW), event);
 }

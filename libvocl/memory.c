@@ -59,6 +59,7 @@ void memory_destroy(cl_mem memory)
     if (memory->shadow)
         munmap(memory->shadow, memory->size);
     free(memory->properties);
+    coherence_close(memory);
     pthread_mutex_destroy(&memory->lock);
     session_lock(session);
     handle_free(&memory->object);
@@ -170,6 +171,10 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
     error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MIGRATE_MEM_OBJECTS);
     if (error)
         return error;
+    for (cl_uint i = 0; !error && i < object_count && !(flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED); i++)
+        error = coherence_before(&e, objects[i], 0, objects[i]->size, USE_READ);
+    if (error)
+        return enqueue_fail(&e, error);
     ids = malloc(object_count * sizeof(*ids));
     if (!ids)
         return enqueue_fail(&e, CL_OUT_OF_HOST_MEMORY);

@@ -60,8 +60,8 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
         pipe->packet_size = packet_size;
         pipe->max_packets = max_packets;
         m = (struct wire_create_pipe){pipe->object.id, context->object.id, flags, packet_size, max_packets};
-        wire_put_create_pipe(stream_begin(context->node), &m);
-        error = stream_end(context->node, STREAM_LATER);
+        wire_put_create_pipe(broadcast_begin(context), &m);
+        error = broadcast_end(context, STREAM_LATER);
         if (!error) /* what else there may be to say against it */
             error = call_outcome(context->node, &pipe->object);
     }

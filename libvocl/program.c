@@ -89,8 +89,8 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
         return NULL;
     }
     m = (struct wire_create_program){program->object.id, context->object.id, program->source, (uint32_t)total};
-    wire_put_create_program(stream_begin(context->node), &m);
-    error = stream_end(context->node, STREAM_LATER);
+    wire_put_create_program(broadcast_begin(context), &m);
+    error = broadcast_end(context, STREAM_LATER);
     fail_ret(ret, error);
     if (error)
         handle_release(program, WIRE_PROGRAM, 0);
@@ -127,15 +127,13 @@ static cl_int binary_check(cl_context context, cl_uint count, const cl_device_id
     return !error && total > WIRE_MAX_BLOB ? CL_OUT_OF_HOST_MEMORY : error;
 }
 
-static cl_int binary_send(cl_program program, const size_t *lengths, const unsigned char **binaries, cl_int *statuses)
+static cl_int binary_send(struct node *node, cl_program program, const size_t *lengths, const unsigned char **binaries,
+                          cl_int *statuses)
 {
-    struct node *node = program->context->node;
     struct wire_buffer sizes = {0}, bytes = {0};
     uint32_t ids[WIRE_MAX_DEVICES];
-    struct wire_create_program_binary m = {.program = program->object.id,
-                                           .context = program->context->object.id,
-                                           .devices = ids,
-                                           .devices_count = program->device_count};
+    struct wire_create_program_binary m = {
+        .program = program->object.id, .context = program->context->object.id, .devices = ids};
     struct wire_create_program_binary_reply reply;
     struct wire_buffer *out;
     struct call call;
@@ -143,8 +141,10 @@ static cl_int binary_send(cl_program program, const size_t *lengths, const unsig
     uint8_t *all;
     cl_int error;
 
+    m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
     for (cl_uint i = 0; i < program->device_count; i++) {
-        ids[i] = program->devices[i]->object.id;
+        if (program->devices[i]->node != node)
+            continue;
         wire_put_u64(&sizes, lengths[i]);
         total += lengths[i];
     }
@@ -153,8 +153,12 @@ static cl_int binary_send(cl_program program, const size_t *lengths, const unsig
         wire_buffer_free(&sizes);
         return CL_OUT_OF_HOST_MEMORY;
     }
-    for (cl_uint i = 0; i < program->device_count; all += lengths[i++])
+    for (cl_uint i = 0; i < program->device_count; i++) {
+        if (program->devices[i]->node != node)
+            continue;
         memcpy(all, binaries[i], lengths[i]);
+        all += lengths[i];
+    }
     m.sizes = sizes.bytes;
     m.sizes_length = (uint32_t)sizes.length;
     m.binaries = bytes.bytes;
@@ -171,9 +175,31 @@ static cl_int binary_send(cl_program program, const size_t *lengths, const unsig
         error = CL_OUT_OF_RESOURCES;
     else
         error = reply.error;
-    if (statuses && error != CL_OUT_OF_RESOURCES && reply.statuses_length == 4 * program->device_count)
-        memcpy(statuses, reply.statuses, reply.statuses_length);
+    if (statuses && error != CL_OUT_OF_RESOURCES && reply.statuses_length == 4 * m.devices_count) {
+        const uint8_t *at = reply.statuses;
+
+        for (cl_uint i = 0; i < program->device_count; i++) {
+            if (program->devices[i]->node != node)
+                continue;
+            memcpy(&statuses[i], at, 4);
+            at += 4;
+        }
+    }
     call_free(&call);
+    return error;
+}
+
+/* Each node gets the binaries of its own devices. */
+static cl_int binaries_send(cl_program program, const size_t *lengths, const unsigned char **binaries, cl_int *statuses)
+{
+    cl_context context = program->context;
+    uint32_t ids[WIRE_MAX_DEVICES];
+    cl_int error = CL_SUCCESS;
+
+    for (unsigned i = 0; !error && i < context->node_count; i++) {
+        if (devices_of_node(context->nodes[i], program->device_count, program->devices, ids))
+            error = binary_send(context->nodes[i], program, lengths, binaries, statuses);
+    }
     return error;
 }
 
@@ -186,7 +212,7 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
 
     if (!error) {
         program = program_new(context, count, devices);
-        error = program ? binary_send(program, lengths, binaries, statuses) : CL_OUT_OF_HOST_MEMORY;
+        error = program ? binaries_send(program, lengths, binaries, statuses) : CL_OUT_OF_HOST_MEMORY;
     }
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
@@ -198,12 +224,27 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
     return program;
 }
 
+static cl_int il_send(struct node *node, cl_program program, const void *il, size_t length)
+{
+    struct wire_create_program_il m = {
+        .program = program->object.id, .context = program->context->object.id, .il = il, .il_length = (uint32_t)length};
+    struct wire_create_program_il_reply reply;
+    struct call call;
+    struct wire_buffer *out = call_begin(node, WIRE_create_program_il, &call);
+    cl_int error;
+
+    m.call = call.id;
+    wire_put_create_program_il(out, &m);
+    error = call_end(&call);
+    if (error)
+        return error;
+    error = wire_get_create_program_il_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    call_free(&call);
+    return error;
+}
+
 cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t length, cl_int *ret)
 {
-    struct wire_create_program_il m = {.il = il, .il_length = (uint32_t)length};
-    struct wire_create_program_il_reply reply;
-    struct wire_buffer *out;
-    struct call call;
     cl_program program = NULL;
     cl_int error = CL_SUCCESS;
 
@@ -215,18 +256,8 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
         program = program_new(context, context->device_count, context->devices);
         error = program ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
-    if (!error) {
-        out = call_begin(context->node, WIRE_create_program_il, &call);
-        m.call = call.id;
-        m.program = program->object.id;
-        m.context = context->object.id;
-        wire_put_create_program_il(out, &m);
-        error = call_end(&call);
-        if (!error) {
-            error = wire_get_create_program_il_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
-            call_free(&call);
-        }
-    }
+    for (unsigned i = 0; !error && i < context->node_count; i++)
+        error = il_send(context->nodes[i], program, il, length);
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
         program = NULL;
@@ -235,13 +266,12 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
     return program;
 }
 
-static cl_int builtin_send(cl_program program, const char *names)
+static cl_int builtin_send(struct node *node, cl_program program, const char *names)
 {
     uint32_t ids[WIRE_MAX_DEVICES];
     struct wire_create_program_builtin m = {.program = program->object.id,
                                             .context = program->context->object.id,
                                             .devices = ids,
-                                            .devices_count = program->device_count,
                                             .names = names,
                                             .names_length = (uint32_t)strlen(names)};
     struct wire_create_program_builtin_reply reply;
@@ -249,9 +279,10 @@ static cl_int builtin_send(cl_program program, const char *names)
     struct call call;
     cl_int error;
 
-    for (cl_uint i = 0; i < program->device_count; i++)
-        ids[i] = program->devices[i]->object.id;
-    out = call_begin(program->context->node, WIRE_create_program_builtin, &call);
+    m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
+    if (!m.devices_count)
+        return CL_SUCCESS;
+    out = call_begin(node, WIRE_create_program_builtin, &call);
     m.call = call.id;
     wire_put_create_program_builtin(out, &m);
     error = call_end(&call);
@@ -279,8 +310,10 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
         error = check_device_list(context, count, devices);
     if (!error) {
         program = program_new(context, count, devices);
-        error = program ? builtin_send(program, names) : CL_OUT_OF_HOST_MEMORY;
+        error = program ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
+    for (unsigned i = 0; !error && i < context->node_count; i++)
+        error = builtin_send(context->nodes[i], program, names);
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
         program = NULL;
@@ -306,21 +339,15 @@ cl_int clSetProgramReleaseCallback(cl_program program, void(CL_CALLBACK *notify)
     return handle_check(program, WIRE_PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM; /* deprecated, as native */
 }
 
-cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size, const void *value)
+static cl_int specialize(struct node *node, cl_program program, cl_uint id, size_t size, const void *value)
 {
-    struct wire_set_specialization m;
+    struct wire_set_specialization m = {
+        .program = program->object.id, .id = id, .value = value, .value_length = (uint32_t)size};
     struct wire_set_specialization_reply reply;
-    struct wire_buffer *out;
     struct call call;
+    struct wire_buffer *out = call_begin(node, WIRE_set_specialization, &call);
     cl_int error;
 
-    if (!handle_check(program, WIRE_PROGRAM) || !program->il)
-        return CL_INVALID_PROGRAM;
-    if (!value || !size || size > 128)
-        return CL_INVALID_VALUE;
-    m = (struct wire_set_specialization){
-        .program = program->object.id, .id = id, .value = value, .value_length = (uint32_t)size};
-    out = call_begin(program->context->node, WIRE_set_specialization, &call);
     m.call = call.id;
     wire_put_set_specialization(out, &m);
     error = call_end(&call);
@@ -328,6 +355,19 @@ cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t
         return error;
     error = wire_get_set_specialization_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
     call_free(&call);
+    return error;
+}
+
+cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size, const void *value)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (!handle_check(program, WIRE_PROGRAM) || !program->il)
+        return CL_INVALID_PROGRAM;
+    if (!value || !size || size > 128)
+        return CL_INVALID_VALUE;
+    for (unsigned i = 0; !error && i < program->context->node_count; i++)
+        error = specialize(program->context->nodes[i], program, id, size, value);
     return error;
 }
 
@@ -351,14 +391,41 @@ static cl_int kernel_names(cl_program program, size_t size, void *value, size_t 
     return error;
 }
 
+/* The binaries of the node's devices, to where the application has room for them. */
+static cl_int binaries_of(struct node *node, cl_program program, unsigned char **to)
+{
+    size_t length = 0;
+    struct wire_cursor in;
+    uint8_t *bytes;
+    cl_int error = info_ask(node, WIRE_INFO_BINARIES, program->object.id, 0, 0, NULL, 0, 0, NULL, &length);
+
+    if (error)
+        return error;
+    bytes = malloc(length + 1);
+    if (!bytes)
+        return CL_OUT_OF_HOST_MEMORY;
+    error = info_ask(node, WIRE_INFO_BINARIES, program->object.id, 0, 0, NULL, 0, length, bytes, &length);
+    in = wire_cursor(bytes, length);
+    for (cl_uint i = 0; !error && i < program->device_count; i++) {
+        uint64_t count;
+        const void *from;
+
+        if (program->devices[i]->node != node)
+            continue;
+        count = wire_get_u64(&in);
+        from = wire_get_bytes(&in, count);
+        if (from && to[i])
+            memcpy(to[i], from, count);
+    }
+    free(bytes);
+    return error;
+}
+
 /* CL_PROGRAM_BINARIES: value is an array of pointers to memory of the application. */
 static cl_int binaries(cl_program program, size_t size, void *value, size_t *size_ret)
 {
-    size_t needed = program->device_count * sizeof(unsigned char *), length = 0;
-    unsigned char **to = value;
-    struct wire_cursor in;
-    uint8_t *bytes;
-    cl_int error;
+    size_t needed = program->device_count * sizeof(unsigned char *);
+    cl_int error = CL_SUCCESS;
 
     if (size_ret)
         *size_ret = needed;
@@ -366,24 +433,30 @@ static cl_int binaries(cl_program program, size_t size, void *value, size_t *siz
         return CL_SUCCESS;
     if (size < needed)
         return CL_INVALID_VALUE;
-    error = info_ask(program->context->node, WIRE_INFO_BINARIES, program->object.id, 0, 0, NULL, 0, 0, NULL, &length);
-    if (error)
-        return error;
-    bytes = malloc(length + 1);
-    if (!bytes)
-        return CL_OUT_OF_HOST_MEMORY;
-    error =
-        info_ask(program->context->node, WIRE_INFO_BINARIES, program->object.id, 0, 0, NULL, 0, length, bytes, &length);
-    in = wire_cursor(bytes, length);
-    for (cl_uint i = 0; !error && i < program->device_count; i++) {
-        uint64_t count = wire_get_u64(&in);
-        const void *from = wire_get_bytes(&in, count);
-
-        if (from && to[i])
-            memcpy(to[i], from, count);
-    }
-    free(bytes);
+    for (unsigned i = 0; !error && i < program->context->node_count; i++)
+        error = binaries_of(program->context->nodes[i], program, value);
     return error;
+}
+
+/* CL_PROGRAM_BINARY_SIZES: each node tells those of its own devices. */
+static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t *size_ret)
+{
+    size_t all[WIRE_MAX_DEVICES] = {0}, own[WIRE_MAX_DEVICES];
+
+    for (unsigned node = 0; node < program->context->node_count; node++) {
+        struct node *asked = program->context->nodes[node];
+        size_t count = 0, at = 0;
+        cl_int error = info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL, 0,
+                                sizeof(own), own, &count);
+
+        if (error)
+            return error;
+        for (cl_uint i = 0; i < program->device_count; i++) {
+            if (program->devices[i]->node == asked && at < count / sizeof(*own))
+                all[i] = own[at++];
+        }
+    }
+    return info_return(all, program->device_count * sizeof(*all), size, value, size_ret);
 }
 
 cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, void *value, size_t *size_ret)
@@ -411,6 +484,10 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
         return info_string(program->source, size, value, size_ret);
     case CL_PROGRAM_BINARIES:
         return binaries(program, size, value, size_ret);
+    case CL_PROGRAM_BINARY_SIZES:
+        if (program->context->node_count > 1)
+            return binary_sizes(program, size, value, size_ret);
+        break;
     case CL_PROGRAM_NUM_KERNELS:
         kernel_count = program->kernel_count;
         return info_return(&kernel_count, sizeof(kernel_count), size, value, size_ret);
@@ -432,6 +509,6 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program
         found |= program->devices[i] == device;
     if (!found)
         return CL_INVALID_DEVICE;
-    return info_ask(program->context->node, WIRE_INFO_BUILD, program->object.id, device->object.id, param, NULL, 0,
-                    size, value, size_ret);
+    return info_ask(device->node, WIRE_INFO_BUILD, program->object.id, device->object.id, param, NULL, 0, size, value,
+                    size_ret);
 }

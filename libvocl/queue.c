@@ -30,6 +30,7 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
     }
     queue->context = context;
     queue->device = device;
+    queue->node = device->node;
     queue->properties = properties;
     properties_copy(array, sizeof(*array), (void **)&queue->array, &queue->array_size);
     handle_use(context);
@@ -37,10 +38,10 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
                                    .context = context->object.id,
                                    .device = device->object.id,
                                    .properties = properties};
-    wire_put_create_queue(stream_begin(context->node), &m);
-    error = stream_end(context->node, STREAM_LATER);
+    wire_put_create_queue(stream_begin(queue->node), &m);
+    error = stream_end(queue->node, STREAM_LATER);
     if (!error && !is_plain(device, properties))
-        error = call_outcome(context->node, &queue->object);
+        error = call_outcome(queue->node, &queue->object);
     fail_ret(ret, error);
     if (error)
         handle_release(queue, WIRE_QUEUE, 0);
@@ -178,11 +179,11 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
     *e = (struct enqueue){.queue = queue, .wait_count = count};
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    e->node = queue->context->node;
+    e->node = queue->node;
     error = event_check_list(queue->context, count, list);
     if (error)
         return error;
-    e->wait = event_ids(count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait));
+    e->wait = event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait));
     if (!e->wait)
         return CL_OUT_OF_HOST_MEMORY;
     return event ? enqueue_need_event(e, type) : CL_SUCCESS;
@@ -192,7 +193,7 @@ cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type ty
 {
     if (!site->buffer)
         return enqueue_begin(e, site->queue, site->count, site->list, site->event, type);
-    *e = (struct enqueue){.queue = site->queue, .node = site->queue->context->node, .site = site};
+    *e = (struct enqueue){.queue = site->queue, .node = site->queue->node, .site = site};
     return record_begin(e);
 }
 
@@ -215,6 +216,9 @@ static void enqueue_free(struct enqueue *e)
 {
     if (e->wait != e->small_wait)
         free(e->wait);
+    while (e->held_count)
+        handle_drop(e->held[--e->held_count]);
+    free(e->held);
     wire_buffer_free(&e->recorded);
 }
 
@@ -361,8 +365,8 @@ cl_int clFlush(cl_command_queue queue)
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     m.queue = queue->object.id;
-    wire_put_flush(stream_begin(queue->context->node), &m);
-    return stream_end(queue->context->node, STREAM_NOW);
+    wire_put_flush(stream_begin(queue->node), &m);
+    return stream_end(queue->node, STREAM_NOW);
 }
 
 /* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
@@ -374,7 +378,7 @@ cl_int queue_wait_idle(cl_command_queue queue)
     cl_int error;
 
     if (number <= atomic_load(&queue->finished))
-        return queue->context->node->alive ? CL_SUCCESS : node_lost_error();
+        return queue->node->alive ? CL_SUCCESS : node_lost_error();
     error = enqueue_begin(&e, queue, 0, NULL, NULL, CL_COMMAND_MARKER);
     if (!error)
         error = enqueue_need_event(&e, CL_COMMAND_MARKER);

@@ -61,6 +61,9 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
     if (error)
         return error;
+    error = coherence_before(&e, buffer, 0, buffer->size, USE_READ | USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_write_rect){.queue = queue->object.id,
                                  .buffer = buffer->object.id,
                                  .origin_count = 3,
@@ -82,6 +85,7 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
     if (e.event)
         e.event->wanted = m.want;
     m.event = e.event_id;
+    coherence_after(&e, buffer, 0, buffer->size);
     wire_put_write_rect(stream_begin(e.node), &m);
     return enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event);
 }
@@ -105,6 +109,9 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
     if (error)
         return error;
+    error = coherence_before(&e, buffer, 0, buffer->size, USE_READ);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_read_rect){.queue = queue->object.id,
                                 .buffer = buffer->object.id,
                                 .event = e.event_id,
@@ -176,6 +183,11 @@ cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *
         error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER_RECT);
     if (error)
         return error;
+    error = coherence_before(&e, from, 0, from->size, USE_READ);
+    if (!error)
+        error = coherence_before(&e, to, 0, to->size, USE_READ | USE_WRITE);
+    if (error)
+        return enqueue_fail(&e, error);
     m = (struct wire_copy_rect){.queue = site->queue->object.id,
                                 .source = from->object.id,
                                 .target = to->object.id,
@@ -194,6 +206,7 @@ cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *
         m.target_origin[i] = to_origin[i];
         m.region[i] = region[i];
     }
+    coherence_after(&e, to, 0, to->size);
     wire_put_copy_rect(site_encode(&e), &m);
     return site_finish(&e, site);
 }

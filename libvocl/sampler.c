@@ -24,8 +24,8 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
         properties_copy(properties, sizeof(*properties), (void **)&sampler->properties, &sampler->properties_size);
         handle_use(context);
         m = (struct wire_create_sampler){sampler->object.id, context->object.id, normalized, addressing, filter};
-        wire_put_create_sampler(stream_begin(context->node), &m);
-        error = stream_end(context->node, STREAM_LATER);
+        wire_put_create_sampler(broadcast_begin(context), &m);
+        error = broadcast_end(context, STREAM_LATER);
         if (!error && !plain)
             error = call_outcome(context->node, &sampler->object);
         if (error) {

@@ -108,7 +108,7 @@ static void note_queue_error(struct node *node, struct wire_cursor *fields, bool
     if (!*good)
         return;
     queue = handle_find(WIRE_QUEUE, m.queue);
-    if (queue && queue->context->node == node)
+    if (queue && queue->node == node)
         atomic_store(&queue->error, m.error);
     vocl_log(LOG_WARN, "a command of queue %u failed on its node: %d", m.queue, m.error);
 }
@@ -136,7 +136,7 @@ static void note_context_error(struct node *node, struct wire_cursor *fields, bo
 
     *good = wire_get_context_error(fields, &m);
     context = *good ? handle_find(WIRE_CONTEXT, m.context) : NULL;
-    if (!context || context->node != node || !context->notify)
+    if (!context || !context->notify)
         return;
     error = calloc(1, sizeof(*error));
     if (!error)
@@ -525,7 +525,7 @@ static struct session *session_start(void)
     session->node_count = transport_peers(session->transport) - 1;
     session->nodes = calloc(session->node_count, sizeof(*session->nodes));
     for (unsigned i = 0; session->nodes && i < session->node_count; i++)
-        session->nodes[i] = (struct node){.session = session, .peer = i + 1, .alive = true};
+        session->nodes[i] = (struct node){.session = session, .peer = i + 1, .index = i % MOST_NODES, .alive = true};
     if (!session->nodes || !session->platform || thread_start(&session->thread, session_thread, session)) {
         transport_close(session->transport);
         return NULL;

@@ -93,6 +93,33 @@ cl_int stream_end(struct node *node, enum stream_urgency urgency)
     return error;
 }
 
+/* Commands are the same wherever they stand in a batch: encoded for the first node, they are copied for the others. */
+struct wire_buffer *broadcast_begin(cl_context context)
+{
+    struct wire_buffer *batch = stream_begin(context->node);
+
+    context->node->mark = batch->length;
+    return batch;
+}
+
+cl_int broadcast_end(cl_context context, enum stream_urgency urgency)
+{
+    const struct wire_buffer *first = &context->node->batch;
+    size_t mark = context->node->mark;
+    struct session *session = context->node->session;
+    cl_int error = CL_OUT_OF_RESOURCES;
+
+    for (unsigned i = 1; i < context->node_count && !first->failed; i++)
+        wire_put_bytes(&context->nodes[i]->batch, first->bytes + mark, first->length - mark);
+    for (unsigned i = 0; i < context->node_count; i++) {
+        cl_int one = stream_finish(context->nodes[i], urgency);
+
+        error = i == 0 || error ? one : CL_SUCCESS;
+    }
+    session_unlock(session);
+    return error;
+}
+
 /* ---- round trips ---- */
 
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call)

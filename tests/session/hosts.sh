@@ -59,6 +59,10 @@ done
 hosts=10.93.0.2,10.93.0.3
 result=$(across "$top_builddir/tests/session/every_device")
 [ "$result" = "2 devices" ] || fail "two workers: $result"
+"$top_builddir/tests/parity/many_devices" > "$scratch/native" 2> /dev/null || fail "many_devices fails natively"
+across "$top_builddir/tests/parity/many_devices" > "$scratch/out" 2> "$scratch/err" ||
+    fail "many_devices: $(cat "$scratch/out" "$scratch/err")"
+diff "$scratch/native" "$scratch/out" || fail "many_devices prints something else"
 hosts=10.93.0.2
 
 for round in 1 2 3; do

@@ -1,0 +1,324 @@
+/*
+ * Which nodes have the newest contents of a memory object, in a context of several nodes: for each piece of it a list
+ * of holders, kept in the order in which the application enqueues. A command that reads what its node does not have is
+ * preceded by a fetch, which goes from worker to worker when the command's turn has come. OpenCL makes the application
+ * order commands that use the same contents, so there is nothing else to wait for, but for a fetch of another queue's
+ * command that is still under way (the holder's ready event).
+ */
+#include <string.h>
+
+#include "libvocl/internal.h"
+
+struct holder {
+    struct node *node;
+    cl_event ready; /* after it the contents are there; NULL: they are */
+    bool fetched;
+};
+
+struct piece {
+    size_t start, end;
+    struct holder *holders;
+    unsigned holder_count;
+    bool anything; /* never written: all nodes are as good */
+};
+
+struct coherence {
+    struct piece *pieces; /* in order, without gaps */
+    unsigned count;
+    size_t end;
+};
+
+/* ---- pieces: under the root's lock ---- */
+
+static void holders_free(struct piece *piece)
+{
+    for (unsigned i = 0; i < piece->holder_count; i++) {
+        if (piece->holders[i].ready)
+            handle_drop(piece->holders[i].ready);
+    }
+    free(piece->holders);
+    piece->holders = NULL;
+    piece->holder_count = 0;
+}
+
+static bool add_holder(struct piece *piece, struct node *node, cl_event ready, bool fetched)
+{
+    struct holder *more = realloc(piece->holders, (piece->holder_count + 1) * sizeof(*more));
+
+    if (!more)
+        return false;
+    piece->holders = more;
+    more[piece->holder_count++] = (struct holder){node, ready, fetched};
+    if (ready)
+        handle_use(ready);
+    return true;
+}
+
+static struct holder *find_holder(const struct piece *piece, const struct node *node)
+{
+    for (unsigned i = 0; i < piece->holder_count; i++) {
+        if (piece->holders[i].node == node)
+            return &piece->holders[i];
+    }
+    return NULL;
+}
+
+/* A piece begins at that place. */
+static bool split(struct coherence *c, size_t at)
+{
+    struct piece *more, *piece, *rest;
+    unsigned i = 0;
+
+    if (!at || at >= c->end)
+        return true;
+    while (c->pieces[i].end <= at)
+        i++;
+    if (c->pieces[i].start == at)
+        return true;
+    more = realloc(c->pieces, (c->count + 1) * sizeof(*more));
+    if (!more)
+        return false;
+    c->pieces = more;
+    memmove(more + i + 1, more + i, (c->count - i) * sizeof(*more));
+    c->count++;
+    piece = &more[i];
+    rest = &more[i + 1];
+    rest->holders = NULL;
+    rest->holder_count = 0;
+    for (unsigned h = 0; h < piece->holder_count; h++) {
+        if (!add_holder(rest, piece->holders[h].node, piece->holders[h].ready, piece->holders[h].fetched))
+            return false;
+    }
+    piece->end = rest->start = at;
+    return true;
+}
+
+/* Neighbours that one command wrote are one piece again. */
+static void join(struct coherence *c)
+{
+    unsigned to = 0;
+
+    for (unsigned i = 1; i < c->count; i++) {
+        struct piece *last = &c->pieces[to], *next = &c->pieces[i];
+
+        if (last->holder_count == 1 && next->holder_count == 1 && last->anything == next->anything &&
+            last->holders[0].node == next->holders[0].node && last->holders[0].ready == next->holders[0].ready) {
+            last->end = next->end;
+            holders_free(next);
+        } else {
+            c->pieces[++to] = *next;
+        }
+    }
+    c->count = to + 1;
+}
+
+/* ---- memory objects ---- */
+
+/* An image is one piece; its size does not matter. */
+static size_t extent(cl_mem root)
+{
+    return root->type == CL_MEM_OBJECT_BUFFER ? root->size : 1;
+}
+
+cl_int coherence_open(cl_mem memory, bool contents)
+{
+    struct coherence *c;
+
+    if (memory->context->node_count < 2 || memory->parent)
+        return CL_SUCCESS;
+    c = calloc(1, sizeof(*c));
+    if (c)
+        c->pieces = calloc(1, sizeof(*c->pieces));
+    if (!c || !c->pieces) {
+        free(c);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    c->end = extent(memory);
+    c->count = 1;
+    c->pieces[0] = (struct piece){.end = c->end, .anything = !contents};
+    memory->coherence = c;
+    return contents && !add_holder(&c->pieces[0], memory->context->node, NULL, false) ? CL_OUT_OF_HOST_MEMORY
+                                                                                      : CL_SUCCESS;
+}
+
+void coherence_close(cl_mem memory)
+{
+    struct coherence *c = memory->coherence;
+
+    for (unsigned i = 0; c && i < c->count; i++)
+        holders_free(&c->pieces[i]);
+    if (c)
+        free(c->pieces);
+    free(c);
+}
+
+/* ---- commands ---- */
+
+static cl_int wait_for(struct enqueue *e, cl_event event)
+{
+    uint32_t *longer;
+    cl_event *held;
+
+    if (e->wait_count >= WIRE_MAX_WAIT)
+        return CL_OUT_OF_RESOURCES;
+    held = realloc(e->held, (e->held_count + 1) * sizeof(cl_event));
+    if (!held)
+        return CL_OUT_OF_HOST_MEMORY;
+    e->held = held;
+    longer = malloc((e->wait_count + 1) * sizeof(*longer));
+    if (!longer)
+        return CL_OUT_OF_HOST_MEMORY;
+    held[e->held_count++] = event;
+    handle_use(event);
+    memcpy(longer, e->wait, e->wait_count * sizeof(*longer));
+    longer[e->wait_count++] = event->object.id;
+    if (e->wait != e->small_wait)
+        free(e->wait);
+    e->wait = longer;
+    return CL_SUCCESS;
+}
+
+/* One that is left, best the one that wrote it. */
+static const struct holder *choose(const struct piece *piece)
+{
+    for (unsigned i = 0; i < piece->holder_count; i++) {
+        if (piece->holders[i].node->alive)
+            return &piece->holders[i];
+    }
+    return NULL;
+}
+
+/* An image's region is the whole, and its bytes are packed tightly. */
+static void describe(cl_mem root, const struct piece *piece, struct wire_fetch *m)
+{
+    size_t region[3];
+
+    m->offset = piece->start;
+    m->size = piece->end - piece->start;
+    if (root->type == CL_MEM_OBJECT_BUFFER)
+        return;
+    image_extent(&root->desc, region);
+    m->offset = 0;
+    m->size = region[0] * region[1] * region[2] * root->element_size;
+    m->region_count = 3;
+    for (int i = 0; i < 3; i++)
+        m->region[i] = region[i];
+}
+
+static cl_int fetch(struct enqueue *e, cl_mem root, struct piece *piece)
+{
+    const struct holder *from = choose(piece);
+    cl_event event;
+    struct wire_fetch m;
+    cl_int error;
+
+    if (!from)
+        return node_lost_error();
+    event = event_new(root->context, e->queue, CL_COMMAND_MIGRATE_MEM_OBJECTS);
+    if (!event)
+        return CL_OUT_OF_HOST_MEMORY;
+    m = (struct wire_fetch){.queue = e->queue->object.id,
+                            .memory = root->object.id,
+                            .event = event->object.id,
+                            .peer = from->node->peer,
+                            .after = from->ready ? from->ready->object.id : 0,
+                            .wait = e->wait,
+                            .wait_count = e->wait_count};
+    describe(root, piece, &m);
+    wire_put_fetch(stream_begin(e->node), &m);
+    error = stream_end(e->node, STREAM_SOON);
+    /* the other node's command has to be on its way, or nobody would wait for it */
+    if (!error) {
+        session_lock(from->node->session);
+        stream_finish(from->node, STREAM_SOON);
+        session_unlock(from->node->session);
+    }
+    if (!error)
+        error = wait_for(e, event);
+    if (!error && !add_holder(piece, e->node, event, true))
+        error = CL_OUT_OF_HOST_MEMORY;
+    handle_release(event, WIRE_EVENT, 0);
+    return error;
+}
+
+static cl_int piece_before(struct enqueue *e, cl_mem root, struct piece *piece)
+{
+    const struct holder *own = find_holder(piece, e->node);
+
+    if (piece->anything)
+        return CL_SUCCESS;
+    if (!own)
+        return fetch(e, root, piece);
+    if (own->fetched && own->ready && atomic_load(&own->ready->status) > CL_COMPLETE)
+        return wait_for(e, own->ready);
+    return CL_SUCCESS;
+}
+
+static cl_mem root_of(cl_mem memory)
+{
+    while (memory->parent)
+        memory = memory->parent;
+    return memory;
+}
+
+/* In the whole's own terms. */
+static void place(cl_mem root, cl_mem memory, size_t *offset, size_t *size)
+{
+    if (root->type != CL_MEM_OBJECT_BUFFER) {
+        *offset = 0;
+        *size = 1;
+    } else if (memory->type != CL_MEM_OBJECT_BUFFER) { /* an image made from a buffer */
+        *offset = 0;
+        *size = root->size;
+    } else {
+        *offset += memory->origin;
+    }
+}
+
+cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use)
+{
+    cl_mem root = root_of(memory);
+    cl_int error = CL_SUCCESS;
+
+    if (!root->coherence)
+        return CL_SUCCESS;
+    if (use & USE_WRITE)
+        error = enqueue_need_event(e, CL_COMMAND_MARKER);
+    if (error || !(use & USE_READ))
+        return error;
+    place(root, memory, &offset, &size);
+    pthread_mutex_lock(&root->lock);
+    if (!split(root->coherence, offset) || !split(root->coherence, offset + size))
+        error = CL_OUT_OF_HOST_MEMORY;
+    for (unsigned i = 0; !error && i < root->coherence->count; i++) {
+        struct piece *piece = &root->coherence->pieces[i];
+
+        if (piece->start < offset + size && offset < piece->end)
+            error = piece_before(e, root, piece);
+    }
+    pthread_mutex_unlock(&root->lock);
+    return error;
+}
+
+void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
+{
+    cl_mem root = root_of(memory);
+
+    if (!root->coherence)
+        return;
+    place(root, memory, &offset, &size);
+    pthread_mutex_lock(&root->lock);
+    if (split(root->coherence, offset) && split(root->coherence, offset + size)) {
+        for (unsigned i = 0; i < root->coherence->count; i++) {
+            struct piece *piece = &root->coherence->pieces[i];
+
+            if (piece->start >= offset + size || offset >= piece->end)
+                continue;
+            holders_free(piece);
+            piece->anything = false;
+            add_holder(piece, e->node, e->event, false);
+        }
+        join(root->coherence);
+    }
+    pthread_mutex_unlock(&root->lock);
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# One context over several workers: the same results as on one device natively, however many there are; data goes from
+# worker to worker, and a worker that is lost costs what it alone had.
+. "$(dirname "$0")/../lib.sh"
+
+mark=VOCL_TEST_MARK=$$
+program=$top_builddir/tests/parity/many_devices
+"$program" > "$scratch/native" 2> /dev/null || fail "natively"
+
+for workers in 2 4 8; do
+    env "$mark" vocl run --workers $workers -- "$program" > "$scratch/out" 2> "$scratch/err" ||
+        fail "$workers workers: status $?: $(cat "$scratch/out" "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$workers workers: something else is printed"
+    wait_until 2 none_left "$mark" || fail "left after $workers workers: $(session_processes "$mark")"
+done
+VOCL_ZERO_COPY=0 vocl run --workers 3 -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
+diff "$scratch/native" "$scratch/out" || fail "in blocks: something else is printed"

@@ -236,8 +236,7 @@ cl_int record_ndrange(struct recording *r, cl_kernel kernel, const struct wire_e
     if (error)
         return error;
     return r->recorder.clCommandNDRangeKernelKHR(r->buffer, NULL, NULL, kernel, m->global_count,
-                                                 m->offset_count ? m->offset : NULL, m->global,
-                                                 m->local_count ? m->local : NULL, WAITS);
+                                                 m->offset_count ? m->offset : NULL, m->global, local_of(m), WAITS);
 }
 
 cl_int record_barrier(struct recording *r)

@@ -167,6 +167,9 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag);
 /* Contents of a new object: the stream is held until they are in. */
 int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag);
 
+/* kernel.c */
+const size_t *local_of(const struct wire_enqueue_ndrange *m);
+
 /* command_buffer.c */
 void recording_free(struct object *object);
 cl_int recording_info(const struct object *object, cl_uint param, size_t size, void *value, size_t *length);

@@ -158,6 +158,16 @@ int exec_set_arguments(struct executor *x, const struct wire_set_arguments *m)
     return is_usable(kernel) ? set_arguments(&c, kernel, m->arguments, m->arguments_length) : 0;
 }
 
+/* PoCL 3.1 takes a group of size 0 for none, or divides by it, as chance has it. */
+const size_t *local_of(const struct wire_enqueue_ndrange *m)
+{
+    for (uint32_t i = 0; i < m->local_count; i++) {
+        if (!m->local[i])
+            return NULL;
+    }
+    return m->local_count ? m->local : NULL;
+}
+
 int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *m)
 {
     struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
@@ -180,7 +190,6 @@ int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *
         return command_end(&c, record_ndrange(c.recording, kernel->kernel, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count,
-                                                            m->offset_count ? m->offset : NULL, m->global,
-                                                            m->local_count ? m->local : NULL, c.wait_count,
-                                                            c.wait_count ? c.wait : NULL, c.ask));
+                                                            m->offset_count ? m->offset : NULL, m->global, local_of(m),
+                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
 }

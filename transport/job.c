@@ -169,9 +169,11 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
     if (openmpi) {
         add(&list, "--allow-run-as-root");
         add(&list, "--oversubscribe");
+        add(&list, "--enable-recovery");
         add(&list, "--bind-to");
         add(&list, "none");
     } else {
+        add(&list, "-disable-auto-cleanup"); /* the loss of one worker is not that of the others */
         add(&list, "-pmi-port");
         add(&list, "-bind-to");
         add(&list, "none");

@@ -2,6 +2,8 @@
  * vocl-placeholder: mpiexec starts it in place of the application, which is rank 0 but was not started by mpiexec. It
  * hands the rank's environment to the application, and stands for it until the application is gone.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +49,10 @@ int main(void)
     struct hello hello;
     uint32_t length;
     char *variables = collect(&length), byte = 0;
+    ssize_t got;
     int fd;
 
+    signal(SIGUSR1, SIG_IGN); /* mpiexec's word that some rank is lost, of which this one is not to die */
     if (!endpoint || !token_read(getenv("VOCL_SESSION_TOKEN"), token) || !variables) {
         fprintf(stderr, "vocl-placeholder: started by VOCL only\n");
         return 2;
@@ -61,7 +65,8 @@ int main(void)
         return 1;
     }
     /* Until the application is gone; it says goodbye when it ends in order. */
-    while (read(fd, &byte, 1) == 1 && byte != 'q')
-        ;
+    do
+        got = read(fd, &byte, 1);
+    while ((got == 1 && byte != 'q') || (got < 0 && errno == EINTR));
     return byte == 'q' ? 0 : 1;
 }

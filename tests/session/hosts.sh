@@ -63,6 +63,27 @@ result=$(across "$top_builddir/tests/session/every_device")
 across "$top_builddir/tests/parity/many_devices" > "$scratch/out" 2> "$scratch/err" ||
     fail "many_devices: $(cat "$scratch/out" "$scratch/err")"
 diff "$scratch/native" "$scratch/out" || fail "many_devices prints something else"
+
+# The second of them is killed: what the first has goes on.
+killed=
+mkfifo "$scratch/say"
+across "$top_builddir/tests/session/survivor" < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+exec 9> "$scratch/say"
+wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+for process in $(session_processes "$mark"); do
+    if [ "$(cat "/proc/$process/comm")" = vocl-proxy ] && tr '\0' '\n' < "/proc/$process/environ" | grep -q '^PMI_ID=2$'
+    then
+        kill -KILL "$process" && killed=yes
+    fi
+done
+[ -n "$killed" ] || { kill $program; fail "no second worker found"; }
+echo >&9
+wait $program
+status=$?
+[ $status -eq 0 ] || fail "after the loss of a worker: status $status: $(cat "$scratch/out" "$scratch/err")"
+exec 9>&-
+wait_until 2 none_left "$mark" || fail "left after the loss of a worker: $(session_processes "$mark")"
 hosts=10.93.0.2
 
 for round in 1 2 3; do

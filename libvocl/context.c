@@ -55,6 +55,8 @@ static cl_int check_devices(cl_uint count, const cl_device_id *devices)
         for (cl_uint other = 0; other < i; other++) {
             if (devices[i]->node == devices[other]->node && devices[i]->platform != devices[other]->platform)
                 return CL_INVALID_DEVICE;
+            if (devices[i]->node != devices[other]->node && devices[i]->node->index == devices[other]->node->index)
+                return CL_OUT_OF_RESOURCES; /* more nodes than a set of them has room for */
         }
     }
     return CL_SUCCESS;

@@ -313,6 +313,10 @@ void session_news(struct session *session);
 struct transport *session_transport(struct session *session);
 cl_int node_lost_error(void);
 
+/* ---- choose.c ---- */
+/* Orders the list as VOCL_DEVICES has it; how many are left. */
+unsigned choose_devices(cl_device_id *devices, unsigned count);
+
 /* ---- stream.c: commands to a node ---- */
 /* Encode between begin (takes the session's lock) and end (gives it back). */
 struct wire_buffer *stream_begin(struct node *node);

@@ -534,6 +534,7 @@ static struct session *session_start(void)
         if (describe_node(session, &session->nodes[i]))
             vocl_log(LOG_ERROR, "worker %u does not tell its devices", i + 1);
     }
+    session->device_count = choose_devices(session->devices, session->device_count);
     return session;
 }
 

@@ -16,6 +16,7 @@ enum {
 /* What the command line asked for; NULL where it said nothing and the environment stands. */
 struct choices {
     const char *workers;
+    const char *devices;
     const char *hosts;
     const char *mpi;
     bool preload;

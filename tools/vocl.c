@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/selection.h"
 #include "tools/tools.h"
 
 static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
@@ -20,6 +21,7 @@ static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT].
                            "\n"
                            "  -w, --workers=N    use N workers on this host (default 1)\n"
                            "  -H, --hosts=A,B    use one worker on each of these hosts\n"
+                           "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
                            "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
                            "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
                            "\n"
@@ -64,6 +66,20 @@ static void check_hosts(const char *text)
         misuse("--hosts takes names with commas between them, not \"%s\"", text);
 }
 
+static void check_devices(const char *text)
+{
+    struct selection item;
+    char why[700];
+
+    if (!*text)
+        misuse("--devices takes a list");
+    for (int more = 1; more;) {
+        more = selection_next(&text, &item, why, sizeof(why));
+        if (more < 0)
+            misuse("%s", why);
+    }
+}
+
 static void check_mpi(const char *text)
 {
     if (strcmp(text, "mpich") && strcmp(text, "openmpi"))
@@ -82,15 +98,19 @@ static void choose_doors(struct choices *choices, const char *text)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'}, {"hosts", required_argument, NULL, 'H'},
-        {"mpi", required_argument, NULL, 'm'},     {"door", required_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'},
+        {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},
+        {"door", required_argument, NULL, 'd'},
+        {"devices", required_argument, NULL, 'D'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:H:m:d:h", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:H:m:d:D:h", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             check_workers(optarg);
@@ -103,6 +123,10 @@ static struct choices parse_options(int count, char **words, bool with_door)
         case 'm':
             check_mpi(optarg);
             choices.mpi = optarg;
+            break;
+        case 'D':
+            check_devices(optarg);
+            choices.devices = optarg;
             break;
         case 'd':
             if (!with_door)

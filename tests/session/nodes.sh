@@ -22,3 +22,25 @@ for seed in 1 2 3 4 5 6; do
     vocl run --workers $workers -- "$top_builddir/tests/session/graph" $seed "${VOCL_GRAPH_COMMANDS:-2000}" \
         > "$scratch/out" 2> "$scratch/err" || fail "graph $seed on $workers: $(cat "$scratch/out" "$scratch/err")"
 done
+
+# VOCL_DEVICES: by number, range, name, type and node; once each, in the order of the list; nonsense is refused.
+sees()
+{
+    result=$(env VOCL_DEVICES="$1" vocl run --workers 4 -- "$top_builddir/tests/session/every_device")
+    [ "$result" = "$2" ] || fail "VOCL_DEVICES=$1: $result, not $2"
+}
+sees 2 "1 devices"
+sees 1-3,0,2 "4 devices"
+sees "type=cpu+1-2" "2 devices"
+sees "name=*,3" "4 devices"
+sees "node=*+all" "4 devices"
+for nonsense in "" , 1,,2 2-1 one type=fpga node= 1+ 1+2; do
+    vocl run --devices "$nonsense" -- true > "$scratch/out" 2>&1
+    [ $? -eq 2 ] || fail "--devices \"$nonsense\" is taken"
+done
+vocl run --devices nonsense -- true 2>&1 | grep -q nonsense || fail "nonsense is not named"
+for none in 7 type=gpu "name=nobody's" nonsense; do
+    env VOCL_DEVICES="$none" vocl run -- "$top_builddir/tests/session/every_device" > "$scratch/out" 2>&1 &&
+        fail "VOCL_DEVICES=$none shows devices: $(cat "$scratch/out")"
+done
+true

@@ -25,11 +25,12 @@ bool svm_has(const void *pointer)
     return arena_has(pointer) || mirror_has(pointer);
 }
 
-/* All devices of a context are one worker's. */
 static bool is_mirrored(cl_context context)
 {
-    bool mirrored = !arena_shared_with(context->node);
+    bool mirrored = false;
 
+    for (unsigned i = 0; i < context->node_count; i++)
+        mirrored |= !arena_shared_with(context->nodes[i]);
     for (cl_uint i = 0; i < context->device_count; i++)
         mirrored |= !context->devices[i]->any_pointer;
     return mirrored;
@@ -69,7 +70,9 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
         if (size > context->devices[i]->alloc_size)
             return NULL;
     }
-    return is_mirrored(context) ? mirror_alloc(context, flags, size, alignment) : arena_alloc(size, alignment);
+    if (!is_mirrored(context))
+        return arena_alloc(size, alignment);
+    return context->node_count == 1 ? mirror_alloc(context, flags, size, alignment) : NULL; /* one mirror at a time */
 }
 
 static void svm_free(void *memory)

@@ -1,0 +1,111 @@
+/*
+ * What it costs that commands, events and contents cross from one device to the next, in one context of all devices:
+ * run through VOCL with `--through "vocl run --workers 2 --"`. With one device both queues are of that one.
+ *
+ *   hop_alternating    a command of a chain that alternates between two queues, each behind the event of the last
+ *   hop_one_queue      the same on one queue
+ *   hop_by_application the same alternating, but the application waits for each before it enqueues the next
+ *   migrate_64MiB      from one device to the other: a kernel there writes it, and it is migrated here
+ */
+#include "bench.h"
+
+enum { CHAIN = 200, LARGE = 64 << 20 };
+
+static const char *source = "kernel void nothing(int one) { }\n"
+                            "kernel void touch(global int *data, int value) { data[get_global_id(0)] = value; }\n";
+
+static cl_command_queue queues[2];
+
+static void chain(cl_kernel kernel, bool alternating, bool by_application)
+{
+    cl_event before = NULL, after;
+
+    for (int i = 0; i < CHAIN; i++) {
+        const bool wait = before && !by_application;
+
+        CHECK(clEnqueueNDRangeKernel(queues[alternating ? i % 2 : 0], kernel, 1, NULL, (size_t[]){1}, (size_t[]){1},
+                                     wait, wait ? &before : NULL, &after));
+        if (by_application)
+            CHECK(clWaitForEvents(1, &after));
+        if (before)
+            CHECK(clReleaseEvent(before));
+        before = after;
+    }
+    CHECK(clWaitForEvents(1, &before));
+    CHECK(clReleaseEvent(before));
+}
+
+static void measure_chain(const struct bench *b, cl_kernel kernel, const char *name, bool alternating,
+                          bool by_application)
+{
+    struct series hop = {0};
+    int rounds = bench_rounds(b, 15, 5);
+
+    for (int round = -1; round < rounds; round++) {
+        double start = bench_now();
+        chain(kernel, alternating, by_application);
+        if (round >= 0)
+            series_add(&hop, (bench_now() - start) / CHAIN / 1e3);
+    }
+    series_report(&hop, name, "us");
+}
+
+static void measure_migration(const struct bench *b, cl_context context, cl_kernel touch)
+{
+    struct series rate = {0};
+    int rounds = bench_rounds(b, 10, 4);
+    cl_int status, value = 0;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, LARGE, NULL, &status);
+
+    CHECK(status);
+    CHECK(clSetKernelArg(touch, 0, sizeof(buffer), &buffer));
+    for (int round = -2; round < rounds; round++) {
+        cl_command_queue here = queues[round & 1], there = queues[!(round & 1)];
+
+        CHECK(clSetKernelArg(touch, 1, sizeof(value), &value));
+        CHECK(clEnqueueNDRangeKernel(there, touch, 1, NULL, (size_t[]){LARGE / 4}, (size_t[]){64}, 0, NULL, NULL));
+        CHECK(clFinish(there));
+        double start = bench_now();
+        CHECK(clEnqueueMigrateMemObjects(here, 1, &buffer, 0, 0, NULL, NULL));
+        CHECK(clFinish(here));
+        if (round >= 0)
+            series_add(&rate, LARGE / (bench_now() - start));
+        value++;
+    }
+    series_report(&rate, "migrate_64MiB", "GB/s");
+    CHECK(clReleaseMemObject(buffer));
+}
+
+int main(int count, char **words)
+{
+    cl_device_id devices[2];
+    cl_uint device_count;
+    struct bench b;
+    cl_int status, one = 1;
+
+    bench_open(&b, count, words);
+    CHECK(clGetDeviceIDs(b.platform, CL_DEVICE_TYPE_ALL, 2, devices, &device_count));
+    device_count = device_count < 2 ? 1 : 2;
+    cl_context context = clCreateContext(NULL, device_count, devices, NULL, NULL, &status);
+    CHECK(status);
+    for (cl_uint i = 0; i < 2; i++) {
+        queues[i] = clCreateCommandQueueWithProperties(context, devices[i % device_count], NULL, &status);
+        CHECK(status);
+    }
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+    CHECK(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
+    cl_kernel nothing = bench_kernel(program, "nothing"), touch = bench_kernel(program, "touch");
+    CHECK(clSetKernelArg(nothing, 0, sizeof(one), &one));
+    measure_chain(&b, nothing, "hop_one_queue", false, false);
+    measure_chain(&b, nothing, "hop_alternating", true, false);
+    measure_chain(&b, nothing, "hop_by_application", true, true);
+    measure_migration(&b, context, touch);
+    CHECK(clReleaseKernel(nothing));
+    CHECK(clReleaseKernel(touch));
+    CHECK(clReleaseProgram(program));
+    for (int i = 0; i < 2; i++)
+        CHECK(clReleaseCommandQueue(queues[i]));
+    CHECK(clReleaseContext(context));
+    bench_close(&b);
+    return 0;
+}

@@ -19,7 +19,8 @@ enum { THREADS = 16, COUNT = 1024, SIZE = COUNT * 4, SHARED = 4 };
 static const char *source = "kernel void add(global int *data, int what) { data[get_global_id(0)] += what; }\n";
 
 static cl_platform_id platform;
-static cl_device_id device;
+static cl_device_id device, devices[8];
+static cl_uint device_count;
 static cl_context context;
 static cl_command_queue queues[SHARED];
 static cl_mem buffers[SHARED];
@@ -226,11 +227,13 @@ static void open_all(struct thread *threads)
     cl_int status, zeroes[COUNT] = {0};
 
     NEED(clGetPlatformIDs(1, &platform, NULL));
-    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, &device_count));
+    device = devices[0];
+    context = clCreateContext(NULL, device_count, devices, NULL, NULL, &status);
     NEED(status);
     for (int i = 0; i < SHARED; i++) {
-        queues[i] = clCreateCommandQueue(context, device, i == 2 ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0, &status);
+        queues[i] = clCreateCommandQueue(context, devices[(cl_uint)i % device_count],
+                                         i == 2 ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0, &status);
         NEED(status);
         buffers[i] = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, SIZE, zeroes, &status);
         NEED(status);
@@ -243,7 +246,7 @@ static void open_all(struct thread *threads)
         threads[i].data = calloc(1, SIZE);
         threads[i].kernel = clCreateKernel(program, "add", &status);
         NEED(status);
-        threads[i].own = clCreateCommandQueue(context, device, 0, &status);
+        threads[i].own = clCreateCommandQueue(context, devices[i % device_count], 0, &status);
         NEED(status);
     }
 }

@@ -4,11 +4,12 @@
 
 hammer()
 {
-    door=$1
-    shift
-    timeout -k 10 "${VOCL_TEST_LIMIT:-300}" vocl run --door $door -- "$top_builddir/tests/session/hammer" "$@" \
-        > "$scratch/out" 2>&1 || fail "through $door: status $?: $(tail -n 60 "$scratch/out")"
+    door=$1 workers=$2
+    shift 2
+    timeout -k 10 "${VOCL_TEST_LIMIT:-300}" vocl run --door $door --workers $workers -- "$top_builddir/tests/session/hammer" "$@" \
+        > "$scratch/out" 2>&1 || fail "through $door, $workers workers: status $?: $(tail -n 60 "$scratch/out")"
 }
 
-hammer preload 100
-hammer icd 100 loader
+hammer preload 1 100
+hammer icd 1 100 loader
+hammer preload 2 60

@@ -282,6 +282,8 @@ cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t 
 
     if (!root->coherence)
         return CL_SUCCESS;
+    if (e->site)
+        return record_use(e->site->buffer, root, use);
     if (use & USE_WRITE)
         error = enqueue_need_event(e, CL_COMMAND_MARKER);
     if (error || !(use & USE_READ))
@@ -304,7 +306,7 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
 {
     cl_mem root = root_of(memory);
 
-    if (!root->coherence)
+    if (!root->coherence || e->site)
         return;
     place(root, memory, &offset, &size);
     pthread_mutex_lock(&root->lock);

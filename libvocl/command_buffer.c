@@ -31,8 +31,6 @@ static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
         return CL_INVALID_VALUE;
     if (!handle_check(queues[0], WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    if (queues[0]->context->node_count > 1) /* nobody would know what contents its runs need */
-        return CL_INVALID_OPERATION;
     bytes = info_find(&queues[0]->device->infos, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR, &length);
     if (bytes && length == sizeof(needed))
         memcpy(&needed, bytes, sizeof(needed));
@@ -84,6 +82,13 @@ void command_buffer_destroy(cl_command_buffer_khr buffer)
 
     if (buffer->last)
         handle_release(buffer->last, WIRE_EVENT, 0);
+    while (buffer->uses) {
+        struct recorded_use *use = buffer->uses;
+
+        buffer->uses = use->next;
+        handle_drop(use->memory);
+        free(use);
+    }
     free(buffer->properties);
     pthread_mutex_destroy(&buffer->lock);
     session_lock(session);
@@ -136,6 +141,24 @@ cl_int record_begin(struct enqueue *e)
         error = CL_INVALID_OPERATION;
     pthread_mutex_unlock(&site->buffer->lock);
     return error;
+}
+
+cl_int record_use(cl_command_buffer_khr buffer, cl_mem memory, unsigned use)
+{
+    struct recorded_use *known;
+
+    pthread_mutex_lock(&buffer->lock);
+    for (known = buffer->uses; known && known->memory != memory; known = known->next)
+        ;
+    if (!known && (known = calloc(1, sizeof(*known))) != NULL) {
+        *known = (struct recorded_use){buffer->uses, memory, 0};
+        buffer->uses = known;
+        handle_use(memory);
+    }
+    if (known)
+        known->use |= use;
+    pthread_mutex_unlock(&buffer->lock);
+    return known ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 }
 
 /* The lock is held while it is sent, so that points and commands have the same order. */
@@ -352,6 +375,8 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
 
     if (!error && once)
         error = enqueue_need_event(e, CL_COMMAND_COMMAND_BUFFER_KHR);
+    for (struct recorded_use *use = buffer->uses; use && !error; use = use->next) /* what is written may be a part */
+        error = coherence_before(e, use->memory, 0, use->memory->size, use->use | USE_READ);
     if (error)
         return enqueue_fail(e, error);
     m = (struct wire_enqueue_command_buffer){.queue = e->queue->object.id,
@@ -359,6 +384,10 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
                                              .event = e->event_id,
                                              .wait = e->wait,
                                              .wait_count = e->wait_count};
+    for (struct recorded_use *use = buffer->uses; use; use = use->next) {
+        if (use->use & USE_WRITE)
+            coherence_after(e, use->memory, 0, use->memory->size);
+    }
     wire_put_enqueue_command_buffer(stream_begin(e->node), &m);
     error = stream_end(e->node, STREAM_SOON);
     if (!error)

@@ -223,6 +223,13 @@ struct _cl_kernel {
     struct argument *arguments;
 };
 
+/* A memory object that a recorded command uses, in a context of several nodes. */
+struct recorded_use {
+    struct recorded_use *next;
+    cl_mem memory;
+    unsigned use;
+};
+
 struct _cl_command_buffer_khr {
     struct object object;
     cl_command_queue queue;
@@ -232,6 +239,7 @@ struct _cl_command_buffer_khr {
     pthread_mutex_t lock; /* the rest */
     cl_command_buffer_state_khr state;
     cl_uint points;
+    struct recorded_use *uses;
     cl_event last; /* of the last run, where only one is allowed at a time */
 };
 
@@ -434,6 +442,8 @@ cl_int queue_wait_idle(cl_command_queue queue);
 void queue_destroy(cl_command_queue queue);
 
 /* ---- command_buffer.c ---- */
+/* Contents that the recorded command needs when it is run. */
+cl_int record_use(cl_command_buffer_khr buffer, cl_mem memory, unsigned use);
 /* What site_begin() and site_send() do for a command that is recorded. */
 cl_int record_begin(struct enqueue *e);
 cl_int record_send(struct enqueue *e);

@@ -182,6 +182,50 @@ static void images(void)
     CHECK(clReleaseMemObject(buffer));
 }
 
+/* Recorded on one queue, with what others have made: run twice, and used by a third. */
+static void recorded(void)
+{
+#define FUNCTION(name) name##_fn name##_ = (name##_fn)clGetExtensionFunctionAddressForPlatform(platform, #name)
+    FUNCTION(clCreateCommandBufferKHR);
+    FUNCTION(clFinalizeCommandBufferKHR);
+    FUNCTION(clReleaseCommandBufferKHR);
+    FUNCTION(clEnqueueCommandBufferKHR);
+    FUNCTION(clCommandCopyBufferKHR);
+    FUNCTION(clCommandNDRangeKernelKHR);
+    cl_mem buffer = buffer_new(numbers), copy = buffer_new(NULL);
+    cl_command_buffer_khr commands;
+    cl_sync_point_khr point;
+    cl_int status;
+
+    if (!clCreateCommandBufferKHR_) {
+        printf("no command buffers\n");
+        return;
+    }
+    commands = clCreateCommandBufferKHR_(1, &queues[1], NULL, &status);
+    CHECK(status);
+    CHECK(clSetKernelArg(next, 0, sizeof(buffer), &buffer));
+    CHECK(clSetKernelArg(next, 1, sizeof(cl_int), &(cl_int){3}));
+    CHECK(clSetKernelArg(next, 2, sizeof(cl_int), &(cl_int){4}));
+    CHECK(clCommandNDRangeKernelKHR_(commands, NULL, NULL, next, 1, NULL, &global, NULL, 0, NULL, &point, NULL));
+    CHECK(clCommandCopyBufferKHR_(commands, NULL, buffer, copy, 0, SIZE / 2, SIZE / 2, 1, &point, NULL, NULL));
+    CHECK(clFinalizeCommandBufferKHR_(commands));
+    CHECK(clEnqueueWriteBuffer(queues[2], copy, CL_TRUE, 0, SIZE, numbers, 0, NULL, NULL));
+    for (int i = 0; i < 2; i++) {
+        /* native takes the arguments of a recorded kernel from the kernel as it is: so it stays as it is */
+        CHECK(clEnqueueFillBuffer(queues[0], buffer, &(cl_int){i}, 4, 0, 1024, 0, NULL, NULL));
+        finish_all();
+        CHECK(clEnqueueCommandBufferKHR_(0, NULL, commands, 0, NULL, NULL));
+        finish_all();
+    }
+    CHECK(clEnqueueReadBuffer(queues[0], buffer, CL_TRUE, 0, SIZE, result, 0, NULL, NULL));
+    parity_hash_print("recorded", result, SIZE);
+    CHECK(clEnqueueReadBuffer(queues[2], copy, CL_TRUE, 0, SIZE, result, 0, NULL, NULL));
+    parity_hash_print("recorded copy", result, SIZE);
+    CHECK(clReleaseCommandBufferKHR_(commands));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseMemObject(copy));
+}
+
 /* One gate for all queues, and what becomes of those behind it when it fails. */
 static void gates(cl_int outcome)
 {
@@ -236,6 +280,7 @@ int main(void)
     pieces();
     rects_and_maps();
     images();
+    recorded();
     gates(CL_COMPLETE);
     gates(-5);
     for (int i = 0; i < QUEUES; i++)

@@ -175,7 +175,7 @@ bool token_read(const char *text, uint8_t *token)
 
 /* ---- bytes ---- */
 
-static long now_ms(void)
+long bell_now_ms(void)
 {
     struct timespec now;
 
@@ -185,12 +185,12 @@ static long now_ms(void)
 
 int bell_read_all(int fd, void *bytes, size_t length, long timeout_ms)
 {
-    long until = now_ms() + timeout_ms;
+    long until = bell_now_ms() + timeout_ms;
     uint8_t *at = bytes;
 
     while (length) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        long left = until - now_ms();
+        long left = until - bell_now_ms();
         ssize_t got;
 
         if (left <= 0)

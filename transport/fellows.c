@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -22,14 +21,6 @@ struct entry {
     uint32_t rank;
     char host[64], endpoint[128];
 };
-
-static long now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 int fellows_listen(struct endpoint *endpoint, const char *of, int fd)
 {
@@ -129,7 +120,7 @@ static void accept_one(struct job *job, int listener, const uint8_t *token)
 static int call_on_all(struct job *job, const uint8_t *token, long until)
 {
     struct bell_record record;
-    int error = bell_read_all(job->members[0].fd, &record, sizeof(record), until - now_ms());
+    int error = bell_read_all(job->members[0].fd, &record, sizeof(record), until - bell_now_ms());
 
     if (!error && (record.kind != BELL_ROSTER || record.value >= (uint32_t)job->size))
         error = -EBADMSG;
@@ -137,7 +128,7 @@ static int call_on_all(struct job *job, const uint8_t *token, long until)
         struct entry entry;
         int fd;
 
-        error = bell_read_all(job->members[0].fd, &entry, sizeof(entry), until - now_ms());
+        error = bell_read_all(job->members[0].fd, &entry, sizeof(entry), until - bell_now_ms());
         if (error)
             return error;
         entry.host[sizeof(entry.host) - 1] = entry.endpoint[sizeof(entry.endpoint) - 1] = '\0';
@@ -162,7 +153,7 @@ int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t
     below = job->member_count;
     while (job->member_count < below + above) {
         struct pollfd ready[] = {{endpoint->fd, POLLIN, 0}, {job->members[0].fd, POLLIN, 0}};
-        long left = until - now_ms();
+        long left = until - bell_now_ms();
 
         if (left <= 0 || poll(ready, 2, (int)left) <= 0) {
             vocl_log(LOG_WARN, "%u other workers did not come", below + above - job->member_count);

@@ -68,6 +68,7 @@ const char *hello_check(const struct hello *hello, const uint8_t *token);
 /* Read or write all of it within the time given (ms); 0 or negative errno. */
 int bell_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int bell_write_all(int fd, const void *bytes, size_t length);
+long bell_now_ms(void);
 void bell_tune(int fd);
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
 /* Take in what the peer has said; never blocks. Returns the number of records. */
@@ -99,6 +100,20 @@ struct job {
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
+
+/* ---- launch.c ---- */
+/* Where a session's processes are to come from and to say hello. */
+struct setup {
+    struct endpoint local, remote; /* remote.fd < 0: workers use local too */
+    uint8_t token[HELLO_TOKEN];
+    unsigned workers;
+    char hosts[1024];
+    char *environment; /* the placeholder's: NUL-terminated strings */
+    uint32_t environment_length;
+};
+
+/* 0 or negative errno; the lifeline is the caller's. */
+int launch_session(const struct setup *setup, const char *mpi, int *lifeline);
 
 /* ---- fellows.c: the bells between workers ---- */
 /* Where this worker will expect its fellows: of the kind of the application's own endpoint, to which fd is connected.

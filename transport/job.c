@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -24,206 +22,7 @@
 #define MAX_ENVIRONMENT (256u << 10)
 #define MAX_WORKERS 1024
 
-extern char **environ;
-
-#define OPENMPI_SHARED "OMPI_MCA_btl_vader_backing_directory"
-
 static bool forked_session; /* this process is the child of one that had MPI inside */
-
-struct setup {
-    struct endpoint local, remote; /* remote.fd < 0: workers use local too */
-    uint8_t token[HELLO_TOKEN];
-    unsigned workers;
-    char hosts[1024];
-    char *environment; /* the placeholder's: NUL-terminated strings */
-    uint32_t environment_length;
-};
-
-static long now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* ---- what is started ---- */
-
-static bool starts(const char *text, const char *with)
-{
-    return !strncmp(text, with, strlen(with));
-}
-
-/* An enclosing MPI job's variables would make mpiexec and the workers believe they belong to it. */
-static bool left_out(const char *variable)
-{
-    static const char *const prefixes[] = {"PMI_",
-                                           "PMIX_",
-                                           "OMPI_",
-                                           "HYDI_",
-                                           "MPI_LOCAL",
-                                           "PRTE_",
-                                           "ORTE_",
-                                           "LD_PRELOAD=",
-                                           "OCL_ICD_VENDORS=",
-                                           "VOCL_SESSION_",
-                                           "VOCL_MPI=",
-                                           "MPIR_CVAR_NOLOCAL=",
-                                           "UCX_HANDLE_ERRORS="};
-
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-        if (starts(variable, prefixes[i]))
-            return !starts(variable, "OMPI_MCA_");
-    }
-    return false;
-}
-
-__attribute__((format(printf, 2, 3))) static bool add(char ***list, const char *format, ...)
-{
-    size_t count = 0;
-    char **longer, *text;
-    va_list arguments;
-    int length;
-
-    while (*list && (*list)[count])
-        count++;
-    va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    longer = length < 0 ? NULL : realloc(*list, (count + 2) * sizeof(*longer));
-    if (!longer)
-        return false;
-    longer[count] = text;
-    longer[count + 1] = NULL;
-    *list = longer;
-    return true;
-}
-
-static void free_list(char **list)
-{
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
-
-/* LD_PRELOAD without this library. */
-static void add_preload(char ***list)
-{
-    const char *value = getenv("LD_PRELOAD");
-    char *copy, *kept, *save;
-
-    if (!value || !(copy = strdup(value)))
-        return;
-    kept = calloc(1, strlen(value) + 2);
-    for (char *word = strtok_r(copy, ": ", &save); kept && word; word = strtok_r(NULL, ": ", &save)) {
-        if (strstr(word, "libvocl.so"))
-            continue;
-        if (*kept)
-            strcat(kept, ":");
-        strcat(kept, word);
-    }
-    if (kept && *kept)
-        add(list, "LD_PRELOAD=%s", kept);
-    free(kept);
-    free(copy);
-}
-
-static char **make_environment(const struct setup *setup, const char *mpi)
-{
-    const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
-    char token[2 * HELLO_TOKEN + 1], **list = NULL;
-
-    for (char **at = environ; *at; at++) {
-        if (!left_out(*at))
-            add(&list, "%s", *at);
-    }
-    add_preload(&list);
-    if (vendors && *vendors)
-        add(&list, "OCL_ICD_VENDORS=%s", vendors);
-    else if (!vendors && given)
-        add(&list, "OCL_ICD_VENDORS=%s", given);
-    token_show(setup->token, token);
-    add(&list, "VOCL_MPI=%s", mpi); /* not always the one that was asked for: see load_plugin() */
-    add(&list, "VOCL_SESSION_TOKEN=%s", token);
-    if (!strcmp(mpi, "openmpi") && setup->remote.fd < 0) /* it leaves its files behind when a rank is killed */
-        add(&list, OPENMPI_SHARED "=/dev/shm/vocl-%.16s", token);
-    add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
-    add(&list, "VOCL_SESSION_ENDPOINT=%s", setup->remote.fd >= 0 ? setup->remote.text : setup->local.text);
-    add(&list, "UCX_HANDLE_ERRORS=none");
-    if (!getenv("UCX_LOG_LEVEL"))
-        add(&list, "UCX_LOG_LEVEL=error");
-    add(&list, "MPIR_CVAR_NOLOCAL=1");
-    return list;
-}
-
-static char **make_arguments(const struct setup *setup, const char *mpi)
-{
-    const char *folder = settings_string(SETTING_LIBEXECDIR), *mpiexec = settings_string(SETTING_MPIEXEC);
-    bool openmpi = !strcmp(mpi, "openmpi");
-    char **list = NULL;
-
-    if (!*mpiexec)
-        mpiexec = openmpi ? VOCL_MPIEXEC_OPENMPI : VOCL_MPIEXEC_MPICH;
-    add(&list, "%s/vocl-launcher", folder);
-    add(&list, "%s", mpiexec);
-    if (openmpi) {
-        add(&list, "--allow-run-as-root");
-        add(&list, "--oversubscribe");
-        add(&list, "--enable-recovery");
-        add(&list, "--bind-to");
-        add(&list, "none");
-    } else {
-        add(&list, "-disable-auto-cleanup"); /* the loss of one worker is not that of the others */
-        add(&list, "-pmi-port");
-        add(&list, "-bind-to");
-        add(&list, "none");
-    }
-    if (setup->remote.fd >= 0) {
-        char *address = strdup(setup->remote.text + 4);
-
-        *strrchr(address, ':') = '\0';
-        if (openmpi) {
-            add(&list, "-host");
-            add(&list, "%s,%s", address, setup->hosts);
-        } else {
-            add(&list, "-localhost");
-            add(&list, "%s", address);
-            add(&list, "-hosts");
-            add(&list, "%s,%s", address, setup->hosts);
-            add(&list, "-ppn");
-            add(&list, "1");
-        }
-        free(address);
-    }
-    add(&list, "-n");
-    add(&list, "1");
-    add(&list, "%s/vocl-placeholder", folder);
-    add(&list, ":");
-    add(&list, "-n");
-    add(&list, "%u", setup->workers);
-    add(&list, "%s/vocl-proxy", folder);
-    add(&list, "--worker");
-    return list;
-}
-
-static int start_launcher(const struct setup *setup, const char *mpi, int *lifeline)
-{
-    char **arguments = make_arguments(setup, mpi), **environment = make_environment(setup, mpi);
-    int pair[2], error;
-
-    error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
-    if (!error) {
-        error = spawn_apart(arguments[0], arguments, environment, pair[1]);
-        close(pair[1]);
-        if (error)
-            close(pair[0]);
-        else
-            *lifeline = pair[0];
-    }
-    free_list(arguments);
-    free_list(environment);
-    return error;
-}
 
 /* ---- the application's side ---- */
 
@@ -378,7 +177,7 @@ static int gather(struct job *job, struct setup *setup, long until, bool placeho
     while (job->member_count < setup->workers || (placeholder && job->placeholder < 0)) {
         struct pollfd ready[] = {
             {setup->local.fd, POLLIN, 0}, {setup->remote.fd, POLLIN, 0}, {job->lifeline, POLLIN, 0}};
-        long left = until - now_ms();
+        long left = until - bell_now_ms();
         int error = 0;
 
         if (left <= 0) {
@@ -404,7 +203,7 @@ static int gather_ranks(struct job *job, long until, char *why, size_t why_size)
 {
     for (unsigned i = 0; i < job->member_count; i++) {
         struct bell_record record;
-        int error = bell_read_all(job->members[i].fd, &record, sizeof(record), until - now_ms());
+        int error = bell_read_all(job->members[i].fd, &record, sizeof(record), until - bell_now_ms());
 
         if (!error && (record.kind != BELL_RANK || record.value == 0 || record.value >= (uint32_t)job->size))
             error = -EBADMSG;
@@ -453,7 +252,7 @@ static const struct mpi_plugin *load_plugin(const char **mpi, char *why, size_t 
 
 static int open_own(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    long until = bell_now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     const char **environment = NULL, *mpi;
     struct watch watch;
     struct setup setup;
@@ -465,7 +264,7 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
     }
     if (!error) {
         job->plugin = load_plugin(&mpi, why, why_size);
-        error = job->plugin ? start_launcher(&setup, mpi, &job->lifeline) : -ENOENT;
+        error = job->plugin ? launch_session(&setup, mpi, &job->lifeline) : -ENOENT;
         if (error && job->plugin)
             snprintf(why, why_size, "%s/vocl-launcher: %s", settings_string(SETTING_LIBEXECDIR), strerror(-error));
     }
@@ -476,7 +275,7 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
         error = environment ? 0 : -ENOMEM;
     }
     if (!error)
-        error = watch_start(&watch, job, until - now_ms());
+        error = watch_start(&watch, job, until - bell_now_ms());
     if (!error) {
         if (job->plugin->init(environment, ending, argument, &job->rank, &job->size, &job->last_tag)) {
             snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
@@ -558,14 +357,14 @@ static int transfer_now(struct job *job, int peer, bool send, void *bytes, size_
     int error = send ? job->plugin->send(peer, PLUGIN_CONTROL, ENDPOINT_TAG, bytes, length, &request)
                      : job->plugin->receive(peer, PLUGIN_CONTROL, ENDPOINT_TAG, bytes, length, &request);
 
-    while (!error && !done && now_ms() < until)
+    while (!error && !done && bell_now_ms() < until)
         error = job->plugin->test(&request, &done, &got);
     return error ? -EIO : done ? 0 : -ETIMEDOUT;
 }
 
 static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    long until = bell_now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     static const char *const own[] = {NULL};
     struct invitation invitation = {.endpoint = ""};
     struct setup setup;
@@ -672,7 +471,7 @@ static int worker_init(struct job *job, void (*ending)(void *), void *argument, 
 
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    long until = now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    long until = bell_now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     const char *endpoint = getenv("VOCL_SESSION_ENDPOINT");
     struct invitation invitation = {.endpoint = ""};
     struct endpoint own = {.fd = -1};

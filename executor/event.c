@@ -186,7 +186,7 @@ int exec_create_user_event(struct executor *x, const struct wire_create_user_eve
 
 /* PoCL 3.1 frees an event that has failed although others that it waits for may fail, too, and then looks at it again:
  * so each of them holds it until it is over itself. */
-void command_hold(struct command *c, cl_event event)
+static void hold(struct command *c, cl_event event)
 {
     for (uint32_t i = 0; i < c->gate_count; i++) {
         struct object *gate = c->gates[i];
@@ -198,6 +198,12 @@ void command_hold(struct command *c, cl_event event)
         more[gate->dependent_count++] = event;
         clRetainEvent(event);
     }
+}
+
+void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job)
+{
+    hold(c, event);
+    event_when(c->x, event, CL_COMPLETE, run, job);
 }
 
 static void let_go(struct object *gate)
@@ -309,7 +315,7 @@ int command_end(struct command *c, cl_int error)
     if (!c->error)
         c->error = error;
     if (c->gate_count && !c->error && c->event) {
-        command_hold(c, c->event);
+        hold(c, c->event);
         if (!c->event_id)
             clReleaseEvent(c->event);
     }

@@ -72,27 +72,6 @@ static void turn_has_come(struct executor *x, struct job *job)
         ask(t);
 }
 
-static cl_int into_map(struct command *c, struct transfer *t)
-{
-    cl_int error;
-
-    t->mapped = true;
-    t->gate = clCreateUserEvent(c->queue->in, &error);
-    if (error)
-        return error;
-    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, t->side.offset,
-                                  t->side.size, c->wait_count, c->wait_count ? c->wait : NULL, &t->first, &error);
-    if (error)
-        return error;
-    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
-    if (error)
-        return error;
-    transfer_share_event(c, t->last);
-    command_hold(c, t->first);
-    event_when(c->x, t->first, CL_COMPLETE, turn_has_come, &t->job);
-    return CL_SUCCESS;
-}
-
 static cl_int into_block(struct command *c, struct transfer *t)
 {
     cl_int error;
@@ -109,8 +88,7 @@ static cl_int into_block(struct command *c, struct transfer *t)
         return error;
     transfer_share_event(c, t->last);
     event_when(c->x, t->last, CL_COMPLETE, block_written, &t->last_job);
-    command_hold(c, t->first);
-    event_when(c->x, t->first, CL_COMPLETE, turn_has_come, &t->job);
+    command_when(c, t->first, turn_has_come, &t->job);
     return CL_SUCCESS;
 }
 
@@ -138,7 +116,8 @@ int exec_fetch(struct executor *x, const struct wire_fetch *m)
     t->peer = m->peer;
     t->memory_id = m->memory;
     t->after = m->after;
-    c.error = transfer_is_plain(&side) && c.queue->unified && x->host.zero_copy ? into_map(&c, t) : into_block(&c, t);
+    c.error = transfer_can_map(&c, &side) ? transfer_through_map(&c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come)
+                                          : into_block(&c, t);
     if (c.error)
         transfer_free(t);
     return command_end(&c, c.error);
@@ -218,10 +197,7 @@ static cl_int serve(struct wanted *w)
     if (!t)
         return CL_OUT_OF_HOST_MEMORY;
     t->peer = w->peer;
-    if (w->side.size > WIRE_MAX_INLINE && transfer_is_plain(&w->side) && c.queue->unified && w->x->host.zero_copy)
-        error = transfer_read_mapped(&c, t);
-    else
-        error = transfer_read_block(&c, t);
+    error = transfer_read_whole(&c, t);
     if (error)
         transfer_free(t);
     clFlush(c.queue->queue);

@@ -139,8 +139,8 @@ struct command {
 /* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
                   const uint32_t *wait, uint32_t wait_count);
-/* Another native event that waits for what the command waits for. */
-void command_hold(struct command *c, cl_event event);
+/* event_when() complete, of a native event that waits for what the command waits for. */
+void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job);
 /* error: of the native call. */
 int command_end(struct command *c, cl_int error);
 /* A user event, or an imported one, is over. */

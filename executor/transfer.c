@@ -129,6 +129,12 @@ static cl_int native_read(cl_command_queue queue, const struct side *s, void *to
     return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, s->offset, s->size, to, count, wait, event);
 }
 
+/* A piece of a buffer. */
+static bool is_plain(const struct side *side)
+{
+    return !side->is_image && !side->is_rect && !side->svm;
+}
+
 static const cl_event *list(const struct command *c)
 {
     return c->wait_count ? c->wait : NULL;
@@ -141,6 +147,32 @@ void transfer_share_event(struct command *c, cl_event event)
         return;
     clRetainEvent(event);
     *c->ask = event;
+}
+
+cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
+                            void (*reached)(struct executor *, struct job *))
+{
+    cl_int error;
+
+    t->mapped = true;
+    t->gate = clCreateUserEvent(c->queue->in, &error);
+    if (error)
+        return error;
+    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, flags, t->side.offset, t->side.size,
+                                  c->wait_count, list(c), &t->first, &error);
+    if (error)
+        return error;
+    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
+    if (error)
+        return error;
+    transfer_share_event(c, t->last);
+    command_when(c, t->first, reached, &t->job);
+    return CL_SUCCESS;
+}
+
+bool transfer_can_map(const struct command *c, const struct side *side)
+{
+    return is_plain(side) && c->queue->unified && c->x->host.zero_copy;
 }
 
 /* ---- write, inline ---- */
@@ -170,8 +202,7 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         return error;
     }
     transfer_share_event(c, t->first);
-    command_hold(c, t->first);
-    event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
+    command_when(c, t->first, written, &t->job);
     return CL_SUCCESS;
 }
 
@@ -245,27 +276,6 @@ static void map_reached(struct executor *x, struct job *job)
         take_all(t, t->bytes);
 }
 
-static cl_int write_mapped(struct command *c, struct transfer *t)
-{
-    cl_int error;
-
-    t->mapped = true;
-    t->gate = clCreateUserEvent(c->queue->in, &error);
-    if (error)
-        return error;
-    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, t->side.offset,
-                                  t->side.size, c->wait_count, list(c), &t->first, &error);
-    if (error)
-        return error;
-    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
-    if (error)
-        return error;
-    transfer_share_event(c, t->last);
-    command_hold(c, t->first);
-    event_when(c->x, t->first, CL_COMPLETE, map_reached, &t->job);
-    return CL_SUCCESS;
-}
-
 static cl_int write_block(struct command *c, struct transfer *t)
 {
     cl_event *wait = malloc((c->wait_count + 1) * sizeof(*wait));
@@ -285,8 +295,7 @@ static cl_int write_block(struct command *c, struct transfer *t)
         return error;
     transfer_share_event(c, t->first);
     take_all(t, t->bytes);
-    command_hold(c, t->first);
-    event_when(c->x, t->first, CL_COMPLETE, written, &t->job);
+    command_when(c, t->first, written, &t->job);
     return CL_SUCCESS;
 }
 
@@ -431,8 +440,7 @@ static cl_int ring_command(struct command *c, struct transfer *t)
         return error;
     transfer_share_event(c, t->last);
     if (t->first) {
-        command_hold(c, t->first);
-        event_when(c->x, t->first, CL_COMPLETE, ring_start, &t->job);
+        command_when(c, t->first, ring_start, &t->job);
     } else {
         ring_start(c->x, &t->job);
     }
@@ -468,28 +476,7 @@ static void read_reached(struct executor *x, struct job *job)
         given(t, -EIO);
 }
 
-cl_int transfer_read_mapped(struct command *c, struct transfer *t)
-{
-    cl_int error;
-
-    t->mapped = true;
-    t->gate = clCreateUserEvent(c->queue->in, &error);
-    if (error)
-        return error;
-    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, CL_MAP_READ, t->side.offset, t->side.size,
-                                  c->wait_count, list(c), &t->first, &error);
-    if (error)
-        return error;
-    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
-    if (error)
-        return error;
-    transfer_share_event(c, t->last);
-    command_hold(c, t->first);
-    event_when(c->x, t->first, CL_COMPLETE, read_reached, &t->job);
-    return CL_SUCCESS;
-}
-
-cl_int transfer_read_block(struct command *c, struct transfer *t)
+static cl_int read_block(struct command *c, struct transfer *t)
 {
     cl_int error;
 
@@ -500,16 +487,17 @@ cl_int transfer_read_block(struct command *c, struct transfer *t)
     if (error)
         return error;
     transfer_share_event(c, t->first);
-    command_hold(c, t->first);
-    event_when(c->x, t->first, CL_COMPLETE, read_reached, &t->job);
+    command_when(c, t->first, read_reached, &t->job);
     return CL_SUCCESS;
 }
 
 /* ---- the commands' common parts ---- */
 
-bool transfer_is_plain(const struct side *side)
+cl_int transfer_read_whole(struct command *c, struct transfer *t)
 {
-    return !side->is_image && !side->is_rect && !side->svm;
+    if (t->side.size > WIRE_MAX_INLINE && transfer_can_map(c, &t->side))
+        return transfer_through_map(c, t, CL_MAP_READ, read_reached);
+    return read_block(c, t);
 }
 
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length)
@@ -522,15 +510,15 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
             return -EBADMSG;
         return command_end(c, error ? error : write_inline(c, side, data));
     }
-    if (length || !side->size || (tag & CHUNKED && !transfer_is_plain(side)))
+    if (length || !side->size || (tag & CHUNKED && !is_plain(side)))
         return -EBADMSG;
     t = transfer_new(c->x, c->queue->queue, side, tag, false);
     if (!t)
         return -ENOMEM;
     if (!error && tag & CHUNKED)
         error = ring_command(c, t);
-    else if (!error && transfer_is_plain(side) && c->queue->unified && c->x->host.zero_copy)
-        error = write_mapped(c, t);
+    else if (!error && transfer_can_map(c, side))
+        error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
     else if (!error)
         error = write_block(c, t);
     if (error) {
@@ -547,20 +535,13 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
     struct transfer *t = NULL;
     cl_int error = c->error;
 
-    if (!tag || !side->size || (tag & CHUNKED && !transfer_is_plain(side)))
+    if (!tag || !side->size || (tag & CHUNKED && !is_plain(side)))
         return -EBADMSG;
     if (!error) {
         t = transfer_new(c->x, c->queue->queue, side, tag, true);
         if (!t)
             return -ENOMEM;
-        if (side->size <= WIRE_MAX_INLINE)
-            error = transfer_read_block(c, t);
-        else if (tag & CHUNKED)
-            error = ring_command(c, t);
-        else if (transfer_is_plain(side) && c->queue->unified && c->x->host.zero_copy)
-            error = transfer_read_mapped(c, t);
-        else
-            error = transfer_read_block(c, t);
+        error = side->size > WIRE_MAX_INLINE && tag & CHUNKED ? ring_command(c, t) : transfer_read_whole(c, t);
         if (error)
             transfer_free(t);
     }

@@ -44,10 +44,12 @@ cl_int transfer_native_write(cl_command_queue queue, const struct side *s, const
                              cl_uint count, const cl_event *wait, cl_event *event);
 /* The native command's event is needed here and, if asked for, by the application. */
 void transfer_share_event(struct command *c, cl_event event);
-/* A piece of a buffer. */
-bool transfer_is_plain(const struct side *side);
-/* The two ways to read whole: t's peer is told, and given the data. */
-cl_int transfer_read_mapped(struct command *c, struct transfer *t);
-cl_int transfer_read_block(struct command *c, struct transfer *t);
+/* Whether the data can move from or into the object itself. */
+bool transfer_can_map(const struct command *c, const struct side *side);
+/* Map it in the command's place; reached runs when t->bytes is there, or has failed, and the gate unmaps it. */
+cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
+                            void (*reached)(struct executor *, struct job *));
+/* All at once: t's peer is told, and given the data. */
+cl_int transfer_read_whole(struct command *c, struct transfer *t);
 
 #endif

@@ -21,11 +21,9 @@ static bool is_chosen(cl_device_id device, long place, const struct selection *i
     const char *host = transport_peer_host(session_transport(device->node->session), device->node->peer);
     cl_device_type type = 0;
     uint32_t length;
-    const void *bytes = info_find(&device->infos, CL_DEVICE_TYPE, &length);
     const char *name = info_find(&device->infos, CL_DEVICE_NAME, &length);
 
-    if (bytes)
-        memcpy(&type, bytes, sizeof(type));
+    device_number(device, CL_DEVICE_TYPE, &type, sizeof(type));
     if (item->first >= 0 && (place < item->first || place > item->last))
         return false;
     if (*item->type && !(type & type_of(item->type)))

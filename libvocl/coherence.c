@@ -226,13 +226,8 @@ static cl_int fetch(struct enqueue *e, cl_mem root, struct piece *piece)
                             .wait_count = e->wait_count};
     describe(root, piece, &m);
     wire_put_fetch(stream_begin(e->node), &m);
+    stream_finish(from->node, STREAM_SOON); /* what is waited for there has to be on its way */
     error = stream_end(e->node, STREAM_SOON);
-    /* the other node's command has to be on its way, or nobody would wait for it */
-    if (!error) {
-        session_lock(from->node->session);
-        stream_finish(from->node, STREAM_SOON);
-        session_unlock(from->node->session);
-    }
     if (!error)
         error = wait_for(e, event);
     if (!error && !add_holder(piece, e->node, event, true))

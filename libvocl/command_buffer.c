@@ -24,16 +24,12 @@ static cl_int check_properties(const cl_command_buffer_properties_khr *propertie
 static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
 {
     cl_command_queue_properties needed = 0;
-    uint32_t length;
-    const void *bytes;
 
     if (count != 1 || !queues)
         return CL_INVALID_VALUE;
     if (!handle_check(queues[0], WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    bytes = info_find(&queues[0]->device->infos, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR, &length);
-    if (bytes && length == sizeof(needed))
-        memcpy(&needed, bytes, sizeof(needed));
+    device_number(queues[0]->device, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR, &needed, sizeof(needed));
     return needed & ~queues[0]->properties ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR : CL_SUCCESS;
 }
 

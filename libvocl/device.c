@@ -1,7 +1,7 @@
 /* Devices: what the node told of them when the session started. */
 #include "libvocl/internal.h"
 
-static void number(cl_device_id device, cl_device_info param, void *to, size_t size)
+void device_number(cl_device_id device, cl_device_info param, void *to, size_t size)
 {
     uint32_t length;
     const void *bytes = info_find(&device->infos, param, &length);
@@ -19,20 +19,20 @@ static void describe(cl_device_id device)
     cl_bool unified = CL_FALSE;
     cl_uint bits = 1024;
 
-    number(device, CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof(unified));
+    device_number(device, CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof(unified));
     device->unified = unified;
-    number(device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, &device->dimensions, sizeof(device->dimensions));
-    number(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, device->item_sizes, sizeof(device->item_sizes));
-    number(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, &device->group_size, sizeof(device->group_size));
-    number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &device->alloc_size, sizeof(device->alloc_size));
-    number(device, CL_DEVICE_LOCAL_MEM_SIZE, &device->local_size, sizeof(device->local_size));
-    number(device, CL_DEVICE_IMAGE_SUPPORT, &device->images, sizeof(device->images));
-    number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits, sizeof(bits));
+    device_number(device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, &device->dimensions, sizeof(device->dimensions));
+    device_number(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, device->item_sizes, sizeof(device->item_sizes));
+    device_number(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, &device->group_size, sizeof(device->group_size));
+    device_number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &device->alloc_size, sizeof(device->alloc_size));
+    device_number(device, CL_DEVICE_LOCAL_MEM_SIZE, &device->local_size, sizeof(device->local_size));
+    device_number(device, CL_DEVICE_IMAGE_SUPPORT, &device->images, sizeof(device->images));
+    device_number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits, sizeof(bits));
     device->mem_base_align = bits / 8;
-    number(device, CL_DEVICE_EXECUTION_CAPABILITIES, &can, sizeof(can));
+    device_number(device, CL_DEVICE_EXECUTION_CAPABILITIES, &can, sizeof(can));
     device->native_kernels = can & CL_EXEC_NATIVE_KERNEL;
-    number(device, CL_DEVICE_TYPE, &type, sizeof(type));
-    number(device, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof(svm));
+    device_number(device, CL_DEVICE_TYPE, &type, sizeof(type));
+    device_number(device, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof(svm));
     device->any_pointer = type & CL_DEVICE_TYPE_CPU || svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
 }
 

@@ -65,6 +65,13 @@ static cl_int ask(struct node *node, const struct wire_get_info *question, void 
     return error;
 }
 
+cl_int info_take(struct node *node, unsigned kind, uint32_t object, void **bytes, size_t *length)
+{
+    const struct wire_get_info question = {.kind = kind, .object = object};
+
+    return ask(node, &question, bytes, length);
+}
+
 cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
                 size_t input_size, size_t capacity, void *to, size_t *size_ret)
 {

@@ -356,6 +356,8 @@ const void *info_find(const struct info_table *table, cl_uint param, uint32_t *l
 /* A query that only the node can answer. */
 cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
                 size_t input_size, size_t capacity, void *to, size_t *size_ret);
+/* The whole answer, of a size that is not known before; *bytes is to be freed. */
+cl_int info_take(struct node *node, unsigned kind, uint32_t object, void **bytes, size_t *length);
 /* The same for an answer that will not change while the object lives, or until info_forget(): asked once. */
 cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
                      const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
@@ -598,6 +600,8 @@ void kernel_destroy(cl_kernel kernel);
 /* A root device, known to the node under that number. */
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
 void device_destroy(cl_device_id device);
+/* What the node told of it, if it is of that size; else to stays as it is. */
+void device_number(cl_device_id device, cl_device_info param, void *to, size_t size);
 size_t image_element_size(const cl_image_format *format);
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);

@@ -6,12 +6,9 @@ static cl_uint most_packet(cl_context context)
     cl_uint most = 0;
 
     for (cl_uint i = 0; i < context->device_count; i++) {
-        uint32_t length;
-        const void *bytes = info_find(&context->devices[i]->infos, CL_DEVICE_PIPE_MAX_PACKET_SIZE, &length);
         cl_uint packet = 0;
 
-        if (bytes && length == sizeof(packet))
-            memcpy(&packet, bytes, sizeof(packet));
+        device_number(context->devices[i], CL_DEVICE_PIPE_MAX_PACKET_SIZE, &packet, sizeof(packet));
         most = packet > most ? packet : most;
     }
     return most;
@@ -19,17 +16,11 @@ static cl_uint most_packet(cl_context context)
 
 static bool has_pipes(cl_context context)
 {
-    for (cl_uint i = 0; i < context->device_count; i++) {
-        uint32_t length;
-        const void *bytes = info_find(&context->devices[i]->infos, CL_DEVICE_PIPE_SUPPORT, &length);
-        cl_bool has = CL_FALSE;
+    cl_bool has = CL_FALSE;
 
-        if (bytes && length == sizeof(has))
-            memcpy(&has, bytes, sizeof(has));
-        if (has)
-            return true;
-    }
-    return false;
+    for (cl_uint i = 0; i < context->device_count && !has; i++)
+        device_number(context->devices[i], CL_DEVICE_PIPE_SUPPORT, &has, sizeof(has));
+    return has;
 }
 
 static cl_int check(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint max_packets,

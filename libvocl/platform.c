@@ -90,11 +90,8 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint coun
     for (unsigned i = 0; session && i < session_device_count(session); i++) {
         cl_device_id device = session_device(session, i);
         cl_device_type own = 0;
-        uint32_t length;
-        const void *bytes = info_find(&device->infos, CL_DEVICE_TYPE, &length);
 
-        if (bytes && length == sizeof(own))
-            memcpy(&own, bytes, sizeof(own));
+        device_number(device, CL_DEVICE_TYPE, &own, sizeof(own));
         if (found == 0 || own & CL_DEVICE_TYPE_DEFAULT)
             own |= found == 0 ? CL_DEVICE_TYPE_DEFAULT : 0;
         if (type == CL_DEVICE_TYPE_DEFAULT && found)

@@ -142,6 +142,8 @@ static cl_int binary_send(struct node *node, cl_program program, const size_t *l
     cl_int error;
 
     m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
+    if (!m.devices_count)
+        return CL_SUCCESS;
     for (cl_uint i = 0; i < program->device_count; i++) {
         if (program->devices[i]->node != node)
             continue;
@@ -193,13 +195,10 @@ static cl_int binary_send(struct node *node, cl_program program, const size_t *l
 static cl_int binaries_send(cl_program program, const size_t *lengths, const unsigned char **binaries, cl_int *statuses)
 {
     cl_context context = program->context;
-    uint32_t ids[WIRE_MAX_DEVICES];
     cl_int error = CL_SUCCESS;
 
-    for (unsigned i = 0; !error && i < context->node_count; i++) {
-        if (devices_of_node(context->nodes[i], program->device_count, program->devices, ids))
-            error = binary_send(context->nodes[i], program, lengths, binaries, statuses);
-    }
+    for (unsigned i = 0; !error && i < context->node_count; i++)
+        error = binary_send(context->nodes[i], program, lengths, binaries, statuses);
     return error;
 }
 
@@ -394,17 +393,11 @@ static cl_int kernel_names(cl_program program, size_t size, void *value, size_t 
 /* The binaries of the node's devices, to where the application has room for them. */
 static cl_int binaries_of(struct node *node, cl_program program, unsigned char **to)
 {
-    size_t length = 0;
+    size_t length;
     struct wire_cursor in;
-    uint8_t *bytes;
-    cl_int error = info_ask(node, WIRE_INFO_BINARIES, program->object.id, 0, 0, NULL, 0, 0, NULL, &length);
+    void *bytes;
+    cl_int error = info_take(node, WIRE_INFO_BINARIES, program->object.id, &bytes, &length);
 
-    if (error)
-        return error;
-    bytes = malloc(length + 1);
-    if (!bytes)
-        return CL_OUT_OF_HOST_MEMORY;
-    error = info_ask(node, WIRE_INFO_BINARIES, program->object.id, 0, 0, NULL, 0, length, bytes, &length);
     in = wire_cursor(bytes, length);
     for (cl_uint i = 0; !error && i < program->device_count; i++) {
         uint64_t count;

@@ -7,12 +7,9 @@
 /* Whether the device takes these properties for sure; others are for it to judge. */
 static bool is_plain(cl_device_id device, cl_command_queue_properties properties)
 {
-    uint32_t length;
-    const void *supported = info_find(&device->infos, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, &length);
     cl_command_queue_properties can = KNOWN_PROPERTIES;
 
-    if (supported && length == sizeof(can))
-        memcpy(&can, supported, sizeof(can));
+    device_number(device, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, &can, sizeof(can));
     return !(properties & ~(can & KNOWN_PROPERTIES));
 }
 

@@ -10,11 +10,8 @@
 cl_device_svm_capabilities svm_capabilities(cl_device_id device)
 {
     cl_device_svm_capabilities can = 0;
-    uint32_t length;
-    const void *bytes = info_find(&device->infos, CL_DEVICE_SVM_CAPABILITIES, &length);
 
-    if (bytes && length == sizeof(can))
-        memcpy(&can, bytes, sizeof(can));
+    device_number(device, CL_DEVICE_SVM_CAPABILITIES, &can, sizeof(can));
     if (can && device->any_pointer && arena_shared_with(device->node)) /* only the arena is shared */
         return can & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
     return can & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;

@@ -120,45 +120,29 @@ int exec_read_buffer(struct executor *x, const struct wire_read_buffer *m)
     return bad ? bad : transfer_read(&c, &side, m->tag);
 }
 
-static int rect_side(struct side *side, uint32_t counts, const uint64_t *origin, const uint64_t *region, uint64_t row,
-                     uint64_t slice)
-{
-    unsigned __int128 size = (unsigned __int128)region[0] * region[1];
-
-    if (counts != 6 || size > UINT32_MAX || (size *= region[2]) > UINT64_C(1) << 34 || !size)
-        return -EBADMSG;
-    side->is_rect = true;
-    side->size = (size_t)size;
-    side->row_pitch = row;
-    side->slice_pitch = slice;
-    memcpy(side->origin, origin, sizeof(side->origin));
-    memcpy(side->region, region, sizeof(side->region));
-    return 0;
-}
-
 int exec_write_rect(struct executor *x, const struct wire_write_rect *m)
 {
-    struct side side = {0};
+    struct side side;
     struct command c;
     int bad = command_begin(&c, x, m->queue, WAITS);
 
+    if (!bad && !side_rect(&side, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch, m->slice_pitch))
+        bad = -EBADMSG;
     if (!bad)
         bad = buffer_of(&c, m->buffer, &side.memory);
-    if (!bad)
-        bad = rect_side(&side, m->origin_count + m->region_count, m->origin, m->region, m->row_pitch, m->slice_pitch);
     return bad ? bad : transfer_write(&c, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_read_rect(struct executor *x, const struct wire_read_rect *m)
 {
-    struct side side = {0};
+    struct side side;
     struct command c;
     int bad = command_begin(&c, x, m->queue, WAITS);
 
+    if (!bad && !side_rect(&side, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch, m->slice_pitch))
+        bad = -EBADMSG;
     if (!bad)
         bad = buffer_of(&c, m->buffer, &side.memory);
-    if (!bad)
-        bad = rect_side(&side, m->origin_count + m->region_count, m->origin, m->region, m->row_pitch, m->slice_pitch);
     return bad ? bad : transfer_read(&c, &side, m->tag);
 }
 

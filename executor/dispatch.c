@@ -183,6 +183,8 @@ int executor_open(const struct executor_host *host, struct executor **out)
         return -ENOMEM;
     x->host = *host;
     x->slow_last = &x->slow_first;
+    x->fetches_last = &x->fetches;
+    x->loans_last = &x->loans;
     pthread_mutex_init(&x->lock, NULL);
     pthread_cond_init(&x->work, NULL);
     if (pthread_create(&thread, NULL, slow_thread, x)) {

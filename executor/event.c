@@ -330,8 +330,6 @@ int command_end(struct command *c, cl_int error)
             return -EBADMSG;
         event->error = c->error;
         event->event = c->error ? NULL : c->event;
-        if (c->x->parked)
-            fetch_event(c->x, c->event_id);
     }
     if (c->error)
         tell_failure(c);

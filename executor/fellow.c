@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "executor/internal.h"
 
-#define MOST_EARLY (1u << 20)
+#define MOST_EARLY (256u << 20) /* bytes */
 
 int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command)
 {
@@ -41,20 +41,73 @@ int executor_run_fellow(struct executor *x, unsigned peer, const void *bytes, si
     return error;
 }
 
+bool executor_lost(const struct executor *x, unsigned peer)
+{
+    return peer < x->lost_count && x->lost[peer];
+}
+
 void executor_lose(struct executor *x, unsigned peer)
 {
+    if (peer >= x->lost_count) {
+        bool *lost = realloc(x->lost, (peer + 1) * sizeof(*lost));
+
+        if (lost) {
+            memset(lost + x->lost_count, 0, (peer + 1 - x->lost_count) * sizeof(*lost));
+            x->lost = lost;
+            x->lost_count = peer + 1;
+        }
+    }
+    if (peer < x->lost_count)
+        x->lost[peer] = true;
     fetch_lose(x, peer);
+    loan_lose(x, peer);
     executor_flush(x);
 }
 
-/* ---- events ---- */
+/* ---- what is heard of an event before the application has told of it ---- */
 
-/* That an event of another worker is over may be heard before it is imported. */
-struct early {
-    struct early *next;
-    uint32_t id;
-    cl_int status;
-};
+bool early_keep(struct executor *x, const struct early *what)
+{
+    struct early *early;
+
+    if (x->early_bytes + sizeof(*early) + what->length > MOST_EARLY)
+        return false;
+    early = malloc(sizeof(*early) + what->length);
+    if (!early)
+        return false;
+    *early = *what;
+    early->next = x->early;
+    early->data = early + 1;
+    memcpy(early + 1, what->data, what->length);
+    x->early = early;
+    x->early_bytes += sizeof(*early) + what->length;
+    return true;
+}
+
+/* Nothing is kept of events whose numbers have gone round. */
+struct early *early_take(struct executor *x, enum early_kind kind, unsigned peer, uint32_t id)
+{
+    struct early *found = NULL;
+
+    for (struct early **at = &x->early; *at;) {
+        struct early *early = *at;
+        bool same = early->kind == kind && early->id == id && (early->peer == peer || !peer);
+
+        if (!same && ((early->id & 0xffffff) != (id & 0xffffff) || (int8_t)((early->id >> 24) - (id >> 24)) >= 0)) {
+            at = &early->next;
+            continue;
+        }
+        *at = early->next;
+        x->early_bytes -= sizeof(*early) + early->length;
+        if (same && !found)
+            found = early;
+        else
+            free(early);
+    }
+    return found;
+}
+
+/* ---- events ---- */
 
 void event_orphan(struct executor *x, struct object *event)
 {
@@ -78,9 +131,8 @@ static struct object *find_orphan(struct executor *x, uint32_t id)
 int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_over *m)
 {
     struct object *event = object_get(x, WIRE_EVENT, m->event), *orphan;
-    struct early *early;
+    struct early early;
 
-    (void)peer;
     if (m->status > CL_COMPLETE)
         return -EBADMSG;
     orphan = find_orphan(x, m->event);
@@ -93,41 +145,15 @@ int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_o
         event_settle(event, m->status);
         return 0;
     }
-    early = x->early_count < MOST_EARLY ? malloc(sizeof(*early)) : NULL;
-    if (!early)
-        return -ENOMEM;
-    *early = (struct early){x->early, m->event, m->status};
-    x->early = early;
-    x->early_count++;
-    return 0;
-}
-
-/* What was heard of it, and nothing is kept of events whose numbers have gone round. */
-static cl_int heard(struct executor *x, uint32_t id)
-{
-    cl_int status = CL_QUEUED;
-
-    for (struct early **at = &x->early; *at;) {
-        struct early *early = *at;
-
-        if ((early->id & 0xffffff) != (id & 0xffffff)) {
-            at = &early->next;
-            continue;
-        }
-        if (early->id == id)
-            status = early->status;
-        *at = early->next;
-        x->early_count--;
-        free(early);
-    }
-    return status;
+    early = (struct early){.kind = EARLY_OVER, .peer = peer, .id = m->event, .status = m->status};
+    return early_keep(x, &early) ? 0 : -ENOMEM;
 }
 
 int exec_import_event(struct executor *x, const struct wire_import_event *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context);
     struct object *event = context ? object_new(x, WIRE_EVENT, m->event) : NULL;
-    cl_int status;
+    struct early *early;
 
     if (!event)
         return -EBADMSG;
@@ -135,9 +161,10 @@ int exec_import_event(struct executor *x, const struct wire_import_event *m)
     event->imported = true;
     if (!event->error)
         event->event = clCreateUserEvent(context->context, &event->error);
-    status = heard(x, m->event);
-    if (status <= CL_COMPLETE && is_usable(event))
-        event_settle(event, status);
+    early = early_take(x, EARLY_OVER, 0, m->event);
+    if (early && is_usable(event))
+        event_settle(event, early->status);
+    free(early);
     return 0;
 }
 

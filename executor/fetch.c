@@ -1,292 +1,210 @@
 /*
- * Contents that another worker has. The one that needs them asks when its command's turn has come, so that all that the
- * command waits for is done; the other reads them natively, behind the command that wrote them, and gives them. The
- * application says only who asks whom.
+ * Contents that another worker lends: the side that needs them. They go into the object in the command's place in its
+ * queue. Where they can be received into the object itself, they are asked for when the command's turn has come;
+ * otherwise they come into a block, as early as they are there.
  */
 #include "executor/transfer.h"
 
-#define MOST_BYTES (UINT64_C(1) << 40)
-
-/* ---- the side that asks ---- */
-
-static void fetch_end(struct transfer *t)
+static void wait_for_piece(struct transfer *t)
 {
-    bool mapped = t->mapped;
-
-    transfer_open_gate(t);
-    if (mapped)
-        transfer_free(t);
-    /* a block lives until the write from it is over: block_written() */
+    t->next = NULL;
+    *t->x->fetches_last = t;
+    t->x->fetches_last = &t->next;
 }
 
-static void block_written(struct executor *x, struct job *job)
+static struct transfer *take(struct executor *x, struct transfer **at)
 {
-    struct transfer *t = (struct transfer *)((uint8_t *)job - offsetof(struct transfer, last_job));
+    struct transfer *t = *at;
 
-    (void)x;
-    transfer_free(t);
-}
-
-static struct transfer *fetch_take(struct executor *x, unsigned peer, uint32_t tag)
-{
-    struct transfer **at = &x->fetches, *t;
-
-    while (*at && ((*at)->peer != peer || (*at)->tag != tag))
-        at = &(*at)->next;
-    t = *at;
-    if (t)
-        *at = t->next;
+    *at = t->next;
+    if (x->fetches_last == &t->next)
+        x->fetches_last = at;
     return t;
+}
+
+static struct transfer *find(struct executor *x, unsigned peer, uint32_t event_id)
+{
+    struct transfer **at = &x->fetches;
+
+    while (*at && ((*at)->peer != peer || (*at)->event_id != event_id))
+        at = &(*at)->next;
+    return *at ? take(x, at) : NULL;
+}
+
+/* The data is in, or never will be. */
+static void over(struct transfer *t, cl_int error)
+{
+    if (error && !t->error)
+        t->error = error;
+    if (!t->mapped || t->turned)
+        transfer_open_gate(t);
+    transfer_part_over(t);
 }
 
 static void ask(struct transfer *t)
 {
-    struct wire_get_piece m = {
-        .tag = t->tag, .memory = t->memory_id, .after = t->after, .offset = t->side.offset, .size = t->side.size};
+    struct wire_ask_piece m = {t->event_id, t->error};
     struct wire_buffer out = {0};
 
-    if (t->side.is_image) {
-        m.region_count = 3;
-        for (int i = 0; i < 3; i++)
-            m.region[i] = t->side.region[i];
-    }
-    t->next = t->x->fetches;
-    t->x->fetches = t;
-    wire_put_get_piece(&out, &m);
-    if (!executor_send_fellow(t->x, t->peer, &out))
-        return;
-    fetch_take(t->x, t->peer, t->tag);
-    t->error = CL_OUT_OF_RESOURCES;
-    fetch_end(t);
+    wire_put_ask_piece(&out, &m);
+    if (executor_send_fellow(t->x, t->peer, &out) && find(t->x, t->peer, t->event_id))
+        over(t, CL_OUT_OF_RESOURCES);
 }
 
+/* Two parts: this, and the end of the loan. That may be over before, if it failed. */
 static void turn_has_come(struct executor *x, struct job *job)
 {
     struct transfer *t = (struct transfer *)job;
 
     (void)x;
-    t->error = transfer_event_error(t->first);
+    t->turned = true;
+    if (!t->error)
+        t->error = transfer_event_error(t->first);
     if (t->error)
-        fetch_end(t);
-    else
+        transfer_open_gate(t);
+    if (t->parts == 2)
         ask(t);
-}
-
-static cl_int into_block(struct command *c, struct transfer *t)
-{
-    cl_int error;
-
-    t->bytes = malloc(t->side.size);
-    if (!t->bytes)
-        return CL_OUT_OF_HOST_MEMORY;
-    t->gate = clCreateUserEvent(c->queue->in, &error);
-    if (!error)
-        error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, c->wait_count ? c->wait : NULL, &t->first);
-    if (!error)
-        error = transfer_native_write(t->queue, &t->side, t->bytes, CL_FALSE, 1, &t->gate, &t->last);
-    if (error)
-        return error;
-    transfer_share_event(c, t->last);
-    event_when(c->x, t->last, CL_COMPLETE, block_written, &t->last_job);
-    command_when(c, t->first, turn_has_come, &t->job);
-    return CL_SUCCESS;
-}
-
-int exec_fetch(struct executor *x, const struct wire_fetch *m)
-{
-    struct side side = {.offset = m->offset, .size = m->size, .is_image = m->region_count != 0};
-    struct transfer *t;
-    struct command c;
-    int bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
-
-    if (!bad && (!m->size || m->size > MOST_BYTES || (m->region_count && m->region_count != 3)))
-        bad = -EBADMSG;
-    if (!bad)
-        bad = buffer_of(&c, m->memory, &side.memory);
-    if (bad)
-        return bad;
-    if (c.error)
-        return command_end(&c, c.error);
-    for (uint32_t i = 0; i < m->region_count; i++)
-        side.region[i] = m->region[i];
-    x->fetch_tag = x->fetch_tag % 0x3fffff + 1;
-    t = transfer_new(x, c.queue->queue, &side, x->fetch_tag, false);
-    if (!t)
-        return -ENOMEM;
-    t->peer = m->peer;
-    t->memory_id = m->memory;
-    t->after = m->after;
-    c.error = transfer_can_map(&c, &side) ? transfer_through_map(&c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come)
-                                          : into_block(&c, t);
-    if (c.error)
-        transfer_free(t);
-    return command_end(&c, c.error);
+    transfer_part_over(t);
 }
 
 static void taken(void *argument, int status)
 {
-    struct transfer *t = argument;
+    over(argument, status ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+}
 
-    if (status)
-        t->error = CL_OUT_OF_RESOURCES;
-    fetch_end(t);
+static void take_ready(struct transfer *t, uint32_t tag)
+{
+    if (t->x->host.take(t->x->host.owner, t->peer, tag, t->bytes, t->side.size, taken, t))
+        taken(t, -EIO);
+}
+
+static bool has_room(const struct transfer *t)
+{
+    return t->bytes && (!t->mapped || (t->turned && !t->error));
+}
+
+/* What came before the command. */
+static void hear(struct transfer *t)
+{
+    struct early *early = early_take(t->x, EARLY_PIECE, t->peer, t->event_id);
+    struct wire_piece_here here = {.event = t->event_id};
+    struct wire_piece_ready ready = {.event = t->event_id};
+
+    if (early) {
+        here.status = early->status;
+        here.data = early->data;
+        here.data_length = early->length;
+        exec_piece_here(t->x, t->peer, &here);
+        free(early);
+        return;
+    }
+    early = early_take(t->x, EARLY_READY, t->peer, t->event_id);
+    if (early) {
+        ready.tag = early->tag;
+        exec_piece_ready(t->x, t->peer, &ready);
+        free(early);
+    } else if (executor_lost(t->x, t->peer)) {
+        find(t->x, t->peer, t->event_id);
+        over(t, CL_OUT_OF_RESOURCES);
+    }
+}
+
+static cl_int start(struct command *c, struct transfer *t)
+{
+    if (t->side.size <= WIRE_MAX_UNASKED || !transfer_can_map(c, &t->side))
+        return transfer_into_block(c, t);
+    t->parts = 2;
+    return transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);
+}
+
+int exec_fetch(struct executor *x, const struct wire_fetch *m)
+{
+    struct side side;
+    struct transfer *t;
+    struct command c;
+    cl_mem memory;
+    int bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
+
+    if (!bad &&
+        !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count))
+        bad = -EBADMSG;
+    if (!bad)
+        bad = buffer_of(&c, m->memory, &memory);
+    if (bad)
+        return bad;
+    side.memory = c.error ? NULL : memory;
+    if (side.memory && !side_fits(&side))
+        return -EBADMSG;
+    t = transfer_new(x, c.error ? NULL : c.queue->queue, &side, 0, false);
+    if (!t)
+        return -ENOMEM;
+    t->peer = m->peer;
+    t->event_id = m->event;
+    if (!c.error)
+        c.error = start(&c, t);
+    if (c.error) { /* the loan has to end all the same */
+        t->error = c.error;
+        t->mapped = false;
+        t->parts = 1;
+        free(t->bytes);
+        t->bytes = NULL;
+    }
+    wait_for_piece(t);
+    if (!t->mapped && t->side.size > WIRE_MAX_UNASKED)
+        ask(t);
+    else
+        hear(t);
+    return command_end(&c, c.error);
 }
 
 int exec_piece_here(struct executor *x, unsigned peer, const struct wire_piece_here *m)
 {
-    struct transfer *t = fetch_take(x, peer, m->tag);
+    const struct early early = {.kind = EARLY_PIECE,
+                                .peer = peer,
+                                .id = m->event,
+                                .status = m->status,
+                                .data = m->data,
+                                .length = m->data_length};
+    struct transfer *t = find(x, peer, m->event);
+    cl_int error = m->status < 0 ? m->status : CL_SUCCESS;
 
     if (!t)
-        return -EBADMSG;
-    if (m->status < 0)
-        t->error = m->status;
-    else if (m->data_length == t->side.size)
+        return early_keep(x, &early) ? 0 : -ENOMEM;
+    if (!error && has_room(t) && m->data_length == t->side.size)
         memcpy(t->bytes, m->data, m->data_length);
-    else
-        t->error = CL_OUT_OF_RESOURCES;
-    fetch_end(t);
+    else if (!error)
+        error = CL_OUT_OF_RESOURCES;
+    over(t, error);
     return 0;
 }
 
 int exec_piece_ready(struct executor *x, unsigned peer, const struct wire_piece_ready *m)
 {
-    struct transfer *t = fetch_take(x, peer, m->tag);
+    const struct early early = {.kind = EARLY_READY, .peer = peer, .id = m->event, .tag = m->tag};
+    struct transfer *t = find(x, peer, m->event);
 
     if (!t)
-        return -EBADMSG;
-    if (x->host.take(x->host.owner, peer, t->tag, t->bytes, t->side.size, taken, t))
-        taken(t, -EIO);
-    return 0;
-}
+        return early_keep(x, &early) ? 0 : -ENOMEM;
+    if (!has_room(t)) { /* it was not asked for, or the command has failed: what comes is thrown away */
+        bool unasked = t->mapped;
 
-/* ---- the side that has them ---- */
-
-struct wanted {
-    struct job job;
-    struct wanted *next;
-    uint32_t after_id;
-    struct executor *x;
-    unsigned peer;
-    uint32_t tag, memory;
-    struct side side;
-    cl_event after;
-};
-
-static void refuse(struct executor *x, unsigned peer, uint32_t tag, cl_int error)
-{
-    struct wire_piece_here m = {.tag = tag, .status = error};
-    struct wire_buffer out = {0};
-
-    wire_put_piece_here(&out, &m);
-    executor_send_fellow(x, peer, &out);
-}
-
-static cl_int serve(struct wanted *w)
-{
-    struct object *memory = object_get(w->x, WIRE_MEMORY, w->memory);
-    struct object *context = memory ? object_get(w->x, WIRE_CONTEXT, memory->context_id) : NULL;
-    struct command c = {.x = w->x};
-    struct transfer *t;
-    cl_int error;
-
-    if (!context || !context->mover || !is_usable(memory))
-        return CL_INVALID_MEM_OBJECT;
-    c.queue = context->mover;
-    w->side.memory = memory->memory;
-    t = transfer_new(w->x, c.queue->queue, &w->side, w->tag, true);
-    if (!t)
-        return CL_OUT_OF_HOST_MEMORY;
-    t->peer = w->peer;
-    error = transfer_read_whole(&c, t);
-    if (error)
-        transfer_free(t);
-    clFlush(c.queue->queue);
-    return error;
-}
-
-static void good_now(struct executor *x, struct job *job)
-{
-    struct wanted *w = (struct wanted *)job;
-    cl_int error = w->after ? transfer_event_error(w->after) : CL_SUCCESS;
-
-    if (!error)
-        error = serve(w);
-    if (error)
-        refuse(x, w->peer, w->tag, error);
-    if (w->after)
-        clReleaseEvent(w->after);
-    free(w);
-}
-
-/* The command may be on its way from the application still: other ways are shorter. */
-static void wait_for(struct wanted *w)
-{
-    struct executor *x = w->x;
-    struct object *after = w->after_id ? object_get(x, WIRE_EVENT, w->after_id) : NULL;
-
-    if (!after && w->after_id && !object_was(x, WIRE_EVENT, w->after_id)) {
-        w->next = x->parked;
-        x->parked = w;
-        return;
-    }
-    if (after && !is_usable(after)) {
-        refuse(x, w->peer, w->tag, after->error ? after->error : CL_OUT_OF_RESOURCES);
-        free(w);
-        return;
-    }
-    if (!after) { /* released: over long ago */
-        good_now(x, &w->job);
-        return;
-    }
-    w->after = after->event;
-    clRetainEvent(w->after);
-    event_when(x, w->after, CL_COMPLETE, good_now, &w->job);
-}
-
-void fetch_event(struct executor *x, uint32_t id)
-{
-    struct wanted *all = x->parked, *next;
-
-    x->parked = NULL;
-    for (; all; all = next) {
-        next = all->next;
-        if (all->after_id == id) {
-            wait_for(all);
-        } else {
-            all->next = x->parked;
-            x->parked = all;
+        if (!unasked && t->side.size <= WIRE_MAX_UNASKED)
+            t->bytes = malloc(t->side.size);
+        if (unasked || !t->bytes) {
+            over(t, CL_OUT_OF_RESOURCES);
+            return -EBADMSG;
         }
     }
-}
-
-int exec_get_piece(struct executor *x, unsigned peer, const struct wire_get_piece *m)
-{
-    struct wanted *w;
-
-    if (!m->size || m->size > MOST_BYTES || (m->region_count && m->region_count != 3))
-        return -EBADMSG;
-    w = calloc(1, sizeof(*w));
-    if (!w)
-        return -ENOMEM;
-    *w = (struct wanted){.x = x, .after_id = m->after, .peer = peer, .tag = m->tag, .memory = m->memory};
-    w->side = (struct side){.offset = m->offset, .size = m->size, .is_image = m->region_count != 0};
-    for (uint32_t i = 0; i < m->region_count; i++)
-        w->side.region[i] = m->region[i];
-    wait_for(w);
+    take_ready(t, m->tag);
     return 0;
 }
 
 void fetch_lose(struct executor *x, unsigned peer)
 {
     for (struct transfer **at = &x->fetches; *at;) {
-        struct transfer *t = *at;
-
-        if (t->peer != peer) {
-            at = &t->next;
-            continue;
-        }
-        *at = t->next;
-        t->error = CL_OUT_OF_RESOURCES;
-        fetch_end(t);
+        if ((*at)->peer == peer)
+            over(take(x, at), CL_OUT_OF_RESOURCES);
+        else
+            at = &(*at)->next;
     }
 }

@@ -46,14 +46,9 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
         side.region[2] = m->depth;
     else if (desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY)
         side.region[2] = m->array_size;
-    if (is_usable(image)) {
-        size_t element = 0;
-
-        clGetImageInfo(image->memory, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, NULL);
-        if ((unsigned __int128)side.region[0] * side.region[1] * side.region[2] * element != m->bytes)
-            return -EBADMSG;
-    }
     side.memory = image->error ? NULL : image->memory;
+    if (is_usable(image) && !side_fits(&side))
+        return -EBADMSG;
     return m->bytes && context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG;
 }
 
@@ -77,48 +72,36 @@ int exec_create_sampler(struct executor *x, const struct wire_create_sampler *m)
     return 0;
 }
 
-/* The bytes must be those of the region, or the native call would run over the block. */
-static int image_side(struct command *c, uint32_t id, uint32_t counts, const uint64_t *origin, const uint64_t *region,
-                      uint64_t bytes, struct side *side)
+static int image_of(struct command *c, uint32_t id, struct side *side)
 {
-    int bad = buffer_of(c, id, &side->memory);
-    size_t element = 0;
+    int bad = side->is_image ? buffer_of(c, id, &side->memory) : -EBADMSG;
 
-    if (bad)
-        return bad;
-    if (counts != 6 || !bytes || bytes > UINT64_C(1) << 34 || region[0] > UINT32_MAX || region[1] > UINT32_MAX ||
-        region[2] > 1u << 20)
-        return -EBADMSG;
-    side->is_image = true;
-    side->size = bytes;
-    memcpy(side->origin, origin, sizeof(side->origin));
-    memcpy(side->region, region, sizeof(side->region));
-    if (c->error)
-        return 0;
-    if (clGetImageInfo(side->memory, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, NULL))
-        return -EBADMSG;
-    return (unsigned __int128)region[0] * region[1] * region[2] * element == bytes ? 0 : -EBADMSG;
+    return bad || c->error || side_fits(side) ? bad : -EBADMSG;
 }
 
 int exec_write_image(struct executor *x, const struct wire_write_image *m)
 {
-    struct side side = {0};
+    struct side side;
     struct command c;
     int bad = command_begin(&c, x, m->queue, WAITS);
 
+    if (!bad && !side_from(&side, m->bytes, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+        bad = -EBADMSG;
     if (!bad)
-        bad = image_side(&c, m->image, m->origin_count + m->region_count, m->origin, m->region, m->bytes, &side);
+        bad = image_of(&c, m->image, &side);
     return bad ? bad : transfer_write(&c, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_read_image(struct executor *x, const struct wire_read_image *m)
 {
-    struct side side = {0};
+    struct side side;
     struct command c;
     int bad = command_begin(&c, x, m->queue, WAITS);
 
+    if (!bad && !side_from(&side, m->bytes, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+        bad = -EBADMSG;
     if (!bad)
-        bad = image_side(&c, m->image, m->origin_count + m->region_count, m->origin, m->region, m->bytes, &side);
+        bad = image_of(&c, m->image, &side);
     return bad ? bad : transfer_read(&c, &side, m->tag);
 }
 

@@ -58,7 +58,6 @@ struct object {
 
 struct table {
     struct object **slots;
-    uint32_t *latest; /* the number that a slot had last, or has */
     uint32_t count;
 };
 
@@ -72,12 +71,14 @@ struct executor {
     uint8_t *shared;    /* svm.c */
     size_t shared_size;
     struct allocation *allocations;
-    struct transfer *fetches; /* fetch.c: asked for */
-    struct wanted *parked;    /* fetch.c: behind an event that is yet to come */
-    uint32_t fetch_tag;
-    struct early *early;    /* fellow.c */
+    struct transfer *fetches, **fetches_last; /* fetch.c: that wait for the data */
+    struct loan *loans, **loans_last;         /* loan.c */
+    uint32_t loan_tag;
+    struct early *early; /* fellow.c */
+    size_t early_bytes;
     struct object *orphans; /* imported events that are released, but not over */
-    uint32_t early_count;
+    bool *lost;             /* other workers, by number */
+    unsigned lost_count;
     const char *command;      /* what is being executed */
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
@@ -105,15 +106,28 @@ void executor_send(struct executor *x, struct wire_buffer *command); /* and free
 /* Native OpenCL is told to get on with what was enqueued. */
 void executor_flush(struct executor *x);
 
-/* fellow.c, fetch.c */
+/* fellow.c, fetch.c, loan.c */
 /* The application has released an imported event that commands still wait for. */
 void event_orphan(struct executor *x, struct object *event);
 int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
+/* Whether another worker is gone. */
+bool executor_lost(const struct executor *x, unsigned peer);
 void fetch_lose(struct executor *x, unsigned peer);
-/* There is an event that somebody may have been waiting to hear of. */
-void fetch_event(struct executor *x, uint32_t id);
-/* Whether the object was there: it is gone now. */
-bool object_was(const struct executor *x, unsigned kind, uint32_t id);
+void loan_lose(struct executor *x, unsigned peer);
+/* What another worker said of an event that the application has yet to tell of. */
+enum early_kind { EARLY_OVER, EARLY_ASK, EARLY_PIECE, EARLY_READY };
+struct early {
+    struct early *next;
+    enum early_kind kind;
+    unsigned peer;
+    uint32_t id, tag, length;
+    cl_int status;
+    const void *data;
+};
+/* Copied. False: there is no room. */
+bool early_keep(struct executor *x, const struct early *what);
+/* NULL: nothing was heard. The caller frees it. peer 0: any. */
+struct early *early_take(struct executor *x, enum early_kind kind, unsigned peer, uint32_t id);
 
 /* slow.c: jobs for the helper thread */
 struct slow {
@@ -154,7 +168,7 @@ void context_tell(struct executor *x, uint32_t context, const char *text);
 /* buffer.c: also for images */
 int buffer_of(struct command *c, uint32_t id, cl_mem *out);
 
-/* transfer.c */
+/* side.c */
 struct side { /* how the bytes get in and out of the object */
     cl_mem memory;
     void *svm; /* instead of an object */
@@ -162,6 +176,15 @@ struct side { /* how the bytes get in and out of the object */
     size_t offset, size; /* size: of the data, always */
     size_t origin[3], region[3], row_pitch, slice_pitch;
 };
+/* From fields of the wire, as lend and fetch have them, without the object; false if they do not hold together. */
+bool side_from(struct side *side, uint64_t size, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+               uint32_t region_count, const uint64_t *pitch, uint32_t pitch_count);
+bool side_rect(struct side *side, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+               uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch);
+/* Whether an image's bytes are those of the region, or the native call would run over the block. */
+bool side_fits(const struct side *side);
+
+/* transfer.c */
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);
 int transfer_read(struct command *c, const struct side *side, uint32_t tag);
 /* Contents of a new object: the stream is held until they are in. */

@@ -26,7 +26,6 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
     if (at >= table->count) {
         uint32_t count = table->count ? table->count * 2 : 256;
         struct object **slots;
-        uint32_t *latest;
 
         while (count <= at)
             count *= 2;
@@ -35,11 +34,6 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
             return NULL;
         memset(slots + table->count, 0, (count - table->count) * sizeof(struct object *));
         table->slots = slots;
-        latest = realloc(table->latest, count * sizeof(*latest));
-        if (!latest)
-            return NULL;
-        memset(latest + table->count, 0, (count - table->count) * sizeof(*latest));
-        table->latest = latest;
         table->count = count;
     }
     if (table->slots[at])
@@ -47,17 +41,7 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
     table->slots[at] = calloc(1, sizeof(struct object));
     if (table->slots[at])
         table->slots[at]->id = id;
-    table->latest[at] = id;
     return table->slots[at];
-}
-
-/* The top byte counts how often the slot was used. */
-bool object_was(const struct executor *x, unsigned kind, uint32_t id)
-{
-    const struct table *table = &x->tables[kind];
-    uint32_t latest = place(id) < table->count ? table->latest[place(id)] : 0;
-
-    return latest && (int8_t)((latest >> 24) - (id >> 24)) >= 0;
 }
 
 static void release_native(unsigned kind, struct object *object)

@@ -26,8 +26,15 @@ void transfer_free(struct transfer *t)
         clReleaseMemObject(t->side.memory);
     if (t->spare)
         clReleaseCommandQueue(t->spare);
-    clReleaseCommandQueue(t->queue);
+    if (t->queue)
+        clReleaseCommandQueue(t->queue);
     free(t);
+}
+
+void transfer_part_over(struct transfer *t)
+{
+    if (!--t->parts)
+        transfer_free(t);
 }
 
 struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
@@ -42,7 +49,8 @@ struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const 
     t->tag = tag;
     t->reading = reading;
     t->queue = queue;
-    clRetainCommandQueue(queue);
+    if (queue)
+        clRetainCommandQueue(queue);
     if (side->memory) /* the application may release it while this goes on */
         clRetainMemObject(side->memory);
     return t;
@@ -56,24 +64,26 @@ void transfer_open_gate(struct transfer *t)
     clFlush(t->queue);
 }
 
-static void say_data(struct executor *x, unsigned peer, uint32_t tag, cl_int status, const void *data, size_t length)
+static void say_data(struct executor *x, uint32_t tag, cl_int status, const void *data, size_t length)
 {
-    struct wire_piece_here piece = {.tag = tag, .status = status, .data = data, .data_length = (uint32_t)length};
     struct wire_read_data m = {.tag = tag, .status = status, .data = data, .data_length = (uint32_t)length};
     struct wire_buffer out = {0};
 
-    if (peer) {
-        wire_put_piece_here(&out, &piece);
-        executor_send_fellow(x, peer, &out);
-    } else {
-        wire_put_read_data(&out, &m);
-        executor_send(x, &out);
-    }
+    wire_put_read_data(&out, &m);
+    executor_send(x, &out);
+}
+
+static void say_result(struct transfer *t, const void *data, size_t length)
+{
+    if (t->peer)
+        loan_say(t->x, t->peer, t->event_id, t->error, data, length);
+    else
+        say_data(t->x, t->tag, t->error, data, length);
 }
 
 static void say_ready(struct transfer *t)
 {
-    struct wire_piece_ready piece = {t->tag};
+    struct wire_piece_ready piece = {t->event_id, t->tag};
     struct wire_read_ready m = {t->tag};
     struct wire_buffer out = {0};
 
@@ -99,8 +109,8 @@ cl_int transfer_event_error(cl_event event)
 
 /* ---- native copies between a block and the object ---- */
 
-cl_int transfer_native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
-                             cl_uint count, const cl_event *wait, cl_event *event)
+static cl_int native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
+                           cl_uint count, const cl_event *wait, cl_event *event)
 {
     const size_t zero[3] = {0, 0, 0};
 
@@ -141,7 +151,7 @@ static const cl_event *list(const struct command *c)
 }
 
 /* The native command's event is needed here and, if asked for, by the application. */
-void transfer_share_event(struct command *c, cl_event event)
+static void share_event(struct command *c, cl_event event)
 {
     if (!c->ask)
         return;
@@ -165,7 +175,7 @@ cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags 
     error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
     if (error)
         return error;
-    transfer_share_event(c, t->last);
+    share_event(c, t->last);
     command_when(c, t->first, reached, &t->job);
     return CL_SUCCESS;
 }
@@ -196,12 +206,12 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         return CL_OUT_OF_HOST_MEMORY;
     }
     memcpy(t->bytes, data, side->size);
-    error = transfer_native_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
+    error = native_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
     if (error) {
         transfer_free(t);
         return error;
     }
-    transfer_share_event(c, t->first);
+    share_event(c, t->first);
     command_when(c, t->first, written, &t->job);
     return CL_SUCCESS;
 }
@@ -215,9 +225,7 @@ static void taken(void *argument, int status)
     if (status && !t->error)
         t->error = CL_OUT_OF_RESOURCES;
     transfer_open_gate(t);
-    if (t->mapped)
-        transfer_free(t);
-    /* a block lives until the write from it is over: written() */
+    transfer_part_over(t);
 }
 
 static void take_all(struct transfer *t, void *memory)
@@ -270,13 +278,20 @@ static void map_reached(struct executor *x, struct job *job)
 
     (void)x;
     t->error = transfer_event_error(t->first);
+    t->parts = 1;
     if (t->error)
         discard(t);
     else
         take_all(t, t->bytes);
 }
 
-static cl_int write_block(struct command *c, struct transfer *t)
+static void block_written(struct executor *x, struct job *job)
+{
+    (void)x;
+    transfer_part_over((struct transfer *)((uint8_t *)job - offsetof(struct transfer, last_job)));
+}
+
+cl_int transfer_into_block(struct command *c, struct transfer *t)
 {
     cl_event *wait = malloc((c->wait_count + 1) * sizeof(*wait));
     cl_int error;
@@ -289,14 +304,23 @@ static cl_int write_block(struct command *c, struct transfer *t)
     }
     memcpy(wait, c->wait, c->wait_count * sizeof(*wait));
     wait[c->wait_count] = t->gate;
-    error = transfer_native_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->first);
+    error = native_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->last);
     free(wait);
     if (error)
         return error;
-    transfer_share_event(c, t->first);
-    take_all(t, t->bytes);
-    command_when(c, t->first, written, &t->job);
+    share_event(c, t->last);
+    t->parts = 2;
+    command_when(c, t->last, block_written, &t->last_job);
     return CL_SUCCESS;
+}
+
+static cl_int write_block(struct command *c, struct transfer *t)
+{
+    cl_int error = transfer_into_block(c, t);
+
+    if (!error)
+        take_all(t, t->bytes);
+    return error;
 }
 
 /* ---- the ring ---- */
@@ -410,7 +434,7 @@ static void ring_start(struct executor *x, struct job *job)
             t->error = CL_OUT_OF_HOST_MEMORY;
     }
     if (t->error && t->reading) {
-        say_data(t->x, t->peer, t->tag, t->error, NULL, 0);
+        say_result(t, NULL, 0);
         transfer_open_gate(t);
         transfer_free(t);
     } else if (t->error) {
@@ -438,7 +462,7 @@ static cl_int ring_command(struct command *c, struct transfer *t)
         error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, &t->last);
     if (error)
         return error;
-    transfer_share_event(c, t->last);
+    share_event(c, t->last);
     if (t->first) {
         command_when(c, t->first, ring_start, &t->job);
     } else {
@@ -466,7 +490,7 @@ static void read_reached(struct executor *x, struct job *job)
 
     t->error = transfer_event_error(t->first);
     if (t->error || t->side.size <= WIRE_MAX_INLINE) {
-        say_data(x, t->peer, t->tag, t->error, t->bytes, t->error ? 0 : t->side.size);
+        say_result(t, t->bytes, t->error ? 0 : t->side.size);
         transfer_open_gate(t);
         transfer_free(t);
         return;
@@ -486,7 +510,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     error = native_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
     if (error)
         return error;
-    transfer_share_event(c, t->first);
+    share_event(c, t->first);
     command_when(c, t->first, read_reached, &t->job);
     return CL_SUCCESS;
 }
@@ -546,7 +570,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
             transfer_free(t);
     }
     if (error)
-        say_data(c->x, 0, tag, error, NULL, 0);
+        say_data(c->x, tag, error, NULL, 0);
     return command_end(c, error);
 }
 
@@ -557,7 +581,7 @@ static void filled(void *argument, int status)
     struct transfer *t = argument;
     struct executor *x = t->x;
 
-    if (!status && !t->error && transfer_native_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
+    if (!status && !t->error && native_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
         status = -EIO;
     transfer_free(t);
     executor_resume(x);

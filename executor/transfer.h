@@ -1,4 +1,4 @@
-/* What transfer.c and fetch.c share. */
+/* What transfer.c, fetch.c and loan.c share. */
 #ifndef VOCL_EXECUTOR_TRANSFER_H
 #define VOCL_EXECUTOR_TRANSFER_H
 
@@ -29,26 +29,32 @@ struct transfer {
     /* ring */
     struct slot slots[SLOTS];
     size_t offset, finished; /* bytes begun, bytes done with */
-    /* fetch */
+    /* a transfer ends when all that it waits for has come: the data, its native command */
     struct job last_job;
+    unsigned parts;
+    /* between workers */
+    uint32_t event_id;
     struct transfer *next;
-    uint32_t memory_id, after;
+    bool turned; /* its command's turn has come */
 };
 
 void transfer_free(struct transfer *t);
 struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
                               bool reading);
 void transfer_open_gate(struct transfer *t);
+/* One of its parts is over. */
+void transfer_part_over(struct transfer *t);
+/* Its block is written natively, behind the wait list, when the gate opens. Two parts: that, and what opens the gate.
+ */
+cl_int transfer_into_block(struct command *c, struct transfer *t);
 cl_int transfer_event_error(cl_event event);
-cl_int transfer_native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
-                             cl_uint count, const cl_event *wait, cl_event *event);
-/* The native command's event is needed here and, if asked for, by the application. */
-void transfer_share_event(struct command *c, cl_event event);
 /* Whether the data can move from or into the object itself. */
 bool transfer_can_map(const struct command *c, const struct side *side);
 /* Map it in the command's place; reached runs when t->bytes is there, or has failed, and the gate unmaps it. */
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *));
+/* loan.c: the end of a loan, if it is not bulk data. */
+void loan_say(struct executor *x, unsigned peer, uint32_t event_id, cl_int status, const void *data, size_t length);
 /* All at once: t's peer is told, and given the data. */
 cl_int transfer_read_whole(struct command *c, struct transfer *t);
 

@@ -369,8 +369,10 @@ cl_mem buffer_root(cl_mem buffer)
 
 cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size)
 {
+    struct part source, target;
     struct wire_copy_buffer m;
     struct enqueue e;
+    bool sent;
     cl_int error = buffer_check(site->queue, from);
 
     if (!error)
@@ -384,11 +386,13 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
         error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER);
     if (error)
         return error;
-    error = coherence_before(&e, from, from_offset, size, USE_READ);
-    if (!error)
-        error = coherence_before(&e, to, to_offset, size, USE_WRITE);
+    source = part_piece(from, from_offset, size);
+    target = part_piece(to, to_offset, size);
+    error = part_copy(&e, &source, &target, &sent);
     if (error)
         return enqueue_fail(&e, error);
+    if (sent)
+        return enqueue_finish(&e, CL_SUCCESS, site->event);
     m = (struct wire_copy_buffer){.queue = site->queue->object.id,
                                   .source = from->object.id,
                                   .target = to->object.id,
@@ -398,7 +402,6 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
-    coherence_after(&e, to, to_offset, size);
     wire_put_copy_buffer(site_encode(&e), &m);
     return site_finish(&e, site);
 }

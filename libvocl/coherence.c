@@ -188,28 +188,63 @@ static const struct holder *choose(const struct piece *piece)
     return NULL;
 }
 
-/* An image's region is the whole, and its bytes are packed tightly. */
-static void describe(cl_mem root, const struct piece *piece, struct wire_fetch *m)
+static void put_place(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
+                      uint64_t *region, uint32_t *pitch_count, uint64_t *pitch)
 {
+    *origin_count = part->kind == PART_PIECE ? 1 : 3;
+    *region_count = part->kind == PART_PIECE ? 0 : 3;
+    *pitch_count = part->kind == PART_RECT ? 2 : 0;
+    for (int i = 0; i < 3; i++) {
+        origin[i] = part->origin[i];
+        region[i] = part->region[i];
+    }
+    pitch[0] = part->pitch[0];
+    pitch[1] = part->pitch[1];
+}
+
+/* A node has its part from another, as the command whose event is given; under the lock of the source's root. */
+static cl_int transfer_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
+                               uint32_t after_count, const struct part *to, cl_event event)
+{
+    struct wire_lend lend = {.memory = from->memory->object.id,
+                             .peer = e->node->peer,
+                             .event = event->object.id,
+                             .size = from->bytes,
+                             .after = after,
+                             .after_count = after_count};
+    struct wire_fetch fetch = {.queue = e->queue->object.id,
+                               .memory = to->memory->object.id,
+                               .event = event->object.id,
+                               .peer = holder->peer,
+                               .size = to->bytes,
+                               .wait = e->wait,
+                               .wait_count = e->wait_count};
+
+    put_place(from, &lend.origin_count, lend.origin, &lend.region_count, lend.region, &lend.pitch_count, lend.pitch);
+    put_place(to, &fetch.origin_count, fetch.origin, &fetch.region_count, fetch.region, &fetch.pitch_count,
+              fetch.pitch);
+    wire_put_lend(stream_begin(holder), &lend);
+    wire_put_fetch(&e->node->batch, &fetch);
+    stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */
+    return stream_end(e->node, STREAM_SOON);
+}
+
+static struct part part_of_piece(cl_mem root, const struct piece *piece)
+{
+    const size_t zero[3] = {0};
     size_t region[3];
 
-    m->offset = piece->start;
-    m->size = piece->end - piece->start;
     if (root->type == CL_MEM_OBJECT_BUFFER)
-        return;
+        return part_piece(root, piece->start, piece->end - piece->start);
     image_extent(&root->desc, region);
-    m->offset = 0;
-    m->size = region[0] * region[1] * region[2] * root->element_size;
-    m->region_count = 3;
-    for (int i = 0; i < 3; i++)
-        m->region[i] = region[i];
+    return part_image(root, zero, region);
 }
 
 static cl_int fetch(struct enqueue *e, cl_mem root, struct piece *piece)
 {
     const struct holder *from = choose(piece);
+    const struct part part = part_of_piece(root, piece);
     cl_event event;
-    struct wire_fetch m;
     cl_int error;
 
     if (!from)
@@ -217,17 +252,8 @@ static cl_int fetch(struct enqueue *e, cl_mem root, struct piece *piece)
     event = event_new(root->context, e->queue, CL_COMMAND_MIGRATE_MEM_OBJECTS);
     if (!event)
         return CL_OUT_OF_HOST_MEMORY;
-    m = (struct wire_fetch){.queue = e->queue->object.id,
-                            .memory = root->object.id,
-                            .event = event->object.id,
-                            .peer = from->node->peer,
-                            .after = from->ready ? from->ready->object.id : 0,
-                            .wait = e->wait,
-                            .wait_count = e->wait_count};
-    describe(root, piece, &m);
-    wire_put_fetch(stream_begin(e->node), &m);
-    stream_finish(from->node, STREAM_SOON); /* what is waited for there has to be on its way */
-    error = stream_end(e->node, STREAM_SOON);
+    error = transfer_between(e, &part, from->node, from->ready ? &from->ready->object.id : NULL, from->ready ? 1 : 0,
+                             &part, event);
     if (!error)
         error = wait_for(e, event);
     if (!error && !add_holder(piece, e->node, event, true))
@@ -318,4 +344,100 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         join(root->coherence);
     }
     pthread_mutex_unlock(&root->lock);
+}
+
+/* ---- parts, and copies of them ---- */
+
+struct part part_piece(cl_mem buffer, size_t offset, size_t size)
+{
+    return (struct part){
+        .kind = PART_PIECE, .memory = buffer, .bytes = size, .offset = offset, .size = size, .origin = {offset}};
+}
+
+struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch)
+{
+    return (struct part){.kind = PART_RECT,
+                         .memory = buffer,
+                         .bytes = region[0] * region[1] * region[2],
+                         .offset = origin[2] * slice_pitch + origin[1] * row_pitch + origin[0],
+                         .size = (region[2] - 1) * slice_pitch + (region[1] - 1) * row_pitch + region[0],
+                         .origin = {origin[0], origin[1], origin[2]},
+                         .region = {region[0], region[1], region[2]},
+                         .pitch = {row_pitch, slice_pitch}};
+}
+
+struct part part_image(cl_mem image, const size_t *origin, const size_t *region)
+{
+    return (struct part){.kind = PART_IMAGE,
+                         .memory = image,
+                         .bytes = region[0] * region[1] * region[2] * image->element_size,
+                         .size = image->size,
+                         .origin = {origin[0], origin[1], origin[2]},
+                         .region = {region[0], region[1], region[2]}};
+}
+
+cl_int part_before(struct enqueue *e, const struct part *part, unsigned use)
+{
+    /* what lies between the rows, or around the region, is kept */
+    if (use & USE_WRITE && part->kind != PART_PIECE)
+        use |= USE_READ;
+    return coherence_before(e, part->memory, part->offset, part->size, use);
+}
+
+void part_after(struct enqueue *e, const struct part *part)
+{
+    coherence_after(e, part->memory, part->offset, part->size);
+}
+
+enum { MOST_AFTER = 16 };
+
+/* The one other node that has all of a part, and the events after which it does; NULL if it is to be put together
+ * here. */
+static struct node *only_holder(const struct enqueue *e, cl_mem root, const struct part *part, uint32_t *after,
+                                uint32_t *after_count)
+{
+    const struct coherence *c = root->coherence;
+    struct node *node = NULL;
+    size_t offset = part->offset, size = part->size;
+
+    place(root, part->memory, &offset, &size);
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct piece *piece = &c->pieces[i];
+        const struct holder *holder;
+
+        if (piece->start >= offset + size || offset >= piece->end)
+            continue;
+        if (piece->anything || find_holder(piece, e->node))
+            return NULL;
+        holder = node ? find_holder(piece, node) : choose(piece);
+        if (!holder || *after_count == MOST_AFTER)
+            return NULL;
+        node = holder->node;
+        if (holder->ready)
+            after[(*after_count)++] = holder->ready->object.id;
+    }
+    return node;
+}
+
+cl_int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent)
+{
+    cl_mem root = root_of(from->memory);
+    cl_int error = part_before(e, to, USE_WRITE);
+    uint32_t after[MOST_AFTER], after_count = 0;
+    struct node *holder;
+
+    *sent = false;
+    if (!error && root->coherence && !e->site) {
+        pthread_mutex_lock(&root->lock);
+        holder = only_holder(e, root, from, after, &after_count);
+        if (holder)
+            error = transfer_between(e, from, holder, after, after_count, to, e->event);
+        pthread_mutex_unlock(&root->lock);
+        *sent = holder && !error;
+    }
+    if (!error && !*sent)
+        error = part_before(e, from, USE_READ);
+    if (!error)
+        part_after(e, to);
+    return error;
 }

@@ -162,8 +162,10 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
 cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
                   const size_t *region)
 {
+    struct part source, target;
     struct wire_copy_image m;
     struct enqueue e;
+    bool sent;
     bool apart = from != to;
     cl_int error = image_check(site->queue, from);
 
@@ -182,11 +184,13 @@ cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t 
         error = site_begin(&e, site, CL_COMMAND_COPY_IMAGE);
     if (error)
         return error;
-    error = coherence_before(&e, from, 0, from->size, USE_READ);
-    if (!error)
-        error = coherence_before(&e, to, 0, to->size, USE_READ | USE_WRITE);
+    source = part_image(from, from_origin, region);
+    target = part_image(to, to_origin, region);
+    error = part_copy(&e, &source, &target, &sent);
     if (error)
         return enqueue_fail(&e, error);
+    if (sent)
+        return enqueue_finish(&e, CL_SUCCESS, site->event);
     m = (struct wire_copy_image){.queue = site->queue->object.id,
                                  .source = from->object.id,
                                  .target = to->object.id,
@@ -199,7 +203,6 @@ cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t 
     copy3(m.source_origin, from_origin);
     copy3(m.target_origin, to_origin);
     copy3(m.region, region);
-    coherence_after(&e, to, 0, to->size);
     wire_put_copy_image(site_encode(&e), &m);
     return site_finish(&e, site);
 }
@@ -278,19 +281,23 @@ static cl_int check_mixed(cl_command_queue queue, cl_mem image, cl_mem buffer, c
 cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer, const size_t *origin,
                             const size_t *region, size_t offset)
 {
+    struct part source, target;
     struct wire_copy_image_to_buffer m;
     struct enqueue e;
+    bool sent;
     cl_int error = check_mixed(site->queue, image, buffer, origin, region, offset);
 
     if (!error)
         error = site_begin(&e, site, CL_COMMAND_COPY_IMAGE_TO_BUFFER);
     if (error)
         return error;
-    error = coherence_before(&e, image, 0, image->size, USE_READ);
-    if (!error)
-        error = coherence_before(&e, buffer, 0, buffer->size, USE_READ | USE_WRITE);
+    source = part_image(image, origin, region);
+    target = part_piece(buffer, offset, source.bytes);
+    error = part_copy(&e, &source, &target, &sent);
     if (error)
         return enqueue_fail(&e, error);
+    if (sent)
+        return enqueue_finish(&e, CL_SUCCESS, site->event);
     m = (struct wire_copy_image_to_buffer){.queue = site->queue->object.id,
                                            .source = image->object.id,
                                            .target = buffer->object.id,
@@ -302,7 +309,6 @@ cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);
     copy3(m.region, region);
-    coherence_after(&e, buffer, 0, buffer->size);
     wire_put_copy_image_to_buffer(site_encode(&e), &m);
     return site_finish(&e, site);
 }
@@ -319,19 +325,23 @@ cl_int clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem image, cl_mem b
 cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image, size_t offset, const size_t *origin,
                             const size_t *region)
 {
+    struct part source, target;
     struct wire_copy_buffer_to_image m;
     struct enqueue e;
+    bool sent;
     cl_int error = check_mixed(site->queue, image, buffer, origin, region, offset);
 
     if (!error)
         error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER_TO_IMAGE);
     if (error)
         return error;
-    error = coherence_before(&e, buffer, 0, buffer->size, USE_READ);
-    if (!error)
-        error = coherence_before(&e, image, 0, image->size, USE_READ | USE_WRITE);
+    target = part_image(image, origin, region);
+    source = part_piece(buffer, offset, target.bytes);
+    error = part_copy(&e, &source, &target, &sent);
     if (error)
         return enqueue_fail(&e, error);
+    if (sent)
+        return enqueue_finish(&e, CL_SUCCESS, site->event);
     m = (struct wire_copy_buffer_to_image){.queue = site->queue->object.id,
                                            .source = buffer->object.id,
                                            .target = image->object.id,
@@ -343,7 +353,6 @@ cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);
     copy3(m.region, region);
-    coherence_after(&e, image, 0, image->size);
     wire_put_copy_buffer_to_image(site_encode(&e), &m);
     return site_finish(&e, site);
 }

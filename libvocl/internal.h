@@ -461,6 +461,23 @@ cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t 
 /* After it was sent, if it writes. */
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
 
+/* A part of a memory object: a piece of a buffer, a rect of one, or a region of an image. */
+struct part {
+    enum { PART_PIECE, PART_RECT, PART_IMAGE } kind;
+    cl_mem memory;
+    size_t bytes;
+    size_t offset, size; /* the range of the buffer that it lies in */
+    size_t origin[3], region[3], pitch[2];
+};
+struct part part_piece(cl_mem buffer, size_t offset, size_t size);
+struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
+struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
+cl_int part_before(struct enqueue *e, const struct part *part, unsigned use);
+void part_after(struct enqueue *e, const struct part *part);
+/* All that a copy needs before it is sent. *sent: another node has its source, and it was sent as a transfer straight
+ * from there, with e's event; nothing is left to do. */
+cl_int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent);
+
 /* ---- transfer.c: data between the application's memory and a node ---- */
 /* The application's side of a transfer: rows of row_bytes, row_pitch apart, slices slice_pitch apart. */
 struct layout {

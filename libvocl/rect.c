@@ -50,6 +50,7 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
     struct transfer *transfer;
     struct layout layout;
     struct wire_write_rect m;
+    struct part part;
     struct enqueue e;
     cl_int error = buffer_check(queue, buffer);
 
@@ -61,7 +62,8 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
     if (error)
         return error;
-    error = coherence_before(&e, buffer, 0, buffer->size, USE_READ | USE_WRITE);
+    part = part_rect(buffer, origin, region, row, slice);
+    error = part_before(&e, &part, USE_WRITE);
     if (error)
         return enqueue_fail(&e, error);
     m = (struct wire_write_rect){.queue = queue->object.id,
@@ -85,7 +87,7 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
     if (e.event)
         e.event->wanted = m.want;
     m.event = e.event_id;
-    coherence_after(&e, buffer, 0, buffer->size);
+    part_after(&e, &part);
     wire_put_write_rect(stream_begin(e.node), &m);
     return enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event);
 }
@@ -98,6 +100,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
     struct transfer *transfer;
     struct layout layout;
     struct wire_read_rect m;
+    struct part part;
     struct enqueue e;
     cl_int error = buffer_check(queue, buffer);
 
@@ -109,7 +112,8 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
     if (error)
         return error;
-    error = coherence_before(&e, buffer, 0, buffer->size, USE_READ);
+    part = part_rect(buffer, origin, region, row, slice);
+    error = part_before(&e, &part, USE_READ);
     if (error)
         return enqueue_fail(&e, error);
     m = (struct wire_read_rect){.queue = queue->object.id,
@@ -162,8 +166,10 @@ static bool rects_overlap(const size_t *from, const size_t *to, const size_t *re
 cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
                  const size_t *region, size_t from_row, size_t from_slice, size_t to_row, size_t to_slice)
 {
+    struct part source, target;
     struct wire_copy_rect m;
     struct enqueue e;
+    bool sent;
     cl_int error = buffer_check(site->queue, from);
 
     if (!error)
@@ -183,11 +189,13 @@ cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *
         error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER_RECT);
     if (error)
         return error;
-    error = coherence_before(&e, from, 0, from->size, USE_READ);
-    if (!error)
-        error = coherence_before(&e, to, 0, to->size, USE_READ | USE_WRITE);
+    source = part_rect(from, from_origin, region, from_row, from_slice);
+    target = part_rect(to, to_origin, region, to_row, to_slice);
+    error = part_copy(&e, &source, &target, &sent);
     if (error)
         return enqueue_fail(&e, error);
+    if (sent)
+        return enqueue_finish(&e, CL_SUCCESS, site->event);
     m = (struct wire_copy_rect){.queue = site->queue->object.id,
                                 .source = from->object.id,
                                 .target = to->object.id,
@@ -206,7 +214,6 @@ cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *
         m.target_origin[i] = to_origin[i];
         m.region[i] = region[i];
     }
-    coherence_after(&e, to, 0, to->size);
     wire_put_copy_rect(site_encode(&e), &m);
     return site_finish(&e, site);
 }

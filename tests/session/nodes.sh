@@ -4,17 +4,19 @@
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
-program=$top_builddir/tests/parity/many_devices
-"$program" > "$scratch/native" 2> /dev/null || fail "natively"
-
-for workers in 2 4 8; do
-    env "$mark" vocl run --workers $workers -- "$program" > "$scratch/out" 2> "$scratch/err" ||
-        fail "$workers workers: status $?: $(cat "$scratch/out" "$scratch/err")"
-    diff "$scratch/native" "$scratch/out" || fail "$workers workers: something else is printed"
-    wait_until 2 none_left "$mark" || fail "left after $workers workers: $(session_processes "$mark")"
+for name in many_devices many_copies; do
+    program=$top_builddir/tests/parity/$name
+    "$program" > "$scratch/native" 2> /dev/null || fail "$name natively"
+    for workers in 2 4 8; do
+        env "$mark" vocl run --workers $workers -- "$program" > "$scratch/out" 2> "$scratch/err" ||
+            fail "$name, $workers workers: status $?: $(cat "$scratch/out" "$scratch/err")"
+        diff "$scratch/native" "$scratch/out" || fail "$name, $workers workers: something else is printed"
+        wait_until 2 none_left "$mark" || fail "left after $workers workers: $(session_processes "$mark")"
+    done
+    VOCL_ZERO_COPY=0 vocl run --workers 3 -- "$program" > "$scratch/out" 2> "$scratch/err" ||
+        fail "$name, in blocks: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$name, in blocks: something else is printed"
 done
-VOCL_ZERO_COPY=0 vocl run --workers 3 -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
-diff "$scratch/native" "$scratch/out" || fail "in blocks: something else is printed"
 
 # Random graphs of commands: what they make of the buffers is computed in the program, too.
 for seed in 1 2 3 4 5 6; do

@@ -1,0 +1,217 @@
+/*
+ * Contents that another worker fetches: the side that has them. The application tells of it (lend) in its place among
+ * its other commands, so that what it releases afterwards is kept. When the commands that wrote the contents are over
+ * they are read natively and given to the other: at once if they are short, or else when it asks.
+ */
+#include "executor/transfer.h"
+
+struct loan {
+    struct job job;
+    struct loan *next;
+    struct executor *x;
+    unsigned peer;
+    uint32_t event_id;
+    struct side side;
+    struct object mover; /* the context's */
+    cl_event *after;
+    uint32_t after_count, at;
+    cl_int error;
+    bool wanted, ended; /* ended: its end was told, or nobody is left to be told */
+};
+
+static void loan_free(struct loan *loan)
+{
+    while (loan->after_count)
+        clReleaseEvent(loan->after[--loan->after_count]);
+    free(loan->after);
+    if (loan->side.memory)
+        clReleaseMemObject(loan->side.memory);
+    if (loan->mover.queue)
+        clReleaseCommandQueue(loan->mover.queue);
+    free(loan);
+}
+
+static void unlink_loan(struct loan *loan)
+{
+    struct executor *x = loan->x;
+    struct loan **at = &x->loans;
+
+    while (*at && *at != loan)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = loan->next;
+    if (x->loans_last == &loan->next)
+        x->loans_last = at;
+}
+
+void loan_say(struct executor *x, unsigned peer, uint32_t event_id, cl_int status, const void *data, size_t length)
+{
+    struct wire_piece_here m = {.event = event_id, .status = status, .data = data, .data_length = (uint32_t)length};
+    struct wire_buffer out = {0};
+
+    wire_put_piece_here(&out, &m);
+    executor_send_fellow(x, peer, &out);
+}
+
+static bool waits(const struct loan *loan)
+{
+    return loan->at < loan->after_count;
+}
+
+/* It is freed with the last event that it waits for. */
+static void end(struct loan *loan, cl_int error)
+{
+    if (!loan->ended && error)
+        loan_say(loan->x, loan->peer, loan->event_id, error, NULL, 0);
+    loan->ended = true;
+    unlink_loan(loan);
+    if (!waits(loan))
+        loan_free(loan);
+}
+
+static void serve(struct loan *loan)
+{
+    struct executor *x = loan->x;
+    struct command c = {.x = x, .queue = &loan->mover};
+    struct transfer *t;
+
+    x->loan_tag = x->loan_tag % 0x3fffff + 1;
+    t = transfer_new(x, loan->mover.queue, &loan->side, x->loan_tag, true);
+    if (!t) {
+        end(loan, CL_OUT_OF_HOST_MEMORY);
+        return;
+    }
+    t->peer = loan->peer;
+    t->event_id = loan->event_id;
+    loan->error = transfer_read_whole(&c, t);
+    if (loan->error)
+        transfer_free(t);
+    clFlush(loan->mover.queue);
+    end(loan, loan->error);
+}
+
+static void go_on(struct loan *loan);
+
+static void after_over(struct executor *x, struct job *job)
+{
+    struct loan *loan = (struct loan *)job;
+
+    (void)x;
+    if (!loan->error)
+        loan->error = transfer_event_error(loan->after[loan->at]);
+    loan->at++;
+    if (loan->ended && !waits(loan))
+        loan_free(loan);
+    else
+        go_on(loan);
+}
+
+static void go_on(struct loan *loan)
+{
+    if (waits(loan))
+        event_when(loan->x, loan->after[loan->at], CL_COMPLETE, after_over, &loan->job);
+    else if (loan->error)
+        end(loan, loan->error);
+    else if (loan->wanted || loan->side.size <= WIRE_MAX_UNASKED)
+        serve(loan);
+}
+
+/* What it needs of the application's objects. */
+static int hold(struct loan *loan, const struct wire_lend *m)
+{
+    struct executor *x = loan->x;
+    struct object *memory = object_get(x, WIRE_MEMORY, m->memory);
+    struct object *context = memory ? object_get(x, WIRE_CONTEXT, memory->context_id) : NULL;
+
+    if (!memory)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < m->after_count; i++) {
+        struct object *event = object_get(x, WIRE_EVENT, m->after[i]);
+
+        if (!event)
+            return -EBADMSG;
+        if (!is_usable(event)) {
+            loan->error = event->error ? event->error : CL_OUT_OF_RESOURCES;
+            continue;
+        }
+        clRetainEvent(event->event);
+        loan->after[loan->after_count++] = event->event;
+    }
+    if (!context || !context->mover || !is_usable(memory)) {
+        loan->error = CL_INVALID_MEM_OBJECT;
+        return 0;
+    }
+    loan->mover = *context->mover;
+    clRetainCommandQueue(loan->mover.queue);
+    loan->side.memory = memory->memory;
+    clRetainMemObject(memory->memory);
+    return side_fits(&loan->side) ? 0 : -EBADMSG;
+}
+
+int exec_lend(struct executor *x, const struct wire_lend *m)
+{
+    struct loan *loan = calloc(1, sizeof(*loan));
+    struct early *asked;
+    int bad;
+
+    if (!loan)
+        return -ENOMEM;
+    *loan = (struct loan){.x = x, .peer = m->peer, .event_id = m->event};
+    loan->after = calloc(m->after_count + 1, sizeof(*loan->after));
+    bad = loan->after ? 0 : -ENOMEM;
+    if (!bad && !side_from(&loan->side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch,
+                           m->pitch_count))
+        bad = -EBADMSG;
+    if (!bad)
+        bad = hold(loan, m);
+    if (bad || executor_lost(x, m->peer)) {
+        loan_free(loan);
+        return bad;
+    }
+    asked = early_take(x, EARLY_ASK, m->peer, m->event);
+    if (asked) {
+        loan->wanted = true;
+        if (!loan->error)
+            loan->error = asked->status;
+        free(asked);
+    }
+    *x->loans_last = loan;
+    x->loans_last = &loan->next;
+    go_on(loan);
+    return 0;
+}
+
+int exec_ask_piece(struct executor *x, unsigned peer, const struct wire_ask_piece *m)
+{
+    const struct early early = {.kind = EARLY_ASK, .peer = peer, .id = m->event, .status = m->status};
+    struct loan *loan = x->loans;
+
+    if (m->status > 0)
+        return -EBADMSG;
+    while (loan && (loan->peer != peer || loan->event_id != m->event))
+        loan = loan->next;
+    if (!loan)
+        return early_keep(x, &early) ? 0 : -ENOMEM;
+    if (loan->wanted)
+        return -EBADMSG;
+    loan->wanted = true;
+    if (m->status)
+        end(loan, m->status);
+    else if (!waits(loan))
+        go_on(loan);
+    return 0;
+}
+
+void loan_lose(struct executor *x, unsigned peer)
+{
+    struct loan *next;
+
+    for (struct loan *loan = x->loans; loan; loan = next) {
+        next = loan->next;
+        if (loan->peer == peer) {
+            loan->ended = true;
+            end(loan, CL_SUCCESS);
+        }
+    }
+}

@@ -78,7 +78,8 @@ bool early_keep(struct executor *x, const struct early *what)
     *early = *what;
     early->next = x->early;
     early->data = early + 1;
-    memcpy(early + 1, what->data, what->length);
+    if (what->length)
+        memcpy(early + 1, what->data, what->length);
     x->early = early;
     x->early_bytes += sizeof(*early) + what->length;
     return true;

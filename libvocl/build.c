@@ -109,8 +109,8 @@ static cl_int take_kernels(cl_program program, bool first, const void *bytes, ui
     return error;
 }
 
-static cl_int build_on(struct node *node, bool first, cl_program program, cl_uint count, const uint32_t *ids,
-                       const char *options)
+static void build_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                       struct call *call)
 {
     struct wire_build_program m = {.program = program->object.id,
                                    .devices = ids,
@@ -118,25 +118,29 @@ static cl_int build_on(struct node *node, bool first, cl_program program, cl_uin
                                    .with_options = options != NULL,
                                    .options = options,
                                    .options_length = options ? (uint32_t)strlen(options) : 0};
-    struct wire_build_program_reply reply;
     struct wire_buffer *out, files = {0};
-    struct call call;
-    cl_int error;
 
     include_collect(node, program->source, options, &files);
     m.files = files.bytes;
     m.files_length = (uint32_t)files.length;
-    out = call_begin(node, WIRE_build_program, &call);
-    m.call = call.id;
+    out = call_begin(node, WIRE_build_program, call);
+    m.call = call->id;
     wire_put_build_program(out, &m);
     wire_buffer_free(&files);
-    error = call_end(&call);
+    call_send(call);
+}
+
+static cl_int build_take(cl_program program, bool first, struct call *call)
+{
+    struct wire_build_program_reply reply;
+    cl_int error = call_wait(call);
+
     if (error)
         return error;
-    error = wire_get_build_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = wire_get_build_program_reply(&call->fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
     if (!error)
         error = take_kernels(program, first, reply.kernels, reply.kernels_length);
-    call_free(&call);
+    call_free(call);
     return error;
 }
 
@@ -144,9 +148,10 @@ static cl_int build_on(struct node *node, bool first, cl_program program, cl_uin
 static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
 {
     cl_context context = program->context;
+    struct call calls[MOST_NODES];
     uint32_t ids[WIRE_MAX_DEVICES];
     cl_int error = CL_SUCCESS;
-    bool first = true;
+    unsigned asked = 0;
 
     if (!count) {
         count = program->device_count;
@@ -154,9 +159,13 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
     }
     for (unsigned i = 0; i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
-        cl_int one = own ? build_on(context->nodes[i], first, program, own, ids, options) : CL_SUCCESS;
 
-        first &= !own;
+        if (own)
+            build_send(context->nodes[i], program, own, ids, options, &calls[asked++]);
+    }
+    for (unsigned i = 0; i < asked; i++) {
+        cl_int one = build_take(program, i == 0, &calls[i]);
+
         error = error ? error : one;
     }
     pthread_mutex_lock(&program->lock);
@@ -231,8 +240,25 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
                   : build_now(program, count, devices, options);
 }
 
-static cl_int compile_on(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-                         cl_uint header_count, const cl_program *headers, const char **names)
+/* The names of the headers, each with its end. */
+static char *join_names(cl_uint count, const char **names, size_t *length)
+{
+    char *text;
+
+    *length = 0;
+    for (cl_uint i = 0; i < count; i++)
+        *length += strlen(names[i]) + 1;
+    text = malloc(*length + 1);
+    for (size_t i = 0, at = 0; text && i < count; i++) {
+        strcpy(text + at, names[i]);
+        at += strlen(names[i]) + 1;
+    }
+    return text;
+}
+
+static cl_int compile_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids,
+                           const char *options, cl_uint header_count, const cl_program *headers, const char **names,
+                           struct call *call)
 {
     struct wire_compile_program m = {.program = program->object.id,
                                      .devices = ids,
@@ -241,42 +267,68 @@ static cl_int compile_on(struct node *node, cl_program program, cl_uint count, c
                                      .options = options,
                                      .options_length = options ? (uint32_t)strlen(options) : 0,
                                      .headers_count = header_count};
-    struct wire_compile_program_reply reply;
     struct wire_buffer *out, files = {0};
-    struct call call;
     uint32_t header_ids[1024];
-    char *text = NULL;
-    size_t length = 0;
-    cl_int error;
+    size_t length;
+    char *text = join_names(header_count, names, &length);
 
-    for (cl_uint i = 0; i < header_count; i++) {
-        size_t more = strlen(names[i]) + 1;
-        char *longer = realloc(text, length + more);
-
-        if (!longer) {
-            free(text);
-            return CL_OUT_OF_HOST_MEMORY;
-        }
-        text = longer;
-        memcpy(text + length, names[i], more);
-        length += more;
+    if (!text)
+        return CL_OUT_OF_HOST_MEMORY;
+    for (cl_uint i = 0; i < header_count; i++)
         header_ids[i] = headers[i]->object.id;
-    }
     m.headers = header_ids;
     m.header_names = text;
     m.header_names_length = (uint32_t)length;
     include_collect(node, program->source, options, &files);
     m.files = files.bytes;
     m.files_length = (uint32_t)files.length;
-    out = call_begin(node, WIRE_compile_program, &call);
-    m.call = call.id;
+    out = call_begin(node, WIRE_compile_program, call);
+    m.call = call->id;
     wire_put_compile_program(out, &m);
     free(text);
     wire_buffer_free(&files);
-    error = call_end(&call);
-    if (!error) {
-        error = wire_get_compile_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
-        call_free(&call);
+    call_send(call);
+    return CL_SUCCESS;
+}
+
+static cl_int compile_take(struct call *call)
+{
+    struct wire_compile_program_reply reply;
+    cl_int error = call_wait(call);
+
+    if (error)
+        return error;
+    error = wire_get_compile_program_reply(&call->fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    call_free(call);
+    return error;
+}
+
+static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                          cl_uint header_count, const cl_program *headers, const char **names)
+{
+    cl_context context = program->context;
+    struct call calls[MOST_NODES];
+    uint32_t ids[WIRE_MAX_DEVICES];
+    cl_int error = CL_SUCCESS;
+    unsigned asked = 0;
+
+    if (!count) {
+        count = program->device_count;
+        devices = program->devices;
+    }
+    for (unsigned i = 0; !error && i < context->node_count; i++) {
+        cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
+
+        if (!own)
+            continue;
+        error =
+            compile_send(context->nodes[i], program, own, ids, options, header_count, headers, names, &calls[asked]);
+        asked += !error;
+    }
+    for (unsigned i = 0; i < asked; i++) {
+        cl_int one = compile_take(&calls[i]);
+
+        error = error ? error : one;
     }
     program->tried = true;
     return error;
@@ -286,11 +338,9 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
                         cl_uint header_count, const cl_program *headers, const char **names,
                         void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
-    cl_context context = handle_check(program, WIRE_PROGRAM) ? program->context : NULL;
-    uint32_t ids[WIRE_MAX_DEVICES];
-    cl_int error = CL_SUCCESS;
+    cl_int error;
 
-    if (!context)
+    if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
     if (!count != !devices || count > WIRE_MAX_DEVICES || (!notify && data) || header_count > 1024 ||
         !header_count != !headers || (header_count && !names))
@@ -307,17 +357,7 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
     }
     if (atomic_load(&program->live_kernels) || program->binary)
         return CL_INVALID_OPERATION;
-    if (!count) {
-        count = program->device_count;
-        devices = program->devices;
-    }
-    for (unsigned i = 0; i < context->node_count; i++) {
-        cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
-        cl_int one =
-            own ? compile_on(context->nodes[i], program, own, ids, options, header_count, headers, names) : CL_SUCCESS;
-
-        error = error ? error : one;
-    }
+    error = compile_now(program, count, devices, options, header_count, headers, names);
     if (notify)
         notify(program, data);
     return error;
@@ -347,8 +387,8 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     return CL_SUCCESS;
 }
 
-static cl_int link_on(struct node *node, bool first, cl_program program, cl_uint count, const uint32_t *ids,
-                      const char *options, cl_uint input_count, const cl_program *inputs, bool *created)
+static void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                      cl_uint input_count, const cl_program *inputs, struct call *call)
 {
     uint32_t input_ids[1024];
     struct wire_link_program m = {.program = program->object.id,
@@ -360,41 +400,49 @@ static cl_int link_on(struct node *node, bool first, cl_program program, cl_uint
                                   .options_length = options ? (uint32_t)strlen(options) : 0,
                                   .inputs = input_ids,
                                   .inputs_count = input_count};
-    struct wire_link_program_reply reply;
     struct wire_buffer *out;
-    struct call call;
-    cl_int error;
 
     for (cl_uint i = 0; i < input_count; i++)
         input_ids[i] = inputs[i]->object.id;
-    out = call_begin(node, WIRE_link_program, &call);
-    m.call = call.id;
+    out = call_begin(node, WIRE_link_program, call);
+    m.call = call->id;
     wire_put_link_program(out, &m);
-    error = call_end(&call);
+    call_send(call);
+}
+
+static cl_int link_take(cl_program program, bool first, struct call *call, bool *created)
+{
+    struct wire_link_program_reply reply;
+    cl_int error = call_wait(call);
+
     if (error)
         return error;
-    error = wire_get_link_program_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = wire_get_link_program_reply(&call->fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
     *created |= reply.created;
     if (!error)
         error = take_kernels(program, first, reply.kernels, reply.kernels_length);
-    call_free(&call);
+    call_free(call);
     return error;
 }
 
-static cl_int link_send(cl_program program, const char *options, cl_uint input_count, const cl_program *inputs,
-                        bool *created)
+static cl_int link_now(cl_program program, const char *options, cl_uint input_count, const cl_program *inputs,
+                       bool *created)
 {
     cl_context context = program->context;
+    struct call calls[MOST_NODES];
     uint32_t ids[WIRE_MAX_DEVICES];
     cl_int error = CL_SUCCESS;
-    bool first = true;
+    unsigned asked = 0;
 
     for (unsigned i = 0; i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], program->device_count, program->devices, ids);
-        cl_int one = own ? link_on(context->nodes[i], first, program, own, ids, options, input_count, inputs, created)
-                         : CL_SUCCESS;
 
-        first &= !own;
+        if (own)
+            link_send(context->nodes[i], program, own, ids, options, input_count, inputs, &calls[asked++]);
+    }
+    for (unsigned i = 0; i < asked; i++) {
+        cl_int one = link_take(program, i == 0, &calls[i], created);
+
         error = error ? error : one;
     }
     program->built = !error;
@@ -412,7 +460,7 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
 
     if (!error) {
         program = program_new(context, count ? count : context->device_count, count ? devices : context->devices);
-        error = program ? link_send(program, options, input_count, inputs, &created) : CL_OUT_OF_HOST_MEMORY;
+        error = program ? link_now(program, options, input_count, inputs, &created) : CL_OUT_OF_HOST_MEMORY;
     }
     if (error && !created && program) {
         handle_release(program, WIRE_PROGRAM, 0);

@@ -341,6 +341,9 @@ cl_int broadcast_end(cl_context context, enum stream_urgency urgency);
 /* A round trip: call_begin, wire_put_X with call->id, call_end; then decode call->fields, and call_free. */
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call);
 cl_int call_end(struct call *call);
+/* Its two halves, for round trips to several nodes at once. */
+void call_send(struct call *call);
+cl_int call_wait(struct call *call);
 void call_free(struct call *call);
 /* What native OpenCL said to the creation of an object, or to the command of an event: a round trip, for arguments that
  * only it should judge. */

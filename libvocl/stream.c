@@ -150,18 +150,32 @@ static bool call_ready(void *argument)
     return call->status != 1;
 }
 
-cl_int call_end(struct call *call)
+void call_send(struct call *call)
 {
     struct node *node = call->node;
-    cl_int error = stream_finish(node, STREAM_NOW);
 
-    if (!error)
-        session_wait(node->session, call_ready, call);
-    call_unlink(call);
-    if (!error && call->status)
-        error = call->status == -ENOMEM ? CL_OUT_OF_HOST_MEMORY : node_lost_error();
+    if (stream_finish(node, STREAM_NOW))
+        call->status = node->alive ? -ENOMEM : -ECONNRESET;
     session_unlock(node->session);
-    return error;
+}
+
+cl_int call_wait(struct call *call)
+{
+    struct session *session = call->node->session;
+
+    session_lock(session);
+    session_wait(session, call_ready, call);
+    call_unlink(call);
+    session_unlock(session);
+    if (call->status > 0) /* the session ends */
+        return node_lost_error();
+    return call->status == -ENOMEM ? CL_OUT_OF_HOST_MEMORY : call->status ? node_lost_error() : CL_SUCCESS;
+}
+
+cl_int call_end(struct call *call)
+{
+    call_send(call);
+    return call_wait(call);
 }
 
 void call_free(struct call *call)

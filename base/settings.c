@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 
@@ -35,4 +36,14 @@ long settings_number(enum setting setting)
     if (errno || *end || end == text || value < 0)
         value = strtol(settings[setting].fallback, NULL, 10);
     return value;
+}
+
+long settings_workers(void)
+{
+    const char *text = settings_string(SETTING_WORKERS);
+    long count = settings_number(SETTING_WORKERS);
+
+    if (count || !strcmp(text, "0"))
+        return count;
+    return settings_number(SETTING_LOCAL) ? 0 : 1;
 }

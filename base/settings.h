@@ -13,5 +13,7 @@ enum setting {
 const char *settings_string(enum setting setting);
 /* As a whole number; the default's where the value is none. */
 long settings_number(enum setting setting);
+/* How many workers embedded mode starts. */
+long settings_workers(void);
 
 #endif

@@ -26,7 +26,8 @@ struct executor_host {
     void (*collect)(void *owner);
     /* There is work for executor_poll(). From any thread. */
     void (*wake)(void *owner);
-    bool zero_copy; /* map buffers rather than stage, where device and host share memory */
+    bool same_process; /* as the application: its memory is this one */
+    bool zero_copy;    /* map buffers rather than stage, where device and host share memory */
 };
 
 /* 0 or negative errno. */

@@ -611,6 +611,10 @@ cl_program program_new(cl_context context, cl_uint count, const cl_device_id *de
 cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length);
 void program_forget_kernels(cl_program program);
 
+/* ---- local.c ---- */
+/* Devices of this process join the session. */
+bool local_open(struct transport *transport);
+
 /* ---- the rest ---- */
 void context_destroy(cl_context context);
 void memory_destroy(cl_mem memory);

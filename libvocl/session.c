@@ -508,6 +508,7 @@ static struct session *session_start(void)
     struct session *session = calloc(1, sizeof(*session));
     struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending};
     char why[512] = "";
+    bool has_local;
     int error;
 
     if (!session)
@@ -522,17 +523,20 @@ static struct session *session_start(void)
         free(session);
         return NULL;
     }
+    has_local = settings_number(SETTING_LOCAL) && local_open(session->transport);
     session->node_count = transport_peers(session->transport) - 1;
-    session->nodes = calloc(session->node_count, sizeof(*session->nodes));
+    session->nodes = calloc(session->node_count + 1, sizeof(*session->nodes));
     for (unsigned i = 0; session->nodes && i < session->node_count; i++)
         session->nodes[i] = (struct node){.session = session, .peer = i + 1, .index = i % MOST_NODES, .alive = true};
     if (!session->nodes || !session->platform || thread_start(&session->thread, session_thread, session)) {
         transport_close(session->transport);
         return NULL;
     }
-    for (unsigned i = 0; i < session->node_count; i++) {
-        if (describe_node(session, &session->nodes[i]))
-            vocl_log(LOG_ERROR, "worker %u does not tell its devices", i + 1);
+    for (unsigned i = 0; i < session->node_count; i++) { /* the local devices, which are the last member's, first */
+        struct node *node = &session->nodes[has_local ? (i + session->node_count - 1) % session->node_count : i];
+
+        if (describe_node(session, node))
+            vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
     }
     session->device_count = choose_devices(session->devices, session->device_count);
     return session;

@@ -62,6 +62,8 @@ void environment_set_session(const struct choices *choices)
         set("VOCL_HOSTS", choices->hosts);
         unsetenv("VOCL_WORKERS");
     }
+    if (choices->local)
+        set("VOCL_LOCAL", "1");
     if (choices->devices)
         set("VOCL_DEVICES", choices->devices);
     if (choices->mpi)

@@ -19,6 +19,7 @@ struct choices {
     const char *devices;
     const char *hosts;
     const char *mpi;
+    bool local;
     bool preload;
     bool icd;
 };

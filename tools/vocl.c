@@ -21,6 +21,7 @@ static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT].
                            "\n"
                            "  -w, --workers=N    use N workers on this host (default 1)\n"
                            "  -H, --hosts=A,B    use one worker on each of these hosts\n"
+                           "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
                            "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
                            "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
                            "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
@@ -54,8 +55,8 @@ static void check_workers(const char *text)
 
     errno = 0;
     count = strtol(text, &end, 10);
-    if (end == text || *end || errno || count < 1)
-        misuse("--workers takes a number from 1 on, not \"%s\"", text);
+    if (end == text || *end || errno || count < 0)
+        misuse("--workers takes a number, not \"%s\"", text);
 }
 
 static void check_hosts(const char *text)
@@ -98,19 +99,16 @@ static void choose_doors(struct choices *choices, const char *text)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'},
-        {"hosts", required_argument, NULL, 'H'},
-        {"mpi", required_argument, NULL, 'm'},
-        {"door", required_argument, NULL, 'd'},
-        {"devices", required_argument, NULL, 'D'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'}, {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},     {"door", required_argument, NULL, 'd'},
+        {"devices", required_argument, NULL, 'D'}, {"local", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:H:m:d:D:h", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:H:m:d:D:lh", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             check_workers(optarg);
@@ -128,6 +126,9 @@ static struct choices parse_options(int count, char **words, bool with_door)
             check_devices(optarg);
             choices.devices = optarg;
             break;
+        case 'l':
+            choices.local = true;
+            break;
         case 'd':
             if (!with_door)
                 misuse("--door belongs to `vocl run`");
@@ -144,6 +145,8 @@ static struct choices parse_options(int count, char **words, bool with_door)
     }
     if (choices.workers && choices.hosts)
         misuse("--workers and --hosts exclude each other");
+    if (choices.workers && !atol(choices.workers) && !choices.local)
+        misuse("--workers=0 needs --local");
     return choices;
 }
 

@@ -65,7 +65,7 @@ static int setup_open(struct setup *setup, bool hosts, char *why, size_t why_siz
         snprintf(why, why_size, "listening: %s", strerror(-error));
         return error;
     }
-    setup->workers = (unsigned)settings_number(SETTING_WORKERS);
+    setup->workers = (unsigned)settings_workers();
     if (hosts) {
         snprintf(setup->hosts, sizeof(setup->hosts), "%s", settings_string(SETTING_HOSTS));
         setup->workers = 1;
@@ -404,14 +404,26 @@ static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, ch
     return error;
 }
 
+/* Only devices of this process are wanted. */
+static bool no_workers(void)
+{
+    return !*settings_string(SETTING_HOSTS) && settings_number(SETTING_LOCAL) && !settings_workers();
+}
+
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
     int error;
 
     *job = (struct job){.lifeline = -1, .placeholder = -1};
     *why = '\0';
-    error = in_mpmd_job() ? join_mpmd(job, ending, argument, why, why_size)
-                          : open_own(job, ending, argument, why, why_size);
+    if (in_mpmd_job()) {
+        error = join_mpmd(job, ending, argument, why, why_size);
+    } else if (no_workers()) {
+        job->size = 1;
+        error = 0;
+    } else {
+        error = open_own(job, ending, argument, why, why_size);
+    }
     if (error) {
         if (!*why)
             snprintf(why, why_size, "%s", strerror(-error));

@@ -22,7 +22,7 @@
 #define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
 #define HEADER sizeof(struct frame_header)
 
-enum frame_kind { FRAME_WHOLE = 1, FRAME_LARGE };
+enum frame_kind { FRAME_WHOLE = 1, FRAME_LARGE, FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */ };
 
 struct frame_header {
     uint32_t kind, acked; /* acked: frames of the other direction taken so far */
@@ -61,6 +61,7 @@ struct peer {
     uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
     bool said_sleep;               /* and the peer has not rung since */
     uint8_t *large;
+    bool large_local;
     size_t large_length;
     struct plugin_request large_request;
 };
@@ -68,6 +69,8 @@ struct peer {
 struct transport {
     struct transport_callbacks callbacks;
     struct job job;
+    bool client;
+    struct loop *loop; /* the client's, or NULL */
     struct peer *peers;
     struct outgoing *outgoing, *spare;
     struct bulk *bulks, **bulk_last;
@@ -142,6 +145,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     if (!t)
         return -ENOMEM;
     t->callbacks = *callbacks;
+    t->client = client;
     t->bulk_last = &t->bulks;
     t->wake = -1;
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
@@ -172,9 +176,15 @@ int transport_open_worker(const struct transport_callbacks *callbacks, char *why
     return transport_open(false, callbacks, why, why_size, out);
 }
 
+/* Workers count the local member whether there is one or not: it is for the application to speak of it. */
 unsigned transport_peers(const struct transport *t)
 {
-    return (unsigned)t->job.size;
+    return (unsigned)t->job.size + (!t->client || t->loop);
+}
+
+static bool is_local(const struct transport *t, unsigned peer)
+{
+    return peer == (unsigned)t->job.size;
 }
 
 unsigned transport_rank(const struct transport *t)
@@ -184,11 +194,19 @@ unsigned transport_rank(const struct transport *t)
 
 bool transport_peer_alive(const struct transport *t, unsigned peer)
 {
+    if (is_local(t, peer))
+        return t->client ? t->loop != NULL : t->peers[0].alive;
     return peer < (unsigned)t->job.size && t->peers[peer].alive;
 }
 
 const char *transport_peer_host(const struct transport *t, unsigned peer)
 {
+    static char own[64];
+
+    if (is_local(t, peer)) {
+        gethostname(own, sizeof(own) - 1);
+        return own;
+    }
     return peer < (unsigned)t->job.size ? t->peers[peer].host : "";
 }
 
@@ -253,6 +271,8 @@ static void lose(struct transport *t, unsigned number, const char *why)
             at = &(*at)->next;
     }
     t->callbacks.lost(t->callbacks.owner, number, why);
+    if (t->loop)
+        loop_lose(t->loop, number);
 }
 
 /* ---- the bell ---- */
@@ -278,6 +298,8 @@ static int hear(struct peer *peer)
 
 bool transport_drained(const struct transport *t, unsigned peer)
 {
+    if (is_local(t, peer))
+        return true;
     return t->peers[peer].bell.acked == t->peers[peer].sent;
 }
 
@@ -308,7 +330,7 @@ static int launch(struct transport *t, unsigned peer, uint32_t tag, struct outgo
     return 0;
 }
 
-static int send_frame(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length)
+static int send_frame(struct transport *t, unsigned number, uint32_t kind, const void *bytes, size_t length)
 {
     struct outgoing *out = outgoing_new(t, HEADER + length);
     struct peer *peer = &t->peers[number];
@@ -327,7 +349,7 @@ static int send_frame(struct transport *t, unsigned number, enum frame_kind kind
     return error;
 }
 
-int transport_send(struct transport *t, unsigned number, const void *bytes, size_t length)
+static int send_to(struct transport *t, unsigned number, uint32_t local, const void *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
     struct outgoing *large;
@@ -344,13 +366,13 @@ int transport_send(struct transport *t, unsigned number, const void *bytes, size
             return -EAGAIN;
     }
     if (length <= TRANSPORT_MAX_FRAME) {
-        error = send_frame(t, number, FRAME_WHOLE, bytes, length);
+        error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
     } else {
         large = outgoing_new(t, length);
         if (!large)
             return -ENOMEM;
         memcpy(large->bytes, bytes, length);
-        error = send_frame(t, number, FRAME_LARGE, &size, sizeof(size));
+        error = send_frame(t, number, FRAME_LARGE | local, &size, sizeof(size));
         if (!error)
             error = launch(t, number, LARGE_TAG, large, length);
     }
@@ -359,6 +381,24 @@ int transport_send(struct transport *t, unsigned number, const void *bytes, size
         ring(peer);
     }
     return error;
+}
+
+int transport_send(struct transport *t, unsigned number, const void *bytes, size_t length)
+{
+    if (!is_local(t, number))
+        return send_to(t, number, 0, bytes, length);
+    return t->client ? loop_frame(t->loop, 0, bytes, length) : send_to(t, 0, FRAME_LOCAL, bytes, length);
+}
+
+int transport_local_send(struct transport *t, unsigned peer, const void *bytes, size_t length)
+{
+    return peer ? send_to(t, peer, FRAME_LOCAL, bytes, length) : loop_send(t->loop, bytes, length);
+}
+
+int transport_add_local(struct transport *t, const struct transport_local *local)
+{
+    t->loop = loop_open(local);
+    return t->loop ? 0 : -ENOMEM;
 }
 
 static int finish_outgoing(struct transport *t)
@@ -403,10 +443,16 @@ static void taken(struct transport *t, unsigned number)
     }
 }
 
-static void deliver(struct transport *t, unsigned number, const void *bytes, size_t length)
+static void deliver(struct transport *t, unsigned number, bool local, const void *bytes, size_t length)
 {
-    int error = t->callbacks.frame(t->callbacks.owner, number, bytes, length);
+    int error;
 
+    if (!local)
+        error = t->callbacks.frame(t->callbacks.owner, number, bytes, length);
+    else if (t->client)
+        error = t->loop ? loop_frame(t->loop, number, bytes, length) : -EBADMSG;
+    else
+        error = number ? -EBADMSG : t->callbacks.frame(t->callbacks.owner, (unsigned)t->job.size, bytes, length);
     if (error)
         lose(t, number, "it sent a malformed frame");
 }
@@ -448,7 +494,7 @@ static int receive_one(struct transport *t, unsigned number)
 
         peer->large = NULL;
         if (length == peer->large_length)
-            deliver(t, number, large, length);
+            deliver(t, number, peer->large_local, large, length);
         else
             lose(t, number, "a frame is shorter than announced");
         free(large);
@@ -467,10 +513,11 @@ static int receive_one(struct transport *t, unsigned number)
     memcpy(&header, inbox->bytes, HEADER);
     if ((int32_t)(header.acked - peer->bell.acked) > 0 && (int32_t)(peer->sent - header.acked) >= 0)
         peer->bell.acked = header.acked;
-    if (header.kind == FRAME_LARGE)
+    peer->large_local = header.kind & FRAME_LOCAL;
+    if ((header.kind & ~FRAME_LOCAL) == FRAME_LARGE)
         announce_large(t, number, inbox->bytes + HEADER, length - HEADER);
-    else if (header.kind == FRAME_WHOLE)
-        deliver(t, number, inbox->bytes + HEADER, length - HEADER);
+    else if ((header.kind & ~FRAME_LOCAL) == FRAME_WHOLE)
+        deliver(t, number, peer->large_local, inbox->bytes + HEADER, length - HEADER);
     else
         lose(t, number, "it sent a frame of no known kind");
     if (peer->alive) {
@@ -487,12 +534,12 @@ static int receive_one(struct transport *t, unsigned number)
 /* MPI does not tell how far a message is: a large one goes in pieces, so that it can be seen whether it moves. */
 #define PIECE ((size_t)1 << 20)
 
-static int bulk_start(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
-                      transport_done *done, void *argument)
+static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,
+                      bool take, transport_done *done, void *argument)
 {
     unsigned pieces = length ? (unsigned)((length + PIECE - 1) / PIECE) : 0;
     struct bulk *bulk;
-    uint32_t mpi_tag = (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
+    uint32_t mpi_tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
 
     if (!t->peers[peer].alive || t->ended)
         return -ECONNRESET;
@@ -531,16 +578,55 @@ static int bulk_start(struct transport *t, unsigned peer, uint32_t tag, void *me
     return 0;
 }
 
+/* Also what waits for the local member is told when it is polled for. */
+static int loop_start(struct transport *t, bool by_local, uint32_t tag, void *memory, size_t length, bool take,
+                      transport_done *done, void *argument)
+{
+    int error = loop_bulk(t->loop, by_local, take, tag, memory, length, done, argument);
+
+    if (!error && loop_waits(t->loop))
+        transport_wake(t);
+    return error;
+}
+
+static int bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
+                transport_done *done, void *argument)
+{
+    if (!is_local(t, peer))
+        return bulk_start(t, peer, false, tag, memory, length, take, done, argument);
+    return t->client ? loop_start(t, false, tag, memory, length, take, done, argument)
+                     : bulk_start(t, 0, true, tag, memory, length, take, done, argument);
+}
+
 int transport_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
                    transport_done *done, void *argument)
 {
-    return bulk_start(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
+    return bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
 }
 
 int transport_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, transport_done *done,
                    void *argument)
 {
-    return bulk_start(t, peer, tag, memory, length, true, done, argument);
+    return bulk(t, peer, tag, memory, length, true, done, argument);
+}
+
+static int local_bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
+                      transport_done *done, void *argument)
+{
+    return peer ? bulk_start(t, peer, true, tag, memory, length, take, done, argument)
+                : loop_start(t, true, tag, memory, length, take, done, argument);
+}
+
+int transport_local_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                         transport_done *done, void *argument)
+{
+    return local_bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
+}
+
+int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length,
+                         transport_done *done, void *argument)
+{
+    return local_bulk(t, peer, tag, memory, length, true, done, argument);
 }
 
 bool transport_bulk_pending(const struct transport *t)
@@ -617,12 +703,21 @@ static int finish_bulks(struct transport *t)
 
 /* ---- progress ---- */
 
+static int from_local(void *owner, const void *bytes, size_t length)
+{
+    struct transport *t = owner;
+
+    return t->callbacks.frame(t->callbacks.owner, (unsigned)t->job.size, bytes, length);
+}
+
 int transport_poll(struct transport *t)
 {
     bool listen = t->slept || ++t->polls % HEAR_EVERY == 0;
     int count = 0, more = 1;
 
     t->slept = t->announced = false;
+    if (t->loop)
+        count += loop_poll(t->loop, false, from_local, t);
     while (more && !t->ended) {
         more = 0;
         for (int i = 0; i < t->job.size && !t->ended; i++) {
@@ -655,6 +750,8 @@ int transport_poll(struct transport *t)
 void transport_announce(struct transport *t)
 {
     t->sleep_count = 0;
+    if (t->loop)
+        loop_poll(t->loop, true, from_local, t);
     for (int i = 0; i < t->job.size; i++) {
         struct peer *peer = &t->peers[i];
 

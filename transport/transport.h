@@ -51,7 +51,28 @@ int transport_open_client(const struct transport_callbacks *callbacks, char *why
 int transport_open_worker(const struct transport_callbacks *callbacks, char *why, size_t why_size,
                           struct transport **out);
 
-/* Number of members of the session, this process included; this process' own number. */
+/*
+ * The local member: devices of the application's own process, served there without MPI. It has the number after the
+ * job's last, on all members, and is reached as any other. The application's side says who it is. All is called under
+ * the owner's lock: frame (from 0, the application, or a worker) inside transport_send() and transport_poll(), the
+ * others inside transport_poll() and transport_announce().
+ */
+struct transport_local {
+    void *owner;
+    int (*frame)(void *owner, unsigned peer, const void *bytes, size_t length);
+    void (*lost)(void *owner, unsigned peer);
+    /* Go on with what there is to do; idle: there was nothing else. The number of things done. */
+    int (*poll)(void *owner, bool idle);
+};
+int transport_add_local(struct transport *transport, const struct transport_local *local);
+/* What transport_send(), transport_give() and transport_take() are for the others. */
+int transport_local_send(struct transport *transport, unsigned peer, const void *bytes, size_t length);
+int transport_local_give(struct transport *transport, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                         transport_done *done, void *argument);
+int transport_local_take(struct transport *transport, unsigned peer, uint32_t tag, void *memory, size_t length,
+                         transport_done *done, void *argument);
+
+/* Number of members of the session, this process and the local member included; this process' own number. */
 unsigned transport_peers(const struct transport *transport);
 unsigned transport_rank(const struct transport *transport);
 bool transport_peer_alive(const struct transport *transport, unsigned peer);

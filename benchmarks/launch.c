@@ -56,6 +56,30 @@ static void measure_stream(const struct bench *b, cl_kernel empty)
     series_report(&enqueue, "launch_4000_enqueue_call", "us");
 }
 
+/* What the call itself costs: nothing runs meanwhile, as all wait for a user event. */
+static void measure_gated(const struct bench *b, cl_kernel empty)
+{
+    struct series call = {0};
+    size_t one = 1;
+
+    for (int round = -1; round < bench_rounds(b, 31, 9); round++) {
+        cl_int status;
+        cl_event gate = clCreateUserEvent(b->context, &status);
+
+        CHECK(status);
+        CHECK(clEnqueueNDRangeKernel(b->queue, empty, 1, NULL, &one, &one, 1, &gate, NULL));
+        double start = bench_now();
+        for (int i = 0; i < SINGLE; i++)
+            launch(b, empty);
+        if (round >= 0)
+            series_add(&call, (bench_now() - start) / SINGLE / 1e3);
+        CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+        CHECK(clFinish(b->queue));
+        CHECK(clReleaseEvent(gate));
+    }
+    series_report(&call, "launch_gated_call", "us");
+}
+
 /* All seven are set each time, two of them to another value than before, as a loop over blocks would. */
 static void launch_seven(const struct bench *b, cl_kernel seven, cl_mem buffers[3], cl_int i)
 {
@@ -109,6 +133,7 @@ int main(int count, char **words)
     cl_kernel empty = bench_kernel(program, "empty"), seven = bench_kernel(program, "seven");
     measure_single(&b, empty);
     measure_stream(&b, empty);
+    measure_gated(&b, empty);
     measure_arguments(&b, seven);
     CHECK(clReleaseKernel(seven));
     CHECK(clReleaseKernel(empty));

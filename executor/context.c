@@ -184,6 +184,6 @@ int exec_flush(struct executor *x, const struct wire_flush *m)
 
     if (!queue)
         return -EBADMSG;
-    queue->used = true; /* flushed at the end of the frame */
+    executor_flush_later(x, queue);
     return 0;
 }

@@ -35,17 +35,22 @@ static int keep(struct executor *x, const void *bytes, size_t length)
     return 0;
 }
 
+void executor_flush_later(struct executor *x, struct object *queue)
+{
+    if (queue->used)
+        return;
+    queue->used = true;
+    queue->next = x->to_flush;
+    x->to_flush = queue;
+}
+
 void executor_flush(struct executor *x)
 {
-    struct table *queues = &x->tables[WIRE_QUEUE];
-
-    for (uint32_t i = 0; i < queues->count; i++) {
-        struct object *queue = queues->slots[i];
-
-        if (queue && queue->used && queue->queue) {
+    for (struct object *queue; (queue = x->to_flush);) {
+        x->to_flush = queue->next;
+        queue->used = false;
+        if (queue->queue)
             clFlush(queue->queue);
-            queue->used = false;
-        }
     }
 }
 

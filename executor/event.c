@@ -282,7 +282,7 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
             add_gate(c, other);
     }
     c->ask = event || c->gate_count ? &c->event : NULL;
-    c->queue->used = true;
+    executor_flush_later(x, c->queue);
     return 0;
 }
 

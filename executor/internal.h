@@ -49,7 +49,7 @@ struct object {
     bool imported, user, settled;                              /* event: of another worker; a gate; it is over */
     cl_event *dependents;                                      /* event.c: of commands that wait for it */
     uint32_t dependent_count;
-    struct object *next; /* fellow.c */
+    struct object *next; /* fellow.c; queue: dispatch.c */
     uint8_t *kinds;      /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
     struct recording *recording; /* command buffer: command_buffer.c */
@@ -79,6 +79,7 @@ struct executor {
     struct object *orphans; /* imported events that are released, but not over */
     bool *lost;             /* other workers, by number */
     unsigned lost_count;
+    struct object *to_flush;  /* queues that were used */
     const char *command;      /* what is being executed */
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
@@ -103,7 +104,8 @@ int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *f
 void executor_finish(struct executor *x, struct job *job); /* any thread */
 void executor_resume(struct executor *x);
 void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
-/* Native OpenCL is told to get on with what was enqueued. */
+/* Native OpenCL is told to get on with what was enqueued: with the frame's end, or now. */
+void executor_flush_later(struct executor *x, struct object *queue);
 void executor_flush(struct executor *x);
 
 /* fellow.c, fetch.c, loan.c */

@@ -88,6 +88,8 @@ void object_take(struct executor *x, unsigned kind, struct object *object)
 
 void object_drop(struct executor *x, unsigned kind, struct object *object)
 {
+    if (kind == WIRE_QUEUE && object->used)
+        executor_flush(x);
     if (x->tables[kind].slots[place(object->id)] == object)
         object_take(x, kind, object);
     if (object->native)

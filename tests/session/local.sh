@@ -1,0 +1,73 @@
+#!/bin/sh
+# Devices of the program's own process: the same results as natively, alone and in one context with workers; without
+# workers no process is started; the loss of a worker leaves them as they are.
+. "$(dirname "$0")/../lib.sh"
+
+[ "$SANITIZER" != thread ] || skip "the thread sanitizer finds fault with these programs natively, too"
+mark=VOCL_TEST_MARK=$$
+parity=$top_builddir/tests/parity
+
+# same WORKERS DOOR PROGRAM: prints what it prints natively.
+same()
+{
+    "$3" > "$scratch/native" 2> /dev/null
+    wanted=$?
+    env "$mark" vocl run --local --workers "$1" --door "$2" -- "$3" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status -eq $wanted ] || fail "$*: status $status, natively $wanted: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$*: something else is printed"
+    wait_until 2 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+}
+
+for program in buffer_ops callbacks command_buffer device_info errors_buffer errors_kernel events images includes \
+        kernel_printf map_unmap many_copies many_devices native_kernel no_release programs several_contexts \
+        sub_devices svm threads user_events; do
+    same 0 preload "$parity/$program"
+done
+for program in buffer_ops events images programs svm threads; do
+    same 0 icd "$parity/$program"
+done
+for program in many_devices many_copies threads; do
+    same 1 preload "$parity/$program"
+    same 2 icd "$parity/$program"
+done
+for seed in 1 2 3; do
+    vocl run --local --workers $((seed - 1)) -- "$top_builddir/tests/session/graph" $seed 1000 \
+        > "$scratch/out" 2> "$scratch/err" || fail "graph $seed: $(cat "$scratch/out" "$scratch/err")"
+done
+
+# No worker, no process.
+mkfifo "$scratch/say"
+env "$mark" vocl run --local -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" 2>&1 &
+program=$!
+exec 9> "$scratch/say"
+wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/out")"
+for process in $(session_processes "$mark"); do
+    [ "$process" = $program ] || fail "a process was started: $(cat "/proc/$process/comm")"
+done
+kill $program
+wait $program 2> /dev/null
+exec 9>&-
+
+# The only worker is killed.
+mkfifo "$scratch/tell"
+env "$mark" vocl run --local --workers 1 -- "$top_builddir/tests/session/survivor" < "$scratch/tell" \
+    > "$scratch/out" 2> "$scratch/err" &
+program=$!
+exec 9> "$scratch/tell"
+wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+for process in $(session_processes "$mark"); do
+    if [ "$(cat "/proc/$process/comm")" = vocl-proxy ]; then kill -KILL "$process"; fi
+done
+echo >&9
+wait $program
+status=$?
+[ $status -eq 0 ] || fail "after the loss of the worker: status $status: $(cat "$scratch/out" "$scratch/err")"
+exec 9>&-
+wait_until 2 none_left "$mark" || fail "left after the loss of the worker: $(session_processes "$mark")"
+
+# What the command line takes.
+vocl run --workers 0 -- true > /dev/null 2>&1
+[ $? -eq 2 ] || fail "no workers and no local devices is taken"
+[ "$(vocl devices --local | wc -l)" -eq "$(($(vocl devices | wc -l)))" ] || fail "vocl devices --local"
+true

@@ -6,6 +6,8 @@
  *   hop_one_queue      the same on one queue
  *   hop_by_application the same alternating, but the application waits for each before it enqueues the next
  *   migrate_64MiB      from one device to the other: a kernel there writes it, and it is migrated here
+ *   copy_64MiB         into another buffer, the same
+ *   copy_4MiB          the same in small: contiguous, and 1,024 rows of 4 KiB out of twice as wide ones
  */
 #include "bench.h"
 
@@ -76,6 +78,40 @@ static void measure_migration(const struct bench *b, cl_context context, cl_kern
     CHECK(clReleaseMemObject(buffer));
 }
 
+enum copy { WHOLE, CONTIGUOUS, STRIDED };
+
+static void measure_copy(const struct bench *b, cl_context context, cl_kernel touch, enum copy kind, const char *name)
+{
+    const size_t origin[3] = {0}, region[3] = {4096, 1024, 1}, bytes = kind == WHOLE ? LARGE : 4 << 20;
+    struct series each = {0};
+    int rounds = bench_rounds(b, 21, 7);
+    cl_int status, value = 0;
+    cl_mem from = clCreateBuffer(context, CL_MEM_READ_WRITE, LARGE, NULL, &status);
+    cl_mem to = clCreateBuffer(context, CL_MEM_READ_WRITE, LARGE, NULL, &status);
+
+    CHECK(status);
+    for (int round = -2; round < rounds; round++) {
+        CHECK(clSetKernelArg(touch, 0, sizeof(from), &from));
+        CHECK(clSetKernelArg(touch, 1, sizeof(value), &value));
+        CHECK(clEnqueueNDRangeKernel(queues[0], touch, 1, NULL, (size_t[]){LARGE / 4}, (size_t[]){64}, 0, NULL, NULL));
+        CHECK(clFinish(queues[0]));
+        double start = bench_now();
+        if (kind == STRIDED)
+            CHECK(
+                clEnqueueCopyBufferRect(queues[1], from, to, origin, origin, region, 8192, 0, 8192, 0, 0, NULL, NULL));
+        else
+            CHECK(clEnqueueCopyBuffer(queues[1], from, to, 0, 0, bytes, 0, NULL, NULL));
+        CHECK(clFinish(queues[1]));
+        double took = bench_now() - start;
+        if (round >= 0)
+            series_add(&each, kind == WHOLE ? bytes / took : took / 1e3);
+        value++;
+    }
+    series_report(&each, name, kind == WHOLE ? "GB/s" : "us");
+    CHECK(clReleaseMemObject(from));
+    CHECK(clReleaseMemObject(to));
+}
+
 int main(int count, char **words)
 {
     cl_device_id devices[2];
@@ -100,6 +136,9 @@ int main(int count, char **words)
     measure_chain(&b, nothing, "hop_alternating", true, false);
     measure_chain(&b, nothing, "hop_by_application", true, true);
     measure_migration(&b, context, touch);
+    measure_copy(&b, context, touch, WHOLE, "copy_64MiB");
+    measure_copy(&b, context, touch, CONTIGUOUS, "copy_4MiB");
+    measure_copy(&b, context, touch, STRIDED, "copy_4MiB_1024_rows");
     CHECK(clReleaseKernel(nothing));
     CHECK(clReleaseKernel(touch));
     CHECK(clReleaseProgram(program));

@@ -85,13 +85,23 @@ static bool is_unified(cl_device_id device)
     return unified;
 }
 
+/* A queue for what other nodes need, out of order if the device can: none of it is to wait for the rest. */
 static struct object *mover_new(const struct object *context)
 {
     struct object *mover = calloc(1, sizeof(*mover));
+    cl_command_queue_properties can = 0;
+    cl_int error;
 
     if (!mover)
         return NULL;
-    mover->queue = context->spare;
+    clGetDeviceInfo(context->on, CL_DEVICE_QUEUE_PROPERTIES, sizeof(can), &can, NULL);
+    mover->out_of_order = can & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    mover->queue = clCreateCommandQueue(context->context, context->on,
+                                        mover->out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0, &error);
+    if (error) {
+        free(mover);
+        return NULL;
+    }
     mover->in = context->context;
     mover->on = context->on;
     mover->unified = is_unified(context->on);

@@ -1,7 +1,10 @@
 /*
  * Contents that another worker fetches: the side that has them. The application tells of it (lend) in its place among
- * its other commands, so that what it releases afterwards is kept. When the commands that wrote the contents are over
- * they are read natively and given to the other: at once if they are short, or else when it asks.
+ * its other commands, so that what it releases afterwards is kept. Behind the commands that wrote the contents they are
+ * read natively and given to the other: at once if they are short, or else when it asks.
+ *
+ * The native read is enqueued when the loan is told of: to wait for the writing command here would let others in
+ * between, and where the device is the CPU a kernel then may keep all its threads.
  */
 #include "executor/transfer.h"
 
@@ -14,9 +17,10 @@ struct loan {
     struct side side;
     struct object mover; /* the context's */
     cl_event *after;
-    uint32_t after_count, at;
+    uint32_t after_count, at;  /* at: the one that is waited for here */
+    struct transfer *transfer; /* large: mapped, or on its way to be */
     cl_int error;
-    bool wanted, ended; /* ended: its end was told, or nobody is left to be told */
+    bool mapped, wanted, ended; /* ended: its end was told, or nobody is left to be told */
 };
 
 static void loan_free(struct loan *loan)
@@ -70,11 +74,41 @@ static void end(struct loan *loan, cl_int error)
         loan_free(loan);
 }
 
-static void serve(struct loan *loan)
+static bool is_large(const struct loan *loan)
+{
+    return loan->side.size > WIRE_MAX_UNASKED;
+}
+
+/* What was mapped goes to the one that asked for it, or nowhere. */
+static void give_mapped(struct loan *loan)
+{
+    struct transfer *t = loan->transfer;
+
+    if (!t->error)
+        t->error = loan->error;
+    transfer_give(t);
+    end(loan, CL_SUCCESS);
+}
+
+static void mapped(struct executor *x, struct job *job)
+{
+    struct transfer *t = (struct transfer *)job;
+    struct loan *loan = t->loan;
+
+    (void)x;
+    loan->mapped = true;
+    t->error = transfer_event_error(t->first);
+    if (t->error || loan->error || loan->wanted || loan->ended)
+        give_mapped(loan);
+}
+
+/* Enqueued behind the events. A block is read only once it is asked for. */
+static void serve(struct loan *loan, cl_uint count, cl_event *events)
 {
     struct executor *x = loan->x;
-    struct command c = {.x = x, .queue = &loan->mover};
+    struct command c = {.x = x, .queue = &loan->mover, .wait = events, .wait_count = count};
     struct transfer *t;
+    cl_int error;
 
     x->loan_tag = x->loan_tag % 0x3fffff + 1;
     t = transfer_new(x, loan->mover.queue, &loan->side, x->loan_tag, true);
@@ -84,11 +118,19 @@ static void serve(struct loan *loan)
     }
     t->peer = loan->peer;
     t->event_id = loan->event_id;
-    loan->error = transfer_read_whole(&c, t);
-    if (loan->error)
+    t->loan = loan;
+    loan->at = loan->after_count;
+    if (is_large(loan) && transfer_can_map(&c, &loan->side)) {
+        loan->transfer = t;
+        error = transfer_through_map(&c, t, CL_MAP_READ, mapped);
+    } else {
+        error = transfer_read_whole(&c, t);
+    }
+    if (error)
         transfer_free(t);
     clFlush(loan->mover.queue);
-    end(loan, loan->error);
+    if (error || !loan->transfer)
+        end(loan, error);
 }
 
 static void go_on(struct loan *loan);
@@ -107,14 +149,29 @@ static void after_over(struct executor *x, struct job *job)
         go_on(loan);
 }
 
+/* Native OpenCL may wait for the one command that wrote them; for one only, as PoCL does not bear it when several of
+ * which a command waits fail. */
+static bool can_wait_natively(const struct loan *loan)
+{
+    const struct command c = {.x = loan->x, .queue = (struct object *)(uintptr_t)&loan->mover};
+
+    if (loan->at || loan->after_count > 1 || !loan->mover.out_of_order)
+        return false;
+    if (loan->after_count && transfer_event_error(loan->after[0]))
+        return false;
+    return !is_large(loan) || transfer_can_map(&c, &loan->side);
+}
+
 static void go_on(struct loan *loan)
 {
-    if (waits(loan))
+    if (!loan->error && can_wait_natively(loan))
+        serve(loan, loan->after_count, loan->after);
+    else if (waits(loan))
         event_when(loan->x, loan->after[loan->at], CL_COMPLETE, after_over, &loan->job);
     else if (loan->error)
         end(loan, loan->error);
-    else if (loan->wanted || loan->side.size <= WIRE_MAX_UNASKED)
-        serve(loan);
+    else if (loan->wanted || !is_large(loan))
+        serve(loan, 0, NULL);
 }
 
 /* What it needs of the application's objects. */
@@ -196,10 +253,15 @@ int exec_ask_piece(struct executor *x, unsigned peer, const struct wire_ask_piec
     if (loan->wanted)
         return -EBADMSG;
     loan->wanted = true;
-    if (m->status)
+    if (loan->transfer) {
+        loan->error = m->status;
+        if (loan->mapped)
+            give_mapped(loan);
+    } else if (m->status) {
         end(loan, m->status);
-    else if (!waits(loan))
+    } else if (!waits(loan)) {
         go_on(loan);
+    }
     return 0;
 }
 
@@ -209,9 +271,13 @@ void loan_lose(struct executor *x, unsigned peer)
 
     for (struct loan *loan = x->loans; loan; loan = next) {
         next = loan->next;
-        if (loan->peer == peer) {
-            loan->ended = true;
+        if (loan->peer != peer || loan->ended)
+            continue;
+        loan->ended = true;
+        loan->error = CL_OUT_OF_RESOURCES;
+        if (!loan->transfer)
             end(loan, CL_SUCCESS);
-        }
+        else if (loan->mapped)
+            give_mapped(loan);
     }
 }

@@ -54,6 +54,8 @@ static void release_native(unsigned kind, struct object *object)
     case WIRE_CONTEXT:
         if (object->spare)
             clReleaseCommandQueue(object->spare);
+        if (object->mover)
+            clReleaseCommandQueue(object->mover->queue);
         clReleaseContext(object->context);
         break;
     case WIRE_QUEUE:

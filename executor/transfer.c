@@ -483,12 +483,10 @@ static void given(void *argument, int status)
     transfer_free(t);
 }
 
-/* The data is in t->bytes, or the command failed. */
-static void read_reached(struct executor *x, struct job *job)
+void transfer_give(struct transfer *t)
 {
-    struct transfer *t = (struct transfer *)job;
+    struct executor *x = t->x;
 
-    t->error = transfer_event_error(t->first);
     if (t->error || t->side.size <= WIRE_MAX_INLINE) {
         say_result(t, t->bytes, t->error ? 0 : t->side.size);
         transfer_open_gate(t);
@@ -498,6 +496,16 @@ static void read_reached(struct executor *x, struct job *job)
     say_ready(t);
     if (x->host.give(x->host.owner, t->peer, t->tag, t->bytes, t->side.size, given, t))
         given(t, -EIO);
+}
+
+/* The data is in t->bytes, or the command failed. */
+static void read_reached(struct executor *x, struct job *job)
+{
+    struct transfer *t = (struct transfer *)job;
+
+    (void)x;
+    t->error = transfer_event_error(t->first);
+    transfer_give(t);
 }
 
 static cl_int read_block(struct command *c, struct transfer *t)

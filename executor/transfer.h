@@ -35,6 +35,7 @@ struct transfer {
     /* between workers */
     uint32_t event_id;
     struct transfer *next;
+    struct loan *loan;
     bool turned; /* its command's turn has come */
 };
 
@@ -53,6 +54,8 @@ bool transfer_can_map(const struct command *c, const struct side *side);
 /* Map it in the command's place; reached runs when t->bytes is there, or has failed, and the gate unmaps it. */
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *));
+/* What has been read, or the error; ends the transfer. */
+void transfer_give(struct transfer *t);
 /* loan.c: the end of a loan, if it is not bulk data. */
 void loan_say(struct executor *x, unsigned peer, uint32_t event_id, cl_int status, const void *data, size_t length);
 /* All at once: t's peer is told, and given the data. */

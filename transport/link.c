@@ -58,6 +58,7 @@ struct peer {
     char host[64];
     struct inbox *inboxes;
     unsigned head;
+    uint64_t bytes_out, bytes_in;
     uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
     bool said_sleep;               /* and the peer has not rung since */
     uint8_t *large;
@@ -215,6 +216,9 @@ void transport_close(struct transport *t)
 {
     t->ended = true;
     for (int i = 0; t->peers && i < t->job.size; i++) {
+        if (t->client && i)
+            vocl_log(LOG_INFO, "worker %d: %llu bytes sent, %llu received", i,
+                     (unsigned long long)t->peers[i].bytes_out, (unsigned long long)t->peers[i].bytes_in);
         if (t->peers[i].alive)
             bell_send(&t->peers[i].bell, BELL_BYE, 0);
         t->peers[i].alive = false;
@@ -327,6 +331,7 @@ static int launch(struct transport *t, unsigned peer, uint32_t tag, struct outgo
     }
     out->next = t->outgoing;
     t->outgoing = out;
+    t->peers[peer].bytes_out += length;
     return 0;
 }
 
@@ -447,6 +452,7 @@ static void deliver(struct transport *t, unsigned number, bool local, const void
 {
     int error;
 
+    t->peers[number].bytes_in += HEADER + length;
     if (!local)
         error = t->callbacks.frame(t->callbacks.owner, number, bytes, length);
     else if (t->client)
@@ -570,6 +576,7 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
     }
     *t->bulk_last = bulk;
     t->bulk_last = &bulk->next;
+    *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
     t->last_moved = now_ns();
     t->active_ns = ACTIVE_NS;
     t->bulk_nap_us = 0;

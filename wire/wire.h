@@ -23,7 +23,7 @@
 #define WIRE_MAX_BLOB (192u << 20)
 
 #define WIRE_MAX_UNASKED (1u << 20) /* of contents that one worker sends another before it asks */
-#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
+#define WIRE_CHUNK (1u << 20)       /* of bulk data whose tag has the top bit set */
 
 #define WIRE_HEADER 8
 #define WIRE_REPLY 0x8000u /* the answer to call n has number n | WIRE_REPLY */

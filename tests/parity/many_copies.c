@@ -5,7 +5,7 @@
  */
 #include "parity.h"
 
-enum { QUEUES = 4, MOST = 16, WIDTH = 1024, HEIGHT = 768, DEPTH = 2, COUNT = WIDTH * HEIGHT * DEPTH, SIZE = COUNT * 4 };
+enum { QUEUES = 4, MOST = 64, WIDTH = 1024, HEIGHT = 768, DEPTH = 2, COUNT = WIDTH * HEIGHT * DEPTH, SIZE = COUNT * 4 };
 
 static const char *source = "kernel void next(global int *data, int factor, int more)\n"
                             "{\n"

@@ -5,7 +5,7 @@
  */
 #include "parity.h"
 
-enum { QUEUES = 4, COUNT = 65536, SIZE = COUNT * 4, MOST = 16 };
+enum { QUEUES = 4, COUNT = 65536, SIZE = COUNT * 4, MOST = 64 };
 
 static const char *source = "kernel void next(global int *data, int factor, int more)\n"
                             "{\n"

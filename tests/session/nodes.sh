@@ -25,6 +25,19 @@ for seed in 1 2 3 4 5 6; do
         > "$scratch/out" 2> "$scratch/err" || fail "graph $seed on $workers: $(cat "$scratch/out" "$scratch/err")"
 done
 
+# Data that goes from one worker to the other does not pass through the program.
+wanted=$("$top_builddir/tests/session/migrate") || fail "migrate natively: $wanted"
+env VOCL_LOG=info vocl run --workers 2 -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
+    fail "migrate: $(cat "$scratch/out" "$scratch/err")"
+[ "$(cat "$scratch/out")" = "$wanted" ] || fail "64 MiB from worker to worker: $(cat "$scratch/out"), not $wanted"
+bytes=$(sed -n 's/.*worker [12]: \([0-9]*\) bytes sent, \([0-9]*\) received.*/\1 + \2 +/p' "$scratch/err")
+[ -n "$bytes" ] && [ $(($(echo $bytes) 0)) -lt 65536 ] || fail "by way of the program: $bytes bytes"
+
+# Many workers.
+vocl run --workers 32 -- "$top_builddir/tests/parity/many_copies" > "$scratch/out" 2> "$scratch/err" ||
+    fail "32 workers: $(cat "$scratch/err")"
+"$top_builddir/tests/parity/many_copies" 2> /dev/null | diff - "$scratch/out" || fail "32 workers: something else"
+
 # VOCL_DEVICES: by number, range, name, type and node; once each, in the order of the list; nonsense is refused.
 sees()
 {

@@ -1,0 +1,114 @@
+/*
+ * The limits to compare with: what MPI itself does between two ranks, and memcpy. Not an OpenCL program: run by mpiexec
+ * with two ranks, over the same kind of link as the sessions.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank;
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void report(const char *name, double *samples, int count, const char *unit)
+{
+    qsort(samples, (size_t)count, sizeof(*samples), compare);
+    if (rank == 0)
+        printf("%s %g %s\n", name, samples[count / 2], unit);
+}
+
+/* One way, half of there and back. */
+static void latency(const char *name, void *bytes, int length)
+{
+    enum { ROUNDS = 21, TURNS = 500 };
+    double samples[ROUNDS];
+
+    for (int round = -1; round < ROUNDS; round++) {
+        double start = MPI_Wtime();
+
+        for (int i = 0; i < TURNS; i++) {
+            if (rank == 0)
+                MPI_Send(bytes, length, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+            MPI_Recv(bytes, length, MPI_BYTE, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (rank == 1)
+                MPI_Send(bytes, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        }
+        if (round >= 0)
+            samples[round] = (MPI_Wtime() - start) / TURNS / 2 * 1e6;
+    }
+    report(name, samples, ROUNDS, "us");
+}
+
+/* One message, until the other says that it has it. */
+static void bandwidth(const char *name, void *bytes, int length)
+{
+    enum { ROUNDS = 15 };
+    double samples[ROUNDS];
+
+    for (int round = -2; round < ROUNDS; round++) {
+        double start;
+
+        MPI_Barrier(MPI_COMM_WORLD);
+        start = MPI_Wtime();
+        if (rank == 0) {
+            MPI_Send(bytes, length, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(bytes, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        }
+        if (round >= 0)
+            samples[round] = length / (MPI_Wtime() - start) / 1e9;
+    }
+    report(name, samples, ROUNDS, "GB/s");
+}
+
+static void copying(const char *name, char *to, const char *from, size_t length)
+{
+    enum { ROUNDS = 15 };
+    double samples[ROUNDS];
+
+    for (int round = -2; round < ROUNDS; round++) {
+        double start = MPI_Wtime();
+
+        memcpy(to, from, length);
+        if (round >= 0)
+            samples[round] = (double)length / (MPI_Wtime() - start) / 1e9;
+    }
+    report(name, samples, ROUNDS, "GB/s");
+}
+
+int main(int count, char **words)
+{
+    enum { LARGE = 64 << 20 };
+    char *bytes = malloc(LARGE), *more = malloc(LARGE);
+    int size;
+
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size != 2 || !bytes || !more) {
+        fprintf(stderr, "two ranks, and memory for them, are needed\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    memset(bytes, 1, LARGE);
+    memset(more, 2, LARGE);
+    latency("mpi_latency_8B", bytes, 8);
+    latency("mpi_latency_4KiB", bytes, 4096);
+    bandwidth("mpi_1MiB", bytes, 1 << 20);
+    bandwidth("mpi_64MiB", bytes, LARGE);
+    if (rank == 0) {
+        copying("memcpy_1MiB", more, bytes, 1 << 20);
+        copying("memcpy_64MiB", more, bytes, LARGE);
+    }
+    MPI_Finalize();
+    free(bytes);
+    free(more);
+    return 0;
+}

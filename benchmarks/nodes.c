@@ -5,6 +5,7 @@
  *   hop_alternating    a command of a chain that alternates between two queues, each behind the event of the last
  *   hop_one_queue      the same on one queue
  *   hop_by_application the same alternating, but the application waits for each before it enqueues the next
+ *   chain_N            from the first of N commands that alternate to the end of the last, as the program sees it, ms
  *   migrate_64MiB      from one device to the other: a kernel there writes it, and it is migrated here
  *   copy_64MiB         into another buffer, the same
  *   copy_4MiB          the same in small: contiguous, and 1,024 rows of 4 KiB out of twice as wide ones
@@ -18,11 +19,11 @@ static const char *source = "kernel void nothing(int one) { }\n"
 
 static cl_command_queue queues[2];
 
-static void chain(cl_kernel kernel, bool alternating, bool by_application)
+static void chain(cl_kernel kernel, int length, bool alternating, bool by_application)
 {
     cl_event before = NULL, after;
 
-    for (int i = 0; i < CHAIN; i++) {
+    for (int i = 0; i < length; i++) {
         const bool wait = before && !by_application;
 
         CHECK(clEnqueueNDRangeKernel(queues[alternating ? i % 2 : 0], kernel, 1, NULL, (size_t[]){1}, (size_t[]){1},
@@ -45,11 +46,26 @@ static void measure_chain(const struct bench *b, cl_kernel kernel, const char *n
 
     for (int round = -1; round < rounds; round++) {
         double start = bench_now();
-        chain(kernel, alternating, by_application);
+        chain(kernel, CHAIN, alternating, by_application);
         if (round >= 0)
             series_add(&hop, (bench_now() - start) / CHAIN / 1e3);
     }
     series_report(&hop, name, "us");
+}
+
+static void measure_whole_chain(const struct bench *b, cl_kernel kernel, int length)
+{
+    struct series whole = {0};
+    char name[32];
+
+    for (int round = -1; round < bench_rounds(b, 11, 3); round++) {
+        double start = bench_now();
+        chain(kernel, length, true, false);
+        if (round >= 0)
+            series_add(&whole, (bench_now() - start) / 1e6);
+    }
+    snprintf(name, sizeof(name), "chain_%d", length);
+    series_report(&whole, name, "ms");
 }
 
 static void measure_migration(const struct bench *b, cl_context context, cl_kernel touch)
@@ -135,6 +151,8 @@ int main(int count, char **words)
     measure_chain(&b, nothing, "hop_one_queue", false, false);
     measure_chain(&b, nothing, "hop_alternating", true, false);
     measure_chain(&b, nothing, "hop_by_application", true, true);
+    for (int length = 1; length <= 1000; length *= 10)
+        measure_whole_chain(&b, nothing, length);
     measure_migration(&b, context, touch);
     measure_copy(&b, context, touch, WHOLE, "copy_64MiB");
     measure_copy(&b, context, touch, CONTIGUOUS, "copy_4MiB");

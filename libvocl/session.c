@@ -296,6 +296,9 @@ static void wait_after_end(struct session *session)
 
 void session_wait(struct session *session, bool (*ready)(void *), void *argument)
 {
+    /* what is waited for may need what is to happen on another node */
+    for (unsigned i = 0; i < session->node_count; i++)
+        stream_push(&session->nodes[i]);
     session->waiters++;
     while (!ready(argument)) {
         if (session->stop)

@@ -20,6 +20,11 @@
 #define HEAR_EVERY 64            /* polls; hearing costs a system call */
 #define ACTIVE_NS 2000000        /* bulk data that moved this recently is worth spinning for, */
 #define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
+#define NAP_US 400               /* between looks at bulk data that moved lately: what sockets can hold meanwhile */
+#define LONG_NAP_US 20000
+#define LATELY_NS 1000000000
+#define FIRST_DOZE_US 100
+#define LONGEST_DOZE_US 10000000
 #define HEADER sizeof(struct frame_header)
 
 enum frame_kind { FRAME_WHOLE = 1, FRAME_LARGE, FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */ };
@@ -45,7 +50,9 @@ struct bulk {
     struct bulk *next;
     unsigned peer;
     bool take, broken;
-    unsigned pieces, finished;
+    unsigned pieces, started, finished;
+    uint32_t mpi_tag;
+    uint8_t *memory;
     size_t length;
     struct plugin_request *requests;
     transport_done *done;
@@ -77,7 +84,7 @@ struct transport {
     struct bulk *bulks, **bulk_last;
     int wake;
     unsigned polls;
-    long last_moved, active_ns, bulk_nap_us, sleep_most_us;
+    long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us;
     bool announced, ended, slept;
     struct pollfd *sleep_on;
     nfds_t sleep_count;
@@ -149,6 +156,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     t->client = client;
     t->bulk_last = &t->bulks;
     t->wake = -1;
+    t->doze_us = FIRST_DOZE_US;
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
                    : job_open_worker(&t->job, on_ending, t, why, why_size);
     if (!error) {
@@ -537,8 +545,31 @@ static int receive_one(struct transport *t, unsigned number)
 
 /* ---- bulk ---- */
 
-/* MPI does not tell how far a message is: a large one goes in pieces, so that it can be seen whether it moves. */
+/* MPI does not tell how far a message is: a large one goes in pieces, few at a time, so that it can be seen whether it
+ * moves. */
 #define PIECE ((size_t)1 << 20)
+#define PIECES_AT_ONCE 4
+
+static size_t piece_length(const struct bulk *bulk, unsigned piece)
+{
+    return piece + 1 < bulk->pieces ? PIECE : bulk->length - piece * PIECE;
+}
+
+static void start_pieces(struct transport *t, struct bulk *bulk)
+{
+    while (bulk->started < bulk->pieces && bulk->started < bulk->finished + PIECES_AT_ONCE) {
+        unsigned piece = bulk->started++;
+        uint8_t *at = bulk->memory + piece * PIECE;
+        struct plugin_request *request = &bulk->requests[piece % PIECES_AT_ONCE];
+        int error = bulk->take ? t->job.plugin->receive((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
+                                                        piece_length(bulk, piece), request)
+                               : t->job.plugin->send((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
+                                                     piece_length(bulk, piece), request);
+
+        if (error)
+            t->ended = true;
+    }
+}
 
 static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,
                       bool take, transport_done *done, void *argument)
@@ -553,7 +584,7 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
         return -EINVAL;
     bulk = calloc(1, sizeof(*bulk));
     if (bulk)
-        bulk->requests = calloc(pieces + 1, sizeof(*bulk->requests));
+        bulk->requests = calloc(PIECES_AT_ONCE, sizeof(*bulk->requests));
     if (!bulk || !bulk->requests) {
         free(bulk);
         return -ENOMEM;
@@ -561,19 +592,13 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
     *bulk = (struct bulk){.peer = peer,
                           .take = take,
                           .pieces = pieces,
+                          .mpi_tag = mpi_tag,
+                          .memory = memory,
                           .length = length,
                           .requests = bulk->requests,
                           .done = done,
                           .argument = argument};
-    for (unsigned i = 0; i < pieces; i++) {
-        uint8_t *at = (uint8_t *)memory + i * PIECE;
-        size_t size = length - i * PIECE < PIECE ? length - i * PIECE : PIECE;
-        int error = take ? t->job.plugin->receive((int)peer, PLUGIN_BULK, mpi_tag, at, size, &bulk->requests[i])
-                         : t->job.plugin->send((int)peer, PLUGIN_BULK, mpi_tag, at, size, &bulk->requests[i]);
-
-        if (error)
-            t->ended = true;
-    }
+    start_pieces(t, bulk);
     *t->bulk_last = bulk;
     t->bulk_last = &bulk->next;
     *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
@@ -650,11 +675,6 @@ static void moved(struct transport *t)
     t->bulk_nap_us = 0;
 }
 
-static size_t piece_length(const struct bulk *bulk, unsigned piece)
-{
-    return piece + 1 < bulk->pieces ? PIECE : bulk->length - piece * PIECE;
-}
-
 /* The pieces that have arrived or left; a failure of MPI, or a piece of another length than was agreed, is the peer's.
  */
 static int move_pieces(struct transport *t, struct bulk *bulk)
@@ -665,13 +685,14 @@ static int move_pieces(struct transport *t, struct bulk *bulk)
         size_t length = 0;
         int done = 0;
 
-        if (t->job.plugin->test(&bulk->requests[bulk->finished], &done, &length))
+        if (t->job.plugin->test(&bulk->requests[bulk->finished % PIECES_AT_ONCE], &done, &length))
             bulk->broken = true;
         else if (!done)
             break;
         else if (bulk->take && length != piece_length(bulk, bulk->finished))
             bulk->broken = true;
         bulk->finished++;
+        start_pieces(t, bulk);
         count++;
     }
     return count;
@@ -751,6 +772,8 @@ int transport_poll(struct transport *t)
         else if (peer->bell.lost && !receive_one(t, (unsigned)i)) /* what it still said comes first */
             lose(t, (unsigned)i, "its process is gone");
     }
+    if (count)
+        t->doze_us = FIRST_DOZE_US;
     return count;
 }
 
@@ -773,13 +796,18 @@ void transport_announce(struct transport *t)
         peer->told = peer->received;
         t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.fd, POLLIN, 0};
     }
-    t->sleep_most_us = LONG_MAX;
+    /* The bell may be quicker than what it rang for: look again, soon at first. */
+    t->sleep_most_us = t->doze_us;
+    if (t->doze_us < LONGEST_DOZE_US)
+        t->doze_us *= 2;
     if (t->outgoing)
         t->sleep_most_us = 10000;
     if (t->bulks) { /* MPI moves it only if asked to: ask less and less often */
-        t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : 100;
-        if (t->bulk_nap_us > 20000)
-            t->bulk_nap_us = 20000;
+        long most = now_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
+
+        t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : NAP_US / 8;
+        if (t->bulk_nap_us > most)
+            t->bulk_nap_us = most;
         if (t->sleep_most_us > t->bulk_nap_us)
             t->sleep_most_us = t->bulk_nap_us;
     }

@@ -29,8 +29,10 @@ const char *loader_program_mpi(void)
     return found;
 }
 
-/* UCX, below MPICH, reads these when it is loaded: it must neither print nor catch signals in the application. */
-static const char *const ucx[][2] = {{"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LEVEL", "fatal"}};
+/* UCX, below MPICH, reads these when it is loaded: it must neither print nor catch signals in the application, and no
+ * frame is to wait for a rendezvous, which takes both sides several looks. */
+static const char *const ucx[][2] = {
+    {"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LEVEL", "fatal"}, {"UCX_RNDV_THRESH", "80k"}};
 
 static void *open_quietly(const char *path, bool fresh)
 {

@@ -4,46 +4,16 @@
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 
-near=vocl-near-$$ far=vocl-far-$$
-remove_hosts()
-{
-    ip netns delete "$near" 2> /dev/null
-    ip netns delete "$far" 2> /dev/null
-    rm -rf "$scratch"
-}
-ip netns add "$near" 2> "$scratch/err" || skip "no network namespaces here: $(cat "$scratch/err")"
-trap remove_hosts EXIT
-ip netns add "$far" || fail "ip netns add"
-ip link add near netns "$near" type veth peer name far netns "$far" || skip "no veth here"
-ip -n "$near" address add 10.93.0.1/24 dev near
-ip -n "$far" address add 10.93.0.2/24 dev far
-ip -n "$far" address add 10.93.0.3/24 dev far
-for side in near far; do
-    eval "space=\$$side"
-    ip -n "$space" link set lo up
-    ip -n "$space" link set $side up
-done
-
-is_up() { ip -n "$1" link show "$2" | grep -q 'state UP'; }
-wait_until 10 is_up "$near" near && wait_until 10 is_up "$far" far || fail "the link does not come up"
-
-# In the place of ssh: every other host is the far namespace.
-cat > "$scratch/launch" <<END
-#!/bin/sh
-while [ "\${1#-}" != "\$1" ]; do shift; done
-shift
-exec ip netns exec $far sh -c "\$*"
-END
-chmod +x "$scratch/launch"
-
 mark=VOCL_TEST_MARK=$$
-# across COMMAND...: in the near namespace, with a worker on each of $hosts
-hosts=10.93.0.2
+workers=1
+delay=
+# across COMMAND...: here, with $workers workers on the other host
 across()
 {
-    ip netns exec "$near" env "$mark" UCX_TLS=tcp,self HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC="$scratch/launch" \
-        VOCL_LOG=warn vocl run --hosts "$hosts" -- "$@"
+    env "$mark" VOCL_LOG=warn "$top_srcdir/tests/net/two-hosts" ${delay:+--delay $delay} --workers $workers -- "$@"
 }
+across true 2> "$scratch/err"
+[ $? -ne 77 ] || skip "$(cat "$scratch/err")"
 
 for program in vector_add sgemm map_unmap buffer_ops images user_events; do
     program=$top_builddir/tests/parity/$program
@@ -56,7 +26,7 @@ for program in vector_add sgemm map_unmap buffer_ops images user_events; do
     wait_until 2 none_left "$mark" || fail "left after $program: $(session_processes "$mark")"
 done
 
-hosts=10.93.0.2,10.93.0.3
+workers=2
 result=$(across "$top_builddir/tests/session/every_device")
 [ "$result" = "2 devices" ] || fail "two workers: $result"
 "$top_builddir/tests/parity/many_devices" > "$scratch/native" 2> /dev/null || fail "many_devices fails natively"
@@ -84,7 +54,7 @@ status=$?
 [ $status -eq 0 ] || fail "after the loss of a worker: status $status: $(cat "$scratch/out" "$scratch/err")"
 exec 9>&-
 wait_until 2 none_left "$mark" || fail "left after the loss of a worker: $(session_processes "$mark")"
-hosts=10.93.0.2
+workers=1
 
 for round in 1 2 3; do
     across "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &

@@ -1,0 +1,128 @@
+/*
+ * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS: a cable between two network namespaces that every packet takes
+ * so long to pass, each way. Makes both devices, says "ready", and holds them until it is killed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST = 4096, PACKET = 65536 + 64 };
+
+struct packet {
+    long due; /* ns */
+    size_t length;
+    char *bytes;
+};
+
+/* What is on its way to one end. */
+struct way {
+    int from, to;
+    struct packet packets[MOST];
+    size_t first, count;
+};
+
+static long now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000L + time.tv_nsec;
+}
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+/* A device made in a namespace stays there; this process goes on in the last one. */
+static int end_open(const char *space, const char *device)
+{
+    struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
+    char path[256];
+    int fd;
+
+    snprintf(path, sizeof(path), "/var/run/netns/%s", space);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || setns(fd, CLONE_NEWNET))
+        die(path);
+    close(fd);
+    fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
+    if (fd < 0 || ioctl(fd, TUNSETIFF, &request))
+        die("/dev/net/tun");
+    return fd;
+}
+
+static void take_in(struct way *way, long delay)
+{
+    static char bytes[PACKET];
+    ssize_t length;
+
+    while (way->count < MOST && (length = read(way->from, bytes, sizeof(bytes))) > 0) {
+        struct packet *packet = &way->packets[(way->first + way->count) % MOST];
+
+        *packet = (struct packet){now() + delay, (size_t)length, malloc((size_t)length)};
+        if (!packet->bytes)
+            die("malloc");
+        memcpy(packet->bytes, bytes, (size_t)length);
+        way->count++;
+    }
+}
+
+/* When the next is due, or in an hour. */
+static long let_out(struct way *way)
+{
+    while (way->count) {
+        struct packet *packet = &way->packets[way->first];
+
+        if (packet->due > now())
+            return packet->due;
+        if (write(way->to, packet->bytes, packet->length) < 0 && errno == EAGAIN)
+            return now() + 100000;
+        free(packet->bytes);
+        way->first = (way->first + 1) % MOST;
+        way->count--;
+    }
+    return now() + 3600000000000L;
+}
+
+int main(int count, char **words)
+{
+    static struct way there, back;
+    long delay;
+
+    if (count != 6) {
+        fprintf(stderr, "usage: delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS\n");
+        return 2;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    there.from = back.to = end_open(words[1], words[2]);
+    there.to = back.from = end_open(words[3], words[4]);
+    delay = atol(words[5]) * 1000;
+    puts("ready");
+    fflush(stdout);
+    for (;;) {
+        struct pollfd ends[2] = {{there.from, there.count < MOST ? POLLIN : 0, 0},
+                                 {back.from, back.count < MOST ? POLLIN : 0, 0}};
+        long first = let_out(&there), second = let_out(&back), wait = (first < second ? first : second) - now();
+        struct timespec timeout = {wait > 0 ? wait / 1000000000 : 0, wait > 0 ? wait % 1000000000 : 0};
+
+        if (ppoll(ends, 2, &timeout, NULL) < 0 && errno != EINTR)
+            die("ppoll");
+        take_in(&there, delay);
+        take_in(&back, delay);
+    }
+}

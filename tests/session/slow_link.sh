@@ -1,0 +1,31 @@
+#!/bin/sh
+# Every packet between the program and its workers takes its time: what crosses then crosses in other orders than on one
+# host. The same results as natively.
+. "$(dirname "$0")/../lib.sh"
+need ip iproute2
+
+# far DELAY WORKERS COMMAND...
+far()
+{
+    VOCL_LOG=warn "$top_srcdir/tests/net/two-hosts" --delay "$1" --workers "$2" -- "$3" $4 $5
+}
+far 1000 1 true 2> "$scratch/err"
+[ $? -ne 77 ] || skip "$(cat "$scratch/err")"
+
+# same DELAY WORKERS PROGRAM
+same()
+{
+    "$top_builddir/tests/parity/$3" > "$scratch/native" 2> /dev/null
+    far "$1" "$2" "$top_builddir/tests/parity/$3" > "$scratch/out" 2> "$scratch/err" ||
+        fail "$3, $1 us, $2 workers: status $?: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$3, $1 us, $2 workers: something else is printed"
+}
+same 1000 1 events
+same 1000 1 svm
+same 1000 2 many_devices
+same 5000 3 many_copies
+for seed in 7 8; do
+    far 1000 3 "$top_builddir/tests/session/graph" $seed 500 > "$scratch/out" 2> "$scratch/err" ||
+        fail "graph $seed: $(cat "$scratch/out" "$scratch/err")"
+done
+true

@@ -419,6 +419,52 @@ static struct node *only_holder(const struct enqueue *e, cl_mem root, const stru
     return node;
 }
 
+#define SHARE ((size_t)512 << 10)
+
+/* Some of the rows, or slices, of a part; all of one in every share. */
+static struct part part_share(const struct part *part, int axis, size_t all, size_t first, size_t count)
+{
+    size_t origin[3], region[3];
+
+    if (part->kind == PART_PIECE)
+        return part_piece(part->memory, part->offset + part->bytes / all * first, part->bytes / all * count);
+    memcpy(origin, part->origin, sizeof(origin));
+    memcpy(region, part->region, sizeof(region));
+    origin[axis] += first;
+    region[axis] = count;
+    return part->kind == PART_RECT ? part_rect(part->memory, origin, region, part->pitch[0], part->pitch[1])
+                                   : part_image(part->memory, origin, region);
+}
+
+/* What has to be packed goes in shares, so that one is packed while another is on its way and a third is unpacked. The
+ * last is the command, and waits for the others. */
+static cl_int copy_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
+                           uint32_t after_count, const struct part *to)
+{
+    const size_t *region = from->kind == PART_PIECE ? to->region : from->region;
+    const int axis = region[2] > 1 ? 2 : 1;
+    const size_t all = from->kind == PART_PIECE && to->kind == PART_PIECE ? 1 : region[axis];
+    const size_t shares = from->bytes / SHARE < all ? from->bytes / SHARE + 1 : all, most = (all + shares - 1) / shares;
+    cl_int error = CL_SUCCESS;
+
+    for (size_t at = 0; !error && at < all; at += most) {
+        const size_t count = all - at < most ? all - at : most;
+        const bool last = at + count == all;
+        const struct part share = all == 1 ? *from : part_share(from, axis, all, at, count);
+        const struct part place_of = all == 1 ? *to : part_share(to, axis, all, at, count);
+        cl_event event = last ? e->event : event_new(e->queue->context, e->queue, CL_COMMAND_COPY_BUFFER_RECT);
+
+        if (!event)
+            return CL_OUT_OF_HOST_MEMORY;
+        error = transfer_between(e, &share, holder, after, after_count, &place_of, event);
+        if (!error && !last)
+            error = wait_for(e, event);
+        if (!last)
+            handle_release(event, WIRE_EVENT, 0);
+    }
+    return error;
+}
+
 cl_int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent)
 {
     cl_mem root = root_of(from->memory);
@@ -431,7 +477,7 @@ cl_int part_copy(struct enqueue *e, const struct part *from, const struct part *
         pthread_mutex_lock(&root->lock);
         holder = only_holder(e, root, from, after, &after_count);
         if (holder)
-            error = transfer_between(e, from, holder, after, after_count, to, e->event);
+            error = copy_between(e, from, holder, after, after_count, to);
         pthread_mutex_unlock(&root->lock);
         *sent = holder && !error;
     }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +278,13 @@ static void loop(struct worker *worker)
     }
 }
 
+/* Blocks of data come and go all the time: memory whose pages are there is kept for the next. */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+}
+
 int worker_run(void)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
@@ -293,6 +301,7 @@ int worker_run(void)
 
     if (!worker)
         return 1;
+    keep_memory();
     setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
     error = transport_open_worker(&callbacks, why, sizeof(why), &worker->transport);
     if (error) {

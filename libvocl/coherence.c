@@ -419,7 +419,7 @@ static struct node *only_holder(const struct enqueue *e, cl_mem root, const stru
     return node;
 }
 
-#define SHARE ((size_t)512 << 10)
+#define SHARE ((size_t)1 << 20)
 
 /* Some of the rows, or slices, of a part; all of one in every share. */
 static struct part part_share(const struct part *part, int axis, size_t all, size_t first, size_t count)
@@ -444,7 +444,8 @@ static cl_int copy_between(struct enqueue *e, const struct part *from, struct no
     const size_t *region = from->kind == PART_PIECE ? to->region : from->region;
     const int axis = region[2] > 1 ? 2 : 1;
     const size_t all = from->kind == PART_PIECE && to->kind == PART_PIECE ? 1 : region[axis];
-    const size_t shares = from->bytes / SHARE < all ? from->bytes / SHARE + 1 : all, most = (all + shares - 1) / shares;
+    const size_t wanted = (from->bytes + SHARE - 1) / SHARE, shares = wanted < all ? wanted : all;
+    const size_t most = (all + shares - 1) / shares;
     cl_int error = CL_SUCCESS;
 
     for (size_t at = 0; !error && at < all; at += most) {

@@ -33,6 +33,11 @@ env VOCL_LOG=info vocl run --workers 2 -- "$top_builddir/tests/session/migrate" 
 bytes=$(sed -n 's/.*worker [12]: \([0-9]*\) bytes sent, \([0-9]*\) received.*/\1 + \2 +/p' "$scratch/err")
 [ -n "$bytes" ] && [ $(($(echo $bytes) 0)) -lt 65536 ] || fail "by way of the program: $bytes bytes"
 
+# Several devices a worker.
+POCL_DEVICES="pthread pthread" vocl run --workers 2 -- "$top_builddir/tests/parity/many_copies" \
+    > "$scratch/out" 2> "$scratch/err" || fail "two devices a worker: $(cat "$scratch/err")"
+"$top_builddir/tests/parity/many_copies" 2> /dev/null | diff - "$scratch/out" || fail "two devices a worker"
+
 # Many workers.
 vocl run --workers 32 -- "$top_builddir/tests/parity/many_copies" > "$scratch/out" 2> "$scratch/err" ||
     fail "32 workers: $(cat "$scratch/err")"

@@ -30,6 +30,8 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
         return -EBADMSG;
     if (m->address)
         flags = (flags & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR) | CL_MEM_USE_HOST_PTR;
+    if (m->address)
+        svm_touch_ends(x, m->address, m->size);
     buffer->error = context->error;
     buffer->context_id = m->context;
     if (!buffer->error)

@@ -214,6 +214,7 @@ cl_int record_barrier(struct recording *r);
 
 /* svm.c */
 bool svm_has(const struct executor *x, uint64_t address, uint64_t size);
+void svm_touch_ends(const struct executor *x, uint64_t address, uint64_t size);
 
 /* include.c */
 struct include_tree;

@@ -188,6 +188,23 @@ static bool watch(struct watched *w, struct object *object)
     return clSetMemObjectDestructorCallback(object->memory, memory_gone, w) == CL_SUCCESS;
 }
 
+int exec_release_told(struct executor *x, const struct wire_release_told *m)
+{
+    struct object *object = object_get(x, m->kind, m->object);
+    struct watched *w;
+
+    if (!object || (m->kind != WIRE_MEMORY && m->kind != WIRE_CONTEXT))
+        return -EBADMSG;
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return -ENOMEM;
+    *w = (struct watched){.job.run = tell_destroyed, .x = x, .kind = m->kind, .id = m->object, .state = ANSWERED};
+    if (!watch(w, object))
+        executor_finish(x, &w->job);
+    object_drop(x, m->kind, object);
+    return 0;
+}
+
 int exec_release_watched(struct executor *x, const struct wire_release_watched *m)
 {
     struct object *object = object_get(x, m->kind, m->object);

@@ -40,6 +40,16 @@ bool svm_has(const struct executor *x, uint64_t address, uint64_t size)
     return in_allocation(x, address, size);
 }
 
+/* A kernel's vector loads may reach over the ends of a buffer with lanes that are masked out. Where no page is, the
+ * processor sorts that out slowly, each time anew: so the neighbouring pages are made to be there. */
+void svm_touch_ends(const struct executor *x, uint64_t address, uint64_t size)
+{
+    const volatile uint8_t *before = (const uint8_t *)(uintptr_t)address - 1, *after = before + 1 + size;
+
+    if (x->shared && before >= x->shared && after < x->shared + x->shared_size)
+        (void)(*before + *after);
+}
+
 static uint8_t *map_at(uint64_t address, size_t size)
 {
     void *wanted = (void *)(uintptr_t)address;

@@ -135,6 +135,7 @@ void arena_after_fork(void)
 {
     pthread_mutex_init(&arena.lock, NULL);
     mirror_after_fork();
+    block_after_fork();
 }
 
 bool arena_has(const void *pointer)
@@ -206,9 +207,18 @@ static void join_next(struct block *block)
     free(next);
 }
 
-void arena_free(void *memory)
+void arena_forget(void *memory, size_t size)
 {
     size_t offset = (size_t)((uint8_t *)memory - arena.base), page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t start = (offset + page - 1) & ~(page - 1), end = (offset + size) & ~(page - 1);
+
+    if (end > start && madvise(arena.base + start, end - start, MADV_REMOVE))
+        vocl_log(LOG_DEBUG, "memory of a freed allocation stays: %s", strerror(errno));
+}
+
+void arena_free(void *memory)
+{
+    size_t offset = (size_t)((uint8_t *)memory - arena.base);
     struct block *before = NULL, *block;
 
     if (!arena_has(memory))
@@ -217,10 +227,7 @@ void arena_free(void *memory)
     for (block = arena.blocks; block && block->offset != offset; block = block->next)
         before = block;
     if (block && block->used) {
-        size_t start = (offset + page - 1) & ~(page - 1), end = (offset + block->size) & ~(page - 1);
-
-        if (end > start && madvise(arena.base + start, end - start, MADV_REMOVE))
-            vocl_log(LOG_DEBUG, "memory of a freed allocation stays: %s", strerror(errno));
+        arena_forget(memory, block->size);
         block->used = false;
         join_next(block);
         if (before)

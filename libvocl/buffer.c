@@ -75,6 +75,13 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
             buffer->place = host_pointer;
         buffer->mirrored = buffer->host_pointer && mirror_has_all(buffer->host_pointer, size);
     }
+    if (!buffer->host_pointer) {
+        buffer->block = block_alloc(context, size);
+        buffer->place = buffer->block;
+        buffer->direct = buffer->block != NULL;
+        if (buffer->direct && host_pointer)
+            memcpy(buffer->place, host_pointer, size);
+    }
     error = coherence_open(buffer, host_pointer != NULL);
     if (!error)
         error = buffer_send(buffer, host_pointer);
@@ -170,6 +177,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->parent = parent;
         buffer->host_pointer = parent->host_pointer ? (uint8_t *)parent->host_pointer + region->origin : NULL;
         buffer->place = parent->place ? parent->place + region->origin : NULL;
+        buffer->direct = parent->direct;
         handle_use(parent);
         m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
                                             (plain ? WIRE_FLAGS(flags) : flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
@@ -272,6 +280,13 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
     if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
+        const struct layout to = layout_linear(buffer->place + offset, size);
+
+        return direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event);
+    }
+    if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER);
     if (error)
         return error;
@@ -317,6 +332,13 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
+        const struct layout from = layout_linear(buffer->place + offset, size);
+
+        return direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event);
+    }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER);
     if (error)

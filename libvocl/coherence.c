@@ -323,13 +323,8 @@ cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t 
     return error;
 }
 
-void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
+static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
 {
-    cl_mem root = root_of(memory);
-
-    if (!root->coherence || e->site)
-        return;
-    place(root, memory, &offset, &size);
     pthread_mutex_lock(&root->lock);
     if (split(root->coherence, offset) && split(root->coherence, offset + size)) {
         for (unsigned i = 0; i < root->coherence->count; i++) {
@@ -344,6 +339,29 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         join(root->coherence);
     }
     pthread_mutex_unlock(&root->lock);
+}
+
+void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
+{
+    cl_mem root = root_of(memory);
+    struct written *more;
+
+    if (!root->coherence || e->site)
+        return;
+    place(root, memory, &offset, &size);
+    more = realloc(e->written, (e->written_count + 1) * sizeof(*more));
+    if (!more) {
+        wrote(e, root, offset, size);
+        return;
+    }
+    e->written = more;
+    more[e->written_count++] = (struct written){root, offset, size};
+}
+
+void coherence_sent(struct enqueue *e)
+{
+    for (unsigned i = 0; i < e->written_count; i++)
+        wrote(e, e->written[i].root, e->written[i].offset, e->written[i].size);
 }
 
 /* ---- parts, and copies of them ---- */

@@ -141,6 +141,8 @@ static void set_status(cl_event event, cl_int status)
     if (old <= CL_COMPLETE || status >= old)
         return;
     atomic_store(&event->status, status);
+    if (status == CL_COMPLETE && event->queue && !(event->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        queue_finished(event->queue, event->number == event->before + 1 ? event->number : event->before);
     call_back(event, status);
 }
 

@@ -266,6 +266,18 @@ static bool is_known(const struct object *object, const struct node *node)
     return atomic_load(&object->kind) != WIRE_EVENT || ((const struct _cl_event *)object)->known & node_bit(node);
 }
 
+static void release_block(cl_mem buffer, struct node *node)
+{
+    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
+
+    wire_put_release_told(stream_begin(node), &m);
+    if (node->alive) {
+        block_leave(node, buffer->object.id, buffer->block, buffer->size);
+        buffer->block = NULL;
+    }
+    stream_end(node, STREAM_LATER);
+}
+
 /* The nodes' own part of it. False: the rest waits for one of them. */
 static bool release_on_node(struct object *object, struct node *node)
 {
@@ -286,8 +298,12 @@ static bool release_on_node(struct object *object, struct node *node)
         dying_begin(object, node);
         return false;
     }
-    wire_put_release(stream_begin(node), &m);
-    stream_end(node, STREAM_LATER);
+    if (m.kind == WIRE_MEMORY && ((cl_mem)object)->block) {
+        release_block((cl_mem)object, node);
+    } else {
+        wire_put_release(stream_begin(node), &m);
+        stream_end(node, STREAM_LATER);
+    }
     return true;
 }
 

@@ -146,6 +146,8 @@ struct _cl_mem {
     size_t size;
     void *host_pointer;
     uint8_t *place;              /* in the arena, where the node has the buffer, too; or NULL */
+    void *block;                 /* place, if it is block.c's */
+    bool direct;                 /* place is of block.c: the program may use it as it is */
     bool mirrored;               /* host_pointer is of mirror.c */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
@@ -257,7 +259,8 @@ struct _cl_event {
     atomic_uint_fast64_t known; /* nodes that can wait for it */
     cl_command_queue queue;     /* NULL for a user event */
     cl_command_type type;
-    uint64_t number; /* in its queue */
+    uint64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
+    uint64_t before; /* commands with numbers up to this were sent before it */
     atomic_int status;
     /* under the session's lock */
     uint32_t wanted;
@@ -402,6 +405,11 @@ struct enqueue {
     uint32_t *wait, small_wait[16];
     cl_event *held; /* of the wait list, but the library's own: they stay until the command is sent */
     unsigned held_count;
+    struct written { /* coherence_after() */
+        cl_mem root;
+        size_t offset, size;
+    } * written;
+    unsigned written_count;
 };
 /* What every clEnqueueX begins with: checks queue and wait list, and makes the event if wanted. On success must be
  * followed by enqueue_finish() or enqueue_fail(). */
@@ -444,6 +452,8 @@ cl_int enqueue_fail(struct enqueue *e, cl_int error);
 cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,
                          cl_event *event);
 cl_int queue_wait_idle(cl_command_queue queue);
+/* Commands up to that number are over. */
+void queue_finished(cl_command_queue queue, uint64_t number);
 void queue_destroy(cl_command_queue queue);
 
 /* ---- command_buffer.c ---- */
@@ -461,7 +471,8 @@ cl_int coherence_open(cl_mem memory, bool contents);
 void coherence_close(cl_mem memory);
 /* Before a command that uses a piece, which is fetched if it is to be read; the command then waits for that. */
 cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use);
-/* After it was sent, if it writes. */
+/* If it writes: as soon as it was sent others can be told to wait for it, and enqueue_finish() says so. */
+void coherence_sent(struct enqueue *e);
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
 
 /* A part of a memory object: a piece of a buffer, a rect of one, or a region of an image. */
@@ -490,6 +501,7 @@ struct layout {
 struct transfer;
 struct layout layout_linear(const void *memory, size_t size);
 size_t layout_bytes(const struct layout *layout);
+bool layout_is_contiguous(const struct layout *layout);
 /* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). */
 cl_int transfer_write(struct node *node, const struct layout *layout, bool chunked, struct object *keep,
                       struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
@@ -537,9 +549,32 @@ bool arena_shared_with(struct node *node);
 void *arena_alloc(size_t size, size_t alignment);
 /* Nothing for memory that is not arena_alloc's. */
 void arena_free(void *memory);
+/* Its contents are not needed any more, but for those of pages that it shares with others. */
+void arena_forget(void *memory, size_t size);
 bool arena_has(const void *pointer);
 bool arena_has_all(const void *pointer, size_t size);
 void arena_after_fork(void);
+
+/* ---- block.c ---- */
+/* Memory for a buffer of the context that its node has, too; NULL if it cannot have that. */
+void *block_alloc(cl_context context, size_t size);
+/* Nobody uses it, on neither side. */
+void block_free(void *memory, size_t size);
+/* The same when the node says that the object is gone. */
+void block_leave(struct node *node, uint32_t id, void *memory, size_t size);
+bool block_note(struct node *node, uint32_t id);
+void block_lose(struct node *node);
+void block_after_fork(void);
+
+/* ---- direct.c ---- */
+/* Whether a command that moves so many bytes of the buffer need not be sent: direct_move(), or direct_turn(), what is
+ * to be done, and direct_end(), stand for it. */
+bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
+                const cl_event *list);
+cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
+cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking, cl_event *event);
+cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
+                   const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 
 /* ---- mirror.c ---- */
 void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment);

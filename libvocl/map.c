@@ -104,6 +104,25 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
     return enqueue_finish(e, stream_end(e->node, STREAM_SOON), event);
 }
 
+static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
+                        size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
+{
+    struct mapping *mapping = malloc(sizeof(*mapping));
+    uint8_t *at = buffer->place + offset;
+    cl_int error = mapping ? direct_turn(queue, count, list) : CL_OUT_OF_HOST_MEMORY;
+
+    if (!error)
+        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, blocking, event);
+    fail_ret(ret, error);
+    if (error) {
+        free(mapping);
+        return NULL;
+    }
+    *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
+    mapping_add(buffer, mapping);
+    return at;
+}
+
 void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                          size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
@@ -112,6 +131,10 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     uint8_t *shadow = NULL, *at;
     struct enqueue e;
 
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (!error && direct_may(queue, buffer, blocking, 0, count, list))
+        return map_direct(queue, buffer, blocking, flags, offset, size, count, list, event, ret);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
     if (error) {
@@ -128,7 +151,9 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     at = shadow + offset;
     *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
     mapping_add(buffer, mapping);
-    if (buffer->place)
+    if (buffer->direct)
+        error = enqueue_nothing(&e, blocking, event);
+    else if (buffer->place)
         error = map_in_place(&e, buffer, mapping, blocking, event);
     else
         error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
@@ -146,6 +171,8 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
     struct wire_write_buffer m;
     cl_int error;
 
+    if (buffer->direct)
+        return enqueue_nothing(e, CL_FALSE, event);
     if (buffer->place)
         return unmap_in_place(e, buffer, mapping, event);
     if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
@@ -286,7 +313,14 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
         return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context)
         return CL_INVALID_CONTEXT;
-    error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
+    error = event_check_list(queue->context, count, list);
+    if (!error && pointer && direct_may(queue, memory, CL_FALSE, 0, count, list)) {
+        mapping = mapping_take(memory, pointer);
+        free(mapping);
+        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, CL_FALSE, event) : CL_INVALID_VALUE;
+    }
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
     if (error)
         return error;
     mapping = pointer ? mapping_take(memory, pointer) : NULL;

@@ -58,6 +58,8 @@ void memory_destroy(cl_mem memory)
     }
     if (memory->shadow)
         munmap(memory->shadow, memory->size);
+    if (memory->block)
+        block_free(memory->block, memory->size);
     free(memory->properties);
     coherence_close(memory);
     pthread_mutex_destroy(&memory->lock);

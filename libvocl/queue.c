@@ -165,6 +165,7 @@ cl_int enqueue_need_event(struct enqueue *e, cl_command_type type)
     if (!e->event)
         return CL_OUT_OF_HOST_MEMORY;
     e->event_id = e->event->object.id;
+    e->event->before = atomic_load(&e->queue->enqueued);
     return CL_SUCCESS;
 }
 
@@ -216,11 +217,14 @@ static void enqueue_free(struct enqueue *e)
     while (e->held_count)
         handle_drop(e->held[--e->held_count]);
     free(e->held);
+    free(e->written);
     wire_buffer_free(&e->recorded);
 }
 
 cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
 {
+    if (status == CL_SUCCESS)
+        coherence_sent(e);
     enqueue_free(e);
     if (e->site)
         return status;
@@ -366,6 +370,14 @@ cl_int clFlush(cl_command_queue queue)
     return stream_end(queue->node, STREAM_NOW);
 }
 
+void queue_finished(cl_command_queue queue, uint64_t number)
+{
+    uint64_t known = atomic_load(&queue->finished);
+
+    while (known < number && !atomic_compare_exchange_weak(&queue->finished, &known, number))
+        ;
+}
+
 /* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
 cl_int queue_wait_idle(cl_command_queue queue)
 {
@@ -387,12 +399,8 @@ cl_int queue_wait_idle(cl_command_queue queue)
     error = stream_end(e.node, STREAM_NOW);
     if (!error && event_wait(e.event) == node_lost_error())
         error = node_lost_error();
-    if (!error) {
-        uint64_t known = atomic_load(&queue->finished);
-
-        while (known < number && !atomic_compare_exchange_weak(&queue->finished, &known, number))
-            ;
-    }
+    if (!error)
+        queue_finished(queue, number);
     return enqueue_fail(&e, error);
 }
 

@@ -42,6 +42,17 @@ static cl_int rect_check(cl_mem buffer, const size_t *origin, const size_t *host
     return CL_SUCCESS;
 }
 
+/* In memory that the program shares with the node. */
+static struct layout rect_there(cl_mem buffer, const size_t *origin, const size_t *region, size_t row, size_t slice)
+{
+    return (struct layout){.memory = buffer->place + origin[0] + origin[1] * row + origin[2] * slice,
+                           .row_bytes = region[0],
+                           .rows = region[1],
+                           .slices = region[2],
+                           .row_pitch = row,
+                           .slice_pitch = slice};
+}
+
 cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
                                 const size_t *host_origin, const size_t *region, size_t row, size_t slice,
                                 size_t host_row, size_t host_slice, const void *from, cl_uint count,
@@ -58,6 +69,13 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
+        const struct layout there = rect_there(buffer, origin, region, row, slice);
+
+        return direct_move(queue, CL_COMMAND_WRITE_BUFFER_RECT, blocking, &there, &layout, count, list, event);
+    }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
     if (error)
@@ -108,6 +126,13 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
+        const struct layout there = rect_there(buffer, origin, region, row, slice);
+
+        return direct_move(queue, CL_COMMAND_READ_BUFFER_RECT, blocking, &layout, &there, count, list, event);
+    }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
     if (error)

@@ -173,7 +173,8 @@ static bool take_command(struct node *node, uint16_t number, struct wire_cursor 
         note_output(&fields, &good);
         return good;
     case WIRE_destroyed:
-        return wire_get_destroyed(&fields, &destroyed) && dying_note(node, destroyed.kind, destroyed.object);
+        return wire_get_destroyed(&fields, &destroyed) &&
+               (block_note(node, destroyed.object) || dying_note(node, destroyed.kind, destroyed.object));
     case WIRE_context_error:
         note_context_error(node, &fields, &good);
         return good;
@@ -227,6 +228,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     transfer_lose(node);
     event_lose(node);
     dying_lose(node);
+    block_lose(node);
 }
 
 /* ---- who drives ---- */

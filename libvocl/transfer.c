@@ -35,7 +35,7 @@ size_t layout_bytes(const struct layout *layout)
     return layout->row_bytes * layout->rows * layout->slices;
 }
 
-static bool layout_contiguous(const struct layout *layout)
+bool layout_is_contiguous(const struct layout *layout)
 {
     return (layout->rows == 1 || layout->row_pitch == layout->row_bytes) &&
            (layout->slices == 1 || layout->slice_pitch == layout->row_bytes * layout->rows);
@@ -68,7 +68,7 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
     transfer->layout = *layout;
     transfer->length = layout_bytes(layout);
     transfer->memory = layout->memory;
-    transfer->packed = !layout_contiguous(layout);
+    transfer->packed = !layout_is_contiguous(layout);
     if (transfer->packed) {
         transfer->memory = malloc(transfer->length);
         if (!transfer->memory) {

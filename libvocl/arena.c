@@ -21,13 +21,14 @@ struct block {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t sharing; /* for arena_shared_with(), which asks the node */
+    pthread_mutex_t lock;    /* blocks */
     struct session *session;
     uint8_t *base;
     int fd;
     uint8_t nonce[16];
     struct block *blocks;
-} arena = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+} arena = {.sharing = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken. */
 static void *const places[] = {
@@ -105,7 +106,9 @@ static bool first_blocks(void)
     if (!rest)
         return false;
     *rest = (struct block){.offset = 4096, .size = SIZE - 4096};
+    pthread_mutex_lock(&arena.lock);
     arena.blocks = rest;
+    pthread_mutex_unlock(&arena.lock);
     return true;
 }
 
@@ -113,7 +116,7 @@ bool arena_shared_with(struct node *node)
 {
     bool good;
 
-    pthread_mutex_lock(&arena.lock);
+    pthread_mutex_lock(&arena.sharing);
     if (node->memory == NODE_MEMORY_UNKNOWN && !settings_number(SETTING_ZERO_COPY))
         node->memory = NODE_MEMORY_APART;
     if (node->memory == NODE_MEMORY_UNKNOWN) {
@@ -127,12 +130,13 @@ bool arena_shared_with(struct node *node)
         node->memory = good ? NODE_MEMORY_SHARED : NODE_MEMORY_APART;
     }
     good = node->memory == NODE_MEMORY_SHARED && node->alive;
-    pthread_mutex_unlock(&arena.lock);
+    pthread_mutex_unlock(&arena.sharing);
     return good;
 }
 
 void arena_after_fork(void)
 {
+    pthread_mutex_init(&arena.sharing, NULL);
     pthread_mutex_init(&arena.lock, NULL);
     mirror_after_fork();
     block_after_fork();

@@ -142,7 +142,7 @@ static void set_status(cl_event event, cl_int status)
         return;
     atomic_store(&event->status, status);
     if (status == CL_COMPLETE && event->queue && !(event->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        queue_finished(event->queue, event->number == event->before + 1 ? event->number : event->before);
+        queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1));
     call_back(event, status);
 }
 
@@ -271,7 +271,7 @@ static cl_int event_status(cl_event event)
 
     if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
         return atomic_load(&event->status);
-    if (event->number <= atomic_load(&event->queue->finished))
+    if (atomic_load(&event->number) <= atomic_load(&event->queue->finished))
         return event_wait(event);
     session_lock(node->session);
     first = event->wanted != WANT_ALL;

@@ -259,8 +259,8 @@ struct _cl_event {
     atomic_uint_fast64_t known; /* nodes that can wait for it */
     cl_command_queue queue;     /* NULL for a user event */
     cl_command_type type;
-    uint64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
-    uint64_t before; /* commands with numbers up to this were sent before it */
+    atomic_uint_fast64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
+    uint64_t before;             /* commands with numbers up to this were sent before it */
     atomic_int status;
     /* under the session's lock */
     uint32_t wanted;

@@ -229,7 +229,7 @@ cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
     if (e->site)
         return status;
     if (e->event)
-        e->event->number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
+        atomic_store(&e->event->number, atomic_fetch_add(&e->queue->enqueued, 1) + 1);
     else
         atomic_fetch_add(&e->queue->enqueued, 1);
     if (status == CL_SUCCESS && event)

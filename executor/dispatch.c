@@ -62,6 +62,26 @@ static void refuse(const uint8_t *command, size_t length)
     vocl_log(LOG_ERROR, "refused: %s", text);
 }
 
+static void remember(struct executor *x, const struct wire_cursor *fields)
+{
+    size_t length = fields->left + WIRE_HEADER;
+
+    x->last_length = length <= sizeof(x->last) ? length : 0;
+    memcpy(x->last, fields->at - WIRE_HEADER, x->last_length);
+}
+
+int exec_again(struct executor *x, const struct wire_again *m)
+{
+    int error = x->last_length && wire_patch(x->last, x->last_length, m->patch, m->patch_length) ? 0 : -EBADMSG;
+
+    for (uint32_t i = 0; !error && i < m->times; i++) {
+        struct wire_cursor fields = wire_cursor(x->last + WIRE_HEADER, x->last_length - WIRE_HEADER);
+
+        error = executor_dispatch(x, WIRE_enqueue_ndrange, &fields);
+    }
+    return error;
+}
+
 int executor_run(struct executor *x, const void *bytes, size_t length)
 {
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
@@ -73,6 +93,8 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
     while (!error && (more = wire_next(&frame, &number, &fields)) != 0) {
         struct wire_cursor copy = fields;
 
+        if (more > 0 && number == WIRE_enqueue_ndrange)
+            remember(x, &fields);
         error = more < 0 ? -EBADMSG : executor_dispatch(x, number, &copy);
         if (more < 0)
             vocl_log(LOG_ERROR, "refused: a frame that does not hold together");

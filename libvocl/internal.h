@@ -52,7 +52,10 @@ struct node {
     struct session *session;
     unsigned peer, index; /* index: of its bit in sets of nodes */
     bool alive;
-    size_t mark;              /* stream.c: where a broadcast begins in the batch */
+    size_t mark;   /* stream.c: where a broadcast begins in the batch */
+    uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
+    size_t last_length, again_at;
+    uint32_t again;           /* how often it is to be repeated by the command at again_at in the batch, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
 };
 
@@ -333,6 +336,8 @@ unsigned choose_devices(cl_device_id *devices, unsigned count);
 struct wire_buffer *stream_begin(struct node *node);
 enum stream_urgency { STREAM_LATER, STREAM_SOON, STREAM_NOW };
 cl_int stream_end(struct node *node, enum stream_urgency urgency);
+/* A launch was encoded at mark: if it is like the last one, only that is sent, and how it differs. */
+void stream_fold(struct node *node, size_t mark);
 /* As stream_end, the lock is kept. */
 cl_int stream_finish(struct node *node, enum stream_urgency urgency);
 /* Send what gathered if the node would have nothing to do otherwise. Under the lock. */

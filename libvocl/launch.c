@@ -127,9 +127,11 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
 {
     struct wire_enqueue_ndrange m;
     static _Thread_local struct wire_buffer arguments; /* kept: a launch allocates nothing */
+    struct wire_buffer *out;
     struct enqueue e;
     bool plain, nothing = false;
     cl_int error;
+    size_t mark;
 
     if (!handle_check(site->queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
@@ -170,7 +172,11 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     m.arguments = arguments.bytes;
     m.arguments_length = (uint32_t)arguments.length;
     arguments_coherence(&e, kernel, true);
-    wire_put_enqueue_ndrange(site_encode(&e), &m);
+    out = site_encode(&e);
+    mark = out->length;
+    wire_put_enqueue_ndrange(out, &m);
+    if (!e.site)
+        stream_fold(e.node, mark);
     error = site_send(&e);
     if (!error)
         arguments_clean(kernel, e.node);

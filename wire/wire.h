@@ -23,7 +23,9 @@
 #define WIRE_MAX_BLOB (192u << 20)
 
 #define WIRE_MAX_UNASKED (1u << 20) /* of contents that one worker sends another before it asks */
-#define WIRE_CHUNK (1u << 20)       /* of bulk data whose tag has the top bit set */
+#define WIRE_MAX_AGAIN 512          /* bytes of a command that can be repeated */
+#define WIRE_MAX_PATCH 128
+#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
 
 #define WIRE_HEADER 8
 #define WIRE_REPLY 0x8000u /* the answer to call n has number n | WIRE_REPLY */
@@ -108,6 +110,13 @@ enum wire_number {
 #include "wire/fields_end.h"
 
 /* wire_put_X appends a command; a failure (out of memory, a list above its limit) sticks in the buffer. */
+/* patch.c */
+#define WIRE_NO_PATCH UINT32_MAX
+/* What makes of one command another of the same length, without its header; WIRE_NO_PATCH if that is too much. */
+uint32_t wire_diff(const void *before, const void *after, size_t length, uint8_t patch[WIRE_MAX_PATCH]);
+/* False if the patch does not fit. */
+bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_length);
+
 #define SEND(name, number) void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define SLOW_CALL(name, number) SEND(name, number)

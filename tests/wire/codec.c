@@ -184,6 +184,38 @@ static void write_samples(const char *folder)
     wire_buffer_free(&buffer);
 }
 
+/* What is patched is what was meant, however many words differ; a patch that does not fit is refused. */
+static void test_patches(struct sampler_state *state)
+{
+    uint8_t before[256], after[256], patch[WIRE_MAX_PATCH];
+    uint32_t length = 0;
+
+    for (int round = 0; round < 1000; round++) {
+        for (size_t i = 0; i < sizeof(before); i++)
+            before[i] = (uint8_t)(i * 7);
+        memcpy(after, before, sizeof(after));
+        for (int change = 0; change < round % 12; change++)
+            after[WIRE_HEADER + (size_t)(next(state) % (sizeof(after) - WIRE_HEADER))] ^= 0x55;
+        length = wire_diff(before, after, sizeof(before), patch);
+        if (length == WIRE_NO_PATCH)
+            continue;
+        if (!wire_patch(before, sizeof(before), patch, length) || memcmp(before, after, sizeof(after)))
+            expect(false, "patch", "makes something else");
+    }
+    for (uint32_t cut = 1; cut < 12; cut++) {
+        const uint16_t words[6] = {3, 2, 1, 2, 3, 4};
+
+        if (wire_patch(before, sizeof(before), words, cut))
+            expect(false, "patch", "is taken though cut off");
+    }
+    for (uint16_t at = 0; at < 2; at++) {
+        const uint16_t words[4] = {at ? 64 : 1, 1, 0, 0};
+
+        if (wire_patch(before, sizeof(before), words, sizeof(words)))
+            expect(false, "patch", "is taken though outside of the fields");
+    }
+}
+
 int main(int count, char **arguments)
 {
     struct sampler_state state = {42};
@@ -196,5 +228,6 @@ int main(int count, char **arguments)
         test_all(&state);
     test_limits();
     test_headers();
+    test_patches(&state);
     return failures ? 1 : 0;
 }

@@ -197,7 +197,28 @@ static const char *const cases[] = {"nothing wrong",
                                     "an event, recorded",
                                     "two commands, recorded as one",
                                     "a point that is yet to come",
-                                    "no such command buffer"};
+                                    "no such command buffer",
+                                    "again, before anything",
+                                    "a patch beyond the command",
+                                    "a patch of the header",
+                                    "a loan of nothing"};
+
+static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
+{
+    const uint16_t patch[4] = {at, words, 0xffff, 0xffff};
+    const struct wire_again m = {.times = 1, .patch = patch, .patch_length = words ? sizeof(patch) : 0};
+
+    wire_put_again(frame, &m);
+}
+
+/* One that fails natively, at most. */
+static void put_launch(struct wire_buffer *frame)
+{
+    const struct wire_enqueue_ndrange m = {
+        .queue = OBJECT(1), .kernel = OBJECT(1), .global_count = 1, .global = {1}, .local_count = 1, .local = {1}};
+
+    wire_put_enqueue_ndrange(frame, &m);
+}
 
 static void put_case(struct wire_buffer *frame, unsigned which)
 {
@@ -207,6 +228,7 @@ static void put_case(struct wire_buffer *frame, unsigned which)
     struct wire_release release = {8, OBJECT(77)};
     struct wire_event_status note = {.event = OBJECT(1)};
     struct wire_list_platforms_reply reply = {.call = 1};
+    const struct wire_lend loan = {.memory = OBJECT(77), .peer = 1, .event = 1, .size = 4, .origin_count = 1};
     struct wire_enqueue_command_buffer run = {.queue = OBJECT(1), .command_buffer = OBJECT(1)};
     struct wire_buffer command = {0};
 
@@ -310,6 +332,20 @@ static void put_case(struct wire_buffer *frame, unsigned which)
         break;
     case 28:
         wire_put_enqueue_command_buffer(frame, &run);
+        break;
+    case 29:
+        put_again(frame, 0, 0);
+        break;
+    case 30:
+        put_launch(frame);
+        put_again(frame, 1000, 1);
+        break;
+    case 31:
+        put_launch(frame);
+        put_again(frame, 1, 1);
+        break;
+    case 32:
+        wire_put_lend(frame, &loan);
         break;
     }
 }

@@ -37,6 +37,17 @@ static char *copy_text(const void *bytes, uint32_t length)
     return text;
 }
 
+static uint32_t argument_what(const struct argument_description *d)
+{
+    if (d->address == CL_KERNEL_ARG_ADDRESS_LOCAL)
+        return WIRE_ARGUMENT_LOCAL;
+    if (!strcmp(d->type_name, "sampler_t"))
+        return WIRE_ARGUMENT_SAMPLER;
+    if (d->address != CL_KERNEL_ARG_ADDRESS_PRIVATE || d->image || !strncmp(d->type_name, "pipe", 4))
+        return WIRE_ARGUMENT_MEMORY;
+    return WIRE_ARGUMENT_VALUE;
+}
+
 static bool read_argument(struct wire_cursor *in, struct argument_description *out)
 {
     struct wire_kernel_argument a;
@@ -47,7 +58,12 @@ static bool read_argument(struct wire_cursor *in, struct argument_description *o
         .size = a.size, .address = a.address, .access = a.access, .qualifier = a.qualifier, .known = a.known};
     out->type_name = copy_text(a.type_name, a.type_name_length);
     out->name = copy_text(a.name, a.name_length);
-    return out->type_name && out->name;
+    if (!out->type_name || !out->name)
+        return false;
+    out->image = !strncmp(out->type_name, "image", 5);
+    if (out->known || *out->type_name)
+        out->what = argument_what(out);
+    return true;
 }
 
 static bool read_kernel(struct wire_cursor *in, struct kernel_description *out)

@@ -14,6 +14,7 @@ struct slab {
     unsigned kind;
     uint32_t first; /* number of its first slot */
     size_t slot, count;
+    uint64_t inverse; /* 2^32 / slot, rounded up: a division would be most of a check's time */
 };
 
 struct pool {
@@ -81,6 +82,7 @@ static struct slab *slab_new(struct pool *pool, unsigned kind)
     slab->first = pool->next;
     slab->slot = (pool->slot + 15) & ~(size_t)15;
     slab->count = (SLAB_SIZE - SLAB_FIRST) / slab->slot;
+    slab->inverse = ((UINT64_C(1) << 32) + slab->slot - 1) / slab->slot;
     for (at = slab_hash((uintptr_t)slab); atomic_load(&slabs[at]); at = (at + 1) % MAX_SLABS)
         ;
     atomic_store_explicit(&slabs[at], (uintptr_t)slab, memory_order_release);
@@ -202,6 +204,12 @@ void handle_free(struct object *object)
     pthread_mutex_unlock(&pools_lock);
 }
 
+/* offset is less than 2^16, so the product's upper half is the quotient. */
+static bool is_slot(const struct slab *slab, size_t offset)
+{
+    return (offset * slab->inverse >> 32) * slab->slot == offset;
+}
+
 void *handle_check(const void *handle, unsigned kind)
 {
     uintptr_t address = (uintptr_t)handle, base = address & ~(SLAB_SIZE - 1);
@@ -210,7 +218,7 @@ void *handle_check(const void *handle, unsigned kind)
 
     if (!base || !slab_known(base))
         return NULL;
-    if (slab->kind != kind || address - base < SLAB_FIRST || (address - base - SLAB_FIRST) % slab->slot)
+    if (slab->kind != kind || address - base < SLAB_FIRST || !is_slot(slab, address - base - SLAB_FIRST))
         return NULL;
     return atomic_load_explicit(&object->kind, memory_order_acquire) == kind ? object : NULL;
 }

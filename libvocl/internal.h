@@ -25,6 +25,7 @@
 CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret);
 #pragma GCC visibility pop
 
+#include "base/spin.h"
 #include "transport/transport.h"
 #include "wire/wire.h"
 
@@ -181,7 +182,8 @@ struct _cl_sampler {
 
 struct argument_description {
     uint32_t size, address, access, qualifier;
-    bool known;
+    uint32_t what; /* enum wire_argument, 0 if not known */
+    bool known, image;
     char *type_name, *name;
 };
 
@@ -213,7 +215,7 @@ struct argument {
     uint32_t what;  /* enum wire_argument */
     uint32_t length;
     union {
-        uint8_t small[16];
+        uint8_t small[64];
         uint8_t *large;
         uint64_t local;
         uint32_t id;
@@ -224,7 +226,7 @@ struct _cl_kernel {
     struct object object;
     cl_program program;
     const struct kernel_description *description;
-    pthread_mutex_t lock; /* arguments and limits */
+    struct spin lock; /* arguments and limits */
     struct argument *arguments;
 };
 

@@ -17,7 +17,6 @@ void kernel_destroy(cl_kernel kernel)
     for (uint32_t i = 0; kernel->arguments && i < kernel->description->argument_count; i++)
         argument_clear(&kernel->arguments[i]);
     free(kernel->arguments);
-    pthread_mutex_destroy(&kernel->lock);
     atomic_fetch_sub(&program->live_kernels, 1);
     session_lock(session);
     handle_free(&kernel->object);
@@ -38,7 +37,6 @@ static cl_kernel kernel_new(cl_program program, const struct kernel_description 
     }
     kernel->program = program;
     kernel->description = description;
-    pthread_mutex_init(&kernel->lock, NULL);
     atomic_fetch_add(&program->live_kernels, 1);
     handle_use(program);
     return kernel;
@@ -124,7 +122,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
         return NULL;
     }
-    pthread_mutex_lock(&source->lock);
+    spin_lock(&source->lock);
     for (uint32_t i = 0; i < source->description->argument_count; i++) {
         struct argument *to = &kernel->arguments[i];
 
@@ -138,7 +136,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         }
         to->known = 0; /* whatever the nodes' clones hold */
     }
-    pthread_mutex_unlock(&source->lock);
+    spin_unlock(&source->lock);
     m = (struct wire_clone_kernel){kernel->object.id, source->object.id};
     wire_put_clone_kernel(broadcast_begin(source->program->context), &m);
     error = broadcast_end(source->program->context, STREAM_LATER);
@@ -160,25 +158,13 @@ cl_int clReleaseKernel(cl_kernel kernel)
 
 /* ---- arguments ---- */
 
-static bool is_image(const struct argument_description *d)
-{
-    return !strncmp(d->type_name, "image", 5);
-}
-
 /* What an argument is, by the node's description; without one by whether the value is a live handle. */
 static uint32_t argument_kind(const struct argument_description *d, size_t size, const void *value)
 {
     cl_mem handle;
 
-    if (d->known || *d->type_name) {
-        if (d->address == CL_KERNEL_ARG_ADDRESS_LOCAL)
-            return WIRE_ARGUMENT_LOCAL;
-        if (!strcmp(d->type_name, "sampler_t"))
-            return WIRE_ARGUMENT_SAMPLER;
-        if (d->address != CL_KERNEL_ARG_ADDRESS_PRIVATE || is_image(d) || !strncmp(d->type_name, "pipe", 4))
-            return WIRE_ARGUMENT_MEMORY;
-        return WIRE_ARGUMENT_VALUE;
-    }
+    if (d->what)
+        return d->what;
     if (!value)
         return WIRE_ARGUMENT_LOCAL;
     if (size != sizeof(handle))
@@ -198,13 +184,13 @@ static cl_int argument_memory(cl_kernel kernel, const struct argument_descriptio
         return CL_INVALID_ARG_SIZE;
     if (value)
         memcpy(&memory, value, sizeof(memory));
-    else if (is_image(d))
+    else if (d->image)
         return CL_INVALID_ARG_VALUE;
     if (!memory)
         return CL_SUCCESS;
     if (!handle_check(memory, WIRE_MEMORY) || memory->context != kernel->program->context)
         return CL_INVALID_MEM_OBJECT;
-    if ((d->known || *d->type_name) && is_image(d) != (memory->type != CL_MEM_OBJECT_BUFFER))
+    if (d->what && d->image != (memory->type != CL_MEM_OBJECT_BUFFER))
         return CL_INVALID_ARG_VALUE;
     out->id = memory->object.id;
     return CL_SUCCESS;
@@ -215,7 +201,11 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
 {
     cl_sampler sampler;
 
-    *out = (struct argument){.set = true, .what = argument_kind(d, size, value)};
+    out->set = true;
+    out->known = 0;
+    out->what = argument_kind(d, size, value);
+    out->length = 0;
+    out->local = 0;
     switch (out->what) {
     case WIRE_ARGUMENT_LOCAL:
         if (value)
@@ -247,10 +237,36 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
         if (!out->large)
             return CL_OUT_OF_HOST_MEMORY;
         memcpy(out->large, value, size);
+    } else if (size == sizeof(cl_int)) {
+        memcpy(out->small, value, sizeof(cl_int));
     } else {
         memcpy(out->small, value, size);
     }
     return CL_SUCCESS;
+}
+
+/* In its first eight bytes, the rest of which are 0. */
+static bool is_word(const struct argument *argument)
+{
+    return argument->length <= sizeof(argument->local);
+}
+
+static bool argument_is(const struct argument *argument, const struct argument *fresh)
+{
+    if (!argument->set || argument->what != fresh->what || argument->length != fresh->length)
+        return false;
+    if (is_word(fresh))
+        return argument->local == fresh->local;
+    return fresh->length <= sizeof(fresh->small) && !memcmp(argument->small, fresh->small, fresh->length);
+}
+
+static void argument_copy(struct argument *to, const struct argument *from)
+{
+    memcpy(to, from, offsetof(struct argument, small));
+    if (is_word(from) || from->length > sizeof(from->small))
+        to->local = from->local;
+    else
+        memcpy(to->small, from->small, from->length);
 }
 
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
@@ -265,16 +281,13 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     error = argument_make(kernel, &kernel->description->arguments[index], size, value, &fresh);
     if (error)
         return error;
-    pthread_mutex_lock(&kernel->lock);
+    spin_lock(&kernel->lock);
     argument = &kernel->arguments[index];
-    if (argument->set && argument->what == fresh.what && argument->length == fresh.length &&
-        fresh.length <= sizeof(fresh.small) && !memcmp(argument->small, fresh.small, sizeof(fresh.small))) {
-        pthread_mutex_unlock(&kernel->lock); /* it stays as known as it is */
-        return CL_SUCCESS;
+    if (!argument_is(argument, &fresh)) { /* else it stays as known as it is */
+        argument_clear(argument);
+        argument_copy(argument, &fresh);
     }
-    argument_clear(argument);
-    *argument = fresh;
-    pthread_mutex_unlock(&kernel->lock);
+    spin_unlock(&kernel->lock);
     return CL_SUCCESS;
 }
 
@@ -295,11 +308,11 @@ cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *val
         return CL_INVALID_ARG_VALUE;
     if (value && !svm_has(value))
         return CL_INVALID_ARG_VALUE;
-    pthread_mutex_lock(&kernel->lock);
+    spin_lock(&kernel->lock);
     argument = &kernel->arguments[index];
     argument_clear(argument);
     *argument = (struct argument){.set = true, .what = WIRE_ARGUMENT_SVM, .local = (uintptr_t)value};
-    pthread_mutex_unlock(&kernel->lock);
+    spin_unlock(&kernel->lock);
     return CL_SUCCESS;
 }
 
@@ -335,7 +348,7 @@ static void arguments_send(cl_kernel kernel, struct node *node)
     struct wire_set_arguments m = {.kernel = kernel->object.id};
     struct wire_buffer list = {0};
 
-    pthread_mutex_lock(&kernel->lock);
+    spin_lock(&kernel->lock);
     arguments_put(kernel, node, &list);
     if (list.length && !list.failed) {
         m.arguments = list.bytes;
@@ -344,7 +357,7 @@ static void arguments_send(cl_kernel kernel, struct node *node)
         if (!stream_end(node, STREAM_LATER))
             arguments_clean(kernel, node);
     }
-    pthread_mutex_unlock(&kernel->lock);
+    spin_unlock(&kernel->lock);
     wire_buffer_free(&list);
 }
 

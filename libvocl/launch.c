@@ -148,10 +148,10 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         error = enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL);
     if (error)
         return enqueue_fail(&e, error);
-    pthread_mutex_lock(&kernel->lock);
+    spin_lock(&kernel->lock);
     error = arguments_coherence(&e, kernel, false);
     if (error) {
-        pthread_mutex_unlock(&kernel->lock);
+        spin_unlock(&kernel->lock);
         return enqueue_fail(&e, error);
     }
     m = (struct wire_enqueue_ndrange){.queue = site->queue->object.id,
@@ -180,7 +180,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     error = site_send(&e);
     if (!error)
         arguments_clean(kernel, e.node);
-    pthread_mutex_unlock(&kernel->lock);
+    spin_unlock(&kernel->lock);
     if (!error && !plain)
         error = call_outcome(e.node, &e.event->object);
     return enqueue_finish(&e, error, site->event);

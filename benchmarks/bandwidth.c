@@ -12,9 +12,8 @@ static const struct size {
     int transfers; /* a round: enough to be measured */
     int windows;
 } sizes[] = {
-    {"64KiB", 64 << 10, 256, 8},
-    {"1MiB", 1 << 20, 32, 1},
-    {"32MiB", 32 << 20, 2, 1},
+    {"4KiB", 4 << 10, 512, 16}, {"16KiB", 16 << 10, 256, 16}, {"64KiB", 64 << 10, 256, 8}, {"256KiB", 256 << 10, 64, 4},
+    {"1MiB", 1 << 20, 32, 1},   {"4MiB", 4 << 20, 8, 1},      {"32MiB", 32 << 20, 2, 1},
 };
 
 static char *memory;

@@ -21,7 +21,7 @@ same()
     diff "$scratch/native" "$scratch/out" || fail "$3, $1 us, $2 workers: something else is printed"
 }
 same 1000 1 events
-same 1000 1 svm
+same 1000 1 user_events
 same 1000 2 many_devices
 same 5000 3 many_copies
 for seed in 7 8; do

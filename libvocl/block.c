@@ -10,6 +10,7 @@
 #define PER_PIECE 64
 #define PAGE 4096
 #define SHIFT 640
+#define SHIFT_SMALL 128
 #define MOST_KEPT (512u << 20) /* bytes */
 #define CLASSES 320            /* eight for each doubling, up to the arena's size */
 
@@ -87,7 +88,7 @@ static void *take(unsigned class, size_t size)
  * at first would take a kernel's loads from one for its stores to the other (a Smith-Waterman took twice its time). */
 static void *cut_piece(unsigned class, size_t size)
 {
-    const size_t apart = size + (SHIFT - size % PAGE + PAGE) % PAGE;
+    const size_t apart = size < PAGE ? size + SHIFT_SMALL : size + (SHIFT - size % PAGE + PAGE) % PAGE;
     uint8_t *piece = arena_alloc(apart * PER_PIECE, PAGE);
 
     for (size_t i = 1; piece && i < PER_PIECE; i++)

@@ -83,7 +83,7 @@ cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking
 static void copy_rows(const struct layout *to, const struct layout *from)
 {
     if (layout_is_contiguous(to) && layout_is_contiguous(from)) {
-        memcpy(to->memory, from->memory, layout_bytes(from));
+        memmove(to->memory, from->memory, layout_bytes(from)); /* it may be a mapping of the same buffer */
         return;
     }
     for (size_t slice = 0; slice < from->slices; slice++) {

@@ -11,18 +11,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "transport/internal.h"
+#include "transport/link.h"
 
 #define POSTED 8    /* receives waiting for one peer's frames */
 #define FRAME_TAG 2 /* 1 is job.c's */
 #define LARGE_TAG 3
-#define ACK_EVERY 16             /* frames taken without having said so */
-#define HEAR_EVERY 64            /* polls; hearing costs a system call */
-#define ACTIVE_NS 2000000        /* bulk data that moved this recently is worth spinning for, */
-#define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
-#define NAP_US 400               /* between looks at bulk data that moved lately: what sockets can hold meanwhile */
-#define LONG_NAP_US 20000
-#define LATELY_NS 1000000000
+#define ACK_EVERY 16  /* frames taken without having said so */
+#define HEAR_EVERY 64 /* polls; hearing costs a system call */
 #define FIRST_DOZE_US 100
 #define LONGEST_DOZE_US 10000000
 #define HEADER sizeof(struct frame_header)
@@ -46,51 +41,7 @@ struct outgoing {
     uint8_t bytes[] __attribute__((aligned(16)));
 };
 
-struct bulk {
-    struct bulk *next;
-    unsigned peer;
-    bool take, broken;
-    unsigned pieces, started, finished;
-    uint32_t mpi_tag;
-    uint8_t *memory;
-    size_t length;
-    struct plugin_request *requests;
-    transport_done *done;
-    void *argument;
-};
-
-struct peer {
-    bool alive;
-    struct bell bell;
-    char host[64];
-    struct inbox *inboxes;
-    unsigned head;
-    uint64_t bytes_out, bytes_in;
-    uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
-    bool said_sleep;               /* and the peer has not rung since */
-    uint8_t *large;
-    bool large_local;
-    size_t large_length;
-    struct plugin_request large_request;
-};
-
-struct transport {
-    struct transport_callbacks callbacks;
-    struct job job;
-    bool client;
-    struct loop *loop; /* the client's, or NULL */
-    struct peer *peers;
-    struct outgoing *outgoing, *spare;
-    struct bulk *bulks, **bulk_last;
-    int wake;
-    unsigned polls;
-    long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us;
-    bool announced, ended, slept;
-    struct pollfd *sleep_on;
-    nfds_t sleep_count;
-};
-
-static long now_ns(void)
+long link_now_ns(void)
 {
     struct timespec now;
 
@@ -191,7 +142,7 @@ unsigned transport_peers(const struct transport *t)
     return (unsigned)t->job.size + (!t->client || t->loop);
 }
 
-static bool is_local(const struct transport *t, unsigned peer)
+bool link_is_local(const struct transport *t, unsigned peer)
 {
     return peer == (unsigned)t->job.size;
 }
@@ -203,7 +154,7 @@ unsigned transport_rank(const struct transport *t)
 
 bool transport_peer_alive(const struct transport *t, unsigned peer)
 {
-    if (is_local(t, peer))
+    if (link_is_local(t, peer))
         return t->client ? t->loop != NULL : t->peers[0].alive;
     return peer < (unsigned)t->job.size && t->peers[peer].alive;
 }
@@ -212,7 +163,7 @@ const char *transport_peer_host(const struct transport *t, unsigned peer)
 {
     static char own[64];
 
-    if (is_local(t, peer)) {
+    if (link_is_local(t, peer)) {
         gethostname(own, sizeof(own) - 1);
         return own;
     }
@@ -250,19 +201,7 @@ void transport_forget(struct transport *t)
 
 /* ---- loss ---- */
 
-static void bulk_end(struct transport *t, struct bulk **at, int status)
-{
-    struct bulk *bulk = *at;
-
-    *at = bulk->next;
-    if (!*at)
-        t->bulk_last = at;
-    bulk->done(bulk->argument, status);
-    free(bulk->requests);
-    free(bulk);
-}
-
-static void lose(struct transport *t, unsigned number, const char *why)
+void link_lose(struct transport *t, unsigned number, const char *why)
 {
     struct peer *peer = &t->peers[number];
 
@@ -270,12 +209,7 @@ static void lose(struct transport *t, unsigned number, const char *why)
         return;
     peer->alive = false;
     peer->bell.lost = true;
-    for (struct bulk **at = &t->bulks; *at;) {
-        if ((*at)->peer == number)
-            bulk_end(t, at, -ECONNRESET);
-        else
-            at = &(*at)->next;
-    }
+    bulk_lose(t, number);
     for (struct outgoing **at = &t->outgoing; *at;) {
         if ((*at)->peer == number)
             *at = (*at)->next; /* not freed: MPI may hold it for ever */
@@ -289,7 +223,7 @@ static void lose(struct transport *t, unsigned number, const char *why)
 
 /* ---- the bell ---- */
 
-static void ring(struct peer *peer)
+void link_ring(struct peer *peer)
 {
     if (!peer->bell.peer_sleeps)
         return;
@@ -297,12 +231,12 @@ static void ring(struct peer *peer)
     bell_send(&peer->bell, BELL_RING, 0);
 }
 
-static int hear(struct peer *peer)
+int link_hear(struct peer *peer)
 {
     int heard = bell_hear(&peer->bell);
 
     if (peer->bell.peer_sleeps && peer->bell.acked != peer->sent)
-        ring(peer); /* something crossed with its going to sleep */
+        link_ring(peer); /* something crossed with its going to sleep */
     return heard;
 }
 
@@ -310,7 +244,7 @@ static int hear(struct peer *peer)
 
 bool transport_drained(const struct transport *t, unsigned peer)
 {
-    if (is_local(t, peer))
+    if (link_is_local(t, peer))
         return true;
     return t->peers[peer].bell.acked == t->peers[peer].sent;
 }
@@ -374,7 +308,7 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     if (length > TRANSPORT_MAX_LARGE)
         return -EMSGSIZE;
     if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW) {
-        hear(peer);
+        link_hear(peer);
         if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW)
             return -EAGAIN;
     }
@@ -390,15 +324,15 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
             error = launch(t, number, LARGE_TAG, large, length);
     }
     if (!error) {
-        hear(peer);
-        ring(peer);
+        link_hear(peer);
+        link_ring(peer);
     }
     return error;
 }
 
 int transport_send(struct transport *t, unsigned number, const void *bytes, size_t length)
 {
-    if (!is_local(t, number))
+    if (!link_is_local(t, number))
         return send_to(t, number, 0, bytes, length);
     return t->client ? loop_frame(t->loop, 0, bytes, length) : send_to(t, 0, FRAME_LOCAL, bytes, length);
 }
@@ -468,7 +402,7 @@ static void deliver(struct transport *t, unsigned number, bool local, const void
     else
         error = number ? -EBADMSG : t->callbacks.frame(t->callbacks.owner, (unsigned)t->job.size, bytes, length);
     if (error)
-        lose(t, number, "it sent a malformed frame");
+        link_lose(t, number, "it sent a malformed frame");
 }
 
 static void announce_large(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
@@ -477,19 +411,19 @@ static void announce_large(struct transport *t, unsigned number, const uint8_t *
     uint64_t size;
 
     if (length != sizeof(size)) {
-        lose(t, number, "it sent a malformed announcement");
+        link_lose(t, number, "it sent a malformed announcement");
         return;
     }
     memcpy(&size, bytes, sizeof(size));
     if (size <= TRANSPORT_MAX_FRAME || size > TRANSPORT_MAX_LARGE) {
-        lose(t, number, "it announced an impossible frame");
+        link_lose(t, number, "it announced an impossible frame");
         return;
     }
     peer->large = malloc(size);
     peer->large_length = size;
     if (!peer->large ||
         t->job.plugin->receive((int)number, PLUGIN_CONTROL, LARGE_TAG, peer->large, size, &peer->large_request))
-        lose(t, number, "no memory for what it sends");
+        link_lose(t, number, "no memory for what it sends");
 }
 
 /* One frame of one peer, if there is one. */
@@ -510,7 +444,7 @@ static int receive_one(struct transport *t, unsigned number)
         if (length == peer->large_length)
             deliver(t, number, peer->large_local, large, length);
         else
-            lose(t, number, "a frame is shorter than announced");
+            link_lose(t, number, "a frame is shorter than announced");
         free(large);
         return 1;
     }
@@ -521,7 +455,7 @@ static int receive_one(struct transport *t, unsigned number)
     if (!done)
         return 0;
     if (length < HEADER) {
-        lose(t, number, "it sent a frame without a header");
+        link_lose(t, number, "it sent a frame without a header");
         return 1;
     }
     memcpy(&header, inbox->bytes, HEADER);
@@ -533,7 +467,7 @@ static int receive_one(struct transport *t, unsigned number)
     else if ((header.kind & ~FRAME_LOCAL) == FRAME_WHOLE)
         deliver(t, number, peer->large_local, inbox->bytes + HEADER, length - HEADER);
     else
-        lose(t, number, "it sent a frame of no known kind");
+        link_lose(t, number, "it sent a frame of no known kind");
     if (peer->alive) {
         taken(t, number);
         if (post(t, number, peer->head))
@@ -541,192 +475,6 @@ static int receive_one(struct transport *t, unsigned number)
         peer->head = (peer->head + 1) % POSTED;
     }
     return 1;
-}
-
-/* ---- bulk ---- */
-
-/* MPI does not tell how far a message is: a large one goes in pieces, few at a time, so that it can be seen whether it
- * moves. */
-#define PIECE ((size_t)1 << 20)
-#define PIECES_AT_ONCE 4
-
-static size_t piece_length(const struct bulk *bulk, unsigned piece)
-{
-    return piece + 1 < bulk->pieces ? PIECE : bulk->length - piece * PIECE;
-}
-
-static void start_pieces(struct transport *t, struct bulk *bulk)
-{
-    while (bulk->started < bulk->pieces && bulk->started < bulk->finished + PIECES_AT_ONCE) {
-        unsigned piece = bulk->started++;
-        uint8_t *at = bulk->memory + piece * PIECE;
-        struct plugin_request *request = &bulk->requests[piece % PIECES_AT_ONCE];
-        int error = bulk->take ? t->job.plugin->receive((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
-                                                        piece_length(bulk, piece), request)
-                               : t->job.plugin->send((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
-                                                     piece_length(bulk, piece), request);
-
-        if (error)
-            t->ended = true;
-    }
-}
-
-static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,
-                      bool take, transport_done *done, void *argument)
-{
-    unsigned pieces = length ? (unsigned)((length + PIECE - 1) / PIECE) : 0;
-    struct bulk *bulk;
-    uint32_t mpi_tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
-
-    if (!t->peers[peer].alive || t->ended)
-        return -ECONNRESET;
-    if (mpi_tag > t->job.last_tag)
-        return -EINVAL;
-    bulk = calloc(1, sizeof(*bulk));
-    if (bulk)
-        bulk->requests = calloc(PIECES_AT_ONCE, sizeof(*bulk->requests));
-    if (!bulk || !bulk->requests) {
-        free(bulk);
-        return -ENOMEM;
-    }
-    *bulk = (struct bulk){.peer = peer,
-                          .take = take,
-                          .pieces = pieces,
-                          .mpi_tag = mpi_tag,
-                          .memory = memory,
-                          .length = length,
-                          .requests = bulk->requests,
-                          .done = done,
-                          .argument = argument};
-    start_pieces(t, bulk);
-    *t->bulk_last = bulk;
-    t->bulk_last = &bulk->next;
-    *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
-    t->last_moved = now_ns();
-    t->active_ns = ACTIVE_NS;
-    t->bulk_nap_us = 0;
-    hear(&t->peers[peer]);
-    ring(&t->peers[peer]);
-    return 0;
-}
-
-/* Also what waits for the local member is told when it is polled for. */
-static int loop_start(struct transport *t, bool by_local, uint32_t tag, void *memory, size_t length, bool take,
-                      transport_done *done, void *argument)
-{
-    int error = loop_bulk(t->loop, by_local, take, tag, memory, length, done, argument);
-
-    if (!error && loop_waits(t->loop))
-        transport_wake(t);
-    return error;
-}
-
-static int bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
-                transport_done *done, void *argument)
-{
-    if (!is_local(t, peer))
-        return bulk_start(t, peer, false, tag, memory, length, take, done, argument);
-    return t->client ? loop_start(t, false, tag, memory, length, take, done, argument)
-                     : bulk_start(t, 0, true, tag, memory, length, take, done, argument);
-}
-
-int transport_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
-                   transport_done *done, void *argument)
-{
-    return bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
-}
-
-int transport_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, transport_done *done,
-                   void *argument)
-{
-    return bulk(t, peer, tag, memory, length, true, done, argument);
-}
-
-static int local_bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
-                      transport_done *done, void *argument)
-{
-    return peer ? bulk_start(t, peer, true, tag, memory, length, take, done, argument)
-                : loop_start(t, true, tag, memory, length, take, done, argument);
-}
-
-int transport_local_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
-                         transport_done *done, void *argument)
-{
-    return local_bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
-}
-
-int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length,
-                         transport_done *done, void *argument)
-{
-    return local_bulk(t, peer, tag, memory, length, true, done, argument);
-}
-
-bool transport_bulk_pending(const struct transport *t)
-{
-    return t->bulks && now_ns() - t->last_moved < t->active_ns;
-}
-
-static void moved(struct transport *t)
-{
-    long now = now_ns(), took = 4 * (now - t->last_moved);
-
-    t->active_ns = took < ACTIVE_NS ? ACTIVE_NS : took > ACTIVE_MOST_NS ? ACTIVE_MOST_NS : took;
-    t->last_moved = now;
-    t->bulk_nap_us = 0;
-}
-
-/* The pieces that have arrived or left; a failure of MPI, or a piece of another length than was agreed, is the peer's.
- */
-static int move_pieces(struct transport *t, struct bulk *bulk)
-{
-    int count = 0;
-
-    while (bulk->finished < bulk->pieces && !bulk->broken) {
-        size_t length = 0;
-        int done = 0;
-
-        if (t->job.plugin->test(&bulk->requests[bulk->finished % PIECES_AT_ONCE], &done, &length))
-            bulk->broken = true;
-        else if (!done)
-            break;
-        else if (bulk->take && length != piece_length(bulk, bulk->finished))
-            bulk->broken = true;
-        bulk->finished++;
-        start_pieces(t, bulk);
-        count++;
-    }
-    return count;
-}
-
-/* done() may start others, and may lose nobody: one at a time from the front. */
-static int finish_bulks(struct transport *t)
-{
-    int count = 0, broken = -1;
-
-    for (struct bulk **at = &t->bulks; *at && !t->ended && broken < 0;) {
-        struct bulk *bulk = *at;
-
-        count += move_pieces(t, bulk);
-        if (bulk->broken) {
-            broken = (int)bulk->peer;
-        } else if (bulk->finished < bulk->pieces) {
-            at = &bulk->next;
-        } else {
-            count++;
-            if (bulk->take) { /* the giver has its memory back when it next looks */
-                hear(&t->peers[bulk->peer]);
-                ring(&t->peers[bulk->peer]);
-            }
-            bulk_end(t, at, 0);
-        }
-    }
-    if (broken >= 0)
-        vocl_log(LOG_ERROR, "bulk data of peer %d is not what was agreed", broken);
-    if (broken >= 0)
-        lose(t, (unsigned)broken, "its bulk data is not what was agreed");
-    if (count)
-        moved(t);
-    return count;
 }
 
 /* ---- progress ---- */
@@ -759,18 +507,18 @@ int transport_poll(struct transport *t)
     if (t->outgoing && !t->ended)
         count += finish_outgoing(t);
     if (t->bulks && !t->ended)
-        count += finish_bulks(t);
+        count += bulk_poll(t);
     for (int i = 0; i < t->job.size; i++) {
         struct peer *peer = &t->peers[i];
 
         if (!peer->alive)
             continue;
         if (listen)
-            hear(peer);
+            link_hear(peer);
         if (t->ended)
-            lose(t, (unsigned)i, NULL);
+            link_lose(t, (unsigned)i, NULL);
         else if (peer->bell.lost && !receive_one(t, (unsigned)i)) /* what it still said comes first */
-            lose(t, (unsigned)i, "its process is gone");
+            link_lose(t, (unsigned)i, "its process is gone");
     }
     if (count)
         t->doze_us = FIRST_DOZE_US;
@@ -787,7 +535,7 @@ void transport_announce(struct transport *t)
 
         if (!peer->alive)
             continue;
-        hear(peer);
+        link_hear(peer);
         /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
         if (!peer->said_sleep || peer->bell.rung || peer->told != peer->received)
             bell_send(&peer->bell, BELL_SLEEP, peer->received);
@@ -802,15 +550,8 @@ void transport_announce(struct transport *t)
         t->doze_us *= 2;
     if (t->outgoing)
         t->sleep_most_us = 10000;
-    if (t->bulks) { /* MPI moves it only if asked to: ask less and less often */
-        long most = now_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
-
-        t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : NAP_US / 8;
-        if (t->bulk_nap_us > most)
-            t->bulk_nap_us = most;
-        if (t->sleep_most_us > t->bulk_nap_us)
-            t->sleep_most_us = t->bulk_nap_us;
-    }
+    if (t->bulks && t->sleep_most_us > bulk_nap(t))
+        t->sleep_most_us = t->bulk_nap_us;
     t->announced = true;
     t->slept = true;
 }

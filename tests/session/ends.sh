@@ -20,6 +20,7 @@ status=0
 sleeper=$top_builddir/tests/session/sleeper
 for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     for signal in KILL SEGV INT; do
+        rm -f $scratch/out # or "ready" may be the last one's
         env "$mark" vocl run -- $sleeper > $scratch/out 2> /dev/null &
         pid=$!
         until grep -q ready $scratch/out 2> /dev/null; do
@@ -31,6 +32,7 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         gone "SIG$signal, round $round" || status=1
     done
     # the other side
+    rm -f $scratch/out
     env "$mark" vocl run -- $sleeper finish > $scratch/out 2> $scratch/err &
     pid=$!
     until grep -q ready $scratch/out 2> /dev/null; do

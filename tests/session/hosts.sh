@@ -37,6 +37,7 @@ diff "$scratch/native" "$scratch/out" || fail "many_devices prints something els
 # The second of them is killed: what the first has goes on.
 killed=
 mkfifo "$scratch/say"
+rm -f "$scratch/out" # or "ready" may be another's
 across "$top_builddir/tests/session/survivor" < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &
 program=$!
 exec 9> "$scratch/say"
@@ -57,6 +58,7 @@ wait_until 2 none_left "$mark" || fail "left after the loss of a worker: $(sessi
 workers=1
 
 for round in 1 2 3; do
+    rm -f "$scratch/out"
     across "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"

@@ -21,7 +21,7 @@ same()
 
 for program in buffer_ops callbacks command_buffer device_info errors_buffer errors_kernel events images includes \
         kernel_printf map_unmap many_copies many_devices native_kernel no_release programs several_contexts \
-        sub_devices svm threads user_events; do
+        svm threads user_events; do
     same 0 preload "$parity/$program"
 done
 for program in buffer_ops events images programs svm threads; do
@@ -38,6 +38,7 @@ done
 
 # No worker, no process.
 mkfifo "$scratch/say"
+rm -f "$scratch/out" # or "ready" may be another's
 env "$mark" vocl run --local -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" 2>&1 &
 program=$!
 exec 9> "$scratch/say"
@@ -51,6 +52,7 @@ exec 9>&-
 
 # The only worker is killed.
 mkfifo "$scratch/tell"
+rm -f "$scratch/out"
 env "$mark" vocl run --local --workers 1 -- "$top_builddir/tests/session/survivor" < "$scratch/tell" \
     > "$scratch/out" 2> "$scratch/err" &
 program=$!

@@ -1,0 +1,284 @@
+/* The objects behind OpenCL's handles, and the nodes that they are on. */
+#ifndef VOCL_LIBVOCL_OBJECTS_H
+#define VOCL_LIBVOCL_OBJECTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The only symbols that leave this library are those that OpenCL's headers (and vocl.h) declare. */
+#pragma GCC visibility push(default)
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_egl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
+#include <CL/cl_icd.h>
+#include "vocl.h"
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret);
+#pragma GCC visibility pop
+
+#include "base/spin.h"
+#include "transport/transport.h"
+#include "wire/wire.h"
+
+#define KIND_PLATFORM (WIRE_KIND_LAST + 1)
+#define KIND_DYING (WIRE_KIND_LAST + 2) /* dying.c; there is no pool of it */
+
+/* Begins every object. The first two words are the ICD loader's (cl_khr_icd 2.0). */
+struct object {
+    const struct _cl_icd_dispatch *dispatch;
+    void *disp_data;
+    uint32_t id;            /* on the wire: slot number and, in the top byte, how often the slot was used */
+    atomic_uint kind;       /* enum wire_kind; 0 when the slot is free */
+    atomic_int references;  /* the application's */
+    atomic_int uses;        /* the library's own; the object lives while either is above 0 */
+    struct answer *answers; /* info.c */
+};
+
+/* ---- machinery ---- */
+
+/* A worker's native platform, or several: all devices that live in one process. */
+enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
+
+struct node {
+    enum node_memory memory; /* arena.c */
+    struct session *session;
+    unsigned peer, index; /* index: of its bit in sets of nodes */
+    bool alive;
+    size_t mark;   /* stream.c: where a broadcast begins in the batch */
+    uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
+    size_t last_length, again_at;
+    uint32_t again;           /* how often it is to be repeated by the command at again_at in the batch, or 0 */
+    struct wire_buffer batch; /* commands that wait to be sent */
+};
+
+/* Immutable answers of a clGet*Info function, by parameter. */
+struct info_table {
+    uint8_t *bytes;
+    size_t length;
+};
+
+struct call {
+    struct call *next;
+    struct node *node;
+    uint32_t id;
+    uint16_t number;
+    int status; /* 1 while under way, 0, or negative errno */
+    void *bytes;
+    struct wire_cursor fields;
+};
+
+/* ---- objects ---- */
+
+struct _cl_platform_id {
+    struct object object;
+    struct info_table infos;
+};
+
+struct _cl_device_id {
+    struct object object;
+    struct node *node;
+    cl_device_id parent; /* of a sub-device */
+    uint32_t platform;   /* number of the native platform in its worker */
+    struct info_table infos;
+    bool unified;
+    cl_uint dimensions;
+    size_t item_sizes[3], group_size;
+    cl_ulong alloc_size, mem_base_align, local_size;
+    cl_bool images;
+    bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
+};
+
+struct callback {
+    struct callback *next;
+    void (*run)(struct callback *callback);
+    void (*function)(void);
+    void *handle, *data;
+    cl_int status;
+};
+
+#define MOST_NODES 64 /* of a context: sets of nodes are uint64_t */
+
+struct _cl_context {
+    struct object object;
+    struct node *node;   /* the first, for what needs only one */
+    struct node **nodes; /* of its devices */
+    unsigned node_count;
+    cl_uint device_count;
+    cl_device_id *devices;
+    cl_context_properties *properties;
+    size_t properties_size;
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *);
+    void *notify_data;
+    struct callback *destructors;
+};
+
+struct _cl_command_queue {
+    struct object object;
+    cl_context context;
+    cl_device_id device;
+    struct node *node;
+    cl_command_queue_properties properties;
+    cl_queue_properties *array; /* as given to clCreateCommandQueueWithProperties */
+    size_t array_size;
+    cl_uint size;
+    atomic_int error; /* of a command that has no event to tell it */
+    atomic_uint_fast64_t enqueued, finished;
+};
+
+struct mapping {
+    struct mapping *next;
+    void *pointer;
+    cl_map_flags flags;
+    size_t origin[3], region[3], row_pitch, slice_pitch;
+    bool owned; /* the memory is the mapping's own */
+};
+
+struct _cl_mem {
+    struct object object;
+    cl_context context;
+    cl_mem_object_type type;
+    cl_mem_flags flags;
+    size_t size;
+    void *host_pointer;
+    uint8_t *place;              /* in the arena, where the node has the buffer, too; or NULL */
+    void *block;                 /* place, if it is block.c's */
+    bool direct;                 /* place is of block.c: the program may use it as it is */
+    bool mirrored;               /* host_pointer is of mirror.c */
+    struct coherence *coherence; /* of a whole, in a context of several nodes */
+    cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
+    size_t origin;
+    cl_mem_properties *properties;
+    size_t properties_size;
+    pthread_mutex_t lock; /* shadow, mappings */
+    uint8_t *shadow;      /* what maps of a buffer show; the whole buffer's size */
+    struct mapping *mappings;
+    cl_uint map_count;
+    struct callback *destructors;
+    cl_uint packet_size, max_packets; /* of a pipe */
+    /* images */
+    cl_image_format format;
+    cl_image_desc desc;
+    size_t element_size, row_pitch, slice_pitch; /* slice_pitch 0: has no slices */
+};
+
+struct _cl_sampler {
+    struct object object;
+    cl_context context;
+    cl_bool normalized;
+    cl_addressing_mode addressing;
+    cl_filter_mode filter;
+    cl_sampler_properties *properties;
+    size_t properties_size;
+};
+
+struct argument_description {
+    uint32_t size, address, access, qualifier;
+    uint32_t what; /* enum wire_argument, 0 if not known */
+    bool known, image;
+    char *type_name, *name;
+};
+
+struct kernel_description {
+    char *name, *attributes;
+    uint64_t fixed_group[3]; /* reqd_work_group_size, or zeroes */
+    uint32_t argument_count;
+    struct argument_description *arguments;
+};
+
+struct _cl_program {
+    struct object object;
+    cl_context context;
+    cl_uint device_count;
+    cl_device_id *devices;
+    char *source;
+    void *il;
+    size_t il_size;
+    pthread_mutex_t lock; /* kernels, built, options */
+    struct kernel_description *kernels;
+    uint32_t kernel_count;
+    atomic_int live_kernels;
+    bool built, tried, binary;
+};
+
+struct argument {
+    bool set;
+    uint64_t known; /* nodes that have it */
+    uint32_t what;  /* enum wire_argument */
+    uint32_t length;
+    union {
+        uint8_t small[64];
+        uint8_t *large;
+        uint64_t local;
+        uint32_t id;
+    };
+};
+
+struct _cl_kernel {
+    struct object object;
+    cl_program program;
+    const struct kernel_description *description;
+    struct spin lock; /* arguments and limits */
+    struct argument *arguments;
+};
+
+/* A memory object that a recorded command uses, in a context of several nodes. */
+struct recorded_use {
+    struct recorded_use *next;
+    cl_mem memory;
+    unsigned use;
+};
+
+struct _cl_command_buffer_khr {
+    struct object object;
+    cl_command_queue queue;
+    cl_command_buffer_flags_khr flags;
+    cl_command_buffer_properties_khr *properties;
+    size_t properties_size;
+    pthread_mutex_t lock; /* the rest */
+    cl_command_buffer_state_khr state;
+    cl_uint points;
+    struct recorded_use *uses;
+    cl_event last; /* of the last run, where only one is allowed at a time */
+};
+
+struct event_callback {
+    struct event_callback *next;
+    cl_int status;
+    void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+    void *data;
+};
+
+struct _cl_event {
+    struct object object;
+    cl_context context;
+    struct node *node;          /* where its command is */
+    atomic_uint_fast64_t known; /* nodes that can wait for it */
+    cl_command_queue queue;     /* NULL for a user event */
+    cl_command_type type;
+    atomic_uint_fast64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
+    uint64_t before;             /* commands with numbers up to this were sent before it */
+    atomic_int status;
+    /* under the session's lock */
+    uint32_t wanted;
+    bool data_pending, told;
+    cl_int told_status;
+    bool has_times;
+    uint64_t times[4];
+    struct event_callback *callbacks;
+};
+
+static inline uint64_t node_bit(const struct node *node)
+{
+    return UINT64_C(1) << node->index;
+}
+
+#endif

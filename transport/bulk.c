@@ -1,0 +1,229 @@
+/* Bulk data over the MPI plugin: in pieces, straight from and into the owner's memory. See transport.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "transport/link.h"
+
+#define ACTIVE_NS 2000000        /* bulk data that moved this recently is worth spinning for, */
+#define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
+#define NAP_US 400               /* between looks at bulk data that moved lately: what sockets can hold meanwhile */
+#define LONG_NAP_US 20000
+#define LATELY_NS 1000000000
+
+static void bulk_end(struct transport *t, struct bulk **at, int status)
+{
+    struct bulk *bulk = *at;
+
+    *at = bulk->next;
+    if (!*at)
+        t->bulk_last = at;
+    bulk->done(bulk->argument, status);
+    free(bulk->requests);
+    free(bulk);
+}
+
+/* MPI does not tell how far a message is: a large one goes in pieces, few at a time, so that it can be seen whether it
+ * moves. */
+#define PIECE ((size_t)1 << 20)
+#define PIECES_AT_ONCE 4
+
+static size_t piece_length(const struct bulk *bulk, unsigned piece)
+{
+    return piece + 1 < bulk->pieces ? PIECE : bulk->length - piece * PIECE;
+}
+
+static void start_pieces(struct transport *t, struct bulk *bulk)
+{
+    while (bulk->started < bulk->pieces && bulk->started < bulk->finished + PIECES_AT_ONCE) {
+        unsigned piece = bulk->started++;
+        uint8_t *at = bulk->memory + piece * PIECE;
+        struct plugin_request *request = &bulk->requests[piece % PIECES_AT_ONCE];
+        int error = bulk->take ? t->job.plugin->receive((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
+                                                        piece_length(bulk, piece), request)
+                               : t->job.plugin->send((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
+                                                     piece_length(bulk, piece), request);
+
+        if (error)
+            t->ended = true;
+    }
+}
+
+static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,
+                      bool take, transport_done *done, void *argument)
+{
+    unsigned pieces = length ? (unsigned)((length + PIECE - 1) / PIECE) : 0;
+    struct bulk *bulk;
+    uint32_t mpi_tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
+
+    if (!t->peers[peer].alive || t->ended)
+        return -ECONNRESET;
+    if (mpi_tag > t->job.last_tag)
+        return -EINVAL;
+    bulk = calloc(1, sizeof(*bulk));
+    if (bulk)
+        bulk->requests = calloc(PIECES_AT_ONCE, sizeof(*bulk->requests));
+    if (!bulk || !bulk->requests) {
+        free(bulk);
+        return -ENOMEM;
+    }
+    *bulk = (struct bulk){.peer = peer,
+                          .take = take,
+                          .pieces = pieces,
+                          .mpi_tag = mpi_tag,
+                          .memory = memory,
+                          .length = length,
+                          .requests = bulk->requests,
+                          .done = done,
+                          .argument = argument};
+    start_pieces(t, bulk);
+    *t->bulk_last = bulk;
+    t->bulk_last = &bulk->next;
+    *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
+    t->last_moved = link_now_ns();
+    t->active_ns = ACTIVE_NS;
+    t->bulk_nap_us = 0;
+    link_hear(&t->peers[peer]);
+    link_ring(&t->peers[peer]);
+    return 0;
+}
+
+/* Also what waits for the local member is told when it is polled for. */
+static int loop_start(struct transport *t, bool by_local, uint32_t tag, void *memory, size_t length, bool take,
+                      transport_done *done, void *argument)
+{
+    int error = loop_bulk(t->loop, by_local, take, tag, memory, length, done, argument);
+
+    if (!error && loop_waits(t->loop))
+        transport_wake(t);
+    return error;
+}
+
+static int bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
+                transport_done *done, void *argument)
+{
+    if (!link_is_local(t, peer))
+        return bulk_start(t, peer, false, tag, memory, length, take, done, argument);
+    return t->client ? loop_start(t, false, tag, memory, length, take, done, argument)
+                     : bulk_start(t, 0, true, tag, memory, length, take, done, argument);
+}
+
+int transport_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                   transport_done *done, void *argument)
+{
+    return bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
+}
+
+int transport_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, transport_done *done,
+                   void *argument)
+{
+    return bulk(t, peer, tag, memory, length, true, done, argument);
+}
+
+static int local_bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
+                      transport_done *done, void *argument)
+{
+    return peer ? bulk_start(t, peer, true, tag, memory, length, take, done, argument)
+                : loop_start(t, true, tag, memory, length, take, done, argument);
+}
+
+int transport_local_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                         transport_done *done, void *argument)
+{
+    return local_bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
+}
+
+int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length,
+                         transport_done *done, void *argument)
+{
+    return local_bulk(t, peer, tag, memory, length, true, done, argument);
+}
+
+bool transport_bulk_pending(const struct transport *t)
+{
+    return t->bulks && link_now_ns() - t->last_moved < t->active_ns;
+}
+
+static void moved(struct transport *t)
+{
+    long now = link_now_ns(), took = 4 * (now - t->last_moved);
+
+    t->active_ns = took < ACTIVE_NS ? ACTIVE_NS : took > ACTIVE_MOST_NS ? ACTIVE_MOST_NS : took;
+    t->last_moved = now;
+    t->bulk_nap_us = 0;
+}
+
+/* The pieces that have arrived or left; a failure of MPI, or a piece of another length than was agreed, is the peer's.
+ */
+static int move_pieces(struct transport *t, struct bulk *bulk)
+{
+    int count = 0;
+
+    while (bulk->finished < bulk->pieces && !bulk->broken) {
+        size_t length = 0;
+        int done = 0;
+
+        if (t->job.plugin->test(&bulk->requests[bulk->finished % PIECES_AT_ONCE], &done, &length))
+            bulk->broken = true;
+        else if (!done)
+            break;
+        else if (bulk->take && length != piece_length(bulk, bulk->finished))
+            bulk->broken = true;
+        bulk->finished++;
+        start_pieces(t, bulk);
+        count++;
+    }
+    return count;
+}
+
+/* done() may start others, and may lose nobody: one at a time from the front. */
+int bulk_poll(struct transport *t)
+{
+    int count = 0, broken = -1;
+
+    for (struct bulk **at = &t->bulks; *at && !t->ended && broken < 0;) {
+        struct bulk *bulk = *at;
+
+        count += move_pieces(t, bulk);
+        if (bulk->broken) {
+            broken = (int)bulk->peer;
+        } else if (bulk->finished < bulk->pieces) {
+            at = &bulk->next;
+        } else {
+            count++;
+            if (bulk->take) { /* the giver has its memory back when it next looks */
+                link_hear(&t->peers[bulk->peer]);
+                link_ring(&t->peers[bulk->peer]);
+            }
+            bulk_end(t, at, 0);
+        }
+    }
+    if (broken >= 0)
+        vocl_log(LOG_ERROR, "bulk data of peer %d is not what was agreed", broken);
+    if (broken >= 0)
+        link_lose(t, (unsigned)broken, "its bulk data is not what was agreed");
+    if (count)
+        moved(t);
+    return count;
+}
+
+void bulk_lose(struct transport *t, unsigned peer)
+{
+    for (struct bulk **at = &t->bulks; *at;) {
+        if ((*at)->peer == peer)
+            bulk_end(t, at, -ECONNRESET);
+        else
+            at = &(*at)->next;
+    }
+}
+
+/* MPI moves it only if asked to: ask less and less often. */
+long bulk_nap(struct transport *t)
+{
+    long most = link_now_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
+
+    t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : NAP_US / 8;
+    if (t->bulk_nap_us > most)
+        t->bulk_nap_us = most;
+    return t->bulk_nap_us;
+}

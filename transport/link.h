@@ -1,0 +1,71 @@
+/* What link.c and bulk.c share: the members of a session, and what is on its way to and from them. */
+#ifndef VOCL_TRANSPORT_LINK_H
+#define VOCL_TRANSPORT_LINK_H
+
+#include "transport/internal.h"
+
+struct inbox;
+struct outgoing;
+
+struct bulk {
+    struct bulk *next;
+    unsigned peer;
+    bool take, broken;
+    unsigned pieces, started, finished;
+    uint32_t mpi_tag;
+    uint8_t *memory;
+    size_t length;
+    struct plugin_request *requests;
+    transport_done *done;
+    void *argument;
+};
+
+struct peer {
+    bool alive;
+    struct bell bell;
+    char host[64];
+    struct inbox *inboxes;
+    unsigned head;
+    uint64_t bytes_out, bytes_in;
+    uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
+    bool said_sleep;               /* and the peer has not rung since */
+    uint8_t *large;
+    bool large_local;
+    size_t large_length;
+    struct plugin_request large_request;
+};
+
+struct transport {
+    struct transport_callbacks callbacks;
+    struct job job;
+    bool client;
+    struct loop *loop; /* the client's, or NULL */
+    struct peer *peers;
+    struct outgoing *outgoing, *spare;
+    struct bulk *bulks, **bulk_last;
+    int wake;
+    unsigned polls;
+    long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us;
+    bool announced, ended, slept;
+    struct pollfd *sleep_on;
+    nfds_t sleep_count;
+};
+
+/* ---- link.c ---- */
+long link_now_ns(void);
+/* Whether that is the number of the local member. */
+bool link_is_local(const struct transport *t, unsigned peer);
+void link_lose(struct transport *t, unsigned number, const char *why);
+/* Wake a peer that sleeps. */
+void link_ring(struct peer *peer);
+/* Take in what its bell says; the number of things. */
+int link_hear(struct peer *peer);
+
+/* ---- bulk.c ---- */
+/* What has moved; the number of things. */
+int bulk_poll(struct transport *t);
+void bulk_lose(struct transport *t, unsigned peer);
+/* How long to sleep at most, in microseconds, while there is something under way. */
+long bulk_nap(struct transport *t);
+
+#endif

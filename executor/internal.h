@@ -83,7 +83,7 @@ struct executor {
     const char *command;      /* what is being executed */
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
-    uint8_t last[WIRE_MAX_AGAIN]; /* the command that again repeats */
+    _Alignas(8) uint8_t last[WIRE_MAX_AGAIN]; /* the command that again repeats */
     size_t last_length;
     uint8_t *backlog;
     size_t backlog_length;

@@ -188,39 +188,41 @@ static bool watch(struct watched *w, struct object *object)
     return clSetMemObjectDestructorCallback(object->memory, memory_gone, w) == CL_SUCCESS;
 }
 
-int exec_release_told(struct executor *x, const struct wire_release_told *m)
+/* The object is released here, and watched. state: WATCHED, or ANSWERED if the end is told in any case. */
+static int release_watched(struct executor *x, uint32_t kind, uint32_t id, int state, struct watched **out)
 {
-    struct object *object = object_get(x, m->kind, m->object);
+    struct object *object = object_get(x, kind, id);
     struct watched *w;
 
-    if (!object || (m->kind != WIRE_MEMORY && m->kind != WIRE_CONTEXT))
+    if (!object || (kind != WIRE_MEMORY && kind != WIRE_CONTEXT))
         return -EBADMSG;
     w = calloc(1, sizeof(*w));
     if (!w)
         return -ENOMEM;
-    *w = (struct watched){.job.run = tell_destroyed, .x = x, .kind = m->kind, .id = m->object, .state = ANSWERED};
+    *w = (struct watched){.job.run = tell_destroyed, .x = x, .kind = kind, .id = id, .state = state};
     if (!watch(w, object))
-        executor_finish(x, &w->job);
-    object_drop(x, m->kind, object);
+        native_gone(w);
+    object_drop(x, kind, object);
+    *out = w;
     return 0;
+}
+
+int exec_release_told(struct executor *x, const struct wire_release_told *m)
+{
+    struct watched *w;
+
+    return release_watched(x, m->kind, m->object, ANSWERED, &w);
 }
 
 int exec_release_watched(struct executor *x, const struct wire_release_watched *m)
 {
-    struct object *object = object_get(x, m->kind, m->object);
     struct wire_release_watched_reply reply = {.call = m->call};
     struct wire_buffer out = {0};
     struct watched *w;
+    int bad = release_watched(x, m->kind, m->object, WATCHED, &w);
 
-    if (!object || (m->kind != WIRE_MEMORY && m->kind != WIRE_CONTEXT))
-        return -EBADMSG;
-    w = calloc(1, sizeof(*w));
-    if (!w)
-        return -ENOMEM;
-    *w = (struct watched){.job.run = tell_destroyed, .x = x, .kind = m->kind, .id = m->object};
-    if (!watch(w, object))
-        atomic_store(&w->state, GONE);
-    object_drop(x, m->kind, object);
+    if (bad)
+        return bad;
     reply.gone = atomic_exchange(&w->state, ANSWERED) == GONE;
     if (reply.gone)
         free(w);

@@ -84,8 +84,8 @@ static void *take(unsigned class, size_t size)
     return memory;
 }
 
-/* Neighbours begin at different places in their pages: a processor that tells addresses apart by their lowest 12 bits
- * at first would take a kernel's loads from one for its stores to the other (a Smith-Waterman took twice its time). */
+/* Neighbours begin at different places in their pages: processors that tell addresses apart by their lowest 12 bits at
+ * first take a kernel's loads from one for its stores to the other. */
 static void *cut_piece(unsigned class, size_t size)
 {
     const size_t apart = size < PAGE ? size + SHIFT_SMALL : size + (SHIFT - size % PAGE + PAGE) % PAGE;

@@ -279,8 +279,6 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error)
-        error = event_check_list(queue->context, count, list);
     if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
         const struct layout to = layout_linear(buffer->place + offset, size);
 
@@ -332,8 +330,6 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error)
-        error = event_check_list(queue->context, count, list);
     if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
         const struct layout from = layout_linear(buffer->place + offset, size);
 

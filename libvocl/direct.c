@@ -34,13 +34,9 @@ static enum waits waits(cl_uint count, const cl_event *list)
     return all;
 }
 
-/* Until a command that is enqueued now could begin. */
-static cl_int wait_for_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
+cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
     for (cl_uint i = 0; i < count; i++) {
-        session_lock(queue->node->session);
-        stream_push(list[i]->node);
-        session_unlock(queue->node->session);
         if (event_wait(list[i]) < 0)
             return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     }
@@ -52,7 +48,8 @@ bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t 
 {
     enum waits pending;
 
-    if (!buffer->direct || (queue->properties & CL_QUEUE_PROFILING_ENABLE))
+    if (!buffer->direct || event_check_list(queue->context, count, list) ||
+        (queue->properties & CL_QUEUE_PROFILING_ENABLE))
         return false;
     pending = waits(count, list);
     if (pending == FAILED)
@@ -60,11 +57,6 @@ bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t 
     if (is_quiet(queue) && pending == OVER)
         return blocking || bytes <= MOST_AT_ONCE;
     return blocking && is_in_order(queue);
-}
-
-cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
-{
-    return is_quiet(queue) && waits(count, list) == OVER ? CL_SUCCESS : wait_for_turn(queue, count, list);
 }
 
 /* The event of a command that is over. */

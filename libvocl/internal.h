@@ -298,7 +298,7 @@ void block_after_fork(void);
 
 /* ---- direct.c ---- */
 /* Whether a command that moves so many bytes of the buffer need not be sent: direct_move(), or direct_turn(), what is
- * to be done, and direct_end(), stand for it. */
+ * to be done, and direct_end(), stand for it. Not if the list is not good: that is for enqueue_begin() to tell. */
 bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
                 const cl_event *list);
 cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);

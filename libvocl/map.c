@@ -131,8 +131,6 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     uint8_t *shadow = NULL, *at;
     struct enqueue e;
 
-    if (!error)
-        error = event_check_list(queue->context, count, list);
     if (!error && direct_may(queue, buffer, blocking, 0, count, list))
         return map_direct(queue, buffer, blocking, flags, offset, size, count, list, event, ret);
     if (!error)
@@ -313,14 +311,12 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
         return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context)
         return CL_INVALID_CONTEXT;
-    error = event_check_list(queue->context, count, list);
-    if (!error && pointer && direct_may(queue, memory, CL_FALSE, 0, count, list)) {
+    if (pointer && direct_may(queue, memory, CL_FALSE, 0, count, list)) {
         mapping = mapping_take(memory, pointer);
         free(mapping);
         return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, CL_FALSE, event) : CL_INVALID_VALUE;
     }
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
+    error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
     if (error)
         return error;
     mapping = pointer ? mapping_take(memory, pointer) : NULL;

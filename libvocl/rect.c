@@ -69,8 +69,6 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error)
-        error = event_check_list(queue->context, count, list);
     if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
         const struct layout there = rect_there(buffer, origin, region, row, slice);
 
@@ -126,8 +124,6 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error)
-        error = event_check_list(queue->context, count, list);
     if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
         const struct layout there = rect_there(buffer, origin, region, row, slice);
 

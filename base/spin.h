@@ -1,4 +1,5 @@
-/* A lock for a few instructions, cheaper than a mutex when nobody else wants it. */
+/* A lock that is cheaper than a mutex when nobody else wants it; who must wait yields the processor, as the holder may
+ * be at some work. */
 #ifndef VOCL_BASE_SPIN_H
 #define VOCL_BASE_SPIN_H
 

@@ -111,7 +111,7 @@ static void hear(struct transfer *t)
 
 static cl_int start(struct command *c, struct transfer *t)
 {
-    if (t->side.size <= WIRE_MAX_UNASKED || !transfer_can_map(c, &t->side))
+    if (t->side.size <= WIRE_MAX_UNASKED || !side_can_map(c->x, c->queue, &t->side))
         return transfer_into_block(c, t);
     t->parts = 2;
     return transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);

@@ -187,6 +187,15 @@ bool side_rect(struct side *side, const uint64_t *origin, uint32_t origin_count,
                uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch);
 /* Whether an image's bytes are those of the region, or the native call would run over the block. */
 bool side_fits(const struct side *side);
+/* A piece of a buffer. */
+bool side_is_plain(const struct side *side);
+/* Whether data can move from or into the object itself. */
+bool side_can_map(const struct executor *x, const struct object *queue, const struct side *side);
+/* Native copies between it and a block; the reads do not block. */
+cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
+                  const cl_event *wait, cl_event *event);
+cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
+                 cl_event *event);
 
 /* transfer.c */
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);

@@ -120,7 +120,7 @@ static void serve(struct loan *loan, cl_uint count, cl_event *events)
     t->event_id = loan->event_id;
     t->loan = loan;
     loan->at = loan->after_count;
-    if (is_large(loan) && transfer_can_map(&c, &loan->side)) {
+    if (is_large(loan) && side_can_map(x, &loan->mover, &loan->side)) {
         loan->transfer = t;
         error = transfer_through_map(&c, t, CL_MAP_READ, mapped);
     } else {
@@ -153,13 +153,11 @@ static void after_over(struct executor *x, struct job *job)
  * which a command waits fail. */
 static bool can_wait_natively(const struct loan *loan)
 {
-    const struct command c = {.x = loan->x, .queue = (struct object *)(uintptr_t)&loan->mover};
-
     if (loan->at || loan->after_count > 1 || !loan->mover.out_of_order)
         return false;
     if (loan->after_count && transfer_event_error(loan->after[0]))
         return false;
-    return !is_large(loan) || transfer_can_map(&c, &loan->side);
+    return !is_large(loan) || side_can_map(loan->x, &loan->mover, &loan->side);
 }
 
 static void go_on(struct loan *loan)

@@ -49,3 +49,43 @@ bool side_from(struct side *side, uint64_t size, const uint64_t *origin, uint32_
     memcpy(side->region, region, sizeof(side->region));
     return true;
 }
+
+cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
+                  const cl_event *wait, cl_event *event)
+{
+    const size_t zero[3] = {0, 0, 0};
+
+    if (s->svm)
+        return clEnqueueSVMMemcpy(queue, blocking, s->svm, from, s->size, count, wait, event);
+    if (s->is_image)
+        return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, 0, 0, from, count, wait, event);
+    if (s->is_rect)
+        return clEnqueueWriteBufferRect(queue, s->memory, blocking, s->origin, zero, s->region, s->row_pitch,
+                                        s->slice_pitch, 0, 0, from, count, wait, event);
+    return clEnqueueWriteBuffer(queue, s->memory, blocking, s->offset, s->size, from, count, wait, event);
+}
+
+cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
+                 cl_event *event)
+{
+    const size_t zero[3] = {0, 0, 0};
+
+    if (s->svm)
+        return clEnqueueSVMMemcpy(queue, CL_FALSE, to, s->svm, s->size, count, wait, event);
+    if (s->is_image)
+        return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, 0, 0, to, count, wait, event);
+    if (s->is_rect)
+        return clEnqueueReadBufferRect(queue, s->memory, CL_FALSE, s->origin, zero, s->region, s->row_pitch,
+                                       s->slice_pitch, 0, 0, to, count, wait, event);
+    return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, s->offset, s->size, to, count, wait, event);
+}
+
+bool side_is_plain(const struct side *side)
+{
+    return !side->is_image && !side->is_rect && !side->svm;
+}
+
+bool side_can_map(const struct executor *x, const struct object *queue, const struct side *side)
+{
+    return side_is_plain(side) && queue->unified && x->host.zero_copy;
+}

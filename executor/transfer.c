@@ -107,44 +107,6 @@ cl_int transfer_event_error(cl_event event)
     return status < 0 ? status : CL_SUCCESS;
 }
 
-/* ---- native copies between a block and the object ---- */
-
-static cl_int native_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking,
-                           cl_uint count, const cl_event *wait, cl_event *event)
-{
-    const size_t zero[3] = {0, 0, 0};
-
-    if (s->svm)
-        return clEnqueueSVMMemcpy(queue, blocking, s->svm, from, s->size, count, wait, event);
-    if (s->is_image)
-        return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, 0, 0, from, count, wait, event);
-    if (s->is_rect)
-        return clEnqueueWriteBufferRect(queue, s->memory, blocking, s->origin, zero, s->region, s->row_pitch,
-                                        s->slice_pitch, 0, 0, from, count, wait, event);
-    return clEnqueueWriteBuffer(queue, s->memory, blocking, s->offset, s->size, from, count, wait, event);
-}
-
-static cl_int native_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
-                          cl_event *event)
-{
-    const size_t zero[3] = {0, 0, 0};
-
-    if (s->svm)
-        return clEnqueueSVMMemcpy(queue, CL_FALSE, to, s->svm, s->size, count, wait, event);
-    if (s->is_image)
-        return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, 0, 0, to, count, wait, event);
-    if (s->is_rect)
-        return clEnqueueReadBufferRect(queue, s->memory, CL_FALSE, s->origin, zero, s->region, s->row_pitch,
-                                       s->slice_pitch, 0, 0, to, count, wait, event);
-    return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, s->offset, s->size, to, count, wait, event);
-}
-
-/* A piece of a buffer. */
-static bool is_plain(const struct side *side)
-{
-    return !side->is_image && !side->is_rect && !side->svm;
-}
-
 static const cl_event *list(const struct command *c)
 {
     return c->wait_count ? c->wait : NULL;
@@ -180,11 +142,6 @@ cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags 
     return CL_SUCCESS;
 }
 
-bool transfer_can_map(const struct command *c, const struct side *side)
-{
-    return is_plain(side) && c->queue->unified && c->x->host.zero_copy;
-}
-
 /* ---- write, inline ---- */
 
 static void written(struct executor *x, struct job *job)
@@ -206,7 +163,7 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         return CL_OUT_OF_HOST_MEMORY;
     }
     memcpy(t->bytes, data, side->size);
-    error = native_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
+    error = side_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
     if (error) {
         transfer_free(t);
         return error;
@@ -304,7 +261,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     }
     memcpy(wait, c->wait, c->wait_count * sizeof(*wait));
     wait[c->wait_count] = t->gate;
-    error = native_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->last);
+    error = side_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->last);
     free(wait);
     if (error)
         return error;
@@ -515,7 +472,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     t->bytes = malloc(t->side.size);
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
-    error = native_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
+    error = side_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
     if (error)
         return error;
     share_event(c, t->first);
@@ -527,7 +484,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
 
 cl_int transfer_read_whole(struct command *c, struct transfer *t)
 {
-    if (t->side.size > WIRE_MAX_INLINE && transfer_can_map(c, &t->side))
+    if (t->side.size > WIRE_MAX_INLINE && side_can_map(c->x, c->queue, &t->side))
         return transfer_through_map(c, t, CL_MAP_READ, read_reached);
     return read_block(c, t);
 }
@@ -542,14 +499,14 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
             return -EBADMSG;
         return command_end(c, error ? error : write_inline(c, side, data));
     }
-    if (length || !side->size || (tag & CHUNKED && !is_plain(side)))
+    if (length || !side->size || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
     t = transfer_new(c->x, c->queue->queue, side, tag, false);
     if (!t)
         return -ENOMEM;
     if (!error && tag & CHUNKED)
         error = ring_command(c, t);
-    else if (!error && transfer_can_map(c, side))
+    else if (!error && side_can_map(c->x, c->queue, side))
         error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
     else if (!error)
         error = write_block(c, t);
@@ -567,7 +524,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
     struct transfer *t = NULL;
     cl_int error = c->error;
 
-    if (!tag || !side->size || (tag & CHUNKED && !is_plain(side)))
+    if (!tag || !side->size || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
     if (!error) {
         t = transfer_new(c->x, c->queue->queue, side, tag, true);
@@ -589,7 +546,7 @@ static void filled(void *argument, int status)
     struct transfer *t = argument;
     struct executor *x = t->x;
 
-    if (!status && !t->error && native_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
+    if (!status && !t->error && side_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
         status = -EIO;
     transfer_free(t);
     executor_resume(x);

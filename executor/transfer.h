@@ -49,8 +49,6 @@ void transfer_part_over(struct transfer *t);
  */
 cl_int transfer_into_block(struct command *c, struct transfer *t);
 cl_int transfer_event_error(cl_event event);
-/* Whether the data can move from or into the object itself. */
-bool transfer_can_map(const struct command *c, const struct side *side);
 /* Map it in the command's place; reached runs when t->bytes is there, or has failed, and the gate unmaps it. */
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *));

@@ -380,11 +380,6 @@ cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
 
 /* ---- copy and fill ---- */
 
-cl_mem buffer_root(cl_mem buffer)
-{
-    return buffer->parent ? buffer->parent : buffer;
-}
-
 cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size)
 {
     struct part source, target;
@@ -397,7 +392,7 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
         error = buffer_check(site->queue, to);
     if (!error && (!size || buffer_check_range(from, from_offset, size) || buffer_check_range(to, to_offset, size)))
         error = CL_INVALID_VALUE;
-    if (!error && buffer_root(from) == buffer_root(to) && from->origin + from_offset < to->origin + to_offset + size &&
+    if (!error && memory_root(from) == memory_root(to) && from->origin + from_offset < to->origin + to_offset + size &&
         to->origin + to_offset < from->origin + from_offset + size)
         error = CL_MEM_COPY_OVERLAP;
     if (!error)

@@ -275,11 +275,9 @@ static cl_int piece_before(struct enqueue *e, cl_mem root, struct piece *piece)
     return CL_SUCCESS;
 }
 
-static cl_mem root_of(cl_mem memory)
+static bool touches(const struct piece *piece, size_t offset, size_t size)
 {
-    while (memory->parent)
-        memory = memory->parent;
-    return memory;
+    return piece->start < offset + size && offset < piece->end;
 }
 
 /* In the whole's own terms. */
@@ -298,7 +296,7 @@ static void place(cl_mem root, cl_mem memory, size_t *offset, size_t *size)
 
 cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use)
 {
-    cl_mem root = root_of(memory);
+    cl_mem root = memory_root(memory);
     cl_int error = CL_SUCCESS;
 
     if (!root->coherence)
@@ -316,7 +314,7 @@ cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t 
     for (unsigned i = 0; !error && i < root->coherence->count; i++) {
         struct piece *piece = &root->coherence->pieces[i];
 
-        if (piece->start < offset + size && offset < piece->end)
+        if (touches(piece, offset, size))
             error = piece_before(e, root, piece);
     }
     pthread_mutex_unlock(&root->lock);
@@ -330,7 +328,7 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
         for (unsigned i = 0; i < root->coherence->count; i++) {
             struct piece *piece = &root->coherence->pieces[i];
 
-            if (piece->start >= offset + size || offset >= piece->end)
+            if (!touches(piece, offset, size))
                 continue;
             holders_free(piece);
             piece->anything = false;
@@ -343,7 +341,7 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
 
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
 {
-    cl_mem root = root_of(memory);
+    cl_mem root = memory_root(memory);
     struct written *more;
 
     if (!root->coherence || e->site)
@@ -423,7 +421,7 @@ static struct node *only_holder(const struct enqueue *e, cl_mem root, const stru
         const struct piece *piece = &c->pieces[i];
         const struct holder *holder;
 
-        if (piece->start >= offset + size || offset >= piece->end)
+        if (!touches(piece, offset, size))
             continue;
         if (piece->anything || find_holder(piece, e->node))
             return NULL;
@@ -469,13 +467,13 @@ static cl_int copy_between(struct enqueue *e, const struct part *from, struct no
     for (size_t at = 0; !error && at < all; at += most) {
         const size_t count = all - at < most ? all - at : most;
         const bool last = at + count == all;
-        const struct part share = all == 1 ? *from : part_share(from, axis, all, at, count);
-        const struct part place_of = all == 1 ? *to : part_share(to, axis, all, at, count);
+        const struct part source_share = all == 1 ? *from : part_share(from, axis, all, at, count);
+        const struct part target_share = all == 1 ? *to : part_share(to, axis, all, at, count);
         cl_event event = last ? e->event : event_new(e->queue->context, e->queue, CL_COMMAND_COPY_BUFFER_RECT);
 
         if (!event)
             return CL_OUT_OF_HOST_MEMORY;
-        error = transfer_between(e, &share, holder, after, after_count, &place_of, event);
+        error = transfer_between(e, &source_share, holder, after, after_count, &target_share, event);
         if (!error && !last)
             error = wait_for(e, event);
         if (!last)
@@ -486,7 +484,7 @@ static cl_int copy_between(struct enqueue *e, const struct part *from, struct no
 
 cl_int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent)
 {
-    cl_mem root = root_of(from->memory);
+    cl_mem root = memory_root(from->memory);
     cl_int error = part_before(e, to, USE_WRITE);
     uint32_t after[MOST_AFTER], after_count = 0;
     struct node *holder;

@@ -72,19 +72,6 @@ cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking
     return error;
 }
 
-static void copy_rows(const struct layout *to, const struct layout *from)
-{
-    if (layout_is_contiguous(to) && layout_is_contiguous(from)) {
-        memmove(to->memory, from->memory, layout_bytes(from)); /* it may be a mapping of the same buffer */
-        return;
-    }
-    for (size_t slice = 0; slice < from->slices; slice++) {
-        for (size_t row = 0; row < from->rows; row++)
-            memcpy(to->memory + slice * to->slice_pitch + row * to->row_pitch,
-                   from->memory + slice * from->slice_pitch + row * from->row_pitch, from->row_bytes);
-    }
-}
-
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                    const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
 {
@@ -92,6 +79,6 @@ cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blockin
 
     if (error)
         return error;
-    copy_rows(to, from);
+    layout_copy(to, from);
     return direct_end(queue, type, blocking, event);
 }

@@ -52,6 +52,10 @@ void session_news(struct session *session);
 struct transport *session_transport(struct session *session);
 cl_int node_lost_error(void);
 
+/* ---- note.c ---- */
+/* A reply or a note of a node; false if it is not well formed. Under the lock. */
+bool note_take(struct node *node, uint16_t number, struct wire_cursor fields);
+
 /* ---- choose.c ---- */
 /* Orders the list as VOCL_DEVICES has it; how many are left. */
 unsigned choose_devices(cl_device_id *devices, unsigned count);
@@ -81,7 +85,7 @@ void call_free(struct call *call);
 /* What native OpenCL said to the creation of an object, or to the command of an event: a round trip, for arguments that
  * only it should judge. */
 cl_int call_outcome(struct node *node, const struct object *object);
-/* From session.c, under the lock. */
+/* From note.c, under the lock. */
 bool call_answer(struct session *session, uint16_t number, struct wire_cursor fields);
 void call_lose(struct node *node);
 
@@ -201,9 +205,10 @@ cl_int coherence_open(cl_mem memory, bool contents);
 void coherence_close(cl_mem memory);
 /* Before a command that uses a piece, which is fetched if it is to be read; the command then waits for that. */
 cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use);
-/* If it writes: as soon as it was sent others can be told to wait for it, and enqueue_finish() says so. */
-void coherence_sent(struct enqueue *e);
+/* What it writes is noted, ... */
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
+/* ... and counts as soon as the command was sent, for only then can others be told to wait for it. */
+void coherence_sent(struct enqueue *e);
 
 /* A part of a memory object: a piece of a buffer, a rect of one, or a region of an image. */
 struct part {
@@ -222,16 +227,25 @@ void part_after(struct enqueue *e, const struct part *part);
  * from there, with e's event; nothing is left to do. */
 cl_int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent);
 
-/* ---- transfer.c: data between the application's memory and a node ---- */
-/* The application's side of a transfer: rows of row_bytes, row_pitch apart, slices slice_pitch apart. */
+/* ---- layout.c ---- */
+/* Rows of row_bytes, row_pitch apart, in slices slice_pitch apart. */
 struct layout {
     uint8_t *memory;
     size_t row_bytes, rows, slices, row_pitch, slice_pitch;
 };
-struct transfer;
 struct layout layout_linear(const void *memory, size_t size);
+/* A region of what begins at memory. */
+struct layout layout_rect(const void *memory, const size_t *origin, const size_t *region, size_t row_pitch,
+                          size_t slice_pitch);
+/* The same rows without gaps. */
+struct layout layout_tight(const struct layout *layout, uint8_t *memory);
 size_t layout_bytes(const struct layout *layout);
 bool layout_is_contiguous(const struct layout *layout);
+/* Between layouts of the same rows. */
+void layout_copy(const struct layout *to, const struct layout *from);
+
+/* ---- transfer.c: data between the application's memory and a node ---- */
+struct transfer;
 /* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). */
 cl_int transfer_write(struct node *node, const struct layout *layout, bool chunked, struct object *keep,
                       struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
@@ -339,8 +353,6 @@ bool svm_has(const void *pointer);
 cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
 /* No bytes are a range, too, for reads, writes and fills. */
 cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
-/* A sub-buffer's whole, or the buffer itself. */
-cl_mem buffer_root(cl_mem buffer);
 /* cl_pocl_content_size: how much of buffer means anything stands in content_size, as a cl_ulong. */
 cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size);
 
@@ -383,6 +395,8 @@ bool local_open(struct transport *transport);
 /* ---- the rest ---- */
 void context_destroy(cl_context context);
 void memory_destroy(cl_mem memory);
+/* What a sub-buffer or an image of a buffer is part of, or the object itself. */
+cl_mem memory_root(cl_mem memory);
 void sampler_destroy(cl_sampler sampler);
 void program_destroy(cl_program program);
 void kernel_destroy(cl_kernel kernel);

@@ -237,7 +237,7 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
         if (!out->large)
             return CL_OUT_OF_HOST_MEMORY;
         memcpy(out->large, value, size);
-    } else if (size == sizeof(cl_int)) {
+    } else if (size == sizeof(cl_int)) { /* the common one, without a call */
         memcpy(out->small, value, sizeof(cl_int));
     } else {
         memcpy(out->small, value, size);

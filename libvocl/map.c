@@ -9,7 +9,7 @@
 /* Where the buffer's byte 0 is in this process: the same for all its maps. */
 static uint8_t *buffer_shadow(cl_mem buffer)
 {
-    cl_mem root = buffer_root(buffer);
+    cl_mem root = memory_root(buffer);
     uint8_t *shadow;
 
     if (buffer->place)

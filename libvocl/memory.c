@@ -71,6 +71,13 @@ void memory_destroy(cl_mem memory)
     handle_drop(context);
 }
 
+cl_mem memory_root(cl_mem memory)
+{
+    while (memory->parent)
+        memory = memory->parent;
+    return memory;
+}
+
 void mapping_add(cl_mem memory, struct mapping *mapping)
 {
     pthread_mutex_lock(&memory->lock);

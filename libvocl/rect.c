@@ -30,27 +30,8 @@ static cl_int rect_check(cl_mem buffer, const size_t *origin, const size_t *host
         return CL_INVALID_VALUE;
     if (!rect_inside(buffer, origin, region, *row, *slice))
         return CL_INVALID_VALUE;
-    *layout = (struct layout){
-        .memory =
-            (uint8_t *)(uintptr_t)pointer + host_origin[0] + host_origin[1] * *host_row + host_origin[2] * *host_slice,
-        .row_bytes = region[0],
-        .rows = region[1],
-        .slices = region[2],
-        .row_pitch = *host_row,
-        .slice_pitch = *host_slice,
-    };
+    *layout = layout_rect(pointer, host_origin, region, *host_row, *host_slice);
     return CL_SUCCESS;
-}
-
-/* In memory that the program shares with the node. */
-static struct layout rect_there(cl_mem buffer, const size_t *origin, const size_t *region, size_t row, size_t slice)
-{
-    return (struct layout){.memory = buffer->place + origin[0] + origin[1] * row + origin[2] * slice,
-                           .row_bytes = region[0],
-                           .rows = region[1],
-                           .slices = region[2],
-                           .row_pitch = row,
-                           .slice_pitch = slice};
 }
 
 cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
@@ -70,7 +51,7 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
     if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
-        const struct layout there = rect_there(buffer, origin, region, row, slice);
+        const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 
         return direct_move(queue, CL_COMMAND_WRITE_BUFFER_RECT, blocking, &there, &layout, count, list, event);
     }
@@ -125,7 +106,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
     if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
-        const struct layout there = rect_there(buffer, origin, region, row, slice);
+        const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 
         return direct_move(queue, CL_COMMAND_READ_BUFFER_RECT, blocking, &layout, &there, count, list, event);
     }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,123 +64,6 @@ cl_int node_lost_error(void)
 
 /* ---- what arrives ---- */
 
-static void note_event_status(struct wire_cursor *fields, bool *good)
-{
-    struct wire_event_status m;
-    cl_event event;
-
-    *good = wire_get_event_status(fields, &m) && m.status <= CL_SUBMITTED;
-    if (!*good)
-        return;
-    event = handle_find(WIRE_EVENT, m.event);
-    if (event)
-        event_told(event, m.status, m.times_count, m.times);
-}
-
-static void note_output(struct wire_cursor *fields, bool *good)
-{
-    struct wire_output m;
-    const uint8_t *at;
-    uint32_t left;
-    ssize_t wrote;
-
-    *good = wire_get_output(fields, &m);
-    if (!*good)
-        return;
-    if (m.stream == 1)
-        fflush(stdout);
-    for (at = m.text, left = m.text_length; left; at += wrote, left -= (uint32_t)wrote) {
-        wrote = write((int)m.stream, at, left);
-        if (wrote < 0 && errno == EINTR)
-            wrote = 0;
-        else if (wrote <= 0)
-            return;
-    }
-}
-
-static void note_queue_error(struct node *node, struct wire_cursor *fields, bool *good)
-{
-    struct wire_queue_error m;
-    cl_command_queue queue;
-
-    *good = wire_get_queue_error(fields, &m) && m.error < 0;
-    if (!*good)
-        return;
-    queue = handle_find(WIRE_QUEUE, m.queue);
-    if (queue && queue->node == node)
-        atomic_store(&queue->error, m.error);
-    vocl_log(LOG_WARN, "a command of queue %u failed on its node: %d", m.queue, m.error);
-}
-
-struct context_error {
-    struct callback callback;
-    char text[256];
-};
-
-static void deliver_context_error(struct callback *callback)
-{
-    struct context_error *error = (struct context_error *)callback;
-    cl_context context = callback->handle;
-
-    context->notify(error->text, NULL, 0, context->notify_data);
-    handle_drop(context);
-    free(error);
-}
-
-static void note_context_error(struct node *node, struct wire_cursor *fields, bool *good)
-{
-    struct wire_context_error m;
-    struct context_error *error;
-    cl_context context;
-
-    *good = wire_get_context_error(fields, &m);
-    context = *good ? handle_find(WIRE_CONTEXT, m.context) : NULL;
-    if (!context || !context->notify)
-        return;
-    error = calloc(1, sizeof(*error));
-    if (!error)
-        return;
-    snprintf(error->text, sizeof(error->text), "%.*s", (int)m.text_length, (const char *)m.text);
-    error->callback.run = deliver_context_error;
-    error->callback.handle = context;
-    handle_use(context);
-    session_deliver(node->session, &error->callback);
-}
-
-static bool take_command(struct node *node, uint16_t number, struct wire_cursor fields)
-{
-    struct wire_read_data data;
-    struct wire_read_ready ready;
-    struct wire_destroyed destroyed;
-    bool good = false;
-
-    if (number & WIRE_REPLY)
-        return call_answer(node->session, number, fields);
-    switch (number) {
-    case WIRE_event_status:
-        note_event_status(&fields, &good);
-        return good;
-    case WIRE_read_data:
-        return wire_get_read_data(&fields, &data) &&
-               transfer_note(node, data.tag, false, data.status, data.data, data.data_length);
-    case WIRE_read_ready:
-        return wire_get_read_ready(&fields, &ready) && transfer_note(node, ready.tag, true, 0, NULL, 0);
-    case WIRE_queue_error:
-        note_queue_error(node, &fields, &good);
-        return good;
-    case WIRE_output:
-        note_output(&fields, &good);
-        return good;
-    case WIRE_destroyed:
-        return wire_get_destroyed(&fields, &destroyed) &&
-               (block_note(node, destroyed.object) || dying_note(node, destroyed.kind, destroyed.object));
-    case WIRE_context_error:
-        note_context_error(node, &fields, &good);
-        return good;
-    }
-    return false;
-}
-
 static void trace(const char *direction, unsigned peer, const void *command, size_t length)
 {
     char text[512];
@@ -204,7 +86,7 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
         if (vocl_tracing())
             trace("<-", peer, command, (size_t)(frame.at - command));
         command = frame.at;
-        if (!take_command(&session->nodes[peer - 1], number, fields)) {
+        if (!note_take(&session->nodes[peer - 1], number, fields)) {
             vocl_log(LOG_ERROR, "worker %u sent a malformed %s", peer, wire_name(number));
             return -EBADMSG;
         }
@@ -444,7 +326,7 @@ static cl_int describe_platform(struct session *session, struct node *node, uint
     return error;
 }
 
-static cl_int describe_node(struct session *session, struct node *node)
+static cl_int ask_devices(struct session *session, struct node *node)
 {
     struct wire_list_platforms m;
     struct wire_list_platforms_reply reply;
@@ -465,6 +347,12 @@ static cl_int describe_node(struct session *session, struct node *node)
     for (uint32_t i = 0; !error && i < reply.count; i++)
         error = describe_platform(session, node, i);
     return error;
+}
+
+static void describe_node(struct session *session, struct node *node)
+{
+    if (ask_devices(session, node))
+        vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
 }
 
 static void init_lock(struct session *session)
@@ -537,12 +425,10 @@ static struct session *session_start(void)
         transport_close(session->transport);
         return NULL;
     }
-    for (unsigned i = 0; i < session->node_count; i++) { /* the local devices, which are the last member's, first */
-        struct node *node = &session->nodes[has_local ? (i + session->node_count - 1) % session->node_count : i];
-
-        if (describe_node(session, node))
-            vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
-    }
+    if (has_local) /* the last member, but its devices come first */
+        describe_node(session, &session->nodes[session->node_count - 1]);
+    for (unsigned i = 0; i < session->node_count - has_local; i++)
+        describe_node(session, &session->nodes[i]);
     session->device_count = choose_devices(session->devices, session->device_count);
     return session;
 }

@@ -63,7 +63,7 @@ void stream_fold(struct node *node, size_t mark)
     if (m.patch_length)
         memcpy(node->last, batch->bytes + mark, length);
     batch->length = mark;
-    if (!m.patch_length && node->again && node->again_at + AGAIN == mark && node->again < 1000000) {
+    if (!m.patch_length && node->again && node->again_at + AGAIN == mark && node->again < WIRE_MAX_TIMES) {
         node->again++;
         memcpy(batch->bytes + node->again_at + WIRE_HEADER, &node->again, sizeof(node->again));
         return;

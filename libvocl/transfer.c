@@ -25,34 +25,6 @@ struct transfer {
 static struct transfer *transfers; /* reads under way, under the session's lock */
 static atomic_uint last_tag;
 
-struct layout layout_linear(const void *memory, size_t size)
-{
-    return (struct layout){.memory = (uint8_t *)(uintptr_t)memory, .row_bytes = size, .rows = 1, .slices = 1};
-}
-
-size_t layout_bytes(const struct layout *layout)
-{
-    return layout->row_bytes * layout->rows * layout->slices;
-}
-
-bool layout_is_contiguous(const struct layout *layout)
-{
-    return (layout->rows == 1 || layout->row_pitch == layout->row_bytes) &&
-           (layout->slices == 1 || layout->slice_pitch == layout->row_bytes * layout->rows);
-}
-
-static void layout_copy(const struct layout *layout, uint8_t *packed, bool pack)
-{
-    for (size_t slice = 0; slice < layout->slices; slice++) {
-        for (size_t row = 0; row < layout->rows; row++) {
-            uint8_t *at = layout->memory + slice * layout->slice_pitch + row * layout->row_pitch;
-
-            memcpy(pack ? packed : at, pack ? at : packed, layout->row_bytes);
-            packed += layout->row_bytes;
-        }
-    }
-}
-
 static struct transfer *transfer_new(struct node *node, const struct layout *layout, bool chunked)
 {
     struct transfer *transfer = calloc(1, sizeof(*transfer));
@@ -93,6 +65,8 @@ static void transfer_free(struct transfer *transfer)
 
 static void transfer_end(struct transfer *transfer, cl_int status)
 {
+    const struct layout tight = layout_tight(&transfer->layout, transfer->memory);
+
     if (transfer->done)
         return;
     for (struct transfer **at = &transfers; *at; at = &(*at)->next) {
@@ -102,7 +76,7 @@ static void transfer_end(struct transfer *transfer, cl_int status)
         }
     }
     if (transfer->reading && !status && transfer->packed)
-        layout_copy(&transfer->layout, transfer->memory, false);
+        layout_copy(&transfer->layout, &tight);
     transfer->done = true;
     transfer->status = status;
     if (transfer->event && transfer->reading)
@@ -152,11 +126,13 @@ cl_int transfer_write(struct node *node, const struct layout *layout, bool chunk
                       struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length)
 {
     struct transfer *transfer = transfer_new(node, layout, chunked);
+    struct layout tight;
 
     if (!transfer)
         return CL_OUT_OF_HOST_MEMORY;
+    tight = layout_tight(layout, transfer->memory);
     if (transfer->packed)
-        layout_copy(layout, transfer->memory, true);
+        layout_copy(&tight, layout);
     if (keep)
         handle_use(keep);
     transfer->keep = keep;

@@ -19,14 +19,12 @@ static void bulk_end(struct transport *t, struct bulk **at, int status)
     if (!*at)
         t->bulk_last = at;
     bulk->done(bulk->argument, status);
-    free(bulk->requests);
     free(bulk);
 }
 
 /* MPI does not tell how far a message is: a large one goes in pieces, few at a time, so that it can be seen whether it
  * moves. */
 #define PIECE ((size_t)1 << 20)
-#define PIECES_AT_ONCE 4
 
 static size_t piece_length(const struct bulk *bulk, unsigned piece)
 {
@@ -61,19 +59,14 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
     if (mpi_tag > t->job.last_tag)
         return -EINVAL;
     bulk = calloc(1, sizeof(*bulk));
-    if (bulk)
-        bulk->requests = calloc(PIECES_AT_ONCE, sizeof(*bulk->requests));
-    if (!bulk || !bulk->requests) {
-        free(bulk);
+    if (!bulk)
         return -ENOMEM;
-    }
     *bulk = (struct bulk){.peer = peer,
                           .take = take,
                           .pieces = pieces,
                           .mpi_tag = mpi_tag,
                           .memory = memory,
                           .length = length,
-                          .requests = bulk->requests,
                           .done = done,
                           .argument = argument};
     start_pieces(t, bulk);

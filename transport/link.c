@@ -550,8 +550,12 @@ void transport_announce(struct transport *t)
         t->doze_us *= 2;
     if (t->outgoing)
         t->sleep_most_us = 10000;
-    if (t->bulks && t->sleep_most_us > bulk_nap(t))
-        t->sleep_most_us = t->bulk_nap_us;
+    if (t->bulks) {
+        long nap = bulk_nap(t);
+
+        if (t->sleep_most_us > nap)
+            t->sleep_most_us = nap;
+    }
     t->announced = true;
     t->slept = true;
 }

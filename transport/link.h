@@ -7,6 +7,8 @@
 struct inbox;
 struct outgoing;
 
+#define PIECES_AT_ONCE 4
+
 struct bulk {
     struct bulk *next;
     unsigned peer;
@@ -15,7 +17,7 @@ struct bulk {
     uint32_t mpi_tag;
     uint8_t *memory;
     size_t length;
-    struct plugin_request *requests;
+    struct plugin_request requests[PIECES_AT_ONCE];
     transport_done *done;
     void *argument;
 };

@@ -47,3 +47,10 @@ long settings_workers(void)
         return count;
     return settings_number(SETTING_LOCAL) ? 0 : 1;
 }
+
+unsigned settings_pipeline(void)
+{
+    long count = settings_number(SETTING_PIPELINE);
+
+    return count < 1 ? 1 : count < SETTINGS_MOST_PIPELINE ? (unsigned)count : SETTINGS_MOST_PIPELINE;
+}

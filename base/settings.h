@@ -15,5 +15,8 @@ const char *settings_string(enum setting setting);
 long settings_number(enum setting setting);
 /* How many workers embedded mode starts. */
 long settings_workers(void);
+/* How many pieces of bulk data may be under way at a time. */
+#define SETTINGS_MOST_PIPELINE 4
+unsigned settings_pipeline(void);
 
 #endif

@@ -99,10 +99,17 @@ uint32_t bench_random(uint32_t *state)
     return *state >> 8;
 }
 
-void bench_floats_fill(float *floats, size_t count, uint32_t seed)
+void bench_fill(real *numbers, size_t count, uint32_t seed)
 {
     for (size_t i = 0; i < count; i++)
-        floats[i] = (float)bench_random(&seed) / (1 << 24);
+        numbers[i] = (real)bench_random(&seed) / (1 << 24);
+}
+
+const char *bench_name(const char *name, int size, const char *what)
+{
+    static char text[64];
+    snprintf(text, sizeof(text), "%s_%d_%s", name, size, what);
+    return text;
 }
 
 double bench_now(void)

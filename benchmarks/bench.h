@@ -15,6 +15,22 @@
 
 #define BENCH_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/*
+ * Programs that exist in single and in double precision are compiled twice. In kernels, `real` and `vector` are given
+ * by BENCH_REALS: a vector is what a register of 512 bits holds.
+ */
+#ifdef BENCH_DOUBLE
+typedef double real;
+enum { LANES = 8 };
+#define BENCH_REALS "-Dreal=double -Dvector=double8 -DLANES=8 -Dvector_load=vload8 -Dvector_store=vstore8"
+#define BENCH_PRECISION(single, twice) twice
+#else
+typedef float real;
+enum { LANES = 16 };
+#define BENCH_REALS "-Dreal=float -Dvector=float16 -DLANES=16 -Dvector_load=vload16 -Dvector_store=vstore16"
+#define BENCH_PRECISION(single, twice) single
+#endif
+
 /* Ends the program, naming the line, unless the call gave CL_SUCCESS. */
 #define CHECK(call) bench_check((call), #call, __FILE__, __LINE__)
 
@@ -46,8 +62,11 @@ cl_mem bench_buffer(const struct bench *b, cl_mem_flags flags, size_t size);
 /* Memory whose pages are there, so that no round pays for them. */
 void *bench_memory(size_t size);
 
+/* The name of a figure: `name`, the problem's size, and what of it. */
+const char *bench_name(const char *name, int size, const char *what);
+
 /* Pseudo-random numbers between 0 and 1, the same in every run. */
-void bench_floats_fill(float *floats, size_t count, uint32_t seed);
+void bench_fill(real *numbers, size_t count, uint32_t seed);
 uint32_t bench_random(uint32_t *state);
 
 /* Nanoseconds on a clock that only goes forward. */

@@ -2,7 +2,7 @@
  * How much faster several devices are than one, all in one context: n-body, where each device moves its share of the
  * bodies and all need all new places for the next step, copied from device to device; and SGEMM, where each has its
  * share of the rows. Compare `--through "vocl run --workers 1 --"` with `--workers 2`, POCL_MAX_PTHREAD_COUNT=1 set:
- * a worker is then one core.
+ * a worker is then one core. Compiled in single and in double precision.
  */
 #include "bench.h"
 
@@ -11,25 +11,25 @@
 enum { MOST = 16, BODIES = 8192, STEPS = 10, ROWS = 1024 };
 
 static const char *source =
-    "kernel void advance(global const float4 *all, global float4 *own, global float4 *speed, int first, int bodies)\n"
+    "kernel void advance(global const real4 *all, global real4 *own, global real4 *speed, int first, int bodies)\n"
     "{\n"
     "    size_t i = get_global_id(0);\n"
-    "    float4 here = all[first + i], pull = 0;\n"
+    "    real4 here = all[first + i], pull = 0;\n"
     "    for (int k = 0; k < bodies; k++) {\n"
-    "        float4 way = all[k] - here;\n"
-    "        float near = native_rsqrt(way.x * way.x + way.y * way.y + way.z * way.z + 0.01f);\n"
+    "        real4 way = all[k] - here;\n"
+    "        real near = RSQRT(way.x * way.x + way.y * way.y + way.z * way.z + (real)0.01);\n"
     "        pull += way * (all[k].w * near * near * near);\n"
     "    }\n"
     "    pull.w = 0;\n"
-    "    speed[i] += pull * 0.001f;\n"
-    "    own[i] = here + speed[i] * 0.001f;\n"
+    "    speed[i] += pull * (real)0.001;\n"
+    "    own[i] = here + speed[i] * (real)0.001;\n"
     "}\n"
-    "kernel void multiply(global const float *a, global const float4 *b, global float4 *c, int n)\n"
+    "kernel void multiply(global const real *a, global const real4 *b, global real4 *c, int n)\n"
     "{\n"
     "    size_t column = get_global_id(0), row = get_global_id(1) * 4;\n"
-    "    float4 sum[4] = {0, 0, 0, 0};\n"
+    "    real4 sum[4] = {0, 0, 0, 0};\n"
     "    for (int k = 0; k < n; k++) {\n"
-    "        float4 right = b[k * (n / 4) + column];\n"
+    "        real4 right = b[k * (n / 4) + column];\n"
     "        for (int r = 0; r < 4; r++)\n"
     "            sum[r] += a[(row + r) * n + k] * right;\n"
     "    }\n"
@@ -41,7 +41,7 @@ static struct bench b;
 static cl_uint devices_count;
 static cl_context context;
 static cl_command_queue queues[MOST];
-static float start[BODIES][4], result[BODIES][4], left[ROWS][ROWS], right[ROWS][ROWS], product[ROWS][ROWS];
+static real start[BODIES][4], result[BODIES][4], left[ROWS][ROWS], right[ROWS][ROWS], product[ROWS][ROWS];
 
 static cl_mem buffer_new(size_t size)
 {
@@ -78,9 +78,9 @@ static void release(const cl_event *events)
 
 static void nbody(cl_kernel kernel, cl_mem *own, cl_mem *all, cl_mem *speed)
 {
-    const size_t bodies = BODIES / devices_count, share = bodies * 16;
+    const size_t bodies = BODIES / devices_count, share = bodies * sizeof(*start);
     const cl_int count = BODIES;
-    static const float rest[BODIES][4];
+    static const real rest[BODIES][4];
     cl_event made[MOST], taken[MOST][MOST];
 
     for (cl_uint d = 0; d < devices_count; d++) {
@@ -113,11 +113,11 @@ static void nbody(cl_kernel kernel, cl_mem *own, cl_mem *all, cl_mem *speed)
 
 static void measure_nbody(cl_kernel kernel)
 {
-    const size_t share = BODIES / devices_count * 16;
+    const size_t share = BODIES / devices_count * sizeof(*start);
     struct series total = {0};
     cl_mem own[MOST], all[MOST], speed[MOST];
 
-    bench_floats_fill(start[0], BODIES * 4, 7);
+    bench_fill(start[0], BODIES * 4, 7);
     for (int i = 0; i < BODIES; i++)
         start[i][3] /= BODIES;
     for (cl_uint d = 0; d < devices_count; d++) {
@@ -132,10 +132,10 @@ static void measure_nbody(cl_kernel kernel)
         if (round >= 0)
             series_add(&total, (bench_now() - begin) / 1e6);
         for (int body = 0; body < BODIES; body += 97)
-            EXPECT(isfinite(result[body][0]) && fabsf(result[body][0] - start[body][0]) < 1e-3f &&
-                   memcmp(&result[body][0], &start[body][0], sizeof(float)) != 0);
+            EXPECT(isfinite(result[body][0]) && fabs((double)result[body][0] - start[body][0]) < 1e-3f &&
+                   memcmp(&result[body][0], &start[body][0], sizeof(real)) != 0);
     }
-    series_report(&total, "scaled_nbody_8192x10", "ms");
+    series_report(&total, BENCH_PRECISION("scaled_nbody_8192x10", "scaled_nbody_double_8192x10"), "ms");
     for (cl_uint d = 0; d < devices_count; d++) {
         CHECK(clReleaseMemObject(own[d]));
         CHECK(clReleaseMemObject(all[d]));
@@ -146,13 +146,13 @@ static void measure_nbody(cl_kernel kernel)
 static void measure_sgemm(cl_kernel kernel)
 {
     enum { TIMES = 4 };
-    const size_t rows = ROWS / devices_count, share = rows * ROWS * sizeof(float);
+    const size_t rows = ROWS / devices_count, share = rows * ROWS * sizeof(real);
     struct series total = {0};
     cl_mem a[MOST], whole[MOST], c[MOST];
     const cl_int n = ROWS;
 
-    bench_floats_fill(left[0], (size_t)ROWS * ROWS, 1);
-    bench_floats_fill(right[0], (size_t)ROWS * ROWS, 2);
+    bench_fill(left[0], (size_t)ROWS * ROWS, 1);
+    bench_fill(right[0], (size_t)ROWS * ROWS, 2);
     for (cl_uint d = 0; d < devices_count; d++) {
         a[d] = buffer_new(share);
         whole[d] = buffer_new(sizeof(right));
@@ -184,7 +184,7 @@ static void measure_sgemm(cl_kernel kernel)
             EXPECT(fabs((double)product[i][i] - wanted) < 1e-3 * wanted);
         }
     }
-    series_report(&total, "scaled_sgemm_1024x4", "ms");
+    series_report(&total, BENCH_PRECISION("scaled_sgemm_1024x4", "scaled_dgemm_1024x4"), "ms");
     for (cl_uint d = 0; d < devices_count; d++) {
         CHECK(clReleaseMemObject(a[d]));
         CHECK(clReleaseMemObject(whole[d]));
@@ -208,7 +208,10 @@ int main(int count, char **words)
         CHECK(status);
     }
     cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    CHECK(clBuildProgram(program, 0, NULL, "-cl-fast-relaxed-math", NULL, NULL));
+    CHECK(clBuildProgram(program, 0, NULL,
+                         BENCH_PRECISION("-Dreal=float -Dreal4=float4 -DRSQRT=native_rsqrt",
+                                         "-Dreal=double -Dreal4=double4 -DRSQRT=rsqrt") " -cl-fast-relaxed-math",
+                         NULL, NULL));
     cl_kernel advance = bench_kernel(program, "advance"), multiply = bench_kernel(program, "multiply");
     measure_nbody(advance);
     measure_sgemm(multiply);

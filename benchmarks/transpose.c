@@ -1,74 +1,86 @@
-/* A matrix of 2048 x 2048 floats and its transpose, ms: 16 MiB to the device, one launch, 16 MiB back. */
+/*
+ * A matrix of n x n numbers and its transpose, ms: to the device, one launch, and back; and the kernel alone. Compiled
+ * in single and in double precision.
+ */
 #include "bench.h"
 
-enum { SIZE = 2048, TILE = 16 };
+enum { TILE = 16, LARGEST = 4096 };
 
 static const char *source = "kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
-                            "void transpose(global const float *from, global float *to)\n"
+                            "void transpose(global const real *from, global real *to, int n)\n"
                             "{\n"
                             "    int column = get_global_id(0) * TILE, row = get_global_id(1) * TILE;\n"
                             "    for (int i = 0; i < TILE; i++) {\n"
                             "        for (int j = 0; j < TILE; j++)\n"
-                            "            to[(column + i) * SIZE + row + j] = from[(row + j) * SIZE + column + i];\n"
+                            "            to[(column + i) * n + row + j] = from[(row + j) * n + column + i];\n"
                             "    }\n"
                             "}\n";
 
-static const size_t bytes = sizeof(float) * SIZE * SIZE;
+static struct bench b;
+static cl_kernel kernel;
 
-static void launch(const struct bench *b, cl_kernel kernel)
+static void launch(int n)
 {
-    CHECK(clEnqueueNDRangeKernel(b->queue, kernel, 2, NULL, (size_t[]){SIZE / TILE, SIZE / TILE}, (size_t[]){1, 1}, 0,
-                                 NULL, NULL));
+    CHECK(clEnqueueNDRangeKernel(b.queue, kernel, 2, NULL, (size_t[]){(size_t)n / TILE, (size_t)n / TILE},
+                                 (size_t[]){1, 1}, 0, NULL, NULL));
 }
 
-static void check_transposed(const float *from, const float *to)
+static void check_transposed(const real *from, const real *to, int n)
 {
-    for (int i = 0; i < SIZE; i += 3) {
-        for (int j = 0; j < SIZE; j++)
-            EXPECT(to[i * SIZE + j] == from[j * SIZE + i]);
+    for (int i = 0; i < n; i += 3) {
+        for (int j = 0; j < n; j++)
+            EXPECT(to[i * n + j] == from[j * n + i]);
     }
 }
 
-int main(int count, char **words)
+static void measure(int n, int rounds)
 {
-    struct series total = {0}, alone = {0};
-    struct bench b;
-    bench_open(&b, count, words);
-    char options[64];
-    snprintf(options, sizeof(options), "-DSIZE=%d -DTILE=%d", SIZE, TILE);
-    cl_program program = bench_program(&b, source, options);
-    cl_kernel kernel = bench_kernel(program, "transpose");
-    float *matrix = bench_memory(bytes), *transposed = bench_memory(bytes);
+    const char *name = BENCH_PRECISION("transpose", "transpose_double");
+    const size_t elements = (size_t)n * (size_t)n, bytes = elements * sizeof(real);
+    real *matrix = bench_memory(bytes), *transposed = bench_memory(bytes);
     cl_mem from = bench_buffer(&b, CL_MEM_READ_ONLY, bytes), to = bench_buffer(&b, CL_MEM_WRITE_ONLY, bytes);
-    bench_floats_fill(matrix, SIZE * SIZE, 3);
+    struct series total = {0}, alone = {0};
+    const cl_int size = n;
+
+    bench_fill(matrix, elements, 3);
     CHECK(clSetKernelArg(kernel, 0, sizeof(cl_mem), &from));
     CHECK(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to));
-
-    for (int round = -1; round < bench_rounds(&b, 21, 5); round++) {
+    CHECK(clSetKernelArg(kernel, 2, sizeof(size), &size));
+    for (int round = -1; round < rounds; round++) {
         memset(transposed, 0, bytes);
         double start = bench_now();
         CHECK(clEnqueueWriteBuffer(b.queue, from, CL_FALSE, 0, bytes, matrix, 0, NULL, NULL));
-        launch(&b, kernel);
+        launch(n);
         CHECK(clEnqueueReadBuffer(b.queue, to, CL_TRUE, 0, bytes, transposed, 0, NULL, NULL));
         double middle = bench_now();
-        launch(&b, kernel);
+        launch(n);
         CHECK(clFinish(b.queue));
         double end = bench_now();
-        check_transposed(matrix, transposed);
+        check_transposed(matrix, transposed, n);
         if (round < 0)
             continue;
         series_add(&total, (middle - start) / 1e6);
         series_add(&alone, (end - middle) / 1e6);
     }
-    series_report(&total, "transpose_2048_total", "ms");
-    series_report(&alone, "transpose_2048_kernel", "ms");
-
+    series_report(&total, bench_name(name, n, "total"), "ms");
+    series_report(&alone, bench_name(name, n, "kernel"), "ms");
     CHECK(clReleaseMemObject(to));
     CHECK(clReleaseMemObject(from));
-    CHECK(clReleaseKernel(kernel));
-    CHECK(clReleaseProgram(program));
     free(transposed);
     free(matrix);
+}
+
+int main(int count, char **words)
+{
+    bench_open(&b, count, words);
+    char options[256];
+    snprintf(options, sizeof(options), BENCH_REALS " -DTILE=%d", TILE);
+    cl_program program = bench_program(&b, source, options);
+    kernel = bench_kernel(program, "transpose");
+    for (int n = b.quick ? 2048 : 512; n <= (b.quick ? 2048 : LARGEST); n *= 2)
+        measure(n, b.quick ? 5 : n < LARGEST ? 21 : 7);
+    CHECK(clReleaseKernel(kernel));
+    CHECK(clReleaseProgram(program));
     bench_close(&b);
     return 0;
 }

@@ -108,12 +108,14 @@ static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event
 {
     static const cl_profiling_info infos[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
                                               CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
+    const struct object *object = object_get(x, WIRE_EVENT, id);
+    const cl_event begin = object && object->begin ? object->begin : event;
     struct wire_event_status m = {.event = id, .status = status};
     struct wire_buffer out = {0};
     cl_ulong time;
 
     for (int i = 0; event && status == CL_COMPLETE && i < 4; i++) {
-        if (clGetEventProfilingInfo(event, infos[i], sizeof(time), &time, NULL))
+        if (clGetEventProfilingInfo(i < 3 ? begin : event, infos[i], sizeof(time), &time, NULL))
             break;
         m.times[m.times_count++] = time;
     }
@@ -330,6 +332,9 @@ int command_end(struct command *c, cl_int error)
             return -EBADMSG;
         event->error = c->error;
         event->event = c->error ? NULL : c->event;
+        event->begin = c->begin;
+    } else if (c->begin) {
+        clReleaseEvent(c->begin);
     }
     if (c->error)
         tell_failure(c);

@@ -28,6 +28,7 @@ struct executor_host {
     void (*wake)(void *owner);
     bool same_process; /* as the application: its memory is this one */
     bool zero_copy;    /* map buffers rather than stage, where device and host share memory */
+    unsigned pipeline; /* how many chunks of one transfer are staged at a time */
 };
 
 /* 0 or negative errno. */

@@ -47,7 +47,8 @@ struct object {
     cl_command_queue spare; /* context: for data that no queue of the application moves */
     bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
     bool imported, user, settled;                              /* event: of another worker; a gate; it is over */
-    cl_event *dependents;                                      /* event.c: of commands that wait for it */
+    cl_event begin;       /* event: whose times are its own until the end, or NULL */
+    cl_event *dependents; /* event.c: of commands that wait for it */
     uint32_t dependent_count;
     struct object *next; /* fellow.c; queue: dispatch.c */
     uint8_t *kinds;      /* kernel: enum wire_argument of each argument, 0 if not known */
@@ -151,6 +152,7 @@ struct command {
     struct object **gates; /* of the wait list: those that may fail one after the other */
     uint32_t gate_count;
     cl_event event, *ask; /* ask: for the native call; NULL when nobody needs an event */
+    cl_event begin;       /* as an event object's */
     cl_int error;
     struct recording *recording; /* NULL: enqueue it */
 };

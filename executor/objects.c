@@ -96,6 +96,8 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
         object_take(x, kind, object);
     if (object->native)
         release_native(kind, object);
+    if (object->begin)
+        clReleaseEvent(object->begin);
     while (object->dependent_count)
         clReleaseEvent(object->dependents[--object->dependent_count]);
     free(object->dependents);

@@ -112,13 +112,18 @@ static const cl_event *list(const struct command *c)
     return c->wait_count ? c->wait : NULL;
 }
 
-/* The native command's event is needed here and, if asked for, by the application. */
-static void share_event(struct command *c, cl_event event)
+/* The native command's event is needed here and, if asked for, by the application. begin: the event of the one that
+ * came before, where a command is two native ones, or NULL. */
+static void share_event(struct command *c, cl_event event, cl_event begin)
 {
     if (!c->ask)
         return;
     clRetainEvent(event);
     *c->ask = event;
+    if (!begin || !c->queue->profiling)
+        return;
+    clRetainEvent(begin);
+    c->begin = begin;
 }
 
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
@@ -137,7 +142,7 @@ cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags 
     error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
     if (error)
         return error;
-    share_event(c, t->last);
+    share_event(c, t->last, t->first);
     command_when(c, t->first, reached, &t->job);
     return CL_SUCCESS;
 }
@@ -168,7 +173,7 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         transfer_free(t);
         return error;
     }
-    share_event(c, t->first);
+    share_event(c, t->first, NULL);
     command_when(c, t->first, written, &t->job);
     return CL_SUCCESS;
 }
@@ -265,7 +270,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     free(wait);
     if (error)
         return error;
-    share_event(c, t->last);
+    share_event(c, t->last, NULL);
     t->parts = 2;
     command_when(c, t->last, block_written, &t->last_job);
     return CL_SUCCESS;
@@ -380,11 +385,11 @@ static void ring_next(struct slot *slot)
 static void ring_start(struct executor *x, struct job *job)
 {
     struct transfer *t = (struct transfer *)job;
-    unsigned slots = (unsigned)((t->side.size + WIRE_CHUNK - 1) / WIRE_CHUNK);
+    const size_t chunks = (t->side.size + WIRE_CHUNK - 1) / WIRE_CHUNK;
+    const unsigned slots = chunks < x->host.pipeline ? (unsigned)chunks : x->host.pipeline;
 
-    (void)x;
     t->error = t->first ? transfer_event_error(t->first) : CL_SUCCESS;
-    for (unsigned i = 0; i < SLOTS && i < slots && !t->error; i++) {
+    for (unsigned i = 0; i < slots && !t->error; i++) {
         t->slots[i].transfer = t;
         t->slots[i].bytes = malloc(WIRE_CHUNK);
         if (!t->slots[i].bytes)
@@ -399,8 +404,8 @@ static void ring_start(struct executor *x, struct job *job)
     } else {
         if (t->reading)
             say_ready(t);
-        for (unsigned i = SLOTS < slots ? SLOTS : slots, at = 0; at < i; at++)
-            ring_next(&t->slots[at]);
+        for (unsigned i = 0; i < slots; i++)
+            ring_next(&t->slots[i]);
     }
 }
 
@@ -411,7 +416,7 @@ static cl_int ring_command(struct command *c, struct transfer *t)
     t->spare = c->queue->spare;
     clRetainCommandQueue(t->spare);
     t->gate = clCreateUserEvent(c->queue->in, &error);
-    if (!error && (!c->queue->out_of_order || c->wait_count))
+    if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))
         error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, list(c), &t->first);
     if (!error && c->queue->out_of_order)
         error = clEnqueueMarkerWithWaitList(t->queue, 1, &t->gate, &t->last);
@@ -419,7 +424,7 @@ static cl_int ring_command(struct command *c, struct transfer *t)
         error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, &t->last);
     if (error)
         return error;
-    share_event(c, t->last);
+    share_event(c, t->last, t->first);
     if (t->first) {
         command_when(c, t->first, ring_start, &t->job);
     } else {
@@ -475,7 +480,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
     if (error)
         return error;
-    share_event(c, t->first);
+    share_event(c, t->first, NULL);
     command_when(c, t->first, read_reached, &t->job);
     return CL_SUCCESS;
 }

@@ -2,10 +2,11 @@
 #ifndef VOCL_EXECUTOR_TRANSFER_H
 #define VOCL_EXECUTOR_TRANSFER_H
 
+#include "base/settings.h"
 #include "executor/internal.h"
 
 #define CHUNKED 0x80000000u
-#define SLOTS 4
+#define SLOTS SETTINGS_MOST_PIPELINE
 
 struct slot {
     struct job job;

@@ -1,4 +1,5 @@
 /* Kernels: arguments are kept here and travel with the launch, those that changed since the last. */
+#include "base/settings.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
@@ -37,6 +38,7 @@ static cl_kernel kernel_new(cl_program program, const struct kernel_description 
     }
     kernel->program = program;
     kernel->description = description;
+    kernel->sent_when_set = !settings_number(SETTING_ARGUMENT_CACHE);
     atomic_fetch_add(&program->live_kernels, 1);
     handle_use(program);
     return kernel;
@@ -269,53 +271,6 @@ static void argument_copy(struct argument *to, const struct argument *from)
         memcpy(to->small, from->small, from->length);
 }
 
-cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
-{
-    struct argument fresh, *argument;
-    cl_int error;
-
-    if (!handle_check(kernel, WIRE_KERNEL))
-        return CL_INVALID_KERNEL;
-    if (index >= kernel->description->argument_count)
-        return CL_INVALID_ARG_INDEX;
-    error = argument_make(kernel, &kernel->description->arguments[index], size, value, &fresh);
-    if (error)
-        return error;
-    spin_lock(&kernel->lock);
-    argument = &kernel->arguments[index];
-    if (!argument_is(argument, &fresh)) { /* else it stays as known as it is */
-        argument_clear(argument);
-        argument_copy(argument, &fresh);
-    }
-    spin_unlock(&kernel->lock);
-    return CL_SUCCESS;
-}
-
-/* The argument is taken by its address, which is the same on both sides. */
-cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
-{
-    const struct argument_description *d;
-    struct argument *argument;
-
-    if (!handle_check(kernel, WIRE_KERNEL))
-        return CL_INVALID_KERNEL;
-    if (!svm_capabilities(kernel->program->devices[0]))
-        return CL_INVALID_OPERATION;
-    if (index >= kernel->description->argument_count)
-        return CL_INVALID_ARG_INDEX;
-    d = &kernel->description->arguments[index];
-    if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_PRIVATE || d->address == CL_KERNEL_ARG_ADDRESS_LOCAL))
-        return CL_INVALID_ARG_VALUE;
-    if (value && !svm_has(value))
-        return CL_INVALID_ARG_VALUE;
-    spin_lock(&kernel->lock);
-    argument = &kernel->arguments[index];
-    argument_clear(argument);
-    *argument = (struct argument){.set = true, .what = WIRE_ARGUMENT_SVM, .local = (uintptr_t)value};
-    spin_unlock(&kernel->lock);
-    return CL_SUCCESS;
-}
-
 /* Bytes of the arguments the node does not have yet; small[] if they fit. Under the kernel's lock. */
 void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *list)
 {
@@ -342,8 +297,7 @@ void arguments_clean(cl_kernel kernel, const struct node *node)
         kernel->arguments[i].known |= node_bit(node);
 }
 
-/* For queries that depend on them. */
-static void arguments_send(cl_kernel kernel, struct node *node)
+static void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urgency)
 {
     struct wire_set_arguments m = {.kernel = kernel->object.id};
     struct wire_buffer list = {0};
@@ -354,11 +308,67 @@ static void arguments_send(cl_kernel kernel, struct node *node)
         m.arguments = list.bytes;
         m.arguments_length = (uint32_t)list.length;
         wire_put_set_arguments(stream_begin(node), &m);
-        if (!stream_end(node, STREAM_LATER))
+        if (!stream_end(node, urgency))
             arguments_clean(kernel, node);
     }
     spin_unlock(&kernel->lock);
     wire_buffer_free(&list);
+}
+
+/* VOCL_ARGUMENT_CACHE=0: what the cache is worth can then be measured. */
+static void send_now(cl_kernel kernel)
+{
+    for (unsigned i = 0; i < kernel->program->context->node_count; i++)
+        arguments_send(kernel, kernel->program->context->nodes[i], STREAM_NOW);
+}
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+    struct argument fresh, *argument;
+    cl_int error;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (index >= kernel->description->argument_count)
+        return CL_INVALID_ARG_INDEX;
+    error = argument_make(kernel, &kernel->description->arguments[index], size, value, &fresh);
+    if (error)
+        return error;
+    spin_lock(&kernel->lock);
+    argument = &kernel->arguments[index];
+    if (kernel->sent_when_set || !argument_is(argument, &fresh)) { /* else it stays as known as it is */
+        argument_clear(argument);
+        argument_copy(argument, &fresh);
+    }
+    spin_unlock(&kernel->lock);
+    if (kernel->sent_when_set)
+        send_now(kernel);
+    return CL_SUCCESS;
+}
+
+/* The argument is taken by its address, which is the same on both sides. */
+cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
+{
+    const struct argument_description *d;
+    struct argument *argument;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (!svm_capabilities(kernel->program->devices[0]))
+        return CL_INVALID_OPERATION;
+    if (index >= kernel->description->argument_count)
+        return CL_INVALID_ARG_INDEX;
+    d = &kernel->description->arguments[index];
+    if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_PRIVATE || d->address == CL_KERNEL_ARG_ADDRESS_LOCAL))
+        return CL_INVALID_ARG_VALUE;
+    if (value && !svm_has(value))
+        return CL_INVALID_ARG_VALUE;
+    spin_lock(&kernel->lock);
+    argument = &kernel->arguments[index];
+    argument_clear(argument);
+    *argument = (struct argument){.set = true, .what = WIRE_ARGUMENT_SVM, .local = (uintptr_t)value};
+    spin_unlock(&kernel->lock);
+    return CL_SUCCESS;
 }
 
 /* ---- queries ---- */
@@ -441,7 +451,7 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
     if (param != CL_KERNEL_LOCAL_MEM_SIZE)
         return info_ask_once(device->node, WIRE_INFO_WORK_GROUP, &kernel->object, device->object.id, param, NULL, 0,
                              size, value, size_ret);
-    arguments_send(kernel, device->node);
+    arguments_send(kernel, device->node, STREAM_LATER);
     return info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0, size,
                     value, size_ret);
 }

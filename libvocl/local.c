@@ -89,7 +89,8 @@ bool local_open(struct transport *transport)
                                        .collect = host_collect,
                                        .wake = host_wake,
                                        .same_process = true,
-                                       .zero_copy = settings_number(SETTING_ZERO_COPY) != 0};
+                                       .zero_copy = settings_number(SETTING_ZERO_COPY) != 0,
+                                       .pipeline = settings_pipeline()};
     const struct transport_local member = {NULL, frame, lost, poll};
     char path[4096];
     void *library;

@@ -228,6 +228,7 @@ struct _cl_kernel {
     const struct kernel_description *description;
     struct spin lock; /* arguments and limits */
     struct argument *arguments;
+    bool sent_when_set; /* its arguments: only to compare with */
 };
 
 /* A memory object that a recorded command uses, in a context of several nodes. */

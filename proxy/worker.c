@@ -312,6 +312,7 @@ int worker_run(void)
     if (!worker->fellows)
         return 1;
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
+    host.pipeline = settings_pipeline();
     error = redirect(worker);
     if (!error)
         error = executor_open(&host, &worker->executor);

@@ -33,10 +33,10 @@ static size_t piece_length(const struct bulk *bulk, unsigned piece)
 
 static void start_pieces(struct transport *t, struct bulk *bulk)
 {
-    while (bulk->started < bulk->pieces && bulk->started < bulk->finished + PIECES_AT_ONCE) {
+    while (bulk->started < bulk->pieces && bulk->started < bulk->finished + t->pieces_at_once) {
         unsigned piece = bulk->started++;
         uint8_t *at = bulk->memory + piece * PIECE;
-        struct plugin_request *request = &bulk->requests[piece % PIECES_AT_ONCE];
+        struct plugin_request *request = &bulk->requests[piece % t->pieces_at_once];
         int error = bulk->take ? t->job.plugin->receive((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
                                                         piece_length(bulk, piece), request)
                                : t->job.plugin->send((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
@@ -156,7 +156,7 @@ static int move_pieces(struct transport *t, struct bulk *bulk)
         size_t length = 0;
         int done = 0;
 
-        if (t->job.plugin->test(&bulk->requests[bulk->finished % PIECES_AT_ONCE], &done, &length))
+        if (t->job.plugin->test(&bulk->requests[bulk->finished % t->pieces_at_once], &done, &length))
             bulk->broken = true;
         else if (!done)
             break;

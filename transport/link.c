@@ -106,6 +106,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     t->callbacks = *callbacks;
     t->client = client;
     t->bulk_last = &t->bulks;
+    t->pieces_at_once = settings_pipeline();
     t->wake = -1;
     t->doze_us = FIRST_DOZE_US;
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)

@@ -2,12 +2,11 @@
 #ifndef VOCL_TRANSPORT_LINK_H
 #define VOCL_TRANSPORT_LINK_H
 
+#include "base/settings.h"
 #include "transport/internal.h"
 
 struct inbox;
 struct outgoing;
-
-#define PIECES_AT_ONCE 4
 
 struct bulk {
     struct bulk *next;
@@ -17,7 +16,7 @@ struct bulk {
     uint32_t mpi_tag;
     uint8_t *memory;
     size_t length;
-    struct plugin_request requests[PIECES_AT_ONCE];
+    struct plugin_request requests[SETTINGS_MOST_PIPELINE];
     transport_done *done;
     void *argument;
 };
@@ -47,6 +46,7 @@ struct transport {
     struct bulk *bulks, **bulk_last;
     int wake;
     unsigned polls;
+    unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us;
     bool announced, ended, slept;
     struct pollfd *sleep_on;

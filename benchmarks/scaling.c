@@ -125,7 +125,7 @@ static void measure_nbody(cl_kernel kernel)
         all[d] = buffer_new(sizeof(start));
         speed[d] = buffer_new(share);
     }
-    for (int round = -1; round < bench_rounds(&b, 11, 3); round++) {
+    for (int round = -1; round < bench_rounds(&b, 5, 3); round++) {
         double begin = bench_now();
 
         nbody(kernel, own, all, speed);
@@ -158,7 +158,7 @@ static void measure_sgemm(cl_kernel kernel)
         whole[d] = buffer_new(sizeof(right));
         c[d] = buffer_new(share);
     }
-    for (int round = -1; round < bench_rounds(&b, 11, 3); round++) {
+    for (int round = -1; round < bench_rounds(&b, 5, 3); round++) {
         double begin = bench_now();
 
         for (cl_uint d = 0; d < devices_count; d++) {

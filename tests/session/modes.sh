@@ -45,6 +45,11 @@ for name in buffer_ops map_unmap profiling sgemm callbacks; do
     same $name env VOCL_ZERO_COPY=0 vocl run --
 done
 
+# What is there to be measured without.
+for name in many_launches buffer_ops; do
+    same $name env VOCL_ARGUMENT_CACHE=0 VOCL_PIPELINE=1 VOCL_ZERO_COPY=0 vocl run --
+done
+
 [ -z "$MPIEXEC_OPENMPI" ] || for name in vector_add sgemm buffer_ops user_events; do
     same $name vocl run --mpi openmpi --
 done

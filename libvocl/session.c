@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
@@ -124,25 +124,17 @@ static int progress(struct session *session)
     return count;
 }
 
-static long now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000L + now.tv_nsec;
-}
-
 /* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
 static void lead(struct session *session, bool own_thread)
 {
-    long until = now_ns() + (own_thread ? 0 : session->spin_ns);
+    long until = clock_ns() + (own_thread ? 0 : session->spin_ns);
     long timeout = SLEEP_US;
 
     session->leading = true;
     session->own_thread_leads = own_thread;
     if (progress(session))
         goto done;
-    while (now_ns() < until || (transport_bulk_pending(session->transport) && !(own_thread && session->waiters))) {
+    while (clock_ns() < until || (transport_bulk_pending(session->transport) && !(own_thread && session->waiters))) {
         session_unlock(session);
         sched_yield();
         session_lock(session);

@@ -44,7 +44,7 @@ static char *collect(uint32_t *length)
 int main(void)
 {
     const char *endpoint = getenv("VOCL_SESSION_LOCAL");
-    uint8_t token[HELLO_TOKEN];
+    uint8_t token[TOKEN_BYTES];
     struct verdict verdict;
     struct hello hello;
     uint32_t length;
@@ -59,8 +59,8 @@ int main(void)
     }
     fd = endpoint_connect(endpoint);
     hello_fill(&hello, HELLO_PLACEHOLDER, token, length);
-    if (fd < 0 || bell_write_all(fd, &hello, sizeof(hello)) || bell_write_all(fd, variables, length) ||
-        bell_read_all(fd, &verdict, sizeof(verdict), 10000) || !verdict.accepted) {
+    if (fd < 0 || socket_write_all(fd, &hello, sizeof(hello)) || socket_write_all(fd, variables, length) ||
+        socket_read_all(fd, &verdict, sizeof(verdict), 10000) || !verdict.accepted) {
         vocl_log(LOG_ERROR, "the placeholder was not let in");
         return 1;
     }

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "executor/executor.h"
@@ -229,14 +230,6 @@ static void host_collect(void *owner)
 
 /* ---- the loop ---- */
 
-static long now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static int turn(struct worker *worker, bool check_output)
 {
     int count = transport_poll(worker->transport), done;
@@ -258,14 +251,14 @@ static int turn(struct worker *worker, bool check_output)
 
 static void loop(struct worker *worker)
 {
-    long spin = settings_number(SETTING_SPIN_US), active = now_us();
+    long spin = settings_number(SETTING_SPIN_US), active = clock_us();
 
     while (!worker->over) {
         if (turn(worker, false)) {
-            active = now_us();
+            active = clock_us();
             continue;
         }
-        if (now_us() - active < spin || transport_bulk_pending(worker->transport)) {
+        if (clock_us() - active < spin || transport_bulk_pending(worker->transport)) {
             sched_yield();
             continue;
         }
@@ -274,7 +267,7 @@ static void loop(struct worker *worker)
         if (turn(worker, true) || worker->over)
             continue;
         transport_sleep(worker->transport, worker->epoll, worker->notes.length || worker->waiting ? 1000 : 1000000);
-        active = now_us();
+        active = clock_us();
     }
 }
 

@@ -73,7 +73,7 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
     *t->bulk_last = bulk;
     t->bulk_last = &bulk->next;
     *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
-    t->last_moved = link_now_ns();
+    t->last_moved = clock_ns();
     t->active_ns = ACTIVE_NS;
     t->bulk_nap_us = 0;
     link_hear(&t->peers[peer]);
@@ -134,12 +134,12 @@ int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void 
 
 bool transport_bulk_pending(const struct transport *t)
 {
-    return t->bulks && link_now_ns() - t->last_moved < t->active_ns;
+    return t->bulks && clock_ns() - t->last_moved < t->active_ns;
 }
 
 static void moved(struct transport *t)
 {
-    long now = link_now_ns(), took = 4 * (now - t->last_moved);
+    long now = clock_ns(), took = 4 * (now - t->last_moved);
 
     t->active_ns = took < ACTIVE_NS ? ACTIVE_NS : took > ACTIVE_MOST_NS ? ACTIVE_MOST_NS : took;
     t->last_moved = now;
@@ -213,7 +213,7 @@ void bulk_lose(struct transport *t, unsigned peer)
 /* MPI moves it only if asked to: ask less and less often. */
 long bulk_nap(struct transport *t)
 {
-    long most = link_now_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
+    long most = clock_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
 
     t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : NAP_US / 8;
     if (t->bulk_nap_us > most)

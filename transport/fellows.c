@@ -46,7 +46,7 @@ int fellows_introduce(const struct job *job)
 
         for (unsigned other = 0; other < job->member_count; other++)
             record.value += job->members[other].rank < job->members[i].rank;
-        error = bell_write_all(job->members[i].fd, &record, sizeof(record));
+        error = socket_write_all(job->members[i].fd, &record, sizeof(record));
         for (unsigned other = 0; !error && other < job->member_count; other++) {
             struct entry entry = {.rank = job->members[other].rank};
 
@@ -54,7 +54,7 @@ int fellows_introduce(const struct job *job)
                 continue;
             memcpy(entry.host, job->members[other].host, sizeof(entry.host));
             memcpy(entry.endpoint, job->members[other].endpoint, sizeof(entry.endpoint));
-            error = bell_write_all(job->members[i].fd, &entry, sizeof(entry));
+            error = socket_write_all(job->members[i].fd, &entry, sizeof(entry));
         }
         if (error)
             return error;
@@ -88,9 +88,9 @@ static int call_on(const struct job *job, const struct entry *entry, const uint8
 
     if (fd < 0)
         return fd;
-    bell_tune(fd);
+    socket_tune(fd);
     hello_fill(&hello, HELLO_FELLOW, token, (uint32_t)job->rank);
-    error = bell_write_all(fd, &hello, sizeof(hello));
+    error = socket_write_all(fd, &hello, sizeof(hello));
     if (!error)
         return fd;
     close(fd);
@@ -105,8 +105,8 @@ static void accept_one(struct job *job, int listener, const uint8_t *token)
 
     if (fd < 0)
         return;
-    bell_tune(fd);
-    if (bell_read_all(fd, &hello, sizeof(hello), HELLO_MS) || hello_check(&hello, token) ||
+    socket_tune(fd);
+    if (socket_read_all(fd, &hello, sizeof(hello), HELLO_MS) || hello_check(&hello, token) ||
         hello.role != HELLO_FELLOW || hello.extra <= (uint32_t)job->rank || hello.extra >= (uint32_t)job->size ||
         is_known(job, hello.extra)) {
         vocl_log(LOG_ERROR, "refused a process that is no other worker of this session");
@@ -120,7 +120,7 @@ static void accept_one(struct job *job, int listener, const uint8_t *token)
 static int call_on_all(struct job *job, const uint8_t *token, long until)
 {
     struct bell_record record;
-    int error = bell_read_all(job->members[0].fd, &record, sizeof(record), until - bell_now_ms());
+    int error = socket_read_all(job->members[0].fd, &record, sizeof(record), until - clock_ms());
 
     if (!error && (record.kind != BELL_ROSTER || record.value >= (uint32_t)job->size))
         error = -EBADMSG;
@@ -128,7 +128,7 @@ static int call_on_all(struct job *job, const uint8_t *token, long until)
         struct entry entry;
         int fd;
 
-        error = bell_read_all(job->members[0].fd, &entry, sizeof(entry), until - bell_now_ms());
+        error = socket_read_all(job->members[0].fd, &entry, sizeof(entry), until - clock_ms());
         if (error)
             return error;
         entry.host[sizeof(entry.host) - 1] = entry.endpoint[sizeof(entry.endpoint) - 1] = '\0';
@@ -153,7 +153,7 @@ int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t
     below = job->member_count;
     while (job->member_count < below + above) {
         struct pollfd ready[] = {{endpoint->fd, POLLIN, 0}, {job->members[0].fd, POLLIN, 0}};
-        long left = until - bell_now_ms();
+        long left = until - clock_ms();
 
         if (left <= 0 || poll(ready, 2, (int)left) <= 0) {
             vocl_log(LOG_WARN, "%u other workers did not come", below + above - job->member_count);

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
+#include "base/socket.h"
 #include "transport/plugin.h"
 #include "transport/transport.h"
 
@@ -20,7 +22,6 @@ const char *loader_program_mpi(void);
 /* ---- bell.c: the socket beside MPI. It carries hellos, doorbells, and the news that a process is gone ---- */
 
 #define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
-#define HELLO_TOKEN 16
 
 enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_FELLOW = 3 };
 
@@ -28,7 +29,7 @@ enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_FELLOW = 3 };
  * endpoint at which a worker expects its fellows. Of a fellow extra is its rank. */
 struct hello {
     uint32_t magic, version, byte_order, pointer_size, role, extra;
-    uint8_t token[HELLO_TOKEN];
+    uint8_t token[TOKEN_BYTES];
     char host[64];
 };
 
@@ -53,29 +54,12 @@ struct bell {
     uint32_t rank; /* BELL_RANK's */
 };
 
-struct endpoint {
-    char text[128]; /* unix:NAME (abstract) or tcp:ADDRESS:PORT */
-    int fd;
-};
-
-int endpoint_listen_unix(struct endpoint *endpoint);
-int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
-/* Blocks at most some seconds; a descriptor or negative errno. */
-int endpoint_connect(const char *text);
 void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token, uint32_t extra);
 /* NULL if acceptable. */
 const char *hello_check(const struct hello *hello, const uint8_t *token);
-/* Read or write all of it within the time given (ms); 0 or negative errno. */
-int bell_read_all(int fd, void *bytes, size_t length, long timeout_ms);
-int bell_write_all(int fd, const void *bytes, size_t length);
-long bell_now_ms(void);
-void bell_tune(int fd);
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
 /* Take in what the peer has said; never blocks. Returns the number of records. */
 int bell_hear(struct bell *bell);
-/* "0123..." to bytes and back. */
-void token_show(const uint8_t *token, char text[2 * HELLO_TOKEN + 1]);
-bool token_read(const char *text, uint8_t *token);
 
 /* ---- job.c: who is in the session ---- */
 
@@ -105,7 +89,7 @@ void job_close(struct job *job);
 /* Where a session's processes are to come from and to say hello. */
 struct setup {
     struct endpoint local, remote; /* remote.fd < 0: workers use local too */
-    uint8_t token[HELLO_TOKEN];
+    uint8_t token[TOKEN_BYTES];
     unsigned workers;
     char hosts[1024];
     char *environment; /* the placeholder's: NUL-terminated strings */

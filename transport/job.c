@@ -105,7 +105,7 @@ static int take_environment(struct setup *setup, int fd, uint32_t length)
         return -ENOMEM;
     setup->environment_length = length;
     setup->environment[length] = setup->environment[length + 1] = '\0';
-    return bell_read_all(fd, setup->environment, length, HELLO_MS);
+    return socket_read_all(fd, setup->environment, length, HELLO_MS);
 }
 
 /* One connection: a worker or the placeholder, if it may join. An error, and why, when it was to be a worker of this
@@ -119,8 +119,8 @@ static int accept_one(struct job *job, struct setup *setup, int listener, char *
 
     if (fd < 0)
         return 0;
-    bell_tune(fd);
-    if (bell_read_all(fd, &hello, sizeof(hello), HELLO_MS)) {
+    socket_tune(fd);
+    if (socket_read_all(fd, &hello, sizeof(hello), HELLO_MS)) {
         close(fd);
         return 0;
     }
@@ -137,7 +137,7 @@ static int accept_one(struct job *job, struct setup *setup, int listener, char *
         member->fd = fd;
         memcpy(member->host, hello.host, sizeof(member->host));
         if (hello.extra != sizeof(member->endpoint) ||
-            bell_read_all(fd, member->endpoint, sizeof(member->endpoint), HELLO_MS))
+            socket_read_all(fd, member->endpoint, sizeof(member->endpoint), HELLO_MS))
             refused = "it expects its fellows nowhere";
         member->endpoint[sizeof(member->endpoint) - 1] = '\0';
     } else if (!refused) {
@@ -148,11 +148,11 @@ static int accept_one(struct job *job, struct setup *setup, int listener, char *
         snprintf(verdict.why, sizeof(verdict.why), "%s", refused);
         verdict.accepted = 0;
     }
-    bell_write_all(fd, &verdict, sizeof(verdict));
+    socket_write_all(fd, &verdict, sizeof(verdict));
     if (!refused)
         return 0;
     close(fd);
-    if (memcmp(hello.token, setup->token, HELLO_TOKEN))
+    if (memcmp(hello.token, setup->token, TOKEN_BYTES))
         return 0;
     snprintf(why, why_size, "a worker on %s: %s", hello.host, refused);
     return -EPROTO;
@@ -177,7 +177,7 @@ static int gather(struct job *job, struct setup *setup, long until, bool placeho
     while (job->member_count < setup->workers || (placeholder && job->placeholder < 0)) {
         struct pollfd ready[] = {
             {setup->local.fd, POLLIN, 0}, {setup->remote.fd, POLLIN, 0}, {job->lifeline, POLLIN, 0}};
-        long left = until - bell_now_ms();
+        long left = until - clock_ms();
         int error = 0;
 
         if (left <= 0) {
@@ -203,7 +203,7 @@ static int gather_ranks(struct job *job, long until, char *why, size_t why_size)
 {
     for (unsigned i = 0; i < job->member_count; i++) {
         struct bell_record record;
-        int error = bell_read_all(job->members[i].fd, &record, sizeof(record), until - bell_now_ms());
+        int error = socket_read_all(job->members[i].fd, &record, sizeof(record), until - clock_ms());
 
         if (!error && (record.kind != BELL_RANK || record.value == 0 || record.value >= (uint32_t)job->size))
             error = -EBADMSG;
@@ -252,7 +252,7 @@ static const struct mpi_plugin *load_plugin(const char **mpi, char *why, size_t 
 
 static int open_own(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    long until = bell_now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     const char **environment = NULL, *mpi;
     struct watch watch;
     struct setup setup;
@@ -275,7 +275,7 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
         error = environment ? 0 : -ENOMEM;
     }
     if (!error)
-        error = watch_start(&watch, job, until - bell_now_ms());
+        error = watch_start(&watch, job, until - clock_ms());
     if (!error) {
         if (job->plugin->init(environment, ending, argument, &job->rank, &job->size, &job->last_tag)) {
             snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
@@ -296,7 +296,7 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
 
 struct invitation {
     char endpoint[128];
-    uint8_t token[HELLO_TOKEN];
+    uint8_t token[TOKEN_BYTES];
 };
 
 /* Whether a process above this one is an mpiexec that also starts workers. */
@@ -357,14 +357,14 @@ static int transfer_now(struct job *job, int peer, bool send, void *bytes, size_
     int error = send ? job->plugin->send(peer, PLUGIN_CONTROL, ENDPOINT_TAG, bytes, length, &request)
                      : job->plugin->receive(peer, PLUGIN_CONTROL, ENDPOINT_TAG, bytes, length, &request);
 
-    while (!error && !done && bell_now_ms() < until)
+    while (!error && !done && clock_ms() < until)
         error = job->plugin->test(&request, &done, &got);
     return error ? -EIO : done ? 0 : -ETIMEDOUT;
 }
 
 static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    long until = bell_now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     static const char *const own[] = {NULL};
     struct invitation invitation = {.endpoint = ""};
     struct setup setup;
@@ -389,7 +389,7 @@ static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, ch
                 : -ENOMEM;
     if (error)
         setup.remote.fd = -1;
-    memcpy(invitation.token, setup.token, HELLO_TOKEN);
+    memcpy(invitation.token, setup.token, TOKEN_BYTES);
     memcpy(invitation.endpoint, setup.remote.text, sizeof(invitation.endpoint));
     for (int peer = 1; !error && peer < job->size; peer++)
         error = transfer_now(job, peer, true, &invitation, sizeof(invitation), until);
@@ -444,17 +444,17 @@ static int say_hello(const char *endpoint, const uint8_t *token, struct endpoint
         snprintf(why, why_size, "%s: %s", endpoint, strerror(-fd));
         return fd;
     }
-    bell_tune(fd);
+    socket_tune(fd);
     hello_fill(&hello, HELLO_WORKER, token, sizeof(own->text));
     error = fellows_listen(own, endpoint, fd);
     if (error)
         own->fd = -1;
     if (!error)
-        error = bell_write_all(fd, &hello, sizeof(hello));
+        error = socket_write_all(fd, &hello, sizeof(hello));
     if (!error)
-        error = bell_write_all(fd, own->text, sizeof(own->text));
+        error = socket_write_all(fd, own->text, sizeof(own->text));
     if (!error)
-        error = bell_read_all(fd, &verdict, sizeof(verdict), HELLO_MS);
+        error = socket_read_all(fd, &verdict, sizeof(verdict), HELLO_MS);
     if (!error && (verdict.magic != HELLO_MAGIC || !verdict.accepted)) {
         verdict.why[sizeof(verdict.why) - 1] = '\0';
         snprintf(why, why_size, "refused: %s", verdict.magic == HELLO_MAGIC ? verdict.why : "not a VOCL program");
@@ -483,7 +483,7 @@ static int worker_init(struct job *job, void (*ending)(void *), void *argument, 
 
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    long until = bell_now_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     const char *endpoint = getenv("VOCL_SESSION_ENDPOINT");
     struct invitation invitation = {.endpoint = ""};
     struct endpoint own = {.fd = -1};

@@ -98,7 +98,7 @@ static void add_preload(char ***list)
 static char **make_environment(const struct setup *setup, const char *mpi)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
-    char token[2 * HELLO_TOKEN + 1], **list = NULL;
+    char token[2 * TOKEN_BYTES + 1], **list = NULL;
 
     for (char **at = environ; *at; at++) {
         if (!left_out(*at))

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -40,14 +39,6 @@ struct outgoing {
     size_t capacity;
     uint8_t bytes[] __attribute__((aligned(16)));
 };
-
-long link_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000L + now.tv_nsec;
-}
 
 /* ---- open and close ---- */
 

@@ -2,6 +2,7 @@
 #ifndef VOCL_TRANSPORT_LINK_H
 #define VOCL_TRANSPORT_LINK_H
 
+#include "base/clock.h"
 #include "base/settings.h"
 #include "transport/internal.h"
 
@@ -54,7 +55,6 @@ struct transport {
 };
 
 /* ---- link.c ---- */
-long link_now_ns(void);
 /* Whether that is the number of the local member. */
 bool link_is_local(const struct transport *t, unsigned peer);
 void link_lose(struct transport *t, unsigned number, const char *why);

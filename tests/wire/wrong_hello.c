@@ -18,7 +18,7 @@ static void spoil(struct hello *hello, const char *how)
     else if (!strcmp(how, "pointer size"))
         hello->pointer_size = 4;
     else if (!strcmp(how, "token"))
-        hello->token[HELLO_TOKEN - 1] ^= 1;
+        hello->token[TOKEN_BYTES - 1] ^= 1;
     else if (!strcmp(how, "role"))
         hello->role = 77;
 }
@@ -26,7 +26,7 @@ static void spoil(struct hello *hello, const char *how)
 int main(void)
 {
     const char *endpoint = getenv("VOCL_SESSION_ENDPOINT"), *how = getenv("VOCL_TEST_HELLO");
-    uint8_t token[HELLO_TOKEN];
+    uint8_t token[TOKEN_BYTES];
     struct verdict verdict;
     struct hello hello;
     int fd;
@@ -40,11 +40,11 @@ int main(void)
     spoil(&hello, how);
     if (!strcmp(how, "nothing"))
         return 0;
-    if (bell_write_all(fd, &hello, strcmp(how, "half") ? sizeof(hello) : sizeof(hello) / 2))
+    if (socket_write_all(fd, &hello, strcmp(how, "half") ? sizeof(hello) : sizeof(hello) / 2))
         return 97;
     if (!strcmp(how, "half"))
         return 0;
-    if (bell_read_all(fd, &verdict, sizeof(verdict), 5000))
+    if (socket_read_all(fd, &verdict, sizeof(verdict), 5000))
         return 96;
     verdict.why[sizeof(verdict.why) - 1] = '\0';
     fprintf(stderr, "vocl: the worker was told: %s\n", verdict.accepted ? "welcome" : verdict.why);

@@ -1,0 +1,30 @@
+/* Stream sockets between processes of VOCL: endpoints to meet at, tokens to know each other by, whole reads and writes. */
+#ifndef VOCL_BASE_SOCKET_H
+#define VOCL_BASE_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOKEN_BYTES 16
+
+/* "0123..." to bytes and back. */
+void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1]);
+bool token_read(const char *text, uint8_t *token);
+
+struct endpoint {
+    char text[128]; /* unix:NAME (abstract) or tcp:ADDRESS:PORT */
+    int fd;
+};
+
+int endpoint_listen_unix(struct endpoint *endpoint);
+int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
+/* Blocks at most some seconds; a descriptor or negative errno. */
+int endpoint_connect(const char *text);
+/* Read or write all of it within the time given (ms); 0 or negative errno. */
+int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
+int socket_write_all(int fd, const void *bytes, size_t length);
+/* For a connection that lives long. */
+void socket_tune(int fd);
+
+#endif

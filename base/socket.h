@@ -1,4 +1,5 @@
-/* Stream sockets between processes of VOCL: endpoints to meet at, tokens to know each other by, whole reads and writes. */
+/* Stream sockets between processes of VOCL: endpoints to meet at, tokens to know each other by, whole reads and writes.
+ */
 #ifndef VOCL_BASE_SOCKET_H
 #define VOCL_BASE_SOCKET_H
 

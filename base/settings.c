@@ -54,3 +54,15 @@ unsigned settings_pipeline(void)
 
     return count < 1 ? 1 : count < SETTINGS_MOST_PIPELINE ? (unsigned)count : SETTINGS_MOST_PIPELINE;
 }
+
+unsigned long long settings_bytes(enum setting setting)
+{
+    const char *text = settings_string(setting), units[] = "KMGT";
+    char *end;
+    double value = strtod(text, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+
+    return value > 0 && value < 1e15
+               ? (unsigned long long)(value * (double)(unit ? 1ull << 10 * (unit - units + 1) : 1))
+               : 0;
+}

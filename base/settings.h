@@ -13,6 +13,8 @@ enum setting {
 const char *settings_string(enum setting setting);
 /* As a whole number; the default's where the value is none. */
 long settings_number(enum setting setting);
+/* As a number of bytes, with K, M, G or T behind it. */
+unsigned long long settings_bytes(enum setting setting);
 /* How many workers embedded mode starts. */
 long settings_workers(void);
 /* How many pieces of bulk data may be under way at a time. */

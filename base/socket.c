@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "base/socket.h"
 
 #define WRITE_MS 10000
@@ -72,6 +73,31 @@ int endpoint_listen_unix(struct endpoint *endpoint)
         return error;
     }
     return 0;
+}
+
+int endpoint_own_address(const char *hosts, char *address, size_t size)
+{
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;
+    struct sockaddr_storage own;
+    socklen_t length = sizeof(own);
+    char first[256];
+    int fd, error;
+
+    if (*settings_string(SETTING_ADDRESS)) {
+        snprintf(address, size, "%s", settings_string(SETTING_ADDRESS));
+        return 0;
+    }
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(hosts, ","), hosts);
+    if (getaddrinfo(first, "9", &hints, &found))
+        return -EADDRNOTAVAIL;
+    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    error = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
+            getsockname(fd, (struct sockaddr *)&own, &length) ||
+            getnameinfo((struct sockaddr *)&own, length, address, (socklen_t)size, NULL, 0, NI_NUMERICHOST);
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(found);
+    return error ? -EADDRNOTAVAIL : 0;
 }
 
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *host)

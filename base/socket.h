@@ -19,6 +19,9 @@ struct endpoint {
 };
 
 int endpoint_listen_unix(struct endpoint *endpoint);
+/* The address of this host by which others reach it: VOCL_ADDRESS, or of the interface that leads to the first of the
+ * hosts, which have commas between them. */
+int endpoint_own_address(const char *hosts, char *address, size_t size);
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
 /* Blocks at most some seconds; a descriptor or negative errno. */
 int endpoint_connect(const char *text);

@@ -46,8 +46,27 @@ static const cl_platform_info platform_infos[] = {CL_PLATFORM_PROFILE,
                                                   CL_PLATFORM_NUMERIC_VERSION,
                                                   CL_PLATFORM_EXTENSIONS_WITH_VERSION};
 
+/* Devices are numbered through all platforms. */
+static unsigned first_of(const struct executor *x, cl_platform_id platform)
+{
+    unsigned first = 0;
+    cl_uint count;
+
+    for (cl_uint i = 0; i < x->platform_count && x->platforms[i] != platform; i++) {
+        if (!clGetDeviceIDs(x->platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &count))
+            first += count;
+    }
+    return first;
+}
+
+static bool is_given(const struct executor *x, unsigned number)
+{
+    return !x->host.devices || (number < 64 && x->host.devices >> number & 1);
+}
+
 static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_t *ids)
 {
+    const unsigned first = first_of(x, platform);
     struct table *table = &x->tables[WIRE_DEVICE];
     cl_device_id devices[WIRE_MAX_DEVICES];
     cl_uint count = 0;
@@ -58,6 +77,8 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
     for (cl_uint i = 0; i < count && i < WIRE_MAX_DEVICES; i++) {
         struct object *device = NULL;
 
+        if (!is_given(x, first + i))
+            continue;
         for (uint32_t at = 1; at < table->count && table->slots[at]; at++) {
             if (table->slots[at]->device == devices[i])
                 device = table->slots[at];

@@ -1,48 +1,23 @@
-/* vocl-proxy: the process on a node that has devices. */
-#include <getopt.h>
+/* vocl-proxy: the process on a node that has devices. A worker is what it is itself; the daemon is another program. */
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "config.h"
-
+#include "base/settings.h"
 #include "proxy/worker.h"
-
-static void usage(FILE *to)
-{
-    fputs("usage: vocl-proxy --worker\n"
-          "  --worker   serve one session: started by VOCL, or by mpiexec beside the program that is served\n"
-          "  --help     this text\n"
-          "  --version\n",
-          to);
-}
 
 int main(int count, char **arguments)
 {
-    static const struct option options[] = {{"worker", no_argument, NULL, 'w'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
-    int option, worker = 0;
+    char path[4096];
 
-    while ((option = getopt_long(count, arguments, "", options, NULL)) != -1) {
-        switch (option) {
-        case 'w':
-            worker = 1;
-            break;
-        case 'h':
-            usage(stdout);
-            return 0;
-        case 'v':
-            puts("vocl-proxy " PACKAGE_VERSION);
-            return 0;
-        default:
-            usage(stderr);
-            return 2;
-        }
-    }
-    if (!worker || optind < count) {
-        usage(stderr);
-        return 2;
-    }
-    return worker_run();
+    if (count == 2 && !strcmp(arguments[1], "--worker"))
+        return worker_run();
+    if (count == 2 && !strcmp(arguments[1], "--probe"))
+        return list_devices();
+    snprintf(path, sizeof(path), "%s/vocl-poold", settings_string(SETTING_LIBEXECDIR));
+    execv(path, arguments);
+    fprintf(stderr, "vocl-proxy: %s: %s%s\n", path, strerror(errno),
+            errno == ENOENT ? "; VOCL was built without its pool" : "");
+    return 1;
 }

@@ -278,6 +278,16 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+/* What the daemon that started this worker gave it. */
+static void take_limits(struct executor_host *host)
+{
+    const char *devices = getenv("VOCL_WORKER_DEVICES"), *memory = getenv("VOCL_WORKER_MEMORY");
+
+    for (const char *at = devices; at && *at; at += strcspn(at, ","), at += *at == ',')
+        host->devices |= 1ull << (strtoul(at, NULL, 10) & 63);
+    host->memory = memory ? strtoull(memory, NULL, 10) : 0;
+}
+
 int worker_run(void)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
@@ -306,6 +316,7 @@ int worker_run(void)
         return 1;
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
     host.pipeline = settings_pipeline();
+    take_limits(&host);
     error = redirect(worker);
     if (!error)
         error = executor_open(&host, &worker->executor);

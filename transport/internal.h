@@ -77,6 +77,7 @@ struct job {
     uint32_t last_tag;
     int lifeline;    /* to vocl-launcher, or -1 */
     int placeholder; /* to the placeholder of this process, or -1 */
+    int join;        /* to vocl-join, or -1 */
     unsigned member_count;
     struct member *members;
 };
@@ -92,12 +93,22 @@ struct setup {
     uint8_t token[TOKEN_BYTES];
     unsigned workers;
     char hosts[1024];
-    char *environment; /* the placeholder's: NUL-terminated strings */
+    char stand_in[128]; /* where placeholders of the workers' ranks are to go; "": there are none */
+    char *environment;  /* the placeholder's: NUL-terminated strings */
     uint32_t environment_length;
 };
 
 /* 0 or negative errno; the lifeline is the caller's. */
 int launch_session(const struct setup *setup, const char *mpi, int *lifeline);
+int launch_join(const struct setup *setup, int *lifeline);
+
+/* ---- pool.c ---- */
+/* Whether the session's devices are to come from a pool. */
+bool pool_wanted(void);
+/* Gets the devices: setup then knows how many workers there will be, and expects them. 0, or negative errno and why. */
+int pool_join(struct setup *setup, int *join, char *why, size_t why_size);
+/* What vocl-join has to say of a worker that ended, or "". */
+void pool_hear(int join, char *why, size_t why_size);
 
 /* ---- fellows.c: the bells between workers ---- */
 /* Where this worker will expect its fellows: of the kind of the application's own endpoint, to which fd is connected.

@@ -3,7 +3,6 @@
  * the bell before anybody enters MPI_Init, so that a process that is missing is an error and not a hang.
  */
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,32 +25,6 @@ static bool forked_session; /* this process is the child of one that had MPI ins
 
 /* ---- the application's side ---- */
 
-/* The address of this host that others reach it by: of the interface that routes to the first of them. */
-static int own_address(const char *hosts, char *address, size_t size)
-{
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;
-    struct sockaddr_storage own;
-    socklen_t length = sizeof(own);
-    char first[256];
-    int fd, error;
-
-    if (*settings_string(SETTING_ADDRESS)) {
-        snprintf(address, size, "%s", settings_string(SETTING_ADDRESS));
-        return 0;
-    }
-    snprintf(first, sizeof(first), "%.*s", (int)strcspn(hosts, ","), hosts);
-    if (getaddrinfo(first, "9", &hints, &found))
-        return -EADDRNOTAVAIL;
-    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    error = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
-            getsockname(fd, (struct sockaddr *)&own, &length) ||
-            getnameinfo((struct sockaddr *)&own, length, address, (socklen_t)size, NULL, 0, NI_NUMERICHOST);
-    if (fd >= 0)
-        close(fd);
-    freeaddrinfo(found);
-    return error ? -EADDRNOTAVAIL : 0;
-}
-
 static int setup_open(struct setup *setup, bool hosts, char *why, size_t why_size)
 {
     char address[256];
@@ -71,7 +44,7 @@ static int setup_open(struct setup *setup, bool hosts, char *why, size_t why_siz
         setup->workers = 1;
         for (const char *at = setup->hosts; *at; at++)
             setup->workers += *at == ',';
-        error = own_address(setup->hosts, address, sizeof(address));
+        error = endpoint_own_address(setup->hosts, address, sizeof(address));
         if (!error)
             error = endpoint_listen_tcp(&setup->remote, address);
         if (error) {
@@ -175,8 +148,10 @@ static int read_obituary(int lifeline, char *why, size_t why_size)
 static int gather(struct job *job, struct setup *setup, long until, bool placeholder, char *why, size_t why_size)
 {
     while (job->member_count < setup->workers || (placeholder && job->placeholder < 0)) {
-        struct pollfd ready[] = {
-            {setup->local.fd, POLLIN, 0}, {setup->remote.fd, POLLIN, 0}, {job->lifeline, POLLIN, 0}};
+        struct pollfd ready[] = {{setup->local.fd, POLLIN, 0},
+                                 {setup->remote.fd, POLLIN, 0},
+                                 {job->lifeline, POLLIN, 0},
+                                 {job->join, POLLIN, 0}};
         long left = until - clock_ms();
         int error = 0;
 
@@ -185,7 +160,7 @@ static int gather(struct job *job, struct setup *setup, long until, bool placeho
                      setup->workers);
             return -ETIMEDOUT;
         }
-        if (poll(ready, 3, (int)left) <= 0)
+        if (poll(ready, 4, (int)left) <= 0)
             continue;
         if (ready[0].revents)
             error = accept_one(job, setup, setup->local.fd, why, why_size);
@@ -195,6 +170,10 @@ static int gather(struct job *job, struct setup *setup, long until, bool placeho
             return error;
         if (ready[2].revents && read_obituary(job->lifeline, why, why_size))
             return -ECHILD;
+        if (ready[3].revents) {
+            pool_hear(job->join, why, why_size);
+            return -ECHILD;
+        }
     }
     return 0;
 }
@@ -252,12 +231,15 @@ static const struct mpi_plugin *load_plugin(const char **mpi, char *why, size_t 
 
 static int open_own(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     const char **environment = NULL, *mpi;
     struct watch watch;
     struct setup setup;
     int error = setup_open(&setup, *settings_string(SETTING_HOSTS), why, why_size);
+    long until;
 
+    if (!error && pool_wanted())
+        error = pool_join(&setup, &job->join, why, why_size);
+    until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     if (!error) {
         job->members = calloc(setup.workers, sizeof(*job->members));
         error = job->members ? 0 : -ENOMEM;
@@ -414,7 +396,7 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
 {
     int error;
 
-    *job = (struct job){.lifeline = -1, .placeholder = -1};
+    *job = (struct job){.lifeline = -1, .placeholder = -1, .join = -1};
     *why = '\0';
     if (in_mpmd_job()) {
         error = join_mpmd(job, ending, argument, why, why_size);
@@ -490,7 +472,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     struct bell bell = {.fd = -1};
     int error = 0;
 
-    *job = (struct job){.lifeline = -1, .placeholder = -1};
+    *job = (struct job){.lifeline = -1, .placeholder = -1, .join = -1};
     if (endpoint && token_read(getenv("VOCL_SESSION_TOKEN"), invitation.token)) {
         bell.fd = say_hello(endpoint, invitation.token, &own, why, why_size);
         error = bell.fd < 0 ? bell.fd : worker_init(job, ending, argument, why, why_size);
@@ -537,6 +519,8 @@ void job_close(struct job *job)
         close(job->placeholder);
     if (job->lifeline >= 0)
         close(job->lifeline);
-    job->placeholder = job->lifeline = -1;
+    if (job->join >= 0)
+        close(job->join);
+    job->placeholder = job->lifeline = job->join = -1;
     forked_session = true; /* whatever comes next in this process needs a fresh MPI */
 }

@@ -123,6 +123,29 @@ static char **make_environment(const struct setup *setup, const char *mpi)
     return list;
 }
 
+/* All ranks are placeholders on this host; the workers' daemons get what these get. */
+static void add_stand_ins(char ***list, const struct setup *setup, const char *folder)
+{
+    char *address = strdup(setup->remote.text + 4);
+
+    *strrchr(address, ':') = '\0';
+    add(list, "-localhost");
+    add(list, "%s", address);
+    add(list, "-hosts");
+    add(list, "%s", address);
+    free(address);
+    add(list, "-n");
+    add(list, "1");
+    add(list, "%s/vocl-placeholder", folder);
+    add(list, ":");
+    add(list, "-n");
+    add(list, "%u", setup->workers);
+    add(list, "-env");
+    add(list, "VOCL_SESSION_LOCAL");
+    add(list, "%s", setup->stand_in);
+    add(list, "%s/vocl-placeholder", folder);
+}
+
 static char **make_arguments(const struct setup *setup, const char *mpi)
 {
     const char *folder = settings_string(SETTING_LIBEXECDIR), *mpiexec = settings_string(SETTING_MPIEXEC);
@@ -144,6 +167,10 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
         add(&list, "-pmi-port");
         add(&list, "-bind-to");
         add(&list, "none");
+    }
+    if (*setup->stand_in && !openmpi) {
+        add_stand_ins(&list, setup, folder);
+        return list;
     }
     if (setup->remote.fd >= 0) {
         char *address = strdup(setup->remote.text + 4);
@@ -173,9 +200,8 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
     return list;
 }
 
-int launch_session(const struct setup *setup, const char *mpi, int *lifeline)
+static int launch(char **arguments, char **environment, int *lifeline)
 {
-    char **arguments = make_arguments(setup, mpi), **environment = make_environment(setup, mpi);
     int pair[2], error;
 
     error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
@@ -190,4 +216,18 @@ int launch_session(const struct setup *setup, const char *mpi, int *lifeline)
     free_list(arguments);
     free_list(environment);
     return error;
+}
+
+int launch_session(const struct setup *setup, const char *mpi, int *lifeline)
+{
+    return launch(make_arguments(setup, mpi), make_environment(setup, mpi), lifeline);
+}
+
+int launch_join(const struct setup *setup, int *lifeline)
+{
+    char **arguments = NULL, **environment = make_environment(setup, "mpich");
+
+    add(&arguments, "%s/vocl-join", settings_string(SETTING_LIBEXECDIR));
+    add(&environment, "VOCL_POOL_PROGRAM=%s", program_invocation_short_name);
+    return launch(arguments, environment, lifeline);
 }

@@ -1,0 +1,99 @@
+/* By MUNGE: munged vouches for the user; the key travels inside the credential, which only the daemon's user can open.
+ */
+#include <errno.h>
+#include <munge.h>
+#include <pwd.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pool/auth.h"
+
+static int failed(munge_ctx_t context, munge_err_t error, char *why, size_t why_size)
+{
+    const char *text = munge_ctx_strerror(context);
+
+    snprintf(why, why_size, "munge: %s", text ? text : munge_strerror(error));
+    return -EACCES;
+}
+
+static munge_ctx_t context_new(const struct auth_settings *settings)
+{
+    munge_ctx_t context = munge_ctx_create();
+
+    if (context && settings->socket)
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, settings->socket);
+    return context;
+}
+
+static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], uint8_t *proof, size_t *length,
+                 uint8_t key[AUTH_KEY], char *why, size_t why_size)
+{
+    munge_ctx_t context = context_new(settings);
+    uint8_t payload[AUTH_NONCE + AUTH_KEY];
+    char *credential = NULL;
+    munge_err_t error;
+    int result = 0;
+
+    if (!context || sodium_init() < 0)
+        return -ENOMEM;
+    randombytes_buf(key, AUTH_KEY);
+    memcpy(payload, nonce, AUTH_NONCE);
+    memcpy(payload + AUTH_NONCE, key, AUTH_KEY);
+    munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, settings->daemon);
+    error = munge_encode(&credential, context, payload, sizeof(payload));
+    sodium_memzero(payload, sizeof(payload));
+    if (error != EMUNGE_SUCCESS)
+        result = failed(context, error, why, why_size);
+    else if (strlen(credential) > AUTH_MOST)
+        result = -EMSGSIZE;
+    if (!result) {
+        *length = strlen(credential);
+        memcpy(proof, credential, *length);
+    }
+    free(credential);
+    munge_ctx_destroy(context);
+    return result;
+}
+
+static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], const uint8_t *proof,
+                 size_t length, uint8_t key[AUTH_KEY], struct auth_peer *peer, char *why, size_t why_size)
+{
+    munge_ctx_t context = context_new(settings);
+    struct passwd *user;
+    char credential[AUTH_MOST + 1];
+    void *payload = NULL;
+    munge_err_t error;
+    int size = 0, result = 0;
+
+    if (!context || length > AUTH_MOST)
+        return -ENOMEM;
+    memcpy(credential, proof, length);
+    credential[length] = '\0';
+    error = munge_decode(credential, context, &payload, &size, &peer->uid, &peer->gid);
+    if (error != EMUNGE_SUCCESS) {
+        result = failed(context, error, why, why_size);
+    } else if (size != AUTH_NONCE + AUTH_KEY || sodium_memcmp(payload, nonce, AUTH_NONCE)) {
+        snprintf(why, why_size, "munge: the credential is not for this connection");
+        result = -EACCES;
+    } else {
+        memcpy(key, (uint8_t *)payload + AUTH_NONCE, AUTH_KEY);
+    }
+    if (payload && size > 0)
+        sodium_memzero(payload, (size_t)size);
+    free(payload);
+    munge_ctx_destroy(context);
+    if (result)
+        return result;
+    user = getpwuid(peer->uid);
+    if (user)
+        snprintf(peer->name, sizeof(peer->name), "%s", user->pw_name);
+    else
+        snprintf(peer->name, sizeof(peer->name), "%u", (unsigned)peer->uid);
+    peer->is_daemon = peer->uid == geteuid();
+    return 0;
+}
+
+__attribute__((visibility("default"))) const struct auth_plugin vocl_auth_plugin = {AUTH_VERSION, prove, check};

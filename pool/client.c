@@ -1,0 +1,141 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/socket.h"
+#include "pool/client.h"
+
+#define ANSWER_MS 10000
+
+static int say_no(char *why, size_t why_size, const char *address, const char *text)
+{
+    snprintf(why, why_size, "%s: %s", address, text);
+    return -EPROTO;
+}
+
+static int authenticate(struct client *client, const struct poolfile *pool, const char *address, char *why,
+                        size_t why_size)
+{
+    const struct auth_settings settings = {
+        .key_file = pool->key_file, .user = pool->user, .socket = pool->munge_socket, .daemon = pool->daemon};
+    struct channel_greeting greeting;
+    struct channel_proof proof = {.magic = CHANNEL_MAGIC, .version = CHANNEL_VERSION};
+    struct channel_verdict verdict;
+    const struct auth_plugin *plugin;
+    uint8_t bytes[AUTH_MOST];
+    size_t length;
+    int error = socket_read_all(client->fd, &greeting, sizeof(greeting), ANSWER_MS);
+
+    if (error || memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic)))
+        return say_no(why, why_size, address, error ? strerror(-error) : "not a daemon of VOCL");
+    if (greeting.version != CHANNEL_VERSION)
+        return say_no(why, why_size, address, "its version of VOCL is another one");
+    greeting.method[sizeof(greeting.method) - 1] = '\0';
+    if (strcmp(greeting.method, pool->method))
+        return say_no(why, why_size, address, "it authenticates otherwise than the pool file says");
+    plugin = auth_open(greeting.method, why, why_size);
+    if (!plugin)
+        return -ENOENT;
+    error = plugin->prove(&settings, greeting.nonce, bytes, &length, client->channel.key, why, why_size);
+    if (error)
+        return error;
+    proof.length = (uint32_t)length;
+    error = socket_write_all(client->fd, &proof, sizeof(proof));
+    if (!error)
+        error = socket_write_all(client->fd, bytes, length);
+    if (!error)
+        error = socket_read_all(client->fd, &verdict, sizeof(verdict), ANSWER_MS);
+    if (error)
+        return say_no(why, why_size, address, strerror(-error));
+    verdict.why[sizeof(verdict.why) - 1] = '\0';
+    return verdict.accepted ? 0 : say_no(why, why_size, address, verdict.why);
+}
+
+int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size)
+{
+    char endpoint[160];
+    int error;
+
+    *client = (struct client){.fd = -1};
+    if (channel_prepare())
+        return say_no(why, why_size, "libsodium", "not usable");
+    snprintf(endpoint, sizeof(endpoint), "tcp:%s", address);
+    client->fd = endpoint_connect(endpoint);
+    if (client->fd < 0) {
+        error = client->fd;
+        snprintf(why, why_size, "%s: %s", address, strerror(-error));
+        return error;
+    }
+    socket_tune(client->fd);
+    error = authenticate(client, pool, address, why, why_size);
+    if (error)
+        client_close(client);
+    return error;
+}
+
+int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size)
+{
+    int error = -ENOENT;
+
+    snprintf(why, why_size, "the pool has no daemons");
+    for (unsigned i = 0; i < pool->count && error; i++)
+        error = client_connect(client, pool, pool->nodes[i].address, why, why_size);
+    return error;
+}
+
+int client_send(struct client *client, const json_t *message)
+{
+    size_t length;
+    uint8_t *record = channel_seal(&client->channel, message, &length);
+    int error = record ? socket_write_all(client->fd, record, length) : -EMSGSIZE;
+
+    free(record);
+    return error;
+}
+
+int client_receive(struct client *client, json_t **message, long milliseconds)
+{
+    long until = clock_ms() + milliseconds, length;
+    uint8_t head[4], *box;
+    int error = socket_read_all(client->fd, head, sizeof(head), milliseconds);
+
+    if (error)
+        return error;
+    length = channel_length(head);
+    if (length < 0)
+        return (int)length;
+    box = malloc((size_t)length);
+    if (!box)
+        return -ENOMEM;
+    error = socket_read_all(client->fd, box, (size_t)length, until - clock_ms() + 1000);
+    *message = error ? NULL : channel_open(&client->channel, box, (size_t)length);
+    free(box);
+    return error ? error : *message ? 0 : -EBADMSG;
+}
+
+int client_call(struct client *client, const json_t *message, json_t **answer, char *why, size_t why_size)
+{
+    int error = client_send(client, message);
+
+    if (!error)
+        error = client_receive(client, answer, ANSWER_MS);
+    if (error) {
+        snprintf(why, why_size, "the daemon does not answer: %s", strerror(-error));
+        return error;
+    }
+    if (!json_object_get(*answer, "error"))
+        return 0;
+    snprintf(why, why_size, "%s", json_string_value(json_object_get(*answer, "error")));
+    json_decref(*answer);
+    return -EPROTO;
+}
+
+void client_close(struct client *client)
+{
+    if (client->fd >= 0)
+        close(client->fd);
+    client->fd = -1;
+}

@@ -1,0 +1,25 @@
+/* A connection to a daemon of the pool, from a process that can wait: `vocl`, and vocl-join for programs. */
+#ifndef VOCL_POOL_CLIENT_H
+#define VOCL_POOL_CLIENT_H
+
+#include "pool/channel.h"
+#include "pool/poolfile.h"
+
+struct client {
+    int fd;
+    struct channel channel;
+};
+
+/* All return 0, or negative errno and why. */
+/* At "host:port". */
+int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size);
+int client_send(struct client *client, const json_t *message);
+/* The next message, which is the caller's; -ETIMEDOUT after so long. */
+int client_receive(struct client *client, json_t **message, long milliseconds);
+/* Sends, and takes the answer; its "error" is why, with -EPROTO. */
+int client_call(struct client *client, const json_t *message, json_t **answer, char *why, size_t why_size);
+/* The first daemon of the pool that answers. */
+int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size);
+void client_close(struct client *client);
+
+#endif

@@ -1,0 +1,431 @@
+/*
+ * Requests for devices. Any daemon takes them; clients ask the first of the pool file that answers, so that usually one
+ * has the whole queue. It places a request by what the nodes told last (place.c) and reserves each node's part there; a
+ * node that has not got it any more says no, and the request has another try. Requests wait in the order in which they
+ * came, and one that fits may pass one that does not, but not for ever.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "proxy/daemon.h"
+
+#define MOST_PARTS 64
+#define ANSWER_SECONDS 5
+#define PATIENCE_MS 60000 /* the first in the queue lets others pass for so long */
+
+struct part {
+    char node[64], address[128];
+    unsigned devices[MOST_DEVICES], count;
+    enum { PART_ASKED, PART_GOOD, PART_BAD } state;
+};
+
+struct request {
+    struct request *next;
+    struct daemon *daemon;
+    struct connection *client;
+    struct place_wish wish;
+    enum policy policy;
+    unsigned share;
+    char id[SESSION_ID], program[64], why[256];
+    long since_ms, until_ms;
+    unsigned told; /* the place in the queue, from 1 */
+    struct part *parts;
+    unsigned part_count, tries;
+    struct event *timer;
+};
+
+static void request_free(struct request *r)
+{
+    struct daemon *d = r->daemon;
+    struct request **at = &d->requests;
+
+    while (*at && *at != r)
+        at = &(*at)->next;
+    if (*at) {
+        *at = r->next;
+        if (d->requests_last == &r->next)
+            d->requests_last = at;
+    }
+    event_free(r->timer);
+    free(r->parts);
+    free(r);
+}
+
+/* A part's node is asked to do something about it. */
+static bool send_part(struct request *r, const struct part *part, const char *what)
+{
+    const struct auth_peer *peer = connection_peer(r->client);
+    json_t *message, *devices = json_array();
+    bool good;
+
+    for (unsigned i = 0; i < part->count; i++)
+        json_array_append_new(devices, json_integer(part->devices[i]));
+    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id, "user",
+                        peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "from",
+                        connection_remote(r->client), "devices", devices, "memory", (json_int_t)r->wish.memory,
+                        "exclusive", r->wish.exclusive, "share", (int)r->share);
+    if (strcmp(part->node, r->daemon->config->name))
+        return peer_send(r->daemon, part->node, message);
+    if (!strcmp(what, "reserve")) {
+        good = session_reserve(r->daemon, message, r->why, sizeof(r->why)) != NULL;
+        json_decref(message);
+        return good;
+    }
+    json_decref(message);
+    if (session_find(r->daemon, r->id))
+        session_end(session_find(r->daemon, r->id), "not needed");
+    return true;
+}
+
+static void give_back(struct request *r)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        if (r->parts[i].state != PART_BAD && r->client)
+            send_part(r, &r->parts[i], "release");
+    }
+    free(r->parts);
+    r->parts = NULL;
+    r->part_count = 0;
+}
+
+static void refuse(struct request *r, const char *why)
+{
+    struct connection *c = r->client;
+
+    give_back(r);
+    request_free(r);
+    connection_own(c, NULL, NULL);
+    connection_fail(c, why);
+}
+
+/* ---- placing ---- */
+
+struct candidates {
+    struct place_device devices[1024];
+    const char *names[256], *addresses[256];
+    unsigned count;
+};
+
+static void take_node(struct candidates *list, unsigned number, const json_t *node)
+{
+    const json_t *device;
+    const bool up = !strcmp(message_text(node, "state", ""), "up");
+    size_t i;
+
+    list->names[number] = message_text(node, "name", "");
+    list->addresses[number] = message_text(node, "address", "");
+    json_array_foreach(json_object_get(node, "devices"), i, device)
+    {
+        if (list->count == sizeof(list->devices) / sizeof(*list->devices))
+            return;
+        list->devices[list->count++] =
+            (struct place_device){.node = number,
+                                  .index = (unsigned)message_number(device, "index", 0),
+                                  .name = message_text(device, "name", ""),
+                                  .type = message_text(device, "type", ""),
+                                  .memory = (uint64_t)message_number(device, "free", 0),
+                                  .sessions = (unsigned)message_number(device, "sessions", 0),
+                                  .most = (unsigned)message_number(device, "most", 0),
+                                  .load = json_number_value(json_object_get(device, "load")),
+                                  .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
+                                  .usable = up};
+    }
+}
+
+static unsigned sessions_of(const json_t *directory, const char *user)
+{
+    const char *seen[1024];
+    const json_t *node, *session;
+    unsigned count = 0;
+    size_t i, j;
+
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            const char *id = message_text(session, "id", "");
+            bool known = strcmp(message_text(session, "user", ""), user) || count == 1024;
+
+            for (unsigned k = 0; k < count && !known; k++)
+                known = !strcmp(seen[k], id);
+            if (!known)
+                seen[count++] = id;
+        }
+    }
+    return count;
+}
+
+static bool make_parts(struct request *r, const struct candidates *list, const unsigned *chosen)
+{
+    r->parts = calloc(MOST_PARTS, sizeof(*r->parts));
+    r->part_count = 0;
+    for (unsigned i = 0; r->parts && i < r->wish.count; i++) {
+        const struct place_device *device = &list->devices[chosen[i]];
+        struct part *part = r->parts, *end = r->parts + r->part_count;
+
+        while (part < end && strcmp(part->node, list->names[device->node]))
+            part++;
+        if (part == end) {
+            if (r->part_count == MOST_PARTS)
+                return false;
+            r->part_count++;
+            snprintf(part->node, sizeof(part->node), "%s", list->names[device->node]);
+            snprintf(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
+        }
+        part->devices[part->count++] = device->index;
+    }
+    return r->parts != NULL;
+}
+
+enum outcome { OUTCOME_WAIT, OUTCOME_TRYING, OUTCOME_NEVER };
+
+/* Whether the request can have its devices now; then they are asked for. */
+static enum outcome try_place(struct request *r)
+{
+    const unsigned most = r->daemon->config->sessions_per_user;
+    json_t *directory = peers_directory(r->daemon);
+    struct candidates *list = calloc(1, sizeof(*list));
+    unsigned chosen[MOST_PARTS];
+    enum outcome outcome = OUTCOME_WAIT;
+    const json_t *node;
+    bool ever = false;
+    size_t i;
+
+    json_array_foreach(directory, i, node)
+    {
+        if (list && i < 256)
+            take_node(list, (unsigned)i, node);
+    }
+    if (!list || (most && sessions_of(directory, connection_peer(r->client)->name) >= most)) {
+        snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", most);
+    } else if (place(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
+        outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
+    } else {
+        snprintf(r->why, sizeof(r->why), "%s",
+                 ever ? "all such devices are taken" : "the pool has not that many such devices");
+        outcome = ever ? OUTCOME_WAIT : OUTCOME_NEVER;
+    }
+    free(list);
+    json_decref(directory);
+    return outcome;
+}
+
+static void finish(struct request *r);
+
+static void reserve_parts(struct request *r)
+{
+    uint8_t bytes[(SESSION_ID - 1) / 2];
+
+    r->tries++;
+    randombytes_buf(bytes, sizeof(bytes));
+    sodium_bin2hex(r->id, sizeof(r->id), bytes, sizeof(bytes));
+    for (unsigned i = 0; i < r->part_count; i++) {
+        const bool own = !strcmp(r->parts[i].node, r->daemon->config->name);
+        const bool good = send_part(r, &r->parts[i], "reserve");
+
+        r->parts[i].state = !good ? PART_BAD : own ? PART_GOOD : PART_ASKED;
+    }
+    finish(r);
+}
+
+static void grant(struct request *r)
+{
+    struct connection *c = r->client;
+    json_t *nodes = json_array();
+
+    for (unsigned i = 0; i < r->part_count; i++)
+        json_array_append_new(nodes, json_pack("{s:s, s:s, s:i}", "name", r->parts[i].node, "address",
+                                               r->parts[i].address, "devices", (int)r->parts[i].count));
+    connection_send(c, json_pack("{s:s, s:o}", "granted", r->id, "nodes", nodes));
+    request_free(r);
+    connection_own(c, NULL, NULL);
+}
+
+static void set_timer(struct request *r, long milliseconds)
+{
+    const struct timeval time = {milliseconds / 1000, milliseconds % 1000 * 1000};
+
+    evtimer_add(r->timer, &time);
+}
+
+static void wait_in_queue(struct request *r)
+{
+    long left = r->until_ms - clock_ms();
+    unsigned position = 1;
+
+    if (left <= 0) {
+        refuse(r, *r->why ? r->why : "no devices are free");
+        return;
+    }
+    for (const struct request *other = r->daemon->requests; other != r; other = other->next)
+        position++;
+    if (position != r->told)
+        connection_send(r->client, json_pack("{s:i, s:s}", "queued", (int)position, "why", r->why));
+    r->told = position;
+    set_timer(r, left < 2000 ? left : 2000);
+}
+
+/* Some of the parts have been answered. */
+static void finish(struct request *r)
+{
+    bool bad = false;
+
+    for (unsigned i = 0; i < r->part_count; i++) {
+        if (r->parts[i].state == PART_ASKED) {
+            set_timer(r, ANSWER_SECONDS * 1000);
+            return;
+        }
+        bad |= r->parts[i].state == PART_BAD;
+    }
+    if (!bad) {
+        grant(r);
+        return;
+    }
+    give_back(r);
+    if (r->tries > 100)
+        refuse(r, r->why);
+    else
+        wait_in_queue(r);
+}
+
+static void consider(struct request *r)
+{
+    switch (try_place(r)) {
+    case OUTCOME_TRYING:
+        reserve_parts(r);
+        return;
+    case OUTCOME_WAIT:
+        wait_in_queue(r);
+        return;
+    case OUTCOME_NEVER:
+        refuse(r, r->why);
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *argument)
+{
+    struct request *r = argument;
+
+    (void)fd;
+    (void)what;
+    for (unsigned i = 0; i < r->part_count; i++) {
+        if (r->parts[i].state == PART_ASKED)
+            r->parts[i].state = PART_BAD;
+    }
+    if (r->part_count)
+        finish(r);
+    else
+        consider(r);
+}
+
+void broker_review(struct daemon *d)
+{
+    struct request *next;
+    long now = clock_ms();
+
+    for (struct request *r = d->requests; r; r = next) {
+        const bool stuck = !r->part_count && now - r->since_ms > PATIENCE_MS;
+
+        next = r->next;
+        if (!r->part_count)
+            consider(r);
+        if (stuck && d->requests == r)
+            return; /* it has waited long enough for others not to pass it */
+    }
+}
+
+void broker_answer(struct daemon *d, const char *node, const json_t *answer)
+{
+    const char *id = answer ? message_text(answer, "reserved", "") : NULL;
+    struct request *next;
+
+    for (struct request *r = d->requests; r; r = next) {
+        bool changed = false;
+
+        next = r->next;
+        for (unsigned i = 0; i < r->part_count; i++) {
+            struct part *part = &r->parts[i];
+
+            if (strcmp(part->node, node) || part->state != PART_ASKED || (id && strcmp(id, r->id)))
+                continue;
+            part->state = answer && json_is_true(json_object_get(answer, "good")) ? PART_GOOD : PART_BAD;
+            if (part->state == PART_BAD)
+                snprintf(r->why, sizeof(r->why), "%s: %s", node,
+                         answer ? message_text(answer, "why", "refused") : "lost");
+            changed = true;
+        }
+        if (changed)
+            finish(r);
+    }
+}
+
+/* ---- asked by clients ---- */
+
+static void client_closed(struct connection *c)
+{
+    struct request *r = connection_argument(c);
+
+    give_back(r);
+    request_free(r);
+}
+
+static const struct connection_owner asking = {NULL, client_closed, NULL};
+
+static unsigned queue_length(const struct daemon *d)
+{
+    unsigned count = 0;
+
+    for (const struct request *r = d->requests; r; r = r->next)
+        count++;
+    return count;
+}
+
+void broker_request(struct connection *c, const json_t *message)
+{
+    struct daemon *d = connection_daemon(c);
+    long long count = message_number(message, "count", 1), wait = message_number(message, "wait", 0);
+    long long share = message_number(message, "share", 100), memory = message_number(message, "memory", 0);
+    struct request *r;
+
+    if (count < 1 || count > MOST_PARTS || wait < 0 || wait > 1000000 || share < 1 || share > 10000 || memory < 0) {
+        connection_fail(c, "a request is for 1 to 64 devices, with a share of 1 to 10000");
+        return;
+    }
+    if (queue_length(d) >= d->config->queue_limit) {
+        connection_fail(c, "the queue is full");
+        return;
+    }
+    r = calloc(1, sizeof(*r));
+    if (!r)
+        return;
+    *r = (struct request){.daemon = d, .client = c, .policy = d->config->policy, .since_ms = clock_ms()};
+    r->wish = (struct place_wish){.count = (unsigned)count,
+                                  .memory = (uint64_t)memory,
+                                  .exclusive = json_is_true(json_object_get(message, "exclusive"))};
+    snprintf(r->wish.name, sizeof(r->wish.name), "%s", message_text(message, "name", ""));
+    snprintf(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
+    snprintf(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
+    policy_read(message_text(message, "policy", ""), &r->policy);
+    r->share = (unsigned)share;
+    r->until_ms = r->since_ms + (long)wait * 1000;
+    r->timer = evtimer_new(d->base, on_timer, r);
+    *d->requests_last = r;
+    d->requests_last = &r->next;
+    connection_own(c, &asking, r);
+    consider(r);
+}
+
+json_t *broker_queue(const struct daemon *d)
+{
+    json_t *list = json_array();
+
+    for (const struct request *r = d->requests; r; r = r->next)
+        json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:s}", "user", connection_peer(r->client)->name,
+                                              "devices", (int)r->wish.count, "waited",
+                                              (double)(clock_ms() - r->since_ms) / 1000, "why", r->why));
+    return list;
+}

@@ -1,0 +1,269 @@
+/* vocl-poold, which vocl-proxy becomes unless it is a worker: the daemon's life from configuration to its end. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#include "proxy/daemon.h"
+
+#define HEARTBEAT_SECONDS 2
+#define SOON_US 50000
+
+double wall_seconds(void)
+{
+    struct timeval now;
+
+    gettimeofday(&now, NULL);
+    return (double)now.tv_sec + (double)now.tv_usec / 1e6;
+}
+
+/* With the priority that the journal understands where it listens. */
+void daemon_log(const char *level, const char *format, ...)
+{
+    static const char *const levels[] = {"emerg", "alert", "crit", "error", "warning", "notice", "info", "debug"};
+    char line[1024];
+    va_list arguments;
+    unsigned priority = 0;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    while (priority < 7 && strcmp(levels[priority], level))
+        priority++;
+    if (getenv("JOURNAL_STREAM"))
+        fprintf(stderr, "<%u>%s\n", priority, line);
+    else
+        fprintf(stderr, "vocl-proxy: %s: %s\n", level, line);
+}
+
+/* ---- telling the others ---- */
+
+static void tell_now(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+    const struct timeval heartbeat = {HEARTBEAT_SECONDS, 0};
+
+    (void)fd;
+    (void)what;
+    if (d->watchers)
+        watchers_tell(d);
+    broker_review(d);
+    evtimer_add(d->told, &heartbeat);
+}
+
+void daemon_changed(struct daemon *d)
+{
+    const struct timeval soon = {0, SOON_US};
+    struct timeval next, now, in;
+
+    if (evtimer_pending(d->told, &next)) {
+        evutil_gettimeofday(&now, NULL);
+        evutil_timersub(&next, &now, &in);
+        if (evutil_timercmp(&in, &soon, <))
+            return;
+    }
+    evtimer_add(d->told, &soon);
+}
+
+/* ---- signals ---- */
+
+static void reload(evutil_socket_t number, short what, void *argument)
+{
+    struct daemon *d = argument;
+    struct config *fresh;
+    char why[512];
+
+    (void)number;
+    (void)what;
+    fresh = config_load(d->config->path, why, sizeof(why));
+    if (!fresh) {
+        daemon_log("error", "the configuration stays as it was: %s", why);
+        return;
+    }
+    if (strcmp(fresh->listen, d->config->listen) || strcmp(fresh->state, d->config->state) ||
+        strcmp(fresh->method, d->config->method) || strcmp(fresh->name, d->config->name))
+        daemon_log("warning", "name, listen, state-directory and auth need a restart");
+    config_free(d->config);
+    d->config = fresh;
+    peers_close(d);
+    poolfile_free(&d->pool);
+    if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))
+        daemon_log("warning", "%s", why);
+    peers_open(d);
+    daemon_log("notice", "read %s again", d->config->path);
+    daemon_changed(d);
+}
+
+/* The first time no new sessions are taken, and the daemon ends with the last one; the second time it ends at once, and
+ * the sessions go on without it. */
+static void terminate(evutil_socket_t number, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)what;
+    if (d->ending || number == SIGINT || !d->sessions) {
+        event_base_loopexit(d->base, NULL);
+        return;
+    }
+    d->ending = true;
+    daemon_log("notice", "ending when the last session has ended; a second signal ends at once and leaves them");
+    daemon_changed(d);
+}
+
+static void watch_signals(struct daemon *d)
+{
+    signal(SIGPIPE, SIG_IGN);
+    event_add(evsignal_new(d->base, SIGHUP, reload, d), NULL);
+    event_add(evsignal_new(d->base, SIGTERM, terminate, d), NULL);
+    event_add(evsignal_new(d->base, SIGINT, terminate, d), NULL);
+}
+
+/* ---- start ---- */
+
+static void raise_limits(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files))
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int open_all(struct daemon *d, char *why, size_t why_size)
+{
+    int error;
+
+    d->plugin = auth_open(d->config->method, why, why_size);
+    if (!d->plugin)
+        return -ENOENT;
+    error = channel_prepare();
+    if (!error)
+        error = state_open(d, why, why_size);
+    if (!error)
+        error = probe_devices(d, why, why_size);
+    if (!error)
+        error = share_listen(d, why, why_size);
+    if (!error)
+        error = connection_listen(d, why, why_size);
+    if (!error)
+        error = exchange_endpoints(d, why, why_size);
+    if (!error && *d->config->http)
+        error = http_open(d, why, why_size);
+    return error;
+}
+
+static int run(const char *path, bool detach)
+{
+    struct daemon *d = calloc(1, sizeof(*d));
+    char why[512] = "";
+
+    if (!d)
+        return 1;
+    d->requests_last = &d->requests;
+    d->config = config_load(path, why, sizeof(why));
+    d->base = d->config ? event_base_new() : NULL;
+    if (!d->base) {
+        daemon_log("error", "%s", why);
+        return 2;
+    }
+    raise_limits();
+    watch_signals(d);
+    d->told = evtimer_new(d->base, tell_now, d);
+    if (open_all(d, why, sizeof(why))) {
+        daemon_log("error", "%s", *why ? why : "cannot start");
+        return 1;
+    }
+    if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))
+        daemon_log("notice", "alone in its pool: %s", why);
+    if (detach && daemon(0, 1))
+        return 1;
+    if (detach)
+        event_reinit(d->base);
+    state_adopt(d);
+    peers_open(d);
+    daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
+    daemon_changed(d);
+    event_base_dispatch(d->base);
+    daemon_log("notice", "%s ends", d->config->name);
+    http_close(d);
+    peers_close(d);
+    connections_close(d);
+    return 0;
+}
+
+static void usage(FILE *to)
+{
+    fputs("usage: vocl-proxy [--config=FILE] [--check-config] [--detach]\n"
+          "       vocl-proxy --worker\n"
+          "Serves the OpenCL devices of this node to a pool: the daemon, see vocl-proxy(1).\n"
+          "  --config=FILE    its configuration, default /etc/vocl/proxy.conf\n"
+          "  --check-config   says whether that is good, and ends\n"
+          "  --detach         goes to the background when it is ready\n"
+          "  --worker         serves one session: started by VOCL, or by mpiexec beside the program that is served\n"
+          "  --help           this text\n"
+          "  --version\n",
+          to);
+}
+
+static int check_config(const char *path)
+{
+    char why[512];
+    struct config *config = config_load(path, why, sizeof(why));
+
+    if (!config) {
+        fprintf(stderr, "vocl-proxy: %s\n", why);
+        return 2;
+    }
+    printf("%s: good\n", path);
+    config_free(config);
+    return 0;
+}
+
+int main(int count, char **words)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'k'},
+        {"detach", no_argument, NULL, 'd'},       {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
+    const char *path = "/etc/vocl/proxy.conf";
+    bool check = false, detach = false;
+    int option;
+
+    while ((option = getopt_long(count, words, "c:", options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            path = optarg;
+            break;
+        case 'k':
+            check = true;
+            break;
+        case 'd':
+            detach = true;
+            break;
+        case 'h':
+            usage(stdout);
+            return 0;
+        case 'v':
+            puts("vocl-proxy " PACKAGE_VERSION);
+            return 0;
+        default:
+            usage(stderr);
+            return 2;
+        }
+    }
+    if (optind < count) {
+        usage(stderr);
+        return 2;
+    }
+    return check ? check_config(path) : run(path, detach);
+}

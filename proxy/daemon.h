@@ -1,0 +1,205 @@
+/*
+ * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. What its files share.
+ *
+ *     connection.c  who is at the other end, and messages to and from there
+ *     message.c     what a message asks for, and who may
+ *     node.c        the sessions on this node: reserved, running, ended
+ *     start.c       the worker's process
+ *     state.c       what a daemon leaves for the one that is started after it
+ *     share.c       the workers' leashes: what they use, and whose turn it is on a device that they share
+ *     peers.c       the other daemons: what they have
+ *     broker.c      requests for devices, anywhere in the pool
+ */
+#ifndef VOCL_PROXY_DAEMON_H
+#define VOCL_PROXY_DAEMON_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "pool/channel.h"
+#include "pool/poolfile.h"
+#include "proxy/conf.h"
+#include "proxy/place.h"
+
+#define SESSION_ID 33
+#define MOST_DEVICES 64
+
+struct device {
+    unsigned index;
+    char name[128], type[16];
+    uint64_t memory;
+    unsigned units;
+    /* share.c */
+    struct session *turn; /* who may launch now, or NULL */
+    struct event *slice;
+    long since_us, busy_us; /* of the turn; all turns */
+    long load_from_us, load_busy_us;
+    double load, least; /* lately, 0 to 1; virtual time of those that share it */
+    bool recalled;
+};
+
+enum session_state { SESSION_RESERVED, SESSION_RUNNING, SESSION_ENDING };
+
+struct usage {
+    uint64_t launches, bytes_in, bytes_out, memory, device_ns;
+};
+
+struct session {
+    struct session *next;
+    struct daemon *daemon;
+    char id[SESSION_ID], user[64], program[64], from[64];
+    uid_t uid;
+    gid_t gid;
+    enum session_state state;
+    unsigned devices[MOST_DEVICES], device_count;
+    uint64_t memory;         /* of each device, 0: all there is */
+    unsigned share;          /* weight */
+    bool exclusive, started; /* started: there was a worker */
+    double began;            /* wall clock, seconds */
+    pid_t pid;
+    unsigned long start_time; /* of the process, in clock ticks since the host's start */
+    int pidfd;
+    struct event *exited, *timer; /* timer: reservation, time limit, killing */
+    struct connection *control;
+    char why[128]; /* it ends */
+    int killed;
+    /* share.c */
+    struct leash *leash;
+    struct usage usage;
+    double passed[MOST_DEVICES]; /* virtual time on each device */
+    bool wants[MOST_DEVICES];
+};
+
+struct daemon {
+    struct event_base *base;
+    struct config *config;
+    const struct auth_plugin *plugin;
+    struct poolfile pool;
+    char address[128]; /* others reach it there */
+    struct device devices[MOST_DEVICES];
+    unsigned device_count;
+    struct session *sessions;
+    struct connection *connections;
+    unsigned connection_count, watchers;
+    struct peer *peers;
+    struct request *requests, **requests_last;
+    struct evconnlistener *listener;
+    bool draining, ending;
+    struct event *told; /* state is to be told to watchers soon */
+    struct {
+        uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
+        double device_seconds;
+    } totals;
+    struct http *http;
+};
+
+/* ---- daemon.c ---- */
+int daemon_run(const char *config_path, bool detach);
+/* Something of this node has changed. */
+void daemon_changed(struct daemon *d);
+/* One line on stderr for the journal: key=value pairs after the text. */
+__attribute__((format(printf, 2, 3))) void daemon_log(const char *level, const char *format, ...);
+double wall_seconds(void);
+
+/* ---- connection.c ---- */
+struct connection;
+struct connection_owner {
+    void (*message)(struct connection *c, json_t *message); /* borrowed */
+    void (*closed)(struct connection *c);                   /* its memory goes afterwards */
+    void (*opened)(struct connection *c);                   /* outgoing: it may be used now; or NULL */
+};
+
+int connection_listen(struct daemon *d, char *why, size_t why_size);
+/* To another daemon. NULL if it cannot be tried. */
+struct connection *connection_open(struct daemon *d, const char *address, const struct connection_owner *owner,
+                                   void *argument);
+/* Takes message over. */
+void connection_send(struct connection *c, json_t *message);
+/* After what is to be sent was sent. */
+void connection_close(struct connection *c);
+const struct auth_peer *connection_peer(const struct connection *c);
+const char *connection_remote(const struct connection *c);
+struct daemon *connection_daemon(const struct connection *c);
+void *connection_argument(const struct connection *c);
+/* An accepted connection belongs to something from now on: it may be silent, and closed() is told when it ends. */
+void connection_own(struct connection *c, const struct connection_owner *owner, void *argument);
+void connection_fail(struct connection *c, const char *error);
+/* Every open one of that owner. */
+void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
+void connections_close(struct daemon *d);
+
+/* ---- message.c ---- */
+void message_take(struct connection *c, json_t *message);
+/* A member of a message; fallback where there is none or it is of another kind. */
+const char *message_text(const json_t *message, const char *name, const char *fallback);
+long long message_number(const json_t *message, const char *name, long long fallback);
+void watchers_tell(struct daemon *d);
+
+/* ---- node.c ---- */
+json_t *node_describe(const struct daemon *d);
+struct session *session_find(const struct daemon *d, const char *id);
+/* NULL and why. */
+struct session *session_reserve(struct daemon *d, const json_t *wish, char *why, size_t why_size);
+/* For the one that asked: starts the worker. 0, or negative errno and why. */
+int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
+/* Ends it, with time for the worker to end by itself. */
+void session_end(struct session *s, const char *why);
+/* The worker's process is gone, or there was none. */
+void session_gone(struct session *s, int status);
+bool session_uses(const struct session *s, unsigned device, unsigned *place);
+/* The worker that runs already, after a restart. */
+void session_watch(struct session *s);
+struct session *session_new(struct daemon *d, const char *id);
+void sessions_account(struct session *s);
+
+/* ---- start.c ---- */
+/* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
+pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size);
+unsigned long process_start_time(pid_t pid);
+void worker_clean(struct session *s);
+bool worker_contained(const struct session *s, int number);
+
+/* ---- state.c ---- */
+int state_open(struct daemon *d, char *why, size_t why_size);
+void state_save(const struct session *s);
+void state_remove(const struct session *s);
+void state_adopt(struct daemon *d);
+void state_path(const struct daemon *d, const char *name, char *path, size_t size);
+
+/* ---- share.c ---- */
+int share_listen(struct daemon *d, char *why, size_t why_size);
+void share_leave(struct session *s);
+/* Who uses a device has changed. */
+void share_review(struct daemon *d, unsigned device);
+double device_load(struct device *device);
+
+/* ---- peers.c ---- */
+void peers_open(struct daemon *d);
+void peers_close(struct daemon *d);
+/* What every node of the pool has told last, this one's included: a new array. */
+json_t *peers_directory(struct daemon *d);
+bool peer_send(struct daemon *d, const char *node, json_t *message);
+
+/* ---- broker.c ---- */
+void broker_request(struct connection *c, const json_t *message);
+/* Somebody's devices have changed: whoever waits may have a turn. */
+void broker_review(struct daemon *d);
+/* What a node said to the reservation of a part. */
+void broker_answer(struct daemon *d, const char *node, const json_t *answer);
+json_t *broker_queue(const struct daemon *d);
+
+/* ---- probe.c ---- */
+/* The devices of this node, asked for in a process of its own. 0, or negative errno and why. */
+int probe_devices(struct daemon *d, char *why, size_t why_size);
+/* That process: prints them. */
+int probe_run(void);
+
+/* ---- http.c ---- */
+int http_open(struct daemon *d, char *why, size_t why_size);
+void http_close(struct daemon *d);
+
+/* ---- exchange.c ---- */
+/* Under mpiexec: every rank learns where all are, and the first writes the pool file. */
+int exchange_endpoints(struct daemon *d, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,158 @@
+/* What the messages of clients and other daemons ask for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "proxy/daemon.h"
+
+const char *message_text(const json_t *message, const char *name, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(message, name));
+
+    return text ? text : fallback;
+}
+
+long long message_number(const json_t *message, const char *name, long long fallback)
+{
+    const json_t *number = json_object_get(message, name);
+
+    return json_is_integer(number) ? (long long)json_integer_value(number) : fallback;
+}
+
+/* ---- those who are told of every change ---- */
+
+static void watcher_closed(struct connection *c)
+{
+    connection_daemon(c)->watchers--;
+}
+
+static const struct connection_owner watcher = {message_take, watcher_closed, NULL};
+
+static void tell(struct connection *c)
+{
+    connection_send(c, json_pack("{s:o}", "state", node_describe(connection_daemon(c))));
+}
+
+static void watch(struct connection *c)
+{
+    connection_daemon(c)->watchers++;
+    connection_own(c, &watcher, NULL);
+    tell(c);
+}
+
+void watchers_tell(struct daemon *d)
+{
+    connections_each(d, &watcher, tell);
+}
+
+/* ---- what is asked for ---- */
+
+static void tell_status(struct connection *c)
+{
+    struct daemon *d = connection_daemon(c);
+
+    connection_send(c, json_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
+                                 "queue", broker_queue(d)));
+}
+
+static void reserve(struct connection *c, const json_t *message)
+{
+    struct daemon *d = connection_daemon(c);
+    char why[256] = "";
+    const char *id = message_text(message, "session", "");
+    struct session *s = session_reserve(d, message, why, sizeof(why));
+
+    connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
+                         : json_pack("{s:s, s:b, s:s}", "reserved", id, "good", 0, "why", why));
+}
+
+static void release(struct connection *c, const json_t *message)
+{
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+
+    if (s && s->state == SESSION_RESERVED)
+        session_end(s, "not needed");
+}
+
+static void start(struct connection *c, const json_t *message)
+{
+    const struct auth_peer *peer = connection_peer(c);
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+    char why[256] = "";
+
+    if (!s || s->uid != peer->uid)
+        connection_fail(c, "there is no such session of yours here");
+    else if (session_start(s, c, message, why, sizeof(why)))
+        connection_fail(c, why);
+    else
+        connection_send(c, json_pack("{s:s}", "started", s->id));
+}
+
+static bool is_admin(struct connection *c)
+{
+    const struct auth_peer *peer = connection_peer(c);
+
+    return config_is_admin(connection_daemon(c)->config, peer->name, peer->uid, peer->gid);
+}
+
+static void drain(struct connection *c, bool draining)
+{
+    struct daemon *d = connection_daemon(c);
+
+    if (!is_admin(c)) {
+        connection_fail(c, "only administrators of the pool may");
+        return;
+    }
+    d->draining = draining;
+    daemon_log("notice", "%s by %s", draining ? "drained" : "resumed", connection_peer(c)->name);
+    daemon_changed(d);
+    connection_send(c, json_pack("{s:b}", "draining", draining));
+}
+
+static void kill_session(struct connection *c, const json_t *message)
+{
+    struct daemon *d = connection_daemon(c);
+    const char *id = message_text(message, "session", "");
+    struct session *s = session_find(d, id);
+    char why[128];
+
+    if (!s || (s->uid != connection_peer(c)->uid && !is_admin(c))) {
+        connection_fail(c, "there is no such session here that you may end");
+        return;
+    }
+    snprintf(why, sizeof(why), "ended by %s", connection_peer(c)->name);
+    connection_send(c, json_pack("{s:s}", "killed", s->id));
+    session_end(s, why);
+}
+
+void message_take(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", "");
+    const struct auth_peer *peer = connection_peer(c);
+    struct daemon *d = connection_daemon(c);
+
+    if (!peer->is_daemon && !config_allows(d->config, peer->name, peer->gid) && !is_admin(c)) {
+        daemon_log("warning", "%s (%s) may not use this pool", peer->name, connection_remote(c));
+        connection_fail(c, "you may not use this pool");
+        return;
+    }
+    if (!strcmp(what, "status"))
+        tell_status(c);
+    else if (!strcmp(what, "request"))
+        broker_request(c, message);
+    else if (!strcmp(what, "start"))
+        start(c, message);
+    else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
+        drain(c, *what == 'd');
+    else if (!strcmp(what, "kill"))
+        kill_session(c, message);
+    else if (!peer->is_daemon)
+        connection_fail(c, "there is no such request");
+    else if (!strcmp(what, "watch"))
+        watch(c);
+    else if (!strcmp(what, "reserve"))
+        reserve(c, message);
+    else if (!strcmp(what, "release"))
+        release(c, message);
+    else
+        connection_fail(c, "there is no such request");
+}

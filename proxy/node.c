@@ -1,0 +1,412 @@
+/*
+ * The sessions on this node. A broker reserves devices for one (session_reserve); its client comes with what the
+ * worker needs (session_start), or the reservation lapses; the session is over when the worker's process is.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/socket.h"
+#include "proxy/daemon.h"
+
+#define RESERVED_SECONDS 30
+#define GRACE_SECONDS 2
+#define MOST_VARIABLES 16
+
+struct session *session_find(const struct daemon *d, const char *id)
+{
+    struct session *s = d->sessions;
+
+    while (s && strcmp(s->id, id))
+        s = s->next;
+    return s;
+}
+
+bool session_uses(const struct session *s, unsigned device, unsigned *place)
+{
+    for (unsigned i = 0; i < s->device_count; i++) {
+        if (s->devices[i] == device) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memory)
+{
+    unsigned count = 0, place;
+
+    *memory = 0;
+    for (const struct session *s = d->sessions; s; s = s->next) {
+        if (!session_uses(s, device, &place))
+            continue;
+        *memory += s->memory;
+        count += s->exclusive ? 1000000 : 1;
+    }
+    return count;
+}
+
+/* ---- what is told of them ---- */
+
+static json_t *describe_device(const struct daemon *d, unsigned index)
+{
+    struct device *device = (struct device *)(uintptr_t)&d->devices[index];
+    const struct device_rule *rule = config_rule(d->config, device->name);
+    uint64_t taken, all = rule->memory && rule->memory < device->memory ? rule->memory : device->memory, left;
+    unsigned users = users_of(d, index, &taken);
+
+    left = device->memory > taken ? device->memory - taken : 0;
+    return json_pack("{s:i, s:s, s:s, s:I, s:I, s:i, s:s, s:i, s:i, s:f}", "index", (int)index, "name", device->name,
+                     "type", device->type, "memory", (json_int_t)device->memory, "free",
+                     (json_int_t)(left < all ? left : all), "units", (int)device->units, "mode",
+                     rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions, "sessions", (int)users,
+                     "load", device_load(device));
+}
+
+static json_t *describe_session(const struct session *s)
+{
+    static const char *const states[] = {"reserved", "running", "ending"};
+    json_t *devices = json_array();
+
+    for (unsigned i = 0; i < s->device_count; i++)
+        json_array_append_new(devices, json_integer(s->devices[i]));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user", s->user,
+                     "program", s->program, "from", s->from, "state", states[s->state], "devices", devices, "share",
+                     (int)s->share, "began", s->began, "device_seconds", (double)s->usage.device_ns / 1e9, "launches",
+                     (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                     (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
+}
+
+json_t *node_describe(const struct daemon *d)
+{
+    json_t *devices = json_array(), *sessions = json_array();
+
+    for (unsigned i = 0; i < d->device_count; i++) {
+        if (!config_rule(d->config, d->devices[i].name)->hidden)
+            json_array_append_new(devices, describe_device(d, i));
+    }
+    for (const struct session *s = d->sessions; s; s = s->next)
+        json_array_append_new(sessions, describe_session(s));
+    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:o}", "name", d->config->name, "address", d->address, "state",
+                     d->ending     ? "ending"
+                     : d->draining ? "draining"
+                                   : "up",
+                     "time", wall_seconds(), "devices", devices, "sessions", sessions);
+}
+
+/* ---- reserved ---- */
+
+struct session *session_new(struct daemon *d, const char *id)
+{
+    struct session *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->daemon = d;
+    s->pidfd = -1;
+    snprintf(s->id, sizeof(s->id), "%s", id);
+    s->began = wall_seconds();
+    s->share = 100;
+    s->next = d->sessions;
+    d->sessions = s;
+    return s;
+}
+
+static void session_free(struct session *s)
+{
+    struct session **at = &s->daemon->sessions;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    if (s->exited)
+        event_free(s->exited);
+    if (s->timer)
+        event_free(s->timer);
+    if (s->pidfd >= 0)
+        close(s->pidfd);
+    free(s);
+}
+
+static void set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds)
+{
+    const struct timeval time = {(long)seconds, (long)(seconds * 1e6) % 1000000};
+
+    if (s->timer)
+        event_free(s->timer);
+    s->timer = evtimer_new(s->daemon->base, run, s);
+    if (s->timer)
+        evtimer_add(s->timer, &time);
+}
+
+static void lapsed(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    session_end(argument, "nobody came to start it");
+}
+
+static bool take_devices(struct session *s, const json_t *wish)
+{
+    const json_t *list = json_object_get(wish, "devices");
+    unsigned place;
+
+    if (!json_array_size(list) || json_array_size(list) > s->daemon->device_count)
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_int_t index = json_integer_value(json_array_get(list, i));
+
+        if (index < 0 || index >= s->daemon->device_count || session_uses(s, (unsigned)index, &place))
+            return false;
+        s->devices[s->device_count++] = (unsigned)index;
+    }
+    return true;
+}
+
+/* Whether the devices can be had: the broker knows only what it was told a moment ago. */
+static const char *refuse_devices(const struct session *s, bool exclusive, uint64_t memory)
+{
+    for (unsigned i = 0; i < s->device_count; i++) {
+        const struct device *device = &s->daemon->devices[s->devices[i]];
+        const struct device_rule *rule = config_rule(s->daemon->config, device->name);
+        uint64_t taken;
+        unsigned users = users_of(s->daemon, s->devices[i], &taken) - 1; /* s itself */
+
+        if (rule->hidden || users >= rule->sessions || (exclusive && users))
+            return "a device is taken";
+        if (memory > (rule->memory ? rule->memory : device->memory) || taken + memory > device->memory)
+            return "a device has less memory left";
+    }
+    return NULL;
+}
+
+struct session *session_reserve(struct daemon *d, const json_t *wish, char *why, size_t why_size)
+{
+    const char *id = message_text(wish, "session", ""), *refused = NULL, *user = message_text(wish, "user", "");
+    uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
+    bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
+    struct session *s;
+
+    snprintf(why, why_size, "a request that is none");
+    if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || message_number(wish, "uid", -1) < 0)
+        return NULL;
+    if (d->draining || d->ending) {
+        snprintf(why, why_size, "the node takes no sessions");
+        return NULL;
+    }
+    if (!config_allows(d->config, user, (gid_t)message_number(wish, "gid", -1))) {
+        snprintf(why, why_size, "%s may not use the devices of %s", user, d->config->name);
+        return NULL;
+    }
+    s = session_new(d, id);
+    if (!s)
+        return NULL;
+    snprintf(s->user, sizeof(s->user), "%s", user);
+    snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
+    snprintf(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
+    s->uid = (uid_t)message_number(wish, "uid", -1);
+    s->gid = (gid_t)message_number(wish, "gid", -1);
+    s->share = (unsigned)message_number(wish, "share", 100);
+    if (!take_devices(s, wish) || s->share < 1 || s->share > 10000)
+        refused = why;
+    if (!refused)
+        refused = refuse_devices(s, exclusive, memory);
+    if (refused) {
+        if (refused != why)
+            snprintf(why, why_size, "%s", refused);
+        session_free(s);
+        return NULL;
+    }
+    s->exclusive = exclusive;
+    s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
+    set_timer(s, lapsed, RESERVED_SECONDS);
+    daemon_changed(d);
+    return s;
+}
+
+/* ---- running ---- */
+
+static void control_closed(struct connection *c)
+{
+    struct session *s = connection_argument(c);
+
+    s->control = NULL;
+    if (s->state == SESSION_RESERVED)
+        session_end(s, "its program went away");
+}
+
+static const struct connection_owner control = {NULL, control_closed, NULL};
+
+static void time_is_up(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    session_end(argument, "its time is up");
+}
+
+/* What a rank of MPICH's job needs to know, and nothing else of what comes from outside. */
+static bool is_plain(const char *text)
+{
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-[]=") == strlen(text);
+}
+
+static bool take_environment(const json_t *message, char **list, char *why, size_t why_size)
+{
+    static const char *const names[] = {"PMI_PORT=", "PMI_ID=",      "PMI_RANK=",        "PMI_SIZE=",
+                                        "PMI_FD=",   "PMI_SPAWNED=", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID="};
+    static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US="};
+    const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
+    const json_t *given = json_object_get(message, "environment"), *variable;
+    uint8_t bytes[TOKEN_BYTES];
+    unsigned count = 0;
+    size_t index;
+
+    snprintf(why, why_size, "no worker can be started with that");
+    if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || !token_read(token, bytes))
+        return false;
+    json_array_foreach(given, index, variable)
+    {
+        const char *text = json_string_value(variable);
+        bool known = false;
+
+        if (!text || strlen(text) > 200 || !is_plain(text) || count + 4 >= MOST_VARIABLES)
+            return false;
+        for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+            known |= !strncmp(text, names[i], strlen(names[i]));
+        for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+            known |= !strncmp(text, settings[i], strlen(settings[i]));
+        if (known && strncmp(text, "PMI_FD=", 7) && asprintf(&list[count++], "%s", text) < 0)
+            return false;
+    }
+    return asprintf(&list[count], "VOCL_SESSION_ENDPOINT=%s", endpoint) >= 0 &&
+           asprintf(&list[count + 1], "VOCL_SESSION_TOKEN=%s", token) >= 0 && json_array_size(given) > 0;
+}
+
+static void exited(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+    siginfo_t info = {0};
+
+    (void)fd;
+    (void)what;
+    worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
+    if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid)
+        info.si_status = -1; /* not this daemon's child, but that of one before it */
+    session_gone(s, info.si_code == CLD_EXITED || !info.si_pid ? info.si_status : 128 + info.si_status);
+}
+
+void session_watch(struct session *s)
+{
+    s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+    s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
+    if (s->exited)
+        event_add(s->exited, NULL);
+    s->state = SESSION_RUNNING;
+    if (s->timer)
+        event_free(s->timer);
+    s->timer = NULL;
+    if (s->daemon->config->session_seconds) {
+        double left = s->began + s->daemon->config->session_seconds - wall_seconds();
+
+        set_timer(s, time_is_up, left > 0.01 ? left : 0.01);
+    }
+}
+
+int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size)
+{
+    char *environment[MOST_VARIABLES] = {NULL};
+    pid_t pid = -1;
+
+    if (s->state != SESSION_RESERVED || s->control) {
+        snprintf(why, why_size, "it was started already");
+        return -EBUSY;
+    }
+    if (take_environment(message, environment, why, why_size))
+        pid = worker_start(s, environment, why, why_size);
+    for (unsigned i = 0; i < MOST_VARIABLES; i++)
+        free(environment[i]);
+    if (pid < 0)
+        return -EIO;
+    s->pid = pid;
+    s->started = true;
+    s->start_time = process_start_time(pid);
+    s->began = wall_seconds();
+    s->control = c;
+    connection_own(c, &control, s);
+    session_watch(s);
+    state_save(s);
+    s->daemon->totals.sessions++;
+    daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->id, s->user, s->program,
+               s->from, s->device_count, (int)pid);
+    for (unsigned i = 0; i < s->device_count; i++)
+        share_review(s->daemon, s->devices[i]);
+    daemon_changed(s->daemon);
+    return 0;
+}
+
+/* ---- over ---- */
+
+static void kill_harder(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+
+    (void)fd;
+    (void)what;
+    worker_contained(s, SIGKILL);
+    set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
+void session_end(struct session *s, const char *why)
+{
+    if (s->state == SESSION_ENDING)
+        return;
+    snprintf(s->why, sizeof(s->why), "%s", why);
+    if (s->state == SESSION_RESERVED) {
+        s->state = SESSION_ENDING;
+        session_gone(s, 0);
+        return;
+    }
+    s->state = SESSION_ENDING;
+    if (s->control)
+        connection_send(s->control, json_pack("{s:s, s:s}", "ended", s->id, "why", why));
+    worker_contained(s, SIGTERM);
+    set_timer(s, kill_harder, GRACE_SECONDS);
+    daemon_changed(s->daemon);
+}
+
+void session_gone(struct session *s, int status)
+{
+    struct daemon *d = s->daemon;
+    unsigned devices[MOST_DEVICES], count = s->device_count;
+
+    memcpy(devices, s->devices, sizeof(devices));
+    share_leave(s);
+    if (s->started) {
+        worker_clean(s);
+        state_remove(s);
+        d->totals.failed += status > 0;
+        if (!*s->why)
+            snprintf(s->why, sizeof(s->why), status > 0 ? "its worker ended with status %d" : "", status);
+        sessions_account(s);
+    }
+    if (s->control) {
+        struct connection *c = s->control;
+
+        s->control = NULL;
+        connection_own(c, NULL, NULL);
+        connection_send(c, json_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
+        connection_close(c);
+    }
+    session_free(s);
+    for (unsigned i = 0; i < count; i++)
+        share_review(d, devices[i]);
+    daemon_changed(d);
+    if (d->ending && !d->sessions)
+        event_base_loopexit(d->base, NULL);
+}

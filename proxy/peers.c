@@ -1,0 +1,172 @@
+/* The other daemons of the pool: a connection to each, on which it tells its state whenever that changes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "proxy/daemon.h"
+
+#define RETRY_SECONDS 1
+#define SILENT_MS 6000 /* each tells its state every 2 seconds at least */
+
+struct peer {
+    struct peer *next;
+    struct daemon *daemon;
+    char name[64], address[128];
+    struct connection *connection;
+    bool open;
+    json_t *state; /* what it told last, or NULL */
+    long heard_ms;
+    struct event *timer;
+};
+
+static void retry_later(struct peer *peer)
+{
+    const struct timeval time = {RETRY_SECONDS, 0};
+
+    evtimer_add(peer->timer, &time);
+}
+
+static void lost(struct peer *peer)
+{
+    if (peer->state) {
+        daemon_log("warning", "node %s is lost", peer->name);
+        json_decref(peer->state);
+    }
+    peer->state = NULL;
+    peer->open = false;
+    broker_answer(peer->daemon, peer->name, NULL);
+}
+
+static void on_message(struct connection *c, json_t *message)
+{
+    struct peer *peer = connection_argument(c);
+    json_t *state = json_object_get(message, "state");
+
+    if (json_is_object(state)) {
+        if (!peer->state)
+            daemon_log("notice", "node %s is there", peer->name);
+        json_decref(peer->state);
+        peer->state = json_incref(state);
+        peer->heard_ms = clock_ms();
+        broker_review(peer->daemon);
+    } else if (json_object_get(message, "reserved")) {
+        broker_answer(peer->daemon, peer->name, message);
+    }
+}
+
+static void on_closed(struct connection *c)
+{
+    struct peer *peer = connection_argument(c);
+
+    peer->connection = NULL;
+    lost(peer);
+    retry_later(peer);
+}
+
+static void on_open(struct connection *c)
+{
+    struct peer *peer = connection_argument(c);
+
+    peer->open = true;
+    peer->heard_ms = clock_ms();
+    connection_send(c, json_pack("{s:s}", "do", "watch"));
+}
+
+static const struct connection_owner owner = {on_message, on_closed, on_open};
+
+static void look_after(evutil_socket_t fd, short what, void *argument)
+{
+    struct peer *peer = argument;
+
+    (void)fd;
+    (void)what;
+    if (peer->connection && peer->open && clock_ms() - peer->heard_ms > SILENT_MS) {
+        connection_close(peer->connection);
+        return;
+    }
+    if (!peer->connection)
+        peer->connection = connection_open(peer->daemon, peer->address, &owner, peer);
+    retry_later(peer);
+}
+
+void peers_open(struct daemon *d)
+{
+    struct peer **last = &d->peers;
+
+    for (unsigned i = 0; i < d->pool.count; i++) {
+        const struct poolfile_node *node = &d->pool.nodes[i];
+        struct peer *peer;
+
+        if (!strcmp(node->name, d->config->name))
+            continue;
+        peer = calloc(1, sizeof(*peer));
+        if (!peer)
+            return;
+        peer->daemon = d;
+        snprintf(peer->name, sizeof(peer->name), "%s", node->name);
+        snprintf(peer->address, sizeof(peer->address), "%s", node->address);
+        peer->timer = evtimer_new(d->base, look_after, peer);
+        *last = peer;
+        last = &peer->next;
+        look_after(-1, 0, peer);
+    }
+}
+
+void peers_close(struct daemon *d)
+{
+    for (struct peer *peer; (peer = d->peers);) {
+        d->peers = peer->next;
+        if (peer->connection)
+            connection_own(peer->connection, NULL, NULL);
+        event_free(peer->timer);
+        json_decref(peer->state);
+        free(peer);
+    }
+}
+
+static const struct peer *find(const struct daemon *d, const char *name)
+{
+    const struct peer *peer = d->peers;
+
+    while (peer && strcmp(peer->name, name))
+        peer = peer->next;
+    return peer;
+}
+
+bool peer_send(struct daemon *d, const char *node, json_t *message)
+{
+    const struct peer *peer = find(d, node);
+
+    if (!peer || !peer->state) {
+        json_decref(message);
+        return false;
+    }
+    connection_send(peer->connection, message);
+    return true;
+}
+
+/* In the order of the pool file. */
+json_t *peers_directory(struct daemon *d)
+{
+    json_t *list = json_array();
+    bool own = false;
+
+    for (unsigned i = 0; i < d->pool.count; i++) {
+        const struct poolfile_node *node = &d->pool.nodes[i];
+        const struct peer *peer = find(d, node->name);
+
+        if (!strcmp(node->name, d->config->name)) {
+            json_array_append_new(list, node_describe(d));
+            own = true;
+        } else if (peer && peer->state) {
+            json_array_append(list, peer->state);
+        } else {
+            json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address",
+                                                  node->address, "state", "lost", "devices", "sessions"));
+        }
+    }
+    if (!own)
+        json_array_append_new(list, node_describe(d));
+    return list;
+}

@@ -1,0 +1,105 @@
+/*
+ * Which devices this node has: asked by a process of its own that lives shortly, for a native OpenCL may crash, hang,
+ * or keep what it has opened.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "proxy/daemon.h"
+
+#define PROBE_MS 30000
+
+static int read_line(struct daemon *d, char *line)
+{
+    struct device *device = &d->devices[d->device_count];
+    unsigned long long memory;
+    int at = 0;
+
+    if (d->device_count == MOST_DEVICES)
+        return 0;
+    memset(device, 0, sizeof(*device));
+    if (sscanf(line, "%u %15s %u %llu %n", &device->index, device->type, &device->units, &memory, &at) != 4 || !at ||
+        device->index != d->device_count)
+        return -EBADMSG;
+    device->memory = memory;
+    snprintf(device->name, sizeof(device->name), "%s", line + at);
+    d->device_count++;
+    return 0;
+}
+
+static pid_t start(struct daemon *d, int output)
+{
+    const char *folder = settings_string(SETTING_LIBEXECDIR);
+    char path[4096];
+    pid_t pid;
+
+    snprintf(path, sizeof(path), "%s/vocl-proxy", folder);
+    pid = fork();
+    if (pid)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(output, 1);
+    close_range(3, ~0u, 0);
+    for (char **at = d->config->environment; *at; at++)
+        putenv(*at);
+    execl(path, path, "--probe", NULL);
+    _exit(127);
+}
+
+/* All that it prints, within its time. */
+static int read_output(int fd, char *text, size_t size, size_t *length)
+{
+    const long until = clock_ms() + PROBE_MS;
+
+    for (*length = 0; *length + 1 < size;) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        ssize_t got;
+
+        if (poll(&ready, 1, (int)(until - clock_ms() > 0 ? until - clock_ms() : 0)) <= 0)
+            return -ETIMEDOUT;
+        got = read(fd, text + *length, size - *length - 1);
+        if (got < 0)
+            return -errno;
+        if (!got)
+            break;
+        *length += (size_t)got;
+    }
+    text[*length] = '\0';
+    return 0;
+}
+
+int probe_devices(struct daemon *d, char *why, size_t why_size)
+{
+    static char text[MOST_DEVICES * 256];
+    int output[2], status = 0, error;
+    size_t length;
+    pid_t pid;
+
+    if (pipe(output))
+        return -errno;
+    pid = start(d, output[1]);
+    close(output[1]);
+    error = pid < 0 ? -errno : read_output(output[0], text, sizeof(text), &length);
+    close(output[0]);
+    if (error && pid > 0)
+        kill(pid, SIGKILL);
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+    if (!error && status)
+        error = -EIO;
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); !error && line; line = strtok_r(NULL, "\n", &save))
+        error = read_line(d, line);
+    if (error)
+        snprintf(why, why_size, "asking for this node's devices: %s",
+                 WIFSIGNALED(status) && error == -EIO ? "the native OpenCL crashed" : strerror(-error));
+    return error;
+}

@@ -1,0 +1,229 @@
+/*
+ * The worker's process: the session's user's, in a session, process group and, where there are, control groups of its
+ * own, with nothing of the daemon's and nothing from outside but what session_start() let through.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "proxy/daemon.h"
+
+#define MOST_ENVIRONMENT 128
+
+/* ---- control groups (v2), below the folder that the configuration names ---- */
+
+static bool group_path(const struct session *s, const char *file, char *path, size_t size)
+{
+    const char *root = s->daemon->config->cgroup;
+
+    return *root && snprintf(path, size, "%s/vocl-%s%s%s", root, s->id, *file ? "/" : "", file) < (int)size;
+}
+
+static bool group_write(const struct session *s, const char *file, const char *text)
+{
+    char path[4096];
+    int fd = group_path(s, file, path, sizeof(path)) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static void group_limit(const struct session *s, const char *file, const char *format, unsigned long long value)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), format, value);
+    if (!group_write(s, file, text))
+        daemon_log("warning", "session %s: %s cannot be set to %s", s->id, file, text);
+}
+
+static bool group_make(const struct session *s)
+{
+    const struct config *config = s->daemon->config;
+    char path[4096];
+
+    if (!group_path(s, "", path, sizeof(path)))
+        return false;
+    if (mkdir(path, 0755) && errno != EEXIST) {
+        daemon_log("warning", "session %s has no control group: %s: %s", s->id, path, strerror(errno));
+        return false;
+    }
+    if (config->worker_memory)
+        group_limit(s, "memory.max", "%llu", config->worker_memory);
+    if (config->worker_cpus)
+        group_limit(s, "cpu.max", "%llu 100000", config->worker_cpus * 1000ull);
+    return true;
+}
+
+void worker_clean(struct session *s)
+{
+    char path[4096];
+
+    if (group_path(s, "", path, sizeof(path)))
+        rmdir(path);
+}
+
+bool worker_contained(const struct session *s, int number)
+{
+    if (number == SIGKILL && group_write(s, "cgroup.kill", "1"))
+        return true;
+    return s->pid > 1 && !kill(-s->pid, number);
+}
+
+/* ---- the process ---- */
+
+unsigned long process_start_time(pid_t pid)
+{
+    char path[64], text[1024];
+    unsigned long long ticks = 0;
+    const char *at;
+    size_t length;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (at)
+        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks);
+    return (unsigned long)ticks;
+}
+
+struct plan {
+    char *arguments[3], *environment[MOST_ENVIRONMENT];
+    unsigned count;
+    char name[64], folder[256];
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct plan *plan, const char *format, ...)
+{
+    va_list arguments;
+
+    if (plan->count + 1 >= MOST_ENVIRONMENT)
+        return;
+    va_start(arguments, format);
+    if (vasprintf(&plan->environment[plan->count], format, arguments) < 0)
+        plan->environment[plan->count] = NULL;
+    else
+        plan->count++;
+    va_end(arguments);
+}
+
+static void make_plan(const struct session *s, char *const *environment, struct plan *plan)
+{
+    const char *folder = settings_string(SETTING_LIBEXECDIR), *log = getenv("VOCL_LOG");
+    char list[MOST_DEVICES * 4] = "", path[4096];
+    struct passwd *user = getpwuid(s->uid);
+
+    snprintf(plan->name, sizeof(plan->name), "%s", s->user);
+    snprintf(plan->folder, sizeof(plan->folder), "%s", user ? user->pw_dir : "/");
+    asprintf(&plan->arguments[0], "%s/vocl-proxy", folder);
+    plan->arguments[1] = strdup("--worker");
+    add(plan, "PATH=/usr/local/bin:/usr/bin:/bin");
+    add(plan, "HOME=%s", plan->folder);
+    add(plan, "USER=%s", plan->name);
+    add(plan, "VOCL_LIBEXECDIR=%s", folder);
+    add(plan, "VOCL_LOG=%s", log ? log : "error");
+    add(plan, "VOCL_MPI=mpich");
+    add(plan, "MPIR_CVAR_NOLOCAL=1");
+    add(plan, "UCX_HANDLE_ERRORS=none");
+    add(plan, "UCX_LOG_LEVEL=error");
+    for (unsigned i = 0; i < s->device_count; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? "," : "", s->devices[i]);
+    add(plan, "VOCL_WORKER_DEVICES=%s", list);
+    add(plan, "VOCL_WORKER_MEMORY=%llu", (unsigned long long)s->memory);
+    state_path(s->daemon, "leash", path, sizeof(path));
+    add(plan, "VOCL_WORKER_LEASH=%s", path);
+    for (char **at = s->daemon->config->environment; *at; at++)
+        add(plan, "%s", *at);
+    for (; *environment; environment++)
+        add(plan, "%s", *environment);
+}
+
+static void free_plan(struct plan *plan)
+{
+    for (unsigned i = 0; i < plan->count; i++)
+        free(plan->environment[i]);
+    free(plan->arguments[0]);
+    free(plan->arguments[1]);
+}
+
+/* Between fork and exec. Does not return. */
+static void become(const struct session *s, const struct plan *plan, bool grouped, int problem)
+{
+    int null = open("/dev/null", O_RDWR), error = 0;
+    sigset_t none;
+
+    setsid();
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    dup2(null, 0);
+    dup2(null, 1);
+    if (grouped && !group_write(s, "cgroup.procs", "0"))
+        error = errno;
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!error && geteuid() == 0 &&
+        (initgroups(plan->name, s->gid) || setresgid(s->gid, s->gid, s->gid) || setresuid(s->uid, s->uid, s->uid)))
+        error = errno;
+    if (!error && chdir(plan->folder) && chdir("/"))
+        error = errno;
+    dup2(problem, 3);
+    fcntl(3, F_SETFD, FD_CLOEXEC);
+    close_range(4, ~0u, 0);
+    if (!error) {
+        execve(plan->arguments[0], plan->arguments, plan->environment);
+        error = errno;
+    }
+    if (write(3, &error, sizeof(error)) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size)
+{
+    struct plan plan = {.count = 0};
+    int problem[2], error = 0;
+    bool grouped;
+    pid_t pid;
+
+    if (geteuid() != 0 && s->uid != geteuid()) {
+        snprintf(why, why_size, "a daemon that is not root's serves its own user only");
+        return -1;
+    }
+    if (pipe2(problem, O_CLOEXEC))
+        return -1;
+    grouped = group_make(s);
+    make_plan(s, environment, &plan);
+    pid = fork();
+    if (pid == 0)
+        become(s, &plan, grouped, problem[1]);
+    close(problem[1]);
+    if (pid > 0 && read(problem[0], &error, sizeof(error)) == sizeof(error)) { /* until exec closes it: at once */
+        snprintf(why, why_size, "the worker does not start: %s", strerror(error));
+        pid = -1;
+    } else if (pid < 0) {
+        snprintf(why, why_size, "no process: %s", strerror(errno));
+    }
+    close(problem[0]);
+    free_plan(&plan);
+    if (pid < 0)
+        worker_clean(s);
+    return pid;
+}

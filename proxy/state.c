@@ -1,0 +1,126 @@
+/*
+ * What a daemon leaves in its state directory for the one that is started after it: a file for each running session.
+ * Workers do not need their daemon to go on, so sessions live through its restart.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proxy/daemon.h"
+
+void state_path(const struct daemon *d, const char *name, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%s", d->config->state, name);
+}
+
+int state_open(struct daemon *d, char *why, size_t why_size)
+{
+    char path[4096];
+    int fd;
+
+    if (mkdir(d->config->state, 0755) && errno != EEXIST) {
+        snprintf(why, why_size, "%s: %s", d->config->state, strerror(errno));
+        return -errno;
+    }
+    state_path(d, "lock", path, sizeof(path));
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) {
+        snprintf(why, why_size, "%s: %s", path,
+                 fd >= 0 && errno == EWOULDBLOCK ? "another daemon is at work here" : strerror(errno));
+        return -errno;
+    }
+    return 0; /* the lock goes with the process */
+}
+
+static void session_path(const struct session *s, char *path, size_t size)
+{
+    snprintf(path, size, "%s/session-%s", s->daemon->config->state, s->id);
+}
+
+void state_save(const struct session *s)
+{
+    json_t *devices = json_array(), *state;
+    char path[4096], fresh[4100];
+
+    for (unsigned i = 0; i < s->device_count; i++)
+        json_array_append_new(devices, json_integer(s->devices[i]));
+    state = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b}", "id", s->id, "user", s->user,
+                      "program", s->program, "from", s->from, "uid", (int)s->uid, "gid", (int)s->gid, "pid",
+                      (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began, "devices", devices,
+                      "memory", (json_int_t)s->memory, "share", (int)s->share, "exclusive", s->exclusive);
+    session_path(s, path, sizeof(path));
+    snprintf(fresh, sizeof(fresh), "%s.new", path);
+    if (!state || json_dump_file(state, fresh, JSON_COMPACT) || rename(fresh, path))
+        daemon_log("warning", "session %s would be lost with this daemon: %s", s->id, strerror(errno));
+    json_decref(state);
+}
+
+void state_remove(const struct session *s)
+{
+    char path[4096];
+
+    session_path(s, path, sizeof(path));
+    unlink(path);
+}
+
+static void adopt(struct daemon *d, const char *name)
+{
+    char path[4096];
+    struct session *s;
+    json_t *state, *index;
+    size_t i;
+
+    state_path(d, name, path, sizeof(path));
+    state = json_load_file(path, 0, NULL);
+    s = state && strlen(message_text(state, "id", "")) == SESSION_ID - 1 ? session_new(d, message_text(state, "id", ""))
+                                                                         : NULL;
+    if (!s) {
+        unlink(path);
+        json_decref(state);
+        return;
+    }
+    snprintf(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
+    snprintf(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
+    snprintf(s->from, sizeof(s->from), "%s", message_text(state, "from", ""));
+    s->uid = (uid_t)message_number(state, "uid", 0);
+    s->gid = (gid_t)message_number(state, "gid", 0);
+    s->pid = (pid_t)message_number(state, "pid", 0);
+    s->start_time = (unsigned long)message_number(state, "start_time", 0);
+    s->memory = (uint64_t)message_number(state, "memory", 0);
+    s->share = (unsigned)message_number(state, "share", 100);
+    s->started = true;
+    s->exclusive = json_is_true(json_object_get(state, "exclusive"));
+    s->began = json_number_value(json_object_get(state, "began"));
+    json_array_foreach(json_object_get(state, "devices"), i, index)
+    {
+        if (s->device_count < MOST_DEVICES && (unsigned)json_integer_value(index) < d->device_count)
+            s->devices[s->device_count++] = (unsigned)json_integer_value(index);
+    }
+    json_decref(state);
+    if (s->pid > 1 && s->start_time && process_start_time(s->pid) == s->start_time) {
+        daemon_log("notice", "session %s goes on: user=%s pid=%d", s->id, s->user, (int)s->pid);
+        session_watch(s);
+        return;
+    }
+    snprintf(s->why, sizeof(s->why), "lost while there was no daemon");
+    s->pid = 0; /* by now perhaps somebody else's */
+    session_gone(s, -1);
+}
+
+void state_adopt(struct daemon *d)
+{
+    DIR *directory = opendir(d->config->state);
+
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (!strncmp(entry->d_name, "session-", 8))
+            adopt(d, entry->d_name);
+    }
+    closedir(directory);
+}

@@ -14,6 +14,12 @@ static void set(const char *name, const char *value)
         fail(EXIT_BROKEN, "cannot set %s: %m", name);
 }
 
+static void set_given(const char *name, const char *value)
+{
+    if (value)
+        set(name, value);
+}
+
 static char *join(const char *first, const char *second)
 {
     char *joined;
@@ -50,6 +56,11 @@ char *library_path(void)
     return find("libvocl.so", LIBDIR);
 }
 
+char *helper_path(const char *name)
+{
+    return find(name, PKGLIBEXECDIR);
+}
+
 void environment_set_session(const struct choices *choices)
 {
     /* The command line speaks of one of the two ways to get workers; the other must not linger from
@@ -64,6 +75,21 @@ void environment_set_session(const struct choices *choices)
     }
     if (choices->local)
         set("VOCL_LOCAL", "1");
+    if (choices->pool) {
+        set("VOCL_POOL", choices->pool);
+        unsetenv("VOCL_HOSTS");
+        unsetenv("VOCL_WORKERS");
+        unsetenv("VOCL_LOCAL");
+    }
+    set_given("VOCL_POOL_COUNT", choices->count);
+    set_given("VOCL_POOL_TYPE", choices->type);
+    set_given("VOCL_POOL_MEMORY", choices->memory);
+    set_given("VOCL_POOL_NAME", choices->name);
+    set_given("VOCL_POOL_SHARE", choices->share);
+    set_given("VOCL_POOL_WAIT", choices->wait);
+    set_given("VOCL_POOL_POLICY", choices->policy);
+    if (choices->exclusive)
+        set("VOCL_POOL_EXCLUSIVE", "1");
     if (choices->devices)
         set("VOCL_DEVICES", choices->devices);
     if (choices->mpi)

@@ -19,6 +19,8 @@ struct choices {
     const char *devices;
     const char *hosts;
     const char *mpi;
+    const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
+    bool exclusive;
     bool local;
     bool preload;
     bool icd;
@@ -29,6 +31,9 @@ void fail(int status, const char *format, ...) __attribute__((noreturn, format(p
 
 /* The absolute path of libvocl.so; fails when it is not there. The caller frees it. */
 char *library_path(void);
+
+/* The absolute path of a program that only VOCL's own start; the caller frees it. */
+char *helper_path(const char *name);
 
 /* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI. */
 void environment_set_session(const struct choices *choices);

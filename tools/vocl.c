@@ -14,14 +14,26 @@
 
 static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
                            "       vocl devices [OPTION]...\n"
+                           "       vocl pool --help\n"
+                           "       vocl top [--pool=WHERE]\n"
                            "       vocl --help | --version\n"
                            "\n"
                            "run      runs PROGRAM, an unmodified OpenCL program, on the devices of VOCL\n"
                            "devices  lists the devices that a program would see\n"
+                           "pool     shows and administers a pool of devices; top shows it live\n"
                            "\n"
                            "  -w, --workers=N    use N workers on this host (default 1)\n"
                            "  -H, --hosts=A,B    use one worker on each of these hosts\n"
                            "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
+                           "  -P, --pool=WHERE   use devices of a pool: its file, or host:port,... of its daemons\n"
+                           "  -n, --count=N      so many devices of it (default 1)\n"
+                           "  -g, --gpus=N       so many, and they are to be GPUs\n"
+                           "  -M, --mem=BYTES    each with so much memory, such as 8G\n"
+                           "  -N, --name=PATTERN each with such a name\n"
+                           "  -x, --exclusive    which nobody else uses meanwhile\n"
+                           "  -s, --share=N      the weight of the program where others use them, too (default 100)\n"
+                           "  -W, --wait=SECONDS wait so long for them (default 0)\n"
+                           "  -p, --policy=NAME  pack, spread, least-loaded or order (default: the pool's)\n"
                            "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
                            "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
                            "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
@@ -48,15 +60,32 @@ void fail(int status, const char *format, ...)
 
 #define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
 
-static void check_workers(const char *text)
+static const char *check_number(const char *option, const char *text, long least)
 {
     char *end;
     long count;
 
     errno = 0;
     count = strtol(text, &end, 10);
-    if (end == text || *end || errno || count < 0)
-        misuse("--workers takes a number, not \"%s\"", text);
+    if (end == text || *end || errno || count < least)
+        misuse("%s takes a number, not \"%s\"", option, text);
+    return text;
+}
+
+static const char *check_bytes(const char *text)
+{
+    char *end;
+
+    if (strtod(text, &end) <= 0 || (*end && (!strchr("KMGT", *end) || end[1])))
+        misuse("--mem takes a number of bytes, such as 8G, not \"%s\"", text);
+    return text;
+}
+
+static const char *check_policy(const char *text)
+{
+    if (strcmp(text, "pack") && strcmp(text, "spread") && strcmp(text, "least-loaded") && strcmp(text, "order"))
+        misuse("--policy takes pack, spread, least-loaded or order, not \"%s\"", text);
+    return text;
 }
 
 static void check_hosts(const char *text)
@@ -99,20 +128,32 @@ static void choose_doors(struct choices *choices, const char *text)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'}, {"hosts", required_argument, NULL, 'H'},
-        {"mpi", required_argument, NULL, 'm'},     {"door", required_argument, NULL, 'd'},
-        {"devices", required_argument, NULL, 'D'}, {"local", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'},
+        {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},
+        {"door", required_argument, NULL, 'd'},
+        {"devices", required_argument, NULL, 'D'},
+        {"local", no_argument, NULL, 'l'},
+        {"pool", required_argument, NULL, 'P'},
+        {"count", required_argument, NULL, 'n'},
+        {"gpus", required_argument, NULL, 'g'},
+        {"mem", required_argument, NULL, 'M'},
+        {"name", required_argument, NULL, 'N'},
+        {"exclusive", no_argument, NULL, 'x'},
+        {"share", required_argument, NULL, 's'},
+        {"wait", required_argument, NULL, 'W'},
+        {"policy", required_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:H:m:d:D:lh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:H:m:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
         switch (option) {
         case 'w':
-            check_workers(optarg);
-            choices.workers = optarg;
+            choices.workers = check_number("--workers", optarg, 0);
             break;
         case 'H':
             check_hosts(optarg);
@@ -128,6 +169,34 @@ static struct choices parse_options(int count, char **words, bool with_door)
             break;
         case 'l':
             choices.local = true;
+            break;
+        case 'P':
+            choices.pool = optarg;
+            break;
+        case 'n':
+            choices.count = check_number("--count", optarg, 1);
+            break;
+        case 'g':
+            choices.count = check_number("--gpus", optarg, 1);
+            choices.type = "gpu";
+            break;
+        case 'M':
+            choices.memory = check_bytes(optarg);
+            break;
+        case 'N':
+            choices.name = optarg;
+            break;
+        case 'x':
+            choices.exclusive = true;
+            break;
+        case 's':
+            choices.share = check_number("--share", optarg, 1);
+            break;
+        case 'W':
+            choices.wait = check_number("--wait", optarg, 0);
+            break;
+        case 'p':
+            choices.policy = check_policy(optarg);
             break;
         case 'd':
             if (!with_door)
@@ -145,6 +214,8 @@ static struct choices parse_options(int count, char **words, bool with_door)
     }
     if (choices.workers && choices.hosts)
         misuse("--workers and --hosts exclude each other");
+    if (choices.pool && (choices.workers || choices.hosts || choices.local))
+        misuse("--pool and --workers, --hosts, --local exclude each other");
     if (choices.workers && !atol(choices.workers) && !choices.local)
         misuse("--workers=0 needs --local");
     return choices;
@@ -173,6 +244,16 @@ static int devices(int count, char **words)
     return devices_list();
 }
 
+/* A program of its own, for it needs more libraries than this one. */
+__attribute__((noreturn)) static void become_pool(const char *command, char **words)
+{
+    const char *path = helper_path("vocl-pool");
+
+    words[0] = strcmp(command, "top") ? "vocl pool" : "vocl top";
+    execv(path, words);
+    fail(EXIT_BROKEN, "%s: %m", path);
+}
+
 int main(int count, char **words)
 {
     const char *command = count > 1 ? words[1] : "";
@@ -181,6 +262,8 @@ int main(int count, char **words)
         return run(count - 1, words + 1);
     if (!strcmp(command, "devices"))
         return devices(count - 1, words + 1);
+    if (!strcmp(command, "pool") || !strcmp(command, "top"))
+        become_pool(command, words + 1);
     if (!strcmp(command, "--version")) {
         puts("vocl " PACKAGE_VERSION);
         return 0;

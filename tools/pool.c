@@ -1,0 +1,215 @@
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "tools/pool.h"
+
+static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue\n"
+                           "       vocl pool [OPTION]... drain|resume NODE...\n"
+                           "       vocl pool [OPTION]... kill SESSION...\n"
+                           "       vocl top [OPTION]...\n"
+                           "\n"
+                           "status   all of: nodes, devices, sessions, queue\n"
+                           "drain    lets NODE take no new sessions, until resume\n"
+                           "kill     ends SESSION\n"
+                           "\n"
+                           "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
+                           "  -j, --json         what the daemons told, as JSON\n"
+                           "\n"
+                           "The exit status is 0, 1 if a daemon did not do what it was asked for, or 2 after a mistake "
+                           "on the command line.\n"
+                           "See vocl(1).\n";
+
+__attribute__((noreturn, format(printf, 2, 3))) static void fail(int status, const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("vocl pool: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(status);
+}
+
+const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+double number_of(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+/* ---- asking daemons ---- */
+
+static json_t *ask(const struct poolfile *pool, const char *address, json_t *question)
+{
+    struct client client;
+    json_t *answer = NULL;
+    char why[512];
+    int error = address ? client_connect(&client, pool, address, why, sizeof(why))
+                        : client_connect_any(&client, pool, why, sizeof(why));
+
+    if (!error) {
+        error = client_call(&client, question, &answer, why, sizeof(why));
+        client_close(&client);
+    }
+    json_decref(question);
+    if (error)
+        fail(1, "%s", why);
+    return answer;
+}
+
+json_t *pool_status(const struct poolfile *pool)
+{
+    return ask(pool, NULL, json_pack("{s:s}", "do", "status"));
+}
+
+static void change_node(const struct poolfile *pool, const char *what, const char *name)
+{
+    json_t *status = pool_status(pool), *node;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        if (strcmp(text_of(node, "name"), name))
+            continue;
+        if (!strcmp(text_of(node, "state"), "lost"))
+            fail(1, "%s does not answer", name);
+        json_decref(ask(pool, text_of(node, "address"), json_pack("{s:s}", "do", what)));
+        json_decref(status);
+        return;
+    }
+    fail(1, "there is no node %s", name);
+}
+
+/* A session may have parts on several nodes; a beginning of its name is enough. */
+static void kill_session(const struct poolfile *pool, const char *id)
+{
+    json_t *status = pool_status(pool), *node, *session;
+    char found[64] = "";
+    size_t i, j;
+
+    for (int ending = 0; ending < 2; ending++) { /* first, which it is */
+        json_array_foreach(json_object_get(status, "nodes"), i, node)
+        {
+            json_array_foreach(json_object_get(node, "sessions"), j, session)
+            {
+                const char *other = text_of(session, "id");
+
+                if (strncmp(other, id, strlen(id)))
+                    continue;
+                if (*found && strcmp(found, other))
+                    fail(1, "more than one session begins with %s", id);
+                snprintf(found, sizeof(found), "%s", other);
+                if (ending)
+                    json_decref(
+                        ask(pool, text_of(node, "address"), json_pack("{s:s, s:s}", "do", "kill", "session", other)));
+            }
+        }
+        if (!*found)
+            fail(1, "there is no session %s", id);
+    }
+    json_decref(status);
+}
+
+/* ---- commands ---- */
+
+static void show(const struct poolfile *pool, const char *what, bool as_json)
+{
+    static const struct {
+        const char *name;
+        void (*show)(const json_t *status);
+    } parts[] = {{"nodes", show_nodes}, {"devices", show_devices}, {"sessions", show_sessions}, {"queue", show_queue}};
+    json_t *status = pool_status(pool);
+    const bool all = !strcmp(what, "status");
+    bool known = all;
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        known |= !strcmp(what, parts[i].name);
+    if (!known)
+        fail(2, "no command \"%s\"; try `vocl pool --help`", what);
+    if (as_json) {
+        json_dumpf(status, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        putchar('\n');
+    }
+    for (size_t i = 0; !as_json && i < sizeof(parts) / sizeof(*parts); i++) {
+        if (all && i)
+            putchar('\n');
+        if (all || !strcmp(what, parts[i].name))
+            parts[i].show(status);
+    }
+    json_decref(status);
+}
+
+static void command(const struct poolfile *pool, char **words, bool as_json)
+{
+    const char *what = *words++;
+    const bool changes = !strcmp(what, "drain") || !strcmp(what, "resume"), kills = !strcmp(what, "kill");
+
+    if (!changes && !kills) {
+        if (*words)
+            fail(2, "%s takes no argument such as \"%s\"", what, *words);
+        show(pool, what, as_json);
+        return;
+    }
+    if (!*words)
+        fail(2, "%s needs a %s; try `vocl pool --help`", what, kills ? "session" : "node");
+    for (; *words; words++) {
+        if (kills)
+            kill_session(pool, *words);
+        else
+            change_node(pool, what, *words);
+    }
+}
+
+int main(int count, char **words)
+{
+    static const struct option options[] = {{"pool", required_argument, NULL, 'P'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    const char *where = settings_string(SETTING_POOL);
+    const bool is_top = !strcmp(words[0], "vocl top");
+    struct poolfile pool;
+    char why[512];
+    bool as_json = false;
+    int option, status = 0;
+
+    while ((option = getopt_long(count, words, "P:jh", options, NULL)) != -1) {
+        switch (option) {
+        case 'P':
+            where = optarg;
+            break;
+        case 'j':
+            as_json = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return 0;
+        default:
+            return 2;
+        }
+    }
+    if (poolfile_read(&pool, where, why, sizeof(why)))
+        fail(1, "%s", why);
+    if (*settings_string(SETTING_POOL_USER))
+        pool.user = strdup(settings_string(SETTING_POOL_USER));
+    if (is_top && words[optind])
+        fail(2, "top takes no argument such as \"%s\"", words[optind]);
+    if (is_top)
+        status = top(&pool);
+    else if (words[optind])
+        command(&pool, words + optind, as_json);
+    else
+        fail(2, "no command; try `vocl pool --help`");
+    poolfile_free(&pool);
+    return status;
+}

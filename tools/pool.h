@@ -1,0 +1,29 @@
+/* `vocl pool` and `vocl top`: a program of its own, vocl-pool, for it needs more libraries than `vocl run`. */
+#ifndef VOCL_TOOLS_POOL_H
+#define VOCL_TOOLS_POOL_H
+
+#include <jansson.h>
+
+#include "pool/client.h"
+
+/* A member of what a daemon told; fallback where there is none. */
+const char *text_of(const json_t *object, const char *name);
+double number_of(const json_t *object, const char *name);
+
+/* What any daemon of the pool tells of it; the caller's. Fails if none answers. */
+json_t *pool_status(const struct poolfile *pool);
+
+/* show.c: tables on stdout */
+void show_nodes(const json_t *status);
+void show_devices(const json_t *status);
+void show_sessions(const json_t *status);
+void show_queue(const json_t *status);
+/* "1.5 GiB" */
+const char *show_bytes(double bytes, char text[16]);
+/* "1:02:03" */
+const char *show_time(double seconds, char text[24]);
+
+/* top.c: until q is pressed. The exit status. */
+int top(const struct poolfile *pool);
+
+#endif

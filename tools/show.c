@@ -1,0 +1,99 @@
+/* Tables of what a pool has. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/pool.h"
+
+const char *show_bytes(double bytes, char text[16])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    unsigned unit = 0;
+
+    while (bytes >= 1024 && unit < 4) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(text, 16, bytes < 10 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+const char *show_time(double seconds, char text[24])
+{
+    long all = (long)seconds;
+
+    if (all < 3600)
+        snprintf(text, 24, "%ld:%02ld", all / 60, all % 60);
+    else
+        snprintf(text, 24, "%ld:%02ld:%02ld", all / 3600, all / 60 % 60, all % 60);
+    return text;
+}
+
+void show_nodes(const json_t *status)
+{
+    json_t *node;
+    size_t i;
+
+    printf("%-20s %-10s %7s %8s  %s\n", "NODE", "STATE", "DEVICES", "SESSIONS", "ADDRESS");
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        printf("%-20s %-10s %7zu %8zu  %s\n", text_of(node, "name"), text_of(node, "state"),
+               json_array_size(json_object_get(node, "devices")), json_array_size(json_object_get(node, "sessions")),
+               text_of(node, "address"));
+    }
+}
+
+void show_devices(const json_t *status)
+{
+    json_t *node, *device;
+    char all[16], left[16];
+    size_t i, j;
+
+    printf("%-20s %3s %-11s %-9s %8s %10s %10s %5s  %s\n", "NODE", "NR", "TYPE", "MODE", "SESSIONS", "MEMORY", "FREE",
+           "LOAD", "NAME");
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        json_array_foreach(json_object_get(node, "devices"), j, device)
+        {
+            printf("%-20s %3.0f %-11s %-9s %3.0f of %-2.0f %10s %10s %4.0f%%  %s\n", text_of(node, "name"),
+                   number_of(device, "index"), text_of(device, "type"), text_of(device, "mode"),
+                   number_of(device, "sessions") > 999 ? 1.0 : number_of(device, "sessions"), number_of(device, "most"),
+                   show_bytes(number_of(device, "memory"), all), show_bytes(number_of(device, "free"), left),
+                   100 * number_of(device, "load"), text_of(device, "name"));
+        }
+    }
+}
+
+void show_sessions(const json_t *status)
+{
+    json_t *node, *session;
+    char time[24], memory[16];
+    size_t i, j;
+
+    printf("%-12s %-12s %-16s %-20s %-8s %9s %5s %9s %10s %9s\n", "SESSION", "USER", "PROGRAM", "NODE", "STATE", "TIME",
+           "SHARE", "DEVICE S", "LAUNCHES", "MEMORY");
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            printf("%-12.12s %-12s %-16.16s %-20s %-8s %9s %5.0f %9.2f %10.0f %9s\n", text_of(session, "id"),
+                   text_of(session, "user"), text_of(session, "program"), text_of(node, "name"),
+                   text_of(session, "state"), show_time(number_of(node, "time") - number_of(session, "began"), time),
+                   number_of(session, "share"), number_of(session, "device_seconds"), number_of(session, "launches"),
+                   show_bytes(number_of(session, "memory"), memory));
+        }
+    }
+}
+
+void show_queue(const json_t *status)
+{
+    json_t *request;
+    char time[24];
+    size_t i;
+
+    printf("%-8s %-12s %7s %9s  %s\n", "POSITION", "USER", "DEVICES", "WAITED", "WHY");
+    json_array_foreach(json_object_get(status, "queue"), i, request)
+    {
+        printf("%-8zu %-12s %7.0f %9s  %s\n", i + 1, text_of(request, "user"), number_of(request, "devices"),
+               show_time(number_of(request, "waited"), time), text_of(request, "why"));
+    }
+}

@@ -17,6 +17,16 @@ int buffer_of(struct command *c, uint32_t id, cl_mem *out)
     return 0;
 }
 
+static void create(struct executor *x, cl_context context, cl_mem_flags flags, const struct wire_create_buffer *m,
+                   struct object *buffer)
+{
+    buffer->memory = clCreateBuffer(context, flags, m->size, (void *)(uintptr_t)m->address, &buffer->error);
+    if (buffer->error)
+        quota_give_back(x, m->size);
+    else if (x->host.turn || x->host.memory)
+        quota_count(x, buffer->memory, m->size);
+}
+
 int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context);
@@ -34,9 +44,10 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
         svm_touch_ends(x, m->address, m->size);
     buffer->error = context->error;
     buffer->context_id = m->context;
-    if (!buffer->error)
-        buffer->memory =
-            clCreateBuffer(context->context, flags, m->size, (void *)(uintptr_t)m->address, &buffer->error);
+    if (!buffer->error && !quota_take(x, m->size))
+        buffer->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    else if (!buffer->error)
+        create(x, context->context, flags, m, buffer);
     side.memory = buffer->error ? NULL : buffer->memory;
     return m->tag ? (context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG) : 0;
 }

@@ -153,6 +153,7 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
     queue->in = context->context;
     queue->context_id = m->context;
     queue->on = device->device;
+    queue->place = device->place;
     queue->spare = context->spare;
     if (queue->spare)
         clRetainCommandQueue(queue->spare);

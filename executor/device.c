@@ -89,6 +89,7 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
         if (!device)
             break;
         device->device = devices[i];
+        device->place = device->id - 1 < TURNS ? device->id - 1 : TURNS - 1; /* they are the first to be numbered */
         ids[added++] = device->id;
         next = device->id + 1;
     }
@@ -139,9 +140,13 @@ int exec_describe_device(struct executor *x, const struct wire_describe_device *
     if (!device)
         return -EBADMSG;
     for (cl_device_info param = CL_DEVICE_TYPE; param <= CL_DEVICE_TYPE + 0x7f; param++) {
-        if (!is_withheld(param) && !clGetDeviceInfo(device->device, param, sizeof(value), value, &size))
-            wire_put_info(&infos, param, value, size);
+        if (is_withheld(param) || clGetDeviceInfo(device->device, param, sizeof(value), value, &size))
+            continue;
+        quota_info(x, param, value, size);
+        wire_put_info(&infos, param, value, size);
     }
+    if (x->host.memory)
+        wire_put_info(&infos, WIRE_INFO_LIMITED, &x->host.memory, sizeof(x->host.memory));
     reply.infos = infos.bytes;
     reply.infos_length = (uint32_t)infos.length;
     wire_put_describe_device_reply(&out, &reply);
@@ -175,6 +180,7 @@ int exec_create_sub_devices(struct executor *x, const struct wire_create_sub_dev
         if (!part)
             return -EBADMSG;
         part->device = made[i];
+        part->place = device->place;
         part->part = true;
     }
     wire_put_create_sub_devices_reply(&out, &reply);

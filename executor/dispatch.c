@@ -70,16 +70,48 @@ static void remember(struct executor *x, const struct wire_cursor *fields)
     memcpy(x->last, fields->at - WIRE_HEADER, x->last_length);
 }
 
-int exec_again(struct executor *x, const struct wire_again *m)
+/* Whether a command is a launch that has to wait for the session's turn on its device. */
+static bool is_gated(struct executor *x, uint16_t number, const struct wire_cursor *fields)
 {
-    int error = x->last_length && wire_patch(x->last, x->last_length, m->patch, m->patch_length) ? 0 : -EBADMSG;
+    struct wire_cursor copy = *fields;
+    const struct object *queue = NULL;
+    struct wire_enqueue_command_buffer run;
+    struct wire_enqueue_ndrange launch;
 
-    for (uint32_t i = 0; !error && i < m->times; i++) {
+    if (!x->host.turn || x->recording)
+        return false;
+    if (number == WIRE_enqueue_ndrange && wire_get_enqueue_ndrange(&copy, &launch))
+        queue = object_get(x, WIRE_QUEUE, launch.queue);
+    else if (number == WIRE_enqueue_command_buffer && wire_get_enqueue_command_buffer(&copy, &run))
+        queue = object_get(x, WIRE_QUEUE, run.queue);
+    if (!queue || turn_may(x, queue))
+        return false;
+    x->gated = true;
+    return true;
+}
+
+/* The launch in last, so many times, unless the session's turn ends before. */
+static int run_again(struct executor *x, uint32_t times)
+{
+    int error = 0;
+
+    for (; !error && times; times--) {
         struct wire_cursor fields = wire_cursor(x->last + WIRE_HEADER, x->last_length - WIRE_HEADER);
 
+        if (is_gated(x, WIRE_enqueue_ndrange, &fields)) {
+            x->again_left = times;
+            return 0;
+        }
         error = executor_dispatch(x, WIRE_enqueue_ndrange, &fields);
     }
     return error;
+}
+
+int exec_again(struct executor *x, const struct wire_again *m)
+{
+    if (!x->last_length || !wire_patch(x->last, x->last_length, m->patch, m->patch_length))
+        return -EBADMSG;
+    return run_again(x, m->times);
 }
 
 int executor_run(struct executor *x, const void *bytes, size_t length)
@@ -88,11 +120,15 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
     uint16_t number;
     int more, error = 0;
 
-    if (x->held)
+    if (x->held || x->gated)
         return keep(x, bytes, length);
     while (!error && (more = wire_next(&frame, &number, &fields)) != 0) {
         struct wire_cursor copy = fields;
 
+        if (more > 0 && is_gated(x, number, &fields)) {
+            error = keep(x, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER + frame.left);
+            break;
+        }
         if (more > 0 && number == WIRE_enqueue_ndrange)
             remember(x, &fields);
         error = more < 0 ? -EBADMSG : executor_dispatch(x, number, &copy);
@@ -100,13 +136,27 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
             vocl_log(LOG_ERROR, "refused: a frame that does not hold together");
         else if (error)
             refuse(fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
-        if (!error && x->held && frame.left) {
-            error = keep(x, frame.at, frame.left);
+        if (!error && (x->held || x->gated)) {
+            error = frame.left ? keep(x, frame.at, frame.left) : 0;
             break;
         }
     }
     executor_flush(x);
     return error;
+}
+
+void executor_ungate(struct executor *x)
+{
+    const uint32_t times = x->again_left;
+
+    x->gated = false;
+    x->again_left = 0;
+    if (times && run_again(x, times))
+        x->bad = true;
+    if (!x->gated && !x->held)
+        executor_resume(x);
+    else
+        executor_flush(x);
 }
 
 void executor_resume(struct executor *x)
@@ -115,6 +165,8 @@ void executor_resume(struct executor *x)
     size_t length = x->backlog_length;
 
     x->held = false;
+    if (x->gated)
+        return;
     x->backlog = NULL;
     x->backlog_length = 0;
     if (length && executor_run(x, bytes, length))

@@ -11,6 +11,17 @@
 
 struct executor;
 
+/* About the session's turn on a device that it shares, by the device's place among those of the session. */
+enum turn_note {
+    TURN_WANTED,  /* from the executor: there are launches */
+    TURN_OVER,    /* nothing of it runs there any more, and it will say TURN_WANTED before the next launch */
+    TURN_YIELDED, /* the same, and there are launches already */
+    TURN_FREE,    /* to it: it need not ask */
+    TURN_ASK,     /* it has to */
+    TURN_YOURS,
+    TURN_RECALLED
+};
+
 struct executor_host {
     void *owner;
     /* One note or reply; copied. */
@@ -26,6 +37,8 @@ struct executor_host {
     void (*collect)(void *owner);
     /* There is work for executor_poll(). From any thread. */
     void (*wake)(void *owner);
+    /* See executor_turn(). NULL: nobody counts launches, or shares devices. */
+    void (*turn)(void *owner, unsigned place, enum turn_note note);
     bool same_process; /* as the application: its memory is this one */
     bool zero_copy;    /* map buffers rather than stage, where device and host share memory */
     uint64_t devices;  /* which of the node's devices there are for the session, a bit each; 0: all */
@@ -46,6 +59,15 @@ int executor_run_fellow(struct executor *executor, unsigned peer, const void *fr
 void executor_lose(struct executor *executor, unsigned peer);
 /* Go on with what native callbacks and the helper thread have finished. The number of things done, or -EBADMSG. */
 int executor_poll(struct executor *executor);
+/* Whose turn it is has changed. */
+void executor_turn(struct executor *executor, unsigned place, enum turn_note note);
+/* To be called when there is nothing else to do, and again after so many microseconds. */
+long executor_turns(struct executor *executor);
+struct executor_usage {
+    uint64_t launches, memory; /* all launches; bytes of memory objects now */
+    uint64_t busy_us;          /* since the last call: something ran on devices that need no asking */
+};
+void executor_usage(struct executor *executor, struct executor_usage *usage);
 /* Look for commands that failed without a word; to be called when there is nothing else to do. How many. */
 int executor_check(struct executor *executor);
 

@@ -34,8 +34,15 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
         return -EBADMSG;
     image->error = context->error;
     image->context_id = m->context;
-    if (!image->error)
+    if (!image->error && !desc.mem_object && !quota_take(x, m->bytes))
+        image->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (!image->error) {
         image->memory = clCreateImage(context->context, m->flags, &format, &desc, NULL, &image->error);
+        if (image->error && !desc.mem_object)
+            quota_give_back(x, m->bytes);
+        else if (!desc.mem_object && (x->host.turn || x->host.memory))
+            quota_count(x, image->memory, m->bytes);
+    }
     if (!m->tag)
         return 0;
     if (desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)

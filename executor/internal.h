@@ -44,6 +44,7 @@ struct object {
     uint32_t context_id;    /* queue, memory: its number */
     struct object *mover;   /* context: a queue, spare, as an object */
     cl_device_id on;        /* queue, context: (first) device */
+    unsigned place;         /* queue, device: of the root device among the session's */
     cl_command_queue spare; /* context: for data that no queue of the application moves */
     bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
     bool imported, user, settled;                              /* event: of another worker; a gate; it is over */
@@ -62,8 +63,24 @@ struct table {
     uint32_t count;
 };
 
+#define TURNS 64
+
+struct turn { /* turns.c: of a device */
+    bool asks, mine, wanted, recalled, watching;
+    unsigned flying, most, stalled; /* launches that run, and may; looks in vain */
+    cl_event first, newest;         /* of those that run */
+    long began_us, idle_us;         /* when the first was launched; since when none runs */
+    uint64_t busy_us;
+};
+
 struct executor {
     struct executor_host host;
+    struct turn turns[TURNS];
+    unsigned waits_for; /* the device whose turn a gated stream waits for */
+    bool gated;
+    uint32_t again_left; /* times that again still has to run, stopped on its way */
+    uint64_t launches;
+    atomic_size_t memory_used;
     struct table tables[WIRE_KIND_LAST + 1];
     cl_platform_id platforms[32];
     cl_uint platform_count;
@@ -110,6 +127,25 @@ void executor_send(struct executor *x, struct wire_buffer *command); /* and free
 /* Native OpenCL is told to get on with what was enqueued: with the frame's end, or now. */
 void executor_flush_later(struct executor *x, struct object *queue);
 void executor_flush(struct executor *x);
+
+/* The stream may go on. */
+void executor_ungate(struct executor *x);
+
+/* quota.c */
+/* Whether the session may have so many bytes more; then they count until quota_give_back(), or quota_count()'s end. */
+bool quota_take(struct executor *x, size_t size);
+void quota_give_back(struct executor *x, size_t size);
+/* What was taken is given back when the object is destroyed. */
+void quota_count(struct executor *x, cl_mem memory, size_t size);
+/* A device does not show more memory than the session may use. */
+void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size);
+
+/* turns.c */
+/* Whether a launch may be enqueued now; if not, turns_go_on() will let the stream go on. */
+bool turn_may(struct executor *x, const struct object *queue);
+/* A launch was enqueued; its event is the caller's still. */
+void turn_launched(struct executor *x, const struct object *queue, cl_event event);
+void turns_go_on(struct executor *x);
 
 /* fellow.c, fetch.c, loan.c */
 /* The application has released an imported event that commands still wait for. */

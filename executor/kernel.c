@@ -168,6 +168,16 @@ const size_t *local_of(const struct wire_enqueue_ndrange *m)
     return m->local_count ? m->local : NULL;
 }
 
+/* Its event was asked for here; the application may not want one. */
+static void count_launch(struct command *c)
+{
+    turn_launched(c->x, c->queue, c->event);
+    if (c->event_id || c->gate_count)
+        return;
+    clReleaseEvent(c->event);
+    c->event = NULL;
+}
+
 int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *m)
 {
     struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
@@ -188,8 +198,13 @@ int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *
         return bad;
     if (!c.error && c.recording)
         return command_end(&c, record_ndrange(c.recording, kernel->kernel, m));
-    return command_end(&c, c.error ? c.error
-                                   : clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count,
-                                                            m->offset_count ? m->offset : NULL, m->global, local_of(m),
-                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+    if (!c.error && x->host.turn)
+        c.ask = &c.event;
+    if (!c.error)
+        c.error =
+            clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count, m->offset_count ? m->offset : NULL,
+                                   m->global, local_of(m), c.wait_count, c.wait_count ? c.wait : NULL, c.ask);
+    if (!c.error && x->host.turn)
+        count_launch(&c);
+    return command_end(&c, c.error);
 }

@@ -85,6 +85,8 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     error = coherence_open(buffer, host_pointer != NULL);
     if (!error)
         error = buffer_send(buffer, host_pointer);
+    if (!error && memory_is_limited(context, size))
+        error = call_outcome(context->node, &buffer->object);
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);
     else

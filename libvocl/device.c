@@ -24,6 +24,7 @@ static void describe(cl_device_id device)
     device_number(device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, &device->dimensions, sizeof(device->dimensions));
     device_number(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, device->item_sizes, sizeof(device->item_sizes));
     device_number(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, &device->group_size, sizeof(device->group_size));
+    device_number(device, WIRE_INFO_LIMITED, &device->limited, sizeof(device->limited));
     device_number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &device->alloc_size, sizeof(device->alloc_size));
     device_number(device, CL_DEVICE_LOCAL_MEM_SIZE, &device->local_size, sizeof(device->local_size));
     device_number(device, CL_DEVICE_IMAGE_SUPPORT, &device->images, sizeof(device->images));

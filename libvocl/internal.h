@@ -395,6 +395,8 @@ bool local_open(struct transport *transport);
 /* ---- the rest ---- */
 void context_destroy(cl_context context);
 void memory_destroy(cl_mem memory);
+/* Whether only the node knows if there is room for so much. */
+bool memory_is_limited(cl_context context, size_t size);
 /* What a sub-buffer or an image of a buffer is part of, or the object itself. */
 cl_mem memory_root(cl_mem memory);
 void sampler_destroy(cl_sampler sampler);

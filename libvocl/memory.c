@@ -71,6 +71,17 @@ void memory_destroy(cl_mem memory)
     handle_drop(context);
 }
 
+#define WORTH_ASKING ((size_t)64 << 10) /* what is smaller fails in the command that uses it */
+
+bool memory_is_limited(cl_context context, size_t size)
+{
+    for (cl_uint i = 0; i < context->device_count && size >= WORTH_ASKING; i++) {
+        if (context->devices[i]->limited)
+            return true;
+    }
+    return false;
+}
+
 cl_mem memory_root(cl_mem memory)
 {
     while (memory->parent)

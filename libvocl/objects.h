@@ -92,6 +92,7 @@ struct _cl_device_id {
     bool unified;
     cl_uint dimensions;
     size_t item_sizes[3], group_size;
+    uint64_t limited; /* bytes that the session may use, 0: all */
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */

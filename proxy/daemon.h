@@ -32,7 +32,7 @@ struct device {
     /* share.c */
     struct session *turn; /* who may launch now, or NULL */
     struct event *slice;
-    long since_us, busy_us; /* of the turn; all turns */
+    long since_us, busy_us; /* what of the turn is not charged yet; all turns */
     long load_from_us, load_busy_us;
     double load, least; /* lately, 0 to 1; virtual time of those that share it */
     bool recalled;

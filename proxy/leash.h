@@ -10,7 +10,8 @@
 enum leash_kind {
     /* worker to daemon */
     LEASH_WANT = 1, /* it has launches for a device */
-    LEASH_DONE,     /* nothing of it runs there any more, and it will ask before the next */
+    LEASH_DONE,     /* nothing of it runs there any more, and it will ask before the next; values[0]: it has launches
+                       already */
     LEASH_USED, /* values: launches, bytes in, bytes out and of device memory, all of them so far; and, since the last
                    time, microseconds in which something of it ran on devices that it need not ask for */
     /* daemon to worker */

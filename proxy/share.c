@@ -77,12 +77,16 @@ static void end_turn(struct daemon *d, unsigned device)
     event_del(d->devices[device].slice);
 }
 
-static bool others_want(const struct daemon *d, unsigned device, const struct session *but)
+/* Whether somebody waits who has had less of it. */
+static bool others_are_behind(const struct daemon *d, unsigned device, const struct session *turn)
 {
-    unsigned place;
+    unsigned place, own;
 
+    if (!session_uses(turn, device, &own))
+        return true;
     for (const struct session *s = d->sessions; s; s = s->next) {
-        if (s != but && s->leash && session_uses(s, device, &place) && s->wants[place])
+        if (s != turn && s->leash && session_uses(s, device, &place) && s->wants[place] &&
+            s->passed[place] <= turn->passed[own])
             return true;
     }
     return false;
@@ -108,11 +112,16 @@ static void slice_over(evutil_socket_t fd, short what, void *argument)
         daemon_log("warning", "session %s does not give back its turn", s->id);
         end_turn(s->daemon, device->index);
         grant_next(s->daemon, device->index);
-    } else if (others_want(s->daemon, device->index, s)) {
-        device->recalled = true;
-        tell(s, LEASH_RECALL, device->index, 0);
-        set_slice(device, DEAF_US);
-    } /* else it goes on until somebody comes */
+        return;
+    }
+    charge(device);
+    if (!others_are_behind(s->daemon, device->index, s)) {
+        set_slice(device, SLICE_US);
+        return;
+    }
+    device->recalled = true;
+    tell(s, LEASH_RECALL, device->index, 0);
+    set_slice(device, DEAF_US);
 }
 
 static void grant(struct session *s, struct device *device)
@@ -164,15 +173,16 @@ static void want(struct session *s, unsigned index)
         s->passed[place] = device->least - CREDIT_US;
     if (!device->turn)
         grant_next(s->daemon, index);
-    else if (!device->recalled && clock_us() - device->since_us >= SLICE_US)
-        slice_over(-1, 0, device);
 }
 
-static void done(struct session *s, unsigned index)
+static void done(struct session *s, unsigned index, bool wants_more)
 {
-    if (s->daemon->devices[index].turn != s)
-        return;
-    end_turn(s->daemon, index);
+    unsigned place;
+
+    if (session_uses(s, index, &place))
+        s->wants[place] = wants_more;
+    if (s->daemon->devices[index].turn == s)
+        end_turn(s->daemon, index);
     grant_next(s->daemon, index);
 }
 
@@ -227,7 +237,7 @@ void share_leave(struct session *s)
     s->leash = NULL;
     for (unsigned i = 0; i < s->device_count; i++) {
         s->wants[i] = false;
-        done(s, s->devices[i]);
+        done(s, s->devices[i], false);
     }
 }
 
@@ -259,7 +269,7 @@ static void take(struct session *s, const struct leash_message *message)
     if (message->kind == LEASH_WANT)
         want(s, s->devices[message->device]);
     else if (message->kind == LEASH_DONE)
-        done(s, s->devices[message->device]);
+        done(s, s->devices[message->device], message->values[0]);
 }
 
 static void on_leash(evutil_socket_t fd, short what, void *argument)
@@ -276,7 +286,7 @@ static void on_leash(evutil_socket_t fd, short what, void *argument)
         if (s) {
             s->leash = NULL;
             for (unsigned i = 0; i < s->device_count; i++)
-                done(s, s->devices[i]);
+                done(s, s->devices[i], false);
         }
         leash_free(leash);
     }

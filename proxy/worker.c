@@ -16,23 +16,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "executor/executor.h"
 #include "proxy/worker.h"
-#include "transport/transport.h"
-#include "wire/wire.h"
 
 #define NOTES_FULL (48u << 10)
-
-struct worker {
-    struct transport *transport;
-    struct executor *executor;
-    struct wire_buffer notes;    /* what waits to be sent */
-    struct wire_buffer *fellows; /* the same for other workers, by rank */
-    unsigned waiting;            /* of those that have something */
-    int output[2], epoll;        /* what this process prints on stdout and stderr */
-    bool over;
-    int status;
-};
 
 static void trace(const char *direction, unsigned peer, const void *bytes, size_t length)
 {
@@ -230,7 +216,7 @@ static void host_collect(void *owner)
 
 /* ---- the loop ---- */
 
-static int turn(struct worker *worker, bool check_output)
+static int turn(struct worker *worker, bool idle)
 {
     int count = transport_poll(worker->transport), done;
 
@@ -242,8 +228,10 @@ static int turn(struct worker *worker, bool check_output)
         worker->status = 1;
         return 0;
     }
-    if (check_output && output_waits(worker))
+    if (idle && output_waits(worker))
         count += forward_output(worker);
+    if (worker->leash)
+        leash_look(worker);
     flush_notes(worker);
     flush_fellows(worker);
     return count + done;
@@ -251,7 +239,7 @@ static int turn(struct worker *worker, bool check_output)
 
 static void loop(struct worker *worker)
 {
-    long spin = settings_number(SETTING_SPIN_US), active = clock_us();
+    long spin = settings_number(SETTING_SPIN_US), active = clock_us(), most;
 
     while (!worker->over) {
         if (turn(worker, false)) {
@@ -266,7 +254,10 @@ static void loop(struct worker *worker)
         transport_announce(worker->transport);
         if (turn(worker, true) || worker->over)
             continue;
-        transport_sleep(worker->transport, worker->epoll, worker->notes.length || worker->waiting ? 1000 : 1000000);
+        most = worker->leash ? executor_turns(worker->executor) : 1000000;
+        if (worker->notes.length || worker->waiting)
+            most = 1000;
+        transport_sleep(worker->transport, worker->epoll, most);
         active = clock_us();
     }
 }
@@ -317,6 +308,8 @@ int worker_run(void)
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
     host.pipeline = settings_pipeline();
     take_limits(&host);
+    if (getenv("VOCL_WORKER_LEASH"))
+        host.turn = leash_turn;
     error = redirect(worker);
     if (!error)
         error = executor_open(&host, &worker->executor);
@@ -324,7 +317,9 @@ int worker_run(void)
         vocl_log(LOG_ERROR, "starting: %s", strerror(-error));
         return 1;
     }
+    leash_open(worker);
     loop(worker);
+    leash_close(worker);
     transport_close(worker->transport);
     /* Native OpenCL and MPI are not torn down: either could hang, and the kernel takes back everything. */
     _exit(worker->status);

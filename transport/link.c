@@ -576,3 +576,12 @@ void transport_wake(struct transport *t)
     if (write(t->wake, &one, sizeof(one)) < 0)
         return; /* full: it wakes as well */
 }
+
+void transport_bytes(const struct transport *t, uint64_t *in, uint64_t *out)
+{
+    *in = *out = 0;
+    for (unsigned peer = 0; t->peers && peer < (unsigned)t->job.size; peer++) {
+        *in += t->peers[peer].bytes_in;
+        *out += t->peers[peer].bytes_out;
+    }
+}

@@ -22,9 +22,10 @@
 #define WIRE_MAX_INFO (1u << 20)
 #define WIRE_MAX_BLOB (192u << 20)
 
-#define WIRE_MAX_TIMES 1000000      /* that a launch is repeated by one again */
-#define WIRE_MAX_UNASKED (1u << 20) /* of contents that one worker sends another before it asks */
-#define WIRE_MAX_AGAIN 512          /* bytes of a command that can be repeated */
+#define WIRE_INFO_LIMITED 0x7f000001u /* of a device: bytes that the session may use; there only if it has a limit */
+#define WIRE_MAX_TIMES 1000000        /* that a launch is repeated by one again */
+#define WIRE_MAX_UNASKED (1u << 20)   /* of contents that one worker sends another before it asks */
+#define WIRE_MAX_AGAIN 512            /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
 #define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
 

@@ -1,0 +1,63 @@
+/* How much device memory the session may use, where its node's daemon says so. */
+#include "executor/internal.h"
+
+/* A memory object that counts. */
+struct counted {
+    struct executor *x;
+    size_t size;
+};
+
+bool quota_take(struct executor *x, size_t size)
+{
+    const uint64_t most = x->host.memory;
+
+    if (most && (size > most || atomic_fetch_add(&x->memory_used, size) + size > most)) {
+        if (size <= most)
+            atomic_fetch_sub(&x->memory_used, size);
+        return false;
+    }
+    if (!most)
+        atomic_fetch_add(&x->memory_used, size);
+    return true;
+}
+
+void quota_give_back(struct executor *x, size_t size)
+{
+    atomic_fetch_sub(&x->memory_used, size);
+}
+
+/* On any thread. */
+static void CL_CALLBACK gone(cl_mem memory, void *argument)
+{
+    struct counted *counted = argument;
+
+    (void)memory;
+    quota_give_back(counted->x, counted->size);
+    free(counted);
+}
+
+void quota_count(struct executor *x, cl_mem memory, size_t size)
+{
+    struct counted *counted = malloc(sizeof(*counted));
+
+    if (counted) {
+        *counted = (struct counted){x, size};
+        if (clSetMemObjectDestructorCallback(memory, gone, counted) == CL_SUCCESS)
+            return;
+        free(counted);
+    }
+    /* it counts until the session's end */
+}
+
+void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size)
+{
+    cl_ulong bytes;
+
+    if (!x->host.memory || size != sizeof(bytes) ||
+        (param != CL_DEVICE_GLOBAL_MEM_SIZE && param != CL_DEVICE_MAX_MEM_ALLOC_SIZE))
+        return;
+    memcpy(&bytes, value, sizeof(bytes));
+    if (bytes > x->host.memory)
+        bytes = x->host.memory;
+    memcpy(value, &bytes, sizeof(bytes));
+}

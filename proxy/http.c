@@ -1,17 +1,273 @@
-/* The daemon's view for browsers and for Prometheus. */
+/*
+ * The daemon's view for browsers and for Prometheus, read only: a page, /status.json, /metrics. libmicrohttpd runs
+ * inside the daemon's own loop.
+ */
+#include <errno.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <arpa/inet.h>
 
 #include "proxy/daemon.h"
 
+#define CONNECTIONS 64
+#define SECONDS 10
+#define SAMPLE_SECONDS 5
+#define SAMPLES 240
+
+struct http {
+    struct MHD_Daemon *server;
+    struct event *ready, *timer, *sampler;
+    json_t *history; /* oldest first */
+};
+
+/* The page, as it lies in proxy/dashboard.html. */
+__asm__(".section .rodata\n"
+        "page_start: .incbin \"" DASHBOARD "\"\n"
+        "page_end: .byte 0\n"
+        ".previous\n");
+extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_end");
+
+/* ---- what is told ---- */
+
+static char *status_text(struct daemon *d)
+{
+    json_t *status = json_pack("{s:s, s:f, s:o, s:o, s:O}", "answered by", d->config->name, "time", wall_seconds(),
+                               "nodes", peers_directory(d), "queue", broker_queue(d), "history", d->http->history);
+    char *text = json_dumps(status, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+    json_decref(status);
+    return text;
+}
+
+static void print_label(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\' || *text == '"')
+            fputc('\\', out);
+        fputc(*text == '\n' ? ' ' : *text, out);
+    }
+}
+
+static void print_device(FILE *out, const json_t *node, const json_t *device, const char *metric, double value)
+{
+    fprintf(out, "%s{node=\"", metric);
+    print_label(out, message_text(node, "name", ""));
+    fprintf(out, "\",device=\"%lld\",name=\"", message_number(device, "index", 0));
+    print_label(out, message_text(device, "name", ""));
+    fprintf(out, "\"} %.10g\n", value);
+}
+
+static void print_devices(FILE *out, const json_t *directory)
+{
+    static const struct {
+        const char *metric, *member, *help;
+    } metrics[] = {{"vocl_device_load", "load", "Part of the time in which something ran on the device."},
+                   {"vocl_device_sessions", "sessions", "Sessions that use the device."},
+                   {"vocl_device_memory_bytes", "memory", "Memory of the device."},
+                   {"vocl_device_free_bytes", "free", "Memory that a new session could have."}};
+    const json_t *node, *device;
+    size_t i, j;
+
+    for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
+        fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metrics[m].metric, metrics[m].help, metrics[m].metric);
+        json_array_foreach(directory, i, node)
+        {
+            json_array_foreach(json_object_get(node, "devices"), j, device)
+            {
+                print_device(out, node, device, metrics[m].metric,
+                             json_number_value(json_object_get(device, metrics[m].member)));
+            }
+        }
+    }
+}
+
+static void print_nodes(FILE *out, const json_t *directory)
+{
+    const json_t *node;
+    size_t i;
+
+    fputs("# HELP vocl_node_up Whether the node takes sessions.\n# TYPE vocl_node_up gauge\n", out);
+    json_array_foreach(directory, i, node)
+    {
+        fputs("vocl_node_up{node=\"", out);
+        print_label(out, message_text(node, "name", ""));
+        fprintf(out, "\"} %d\n", !strcmp(message_text(node, "state", ""), "up"));
+    }
+    fputs("# HELP vocl_node_sessions Sessions on the node.\n# TYPE vocl_node_sessions gauge\n", out);
+    json_array_foreach(directory, i, node)
+    {
+        fputs("vocl_node_sessions{node=\"", out);
+        print_label(out, message_text(node, "name", ""));
+        fprintf(out, "\"} %zu\n", json_array_size(json_object_get(node, "sessions")));
+    }
+}
+
+static void print_total(FILE *out, const char *name, const char *help, double value)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s counter\n%s %.10g\n", name, help, name, name, value);
+}
+
+static char *metrics_text(struct daemon *d)
+{
+    json_t *directory = peers_directory(d), *queue = broker_queue(d);
+    size_t length;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out) {
+        print_nodes(out, directory);
+        print_devices(out, directory);
+        fprintf(out,
+                "# HELP vocl_queue_length Requests that wait for devices.\n# TYPE vocl_queue_length gauge\n"
+                "vocl_queue_length %zu\n",
+                json_array_size(queue));
+        print_total(out, "vocl_sessions_total", "Sessions that were started on this node.", (double)d->totals.sessions);
+        print_total(out, "vocl_sessions_failed_total", "Of those, how many workers ended badly.",
+                    (double)d->totals.failed);
+        print_total(out, "vocl_launches_total", "Kernel launches on this node.", (double)d->totals.launches);
+        print_total(out, "vocl_received_bytes_total", "Bytes from applications.", (double)d->totals.bytes_in);
+        print_total(out, "vocl_sent_bytes_total", "Bytes to applications.", (double)d->totals.bytes_out);
+        print_total(out, "vocl_device_seconds_total", "Time in which something ran on this node's devices.",
+                    d->totals.device_seconds);
+        print_total(out, "vocl_connections_total", "Connections to this daemon.", (double)d->totals.connections);
+        print_total(out, "vocl_connections_refused_total", "Of those, how many were refused.",
+                    (double)d->totals.refused);
+        fclose(out);
+    }
+    json_decref(directory);
+    json_decref(queue);
+    return text;
+}
+
+static void sample(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+    json_t *directory = peers_directory(d), *loads = json_array(), *node, *device;
+    size_t i, j, sessions = 0;
+
+    (void)fd;
+    (void)what;
+    json_array_foreach(directory, i, node)
+    {
+        sessions += json_array_size(json_object_get(node, "sessions"));
+        json_array_foreach(json_object_get(node, "devices"), j, device)
+        {
+            json_array_append(loads, json_object_get(device, "load"));
+        }
+    }
+    json_array_append_new(d->http->history, json_pack("{s:f, s:i, s:o}", "time", wall_seconds(), "sessions",
+                                                      (int)sessions, "loads", loads));
+    if (json_array_size(d->http->history) > SAMPLES)
+        json_array_remove(d->http->history, 0);
+    json_decref(directory);
+}
+
+/* ---- HTTP ---- */
+
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type, char *text,
+                             enum MHD_ResponseMemoryMode mode)
+{
+    struct MHD_Response *response;
+    enum MHD_Result result;
+
+    if (!text)
+        return MHD_NO;
+    response = MHD_create_response_from_buffer(strlen(text), text, mode);
+    MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Content-Security-Policy",
+                            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                            "connect-src 'self'");
+    result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer(void *argument, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *body, size_t *body_size, void **state)
+{
+    struct daemon *d = argument;
+
+    (void)version;
+    (void)body;
+    (void)body_size;
+    (void)state;
+    if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+        return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", "read only\n", MHD_RESPMEM_PERSISTENT);
+    if (!strcmp(url, "/"))
+        return reply(connection, MHD_HTTP_OK, "text/html; charset=utf-8", (char *)(uintptr_t)page_start,
+                     MHD_RESPMEM_PERSISTENT);
+    if (!strcmp(url, "/status.json"))
+        return reply(connection, MHD_HTTP_OK, "application/json", status_text(d), MHD_RESPMEM_MUST_FREE);
+    if (!strcmp(url, "/metrics"))
+        return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4", metrics_text(d), MHD_RESPMEM_MUST_FREE);
+    return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", "there are /, /status.json and /metrics\n",
+                 MHD_RESPMEM_PERSISTENT);
+}
+
+static void run(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    MHD_run(d->http->server);
+}
+
+static int parse(const char *where, struct sockaddr_in *address)
+{
+    const char *colon = strrchr(where, ':');
+    char host[64];
+
+    if (!colon)
+        return -EINVAL;
+    snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(colon + 1))};
+    return inet_pton(AF_INET, host, &address->sin_addr) == 1 ? 0 : -EINVAL;
+}
+
 int http_open(struct daemon *d, char *why, size_t why_size)
 {
-    (void)d;
-    snprintf(why, why_size, "http: not yet");
-    return -1;
+    const struct timeval second = {1, 0}, sampling = {SAMPLE_SECONDS, 0};
+    struct http *http = d->http = calloc(1, sizeof(*http));
+    const union MHD_DaemonInfo *info;
+    struct sockaddr_in address;
+
+    if (!http || parse(d->config->http, &address)) {
+        snprintf(why, why_size, "http: \"%s\" is no address:port", d->config->http);
+        return -EINVAL;
+    }
+    http->history = json_array();
+    http->server = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, d, MHD_OPTION_SOCK_ADDR, &address,
+                                    MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SECONDS,
+                                    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
+    info = http->server ? MHD_get_daemon_info(http->server, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+    if (!info) {
+        snprintf(why, why_size, "http: %s: %s", d->config->http, strerror(errno));
+        return -EADDRINUSE;
+    }
+    http->ready = event_new(d->base, info->epoll_fd, EV_READ | EV_PERSIST, run, d);
+    http->timer = event_new(d->base, -1, EV_PERSIST, run, d);
+    http->sampler = event_new(d->base, -1, EV_PERSIST, sample, d);
+    event_add(http->ready, NULL);
+    event_add(http->timer, &second);
+    event_add(http->sampler, &sampling);
+    return 0;
 }
 
 void http_close(struct daemon *d)
 {
-    (void)d;
+    if (!d->http)
+        return;
+    event_free(d->http->ready);
+    event_free(d->http->timer);
+    event_free(d->http->sampler);
+    MHD_stop_daemon(d->http->server);
+    json_decref(d->http->history);
+    free(d->http);
+    d->http = NULL;
 }

@@ -15,6 +15,7 @@
 
 #define MOST_PARTS 64
 #define ANSWER_SECONDS 5
+#define OUTDATED_MS 2000  /* within which a node that refused will have told how it is */
 #define PATIENCE_MS 60000 /* the first in the queue lets others pass for so long */
 
 struct part {
@@ -35,6 +36,8 @@ struct request {
     unsigned told; /* the place in the queue, from 1 */
     struct part *parts;
     unsigned part_count, tries;
+    bool outdated;  /* a node was otherwise than it had told */
+    json_t *barred; /* by node: why it will never have this user */
     struct event *timer;
 };
 
@@ -51,8 +54,14 @@ static void request_free(struct request *r)
             d->requests_last = at;
     }
     event_free(r->timer);
+    json_decref(r->barred);
     free(r->parts);
     free(r);
+}
+
+static void bar(struct request *r, const char *node, const char *why)
+{
+    json_object_set_new(r->barred, node, json_string(why));
 }
 
 /* A part's node is asked to do something about it. */
@@ -60,7 +69,7 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
 {
     const struct auth_peer *peer = connection_peer(r->client);
     json_t *message, *devices = json_array();
-    bool good;
+    bool good, never = false;
 
     for (unsigned i = 0; i < part->count; i++)
         json_array_append_new(devices, json_integer(part->devices[i]));
@@ -71,7 +80,9 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
     if (!strcmp(what, "reserve")) {
-        good = session_reserve(r->daemon, message, r->why, sizeof(r->why)) != NULL;
+        good = session_reserve(r->daemon, message, &never, r->why, sizeof(r->why)) != NULL;
+        if (never)
+            bar(r, part->node, r->why);
         json_decref(message);
         return good;
     }
@@ -110,11 +121,14 @@ struct candidates {
     unsigned count;
 };
 
-static void take_node(struct candidates *list, unsigned number, const json_t *node)
+static void take_node(struct candidates *list, unsigned number, const json_t *node, const json_t *barred)
 {
     const json_t *device;
     const bool up = !strcmp(message_text(node, "state", ""), "up");
     size_t i;
+
+    if (json_object_get(barred, message_text(node, "name", "")))
+        return;
 
     list->names[number] = message_text(node, "name", "");
     list->addresses[number] = message_text(node, "address", "");
@@ -128,6 +142,7 @@ static void take_node(struct candidates *list, unsigned number, const json_t *no
                                   .name = message_text(device, "name", ""),
                                   .type = message_text(device, "type", ""),
                                   .memory = (uint64_t)message_number(device, "free", 0),
+                                  .whole = (uint64_t)message_number(device, "limit", 0),
                                   .sessions = (unsigned)message_number(device, "sessions", 0),
                                   .most = (unsigned)message_number(device, "most", 0),
                                   .load = json_number_value(json_object_get(device, "load")),
@@ -183,6 +198,18 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
 
 enum outcome { OUTCOME_WAIT, OUTCOME_TRYING, OUTCOME_NEVER };
 
+/* Why there are not enough devices for this user. */
+static void tell_bars(struct request *r)
+{
+    const char *node;
+    json_t *why;
+
+    json_object_foreach(r->barred, node, why)
+    {
+        snprintf(r->why, sizeof(r->why), "%s: %s", node, json_string_value(why));
+    }
+}
+
 /* Whether the request can have its devices now; then they are asked for. */
 static enum outcome try_place(struct request *r)
 {
@@ -192,22 +219,28 @@ static enum outcome try_place(struct request *r)
     unsigned chosen[MOST_PARTS];
     enum outcome outcome = OUTCOME_WAIT;
     const json_t *node;
-    bool ever = false;
+    bool ever = false, all_there = true;
     size_t i;
 
     json_array_foreach(directory, i, node)
     {
         if (list && i < 256)
-            take_node(list, (unsigned)i, node);
+            take_node(list, (unsigned)i, node, r->barred);
+        all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
     }
     if (!list || (most && sessions_of(directory, connection_peer(r->client)->name) >= most)) {
         snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", most);
     } else if (place(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
+    } else if (!ever && json_object_size(r->barred)) {
+        tell_bars(r);
+        outcome = OUTCOME_NEVER;
     } else {
         snprintf(r->why, sizeof(r->why), "%s",
-                 ever ? "all such devices are taken" : "the pool has not that many such devices");
-        outcome = ever ? OUTCOME_WAIT : OUTCOME_NEVER;
+                 ever        ? "all such devices are taken"
+                 : all_there ? "the pool has not that many such devices"
+                             : "the nodes that are there have not that many such devices");
+        outcome = ever || !all_there ? OUTCOME_WAIT : OUTCOME_NEVER;
     }
     free(list);
     json_decref(directory);
@@ -215,6 +248,7 @@ static enum outcome try_place(struct request *r)
 }
 
 static void finish(struct request *r);
+static void consider(struct request *r);
 
 static void reserve_parts(struct request *r)
 {
@@ -257,6 +291,8 @@ static void wait_in_queue(struct request *r)
     long left = r->until_ms - clock_ms();
     unsigned position = 1;
 
+    if (r->outdated && left < 0)
+        left = r->since_ms + OUTDATED_MS - clock_ms();
     if (left <= 0) {
         refuse(r, *r->why ? r->why : "no devices are free");
         return;
@@ -289,7 +325,7 @@ static void finish(struct request *r)
     if (r->tries > 100)
         refuse(r, r->why);
     else
-        wait_in_queue(r);
+        consider(r); /* by what is known now */
 }
 
 static void consider(struct request *r)
@@ -356,6 +392,10 @@ void broker_answer(struct daemon *d, const char *node, const json_t *answer)
             if (part->state == PART_BAD)
                 snprintf(r->why, sizeof(r->why), "%s: %s", node,
                          answer ? message_text(answer, "why", "refused") : "lost");
+            if (answer && json_is_true(json_object_get(answer, "never")))
+                bar(r, node, message_text(answer, "why", "refused"));
+            else if (answer && part->state == PART_BAD)
+                r->outdated = peer_outdate(d, node);
             changed = true;
         }
         if (changed)
@@ -413,6 +453,7 @@ void broker_request(struct connection *c, const json_t *message)
     r->share = (unsigned)share;
     r->until_ms = r->since_ms + (long)wait * 1000;
     r->timer = evtimer_new(d->base, on_timer, r);
+    r->barred = json_object();
     *d->requests_last = r;
     d->requests_last = &r->next;
     connection_own(c, &asking, r);

@@ -138,8 +138,8 @@ void watchers_tell(struct daemon *d);
 /* ---- node.c ---- */
 json_t *node_describe(const struct daemon *d);
 struct session *session_find(const struct daemon *d, const char *id);
-/* NULL and why. */
-struct session *session_reserve(struct daemon *d, const json_t *wish, char *why, size_t why_size);
+/* NULL and why; *never: it will not be otherwise later. */
+struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size);
 /* For the one that asked: starts the worker. 0, or negative errno and why. */
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
 /* Ends it, with time for the worker to end by itself. */
@@ -178,6 +178,8 @@ void peers_open(struct daemon *d);
 void peers_close(struct daemon *d);
 /* What every node of the pool has told last, this one's included: a new array. */
 json_t *peers_directory(struct daemon *d);
+/* What a node told last is wrong: it gets nothing until it tells again. */
+bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);
 
 /* ---- broker.c ---- */

@@ -153,6 +153,14 @@ static void get_devices(const struct poolfile *pool)
 
 /* ---- the ranks ---- */
 
+/* mpiexec gives this host's name, which the other need not know, and listens at all of its addresses. */
+static json_t *pmi_port(const char *variable)
+{
+    const char *port = strrchr(variable, ':'), *end = strrchr(endpoint, ':');
+
+    return json_sprintf("PMI_PORT=%.*s%s", (int)(end - endpoint - 4), endpoint + 4, port ? port : "");
+}
+
 static void take_placeholder(int listener, struct node *node, json_t **environment)
 {
     struct verdict verdict = {.magic = HELLO_MAGIC, .accepted = 1};
@@ -176,7 +184,9 @@ static void take_placeholder(int listener, struct node *node, json_t **environme
     }
     *environment = json_array();
     for (char *at = variables; at < variables + hello.extra; at += strlen(at) + 1) {
-        if (!strncmp(at, "PMI_", 4) || !strncmp(at, "MPI_LOCAL", 9))
+        if (!strncmp(at, "PMI_PORT=", 9))
+            json_array_append_new(*environment, pmi_port(at));
+        else if (!strncmp(at, "PMI_", 4) || !strncmp(at, "MPI_LOCAL", 9))
             json_array_append_new(*environment, json_string(at));
     }
     free(variables);

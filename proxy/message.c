@@ -59,10 +59,11 @@ static void reserve(struct connection *c, const json_t *message)
     struct daemon *d = connection_daemon(c);
     char why[256] = "";
     const char *id = message_text(message, "session", "");
-    struct session *s = session_reserve(d, message, why, sizeof(why));
+    bool never = false;
+    struct session *s = session_reserve(d, message, &never, why, sizeof(why));
 
     connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
-                         : json_pack("{s:s, s:b, s:s}", "reserved", id, "good", 0, "why", why));
+                         : json_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
 }
 
 static void release(struct connection *c, const json_t *message)
@@ -130,15 +131,17 @@ void message_take(struct connection *c, json_t *message)
     const struct auth_peer *peer = connection_peer(c);
     struct daemon *d = connection_daemon(c);
 
+    if (!strcmp(what, "request")) { /* each node decides for its devices */
+        broker_request(c, message);
+        return;
+    }
     if (!peer->is_daemon && !config_allows(d->config, peer->name, peer->gid) && !is_admin(c)) {
-        daemon_log("warning", "%s (%s) may not use this pool", peer->name, connection_remote(c));
-        connection_fail(c, "you may not use this pool");
+        daemon_log("warning", "%s (%s) may not use this node", peer->name, connection_remote(c));
+        connection_fail(c, "you may not use this node");
         return;
     }
     if (!strcmp(what, "status"))
         tell_status(c);
-    else if (!strcmp(what, "request"))
-        broker_request(c, message);
     else if (!strcmp(what, "start"))
         start(c, message);
     else if (!strcmp(what, "drain") || !strcmp(what, "resume"))

@@ -62,9 +62,9 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
     unsigned users = users_of(d, index, &taken);
 
     left = device->memory > taken ? device->memory - taken : 0;
-    return json_pack("{s:i, s:s, s:s, s:I, s:I, s:i, s:s, s:i, s:i, s:f}", "index", (int)index, "name", device->name,
-                     "type", device->type, "memory", (json_int_t)device->memory, "free",
-                     (json_int_t)(left < all ? left : all), "units", (int)device->units, "mode",
+    return json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:f}", "index", (int)index, "name",
+                     device->name, "type", device->type, "memory", (json_int_t)device->memory, "limit", (json_int_t)all,
+                     "free", (json_int_t)(left < all ? left : all), "units", (int)device->units, "mode",
                      rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions, "sessions", (int)users,
                      "load", device_load(device));
 }
@@ -186,7 +186,7 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
     return NULL;
 }
 
-struct session *session_reserve(struct daemon *d, const json_t *wish, char *why, size_t why_size)
+struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size)
 {
     const char *id = message_text(wish, "session", ""), *refused = NULL, *user = message_text(wish, "user", "");
     uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
@@ -202,6 +202,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, char *why,
     }
     if (!config_allows(d->config, user, (gid_t)message_number(wish, "gid", -1))) {
         snprintf(why, why_size, "%s may not use the devices of %s", user, d->config->name);
+        *never = true;
         return NULL;
     }
     s = session_new(d, id);

@@ -125,9 +125,9 @@ void peers_close(struct daemon *d)
     }
 }
 
-static const struct peer *find(const struct daemon *d, const char *name)
+static struct peer *find(const struct daemon *d, const char *name)
 {
-    const struct peer *peer = d->peers;
+    struct peer *peer = d->peers;
 
     while (peer && strcmp(peer->name, name))
         peer = peer->next;
@@ -169,4 +169,13 @@ json_t *peers_directory(struct daemon *d)
     if (!own)
         json_array_append_new(list, node_describe(d));
     return list;
+}
+
+bool peer_outdate(struct daemon *d, const char *node)
+{
+    struct peer *peer = find(d, node);
+
+    if (!peer || !peer->state)
+        return false;
+    return !json_object_set_new(peer->state, "state", json_string("outdated"));
 }

@@ -4,10 +4,15 @@
 
 #include "proxy/place.h"
 
+static bool is_wished(const struct place_device *device, const struct place_wish *wish)
+{
+    return (!*wish->name || !fnmatch(wish->name, device->name, FNM_CASEFOLD)) &&
+           (!*wish->type || !strcmp(wish->type, device->type)) && device->whole >= wish->memory;
+}
+
 static bool suits(const struct place_device *device, const struct place_wish *wish)
 {
-    return device->usable && (!*wish->name || !fnmatch(wish->name, device->name, FNM_CASEFOLD)) &&
-           (!*wish->type || !strcmp(wish->type, device->type)) && device->memory >= wish->memory;
+    return device->usable && device->memory >= wish->memory && is_wished(device, wish);
 }
 
 static bool is_free(const struct place_device *device, const struct place_wish *wish)
@@ -90,7 +95,7 @@ bool place(const struct place_device *devices, unsigned count, const struct plac
     unsigned suitable = 0;
 
     for (unsigned i = 0; i < count; i++)
-        suitable += suits(&devices[i], wish);
+        suitable += is_wished(&devices[i], wish);
     *ever = wish->count && suitable >= wish->count;
     return *ever && choose(devices, count, wish, policy, chosen);
 }

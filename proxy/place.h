@@ -7,7 +7,7 @@
 struct place_device {
     unsigned node, index;
     const char *name, *type;
-    uint64_t memory;         /* bytes that a session may have of it */
+    uint64_t memory, whole;  /* bytes that a session may have of it now, or were it the only one */
     unsigned sessions, most; /* that use it, that may */
     double load;             /* of the device, lately: 0 to 1 */
     unsigned node_sessions;  /* of its node */

@@ -1,6 +1,6 @@
 /*
- * burn SECONDS [IDLE]: launches kernels for so long, many at a time, and prints how many ran. With IDLE it then sleeps for
- * so many seconds, its session open.
+ * burn SECONDS [IDLE]: launches kernels for so long, many at a time, and prints how many ran. With IDLE it then sleeps
+ * for so many seconds, its session open.
  */
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,0 +1,133 @@
+#!/bin/sh
+# A pool of three hosts, from outside: who gets which devices, who may not, what ends a session, and what survives.
+. "$(dirname "$0")/pool-lib.sh"
+
+write_config n1 'devices = ( { match = "*"; sessions = 2; memory = "64M" } );' 'sessions-per-user = 6;'
+write_config n2 'deny = [ "voclbob" ];'
+write_config n3 'session-seconds = 3;'
+for host in n1 n2 n3; do
+    start_daemon $host
+done
+wait_until 10 nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
+
+# the same results as natively, from a worker that is the user's
+"$scratch/bin/vector_add" > "$scratch/native" || fail "vector_add natively"
+as $alice vocl run -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" ||
+    fail "vector_add: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
+cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
+wait_until 5 no_sessions || fail "a session is left: $(root vocl pool sessions)"
+grep -q '"user":"voclalice"' "$scratch"/accounting-n1 || fail "no account of it"
+
+# placement: where the parts of a session are
+# nodes_of OPTION...: the nodes of a session of alice's, each once
+nodes_of()
+{
+    as $alice vocl run "$@" -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
+    wait_until 10 some_session || fail "no session with $*: $(cat "$scratch/err")"
+    sleep 0.2
+    root vocl pool sessions | sed 1d | awk '{ print $4 }' | sort | uniq | tr '\n' ' '
+    root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
+    wait_until 10 no_sessions || fail "a killed session stays"
+    wait
+}
+# the subshell of $(...) must not run the trap
+placed=$(trap - EXIT; nodes_of --count 2 --policy pack)
+[ "$placed" = "n1 " ] || fail "two devices, packed, are on: $placed"
+placed=$(trap - EXIT; nodes_of --count 3 --policy spread)
+[ "$placed" = "n1 n2 n3 " ] || fail "three devices, spread, are on: $placed"
+placed=$(trap - EXIT; nodes_of --count 5 --policy order)
+[ "$placed" = "n1 n2 n3 " ] || fail "five devices are on: $placed"
+as $alice vocl run --count 7 -- true 2> /dev/null
+as $alice vocl devices --count 7 2> "$scratch/err" && fail "seven devices of six"
+grep -q "not that many" "$scratch/err" || fail "seven devices of six: $(cat "$scratch/err")"
+[ "$(as $alice vocl devices --count 6 | sed 1d | wc -l)" = 6 ] || fail "six devices of six"
+wait_until 5 no_sessions || fail "sessions stay"
+
+# memory: n1 gives 64 MiB
+as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2>&1
+printf '67108864 67108864\n0 -4\n0\n' | cmp -s - "$scratch/out" || fail "memory: $(cat "$scratch/out")"
+as $alice vocl run --policy order --mem 32M -- "$scratch/bin/limits" 20000000 > "$scratch/out" 2>&1
+printf '33554432 33554432\n0 -4\n0\n' | cmp -s - "$scratch/out" || fail "memory asked for: $(cat "$scratch/out")"
+
+# bob may not use n2
+[ "$(as $bob vocl devices --count 4 | sed 1d | wc -l)" = 4 ] || fail "bob's four devices"
+as $bob vocl devices --count 5 2> "$scratch/err" && fail "bob has a device of n2"
+grep -q 'may not use' "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
+
+# exclusive, and waiting for it
+wait_until 5 no_sessions || fail "sessions stay"
+as $alice vocl run --count 6 --exclusive -- "$scratch/bin/burn" 0 20 > /dev/null 2> "$scratch/first" &
+first=$!
+wait_until 10 some_session || fail "no exclusive session: $(cat "$scratch/first")"
+as $bob vocl devices 2> "$scratch/err" && fail "a device that is alice's alone"
+grep -q 'are taken' "$scratch/err" || fail "taken devices: $(cat "$scratch/err")"
+as $bob vocl run --wait 30 -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" &
+second=$!
+wait_until 10 grep -q 'position 1' "$scratch/err" || fail "no position in the queue: $(cat "$scratch/err")"
+root vocl pool queue | grep -q voclbob || fail "bob is not in the queue"
+session=$(root vocl pool sessions | awk 'NR == 2 { print $1 }')
+as $bob vocl pool kill "$session" 2> /dev/null && fail "bob ended alice's session"
+as $alice vocl pool kill "$session" || fail "alice cannot end her session"
+wait $second || fail "bob waited for nothing: $(cat "$scratch/err")"
+cmp "$scratch/native" "$scratch/out" || fail "after waiting vector_add prints something else"
+wait $first
+
+# time limits: n3 gives 3 seconds; the others are drained
+as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
+root vocl pool drain n1 n2 || fail "drain"
+as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 3"
+grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
+root vocl pool resume n1 n2
+wait_until 5 nodes_up 3 || fail "resume"
+
+# a program that is killed leaves nothing
+as $alice vocl run --count 3 --policy spread -- "$scratch/bin/burn" 0 60 > /dev/null 2>&1 &
+killed=$!
+wait_until 10 some_session || fail "no session"
+sleep 0.5
+pkill -9 -x burn
+wait_until 10 no_sessions || fail "the session of a killed program stays: $(root vocl pool sessions)"
+wait $killed
+
+# the loss of a daemon: its session goes on, the others serve, the next one takes over
+as $alice vocl run --policy order -- "$scratch/bin/burn" 6 > "$scratch/out" 2> "$scratch/err" &
+burning=$!
+wait_until 10 some_session || fail "no session"
+sleep 0.5
+kill -9 "$(cat "$scratch/n1.pid")"
+wait_until 10 nodes_up 2 || fail "n1 is not lost: $(root vocl pool nodes)"
+as $bob vocl run -- "$scratch/bin/vector_add" > "$scratch/out2" 2> "$scratch/err2" || fail "without n1: $(cat "$scratch/err2")"
+start_daemon n1
+wait_until 10 nodes_up 3 || fail "n1 does not come back"
+root vocl pool sessions | grep -q ' n1 .*running' || fail "n1 does not know its session: $(root vocl pool sessions)"
+wait $burning || fail "the session did not survive its daemon: $(cat "$scratch/err" "$scratch/n1.log")"
+wait_until 10 no_sessions || fail "the session that was taken over stays"
+[ "$(grep -c '"program":"burn"' "$scratch/accounting-n1")" -ge 1 ] || fail "no account of the session that was taken over"
+
+# reload
+echo 'nonsense = 1;' >> "$scratch/n2.conf"
+kill -HUP "$(cat "$scratch/n2.pid")"
+wait_until 5 grep -q 'stays as it was: .*no such setting' "$scratch/n2.log" || fail "a bad configuration is taken"
+write_config n2 'allow = [ "voclbob" ];'
+kill -HUP "$(cat "$scratch/n2.pid")"
+wait_until 5 grep -q 'read .* again' "$scratch/n2.log" || fail "the configuration is not read again"
+wait_until 10 nodes_up 3 || fail "after reloading"
+root vocl pool drain n1 n3
+as $alice vocl devices 2> "$scratch/err" && fail "alice on n2"
+as $bob vocl devices > /dev/null 2> "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
+
+# the end: with the last session
+for host in n1 n2 n3; do
+    kill -TERM "$(cat "$scratch/$host.pid")"
+done
+gone()
+{
+    ! kill -0 "$(cat "$scratch/n1.pid")" 2> /dev/null && ! kill -0 "$(cat "$scratch/n2.pid")" 2> /dev/null &&
+        ! kill -0 "$(cat "$scratch/n3.pid")" 2> /dev/null
+}
+wait_until 10 gone || fail "a daemon does not end"
+[ -z "$(ls "$scratch"/state-*/session-* 2> /dev/null)" ] || fail "state is left: $(ls "$scratch"/state-*)"
+# what is dead but not reaped waits for this machine's init
+ps -u $alice -o stat=,pid=,args= | grep -v '^Z' && fail "processes of alice are left"
+grep -h ' error: \|AddressSanitizer' "$scratch"/n?.log | grep -v 'stays as it was' && fail "errors in the logs"
+exit 0

@@ -34,7 +34,7 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     if (greeting.version != CHANNEL_VERSION)
         return say_no(why, why_size, address, "its version of VOCL is another one");
     greeting.method[sizeof(greeting.method) - 1] = '\0';
-    if (strcmp(greeting.method, pool->method))
+    if (*pool->method && strcmp(greeting.method, pool->method))
         return say_no(why, why_size, address, "it authenticates otherwise than the pool file says");
     plugin = auth_open(greeting.method, why, why_size);
     if (!plugin)

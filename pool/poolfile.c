@@ -67,11 +67,12 @@ static void set_defaults(struct poolfile *pool)
 
 int poolfile_read_file(struct poolfile *pool, const char *path, char *why, size_t why_size)
 {
-    FILE *file = fopen(path, "re");
     char line[512];
+    FILE *file;
     int error = 0;
 
     set_defaults(pool);
+    file = fopen(path, "re");
     if (!file) {
         error = -errno;
         snprintf(why, why_size, "%s: %s", path, strerror(-error));
@@ -95,6 +96,7 @@ int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t wh
     if (strchr(where, '/') || !strchr(where, ':'))
         return poolfile_read_file(pool, where, why, why_size);
     set_defaults(pool);
+    *pool->method = '\0';
     snprintf(list, sizeof(list), "%s", where);
     for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
         if (add_node(pool, word, word)) {

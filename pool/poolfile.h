@@ -30,8 +30,8 @@ struct poolfile {
     uid_t daemon;
 };
 
-/* where: VOCL_POOL, a file or addresses with commas between them; NULL or "": the default file. 0, or negative errno
- * and why. */
+/* where: VOCL_POOL, a file or addresses with commas between them, whose daemons say how they authenticate; NULL or "":
+ * the default file. 0, or negative errno and why. */
 int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t why_size);
 int poolfile_read_file(struct poolfile *pool, const char *path, char *why, size_t why_size);
 void poolfile_free(struct poolfile *pool);

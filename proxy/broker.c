@@ -41,7 +41,7 @@ struct request {
     struct event *timer;
 };
 
-static void request_free(struct request *r)
+static void unlink_request(struct request *r)
 {
     struct daemon *d = r->daemon;
     struct request **at = &d->requests;
@@ -53,6 +53,11 @@ static void request_free(struct request *r)
         if (d->requests_last == &r->next)
             d->requests_last = at;
     }
+}
+
+static void request_free(struct request *r)
+{
+    unlink_request(r);
     event_free(r->timer);
     json_decref(r->barred);
     free(r->parts);
@@ -87,8 +92,7 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
         return good;
     }
     json_decref(message);
-    if (session_find(r->daemon, r->id))
-        session_end(session_find(r->daemon, r->id), "not needed");
+    session_release(r->daemon, r->id);
     return true;
 }
 
@@ -196,6 +200,17 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
     return r->parts != NULL;
 }
 
+/* While somebody waits, and when it has its devices: what it has not started when it goes is given back. */
+static void client_closed(struct connection *c)
+{
+    struct request *r = connection_argument(c);
+
+    give_back(r);
+    request_free(r);
+}
+
+static const struct connection_owner asking = {NULL, client_closed, NULL}, holding = {NULL, client_closed, NULL};
+
 enum outcome { OUTCOME_WAIT, OUTCOME_TRYING, OUTCOME_NEVER };
 
 /* Why there are not enough devices for this user. */
@@ -271,12 +286,13 @@ static void grant(struct request *r)
     struct connection *c = r->client;
     json_t *nodes = json_array();
 
+    evtimer_del(r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
         json_array_append_new(nodes, json_pack("{s:s, s:s, s:i}", "name", r->parts[i].node, "address",
                                                r->parts[i].address, "devices", (int)r->parts[i].count));
+    unlink_request(r);
+    connection_own(c, &holding, r);
     connection_send(c, json_pack("{s:s, s:o}", "granted", r->id, "nodes", nodes));
-    request_free(r);
-    connection_own(c, NULL, NULL);
 }
 
 static void set_timer(struct request *r, long milliseconds)
@@ -404,16 +420,6 @@ void broker_answer(struct daemon *d, const char *node, const json_t *answer)
 }
 
 /* ---- asked by clients ---- */
-
-static void client_closed(struct connection *c)
-{
-    struct request *r = connection_argument(c);
-
-    give_back(r);
-    request_free(r);
-}
-
-static const struct connection_owner asking = {NULL, client_closed, NULL};
 
 static unsigned queue_length(const struct daemon *d)
 {

@@ -241,6 +241,8 @@ static bool take_record(struct connection *c, struct evbuffer *input)
     evbuffer_drain(input, (size_t)length);
     if (c->owner && c->owner->message)
         c->owner->message(c, message);
+    else if (c->owner)
+        connection_fail(c, "this connection is for what it was asked for before");
     else if (!c->outgoing)
         message_take(c, message);
     json_decref(message);

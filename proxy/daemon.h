@@ -140,6 +140,8 @@ json_t *node_describe(const struct daemon *d);
 struct session *session_find(const struct daemon *d, const char *id);
 /* NULL and why; *never: it will not be otherwise later. */
 struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size);
+/* What was reserved and is not started is not needed any more. */
+void session_release(struct daemon *d, const char *id);
 /* For the one that asked: starts the worker. 0, or negative errno and why. */
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
 /* Ends it, with time for the worker to end by itself. */

@@ -114,19 +114,18 @@ static bool application_is_gone(void)
 }
 
 /* Until there is an answer. If a daemon is lost meanwhile, the next one is asked. */
-static void get_devices(const struct poolfile *pool)
+static void get_devices(const struct poolfile *pool, struct client *client)
 {
-    struct client client;
     json_t *message, *request = make_request();
     char why[512];
     int error = -1;
 
     for (int tries = 0; error && tries < 5; tries++) {
-        if (client_connect_any(&client, pool, why, sizeof(why)))
+        if (client_connect_any(client, pool, why, sizeof(why)))
             give_up(why);
-        error = client_send(&client, request);
+        error = client_send(client, request);
         while (!error && !node_count) {
-            error = client_receive(&client, &message, 500);
+            error = client_receive(client, &message, 500);
             if (application_is_gone())
                 exit(0);
             if (error == -ETIMEDOUT) {
@@ -144,7 +143,8 @@ static void get_devices(const struct poolfile *pool)
                 take_grant(message);
             json_decref(message);
         }
-        client_close(&client);
+        if (!node_count)
+            client_close(client);
     }
     json_decref(request);
     if (!node_count)
@@ -301,6 +301,7 @@ static void stay(void)
 
 int main(void)
 {
+    struct client broker = {.fd = -1}; /* until all is started: what is not goes back when this closes */
     struct endpoint place;
     struct poolfile pool;
     char why[512];
@@ -314,12 +315,13 @@ int main(void)
         give_up(why);
     if (*settings_string(SETTING_POOL_USER))
         pool.user = strdup(settings_string(SETTING_POOL_USER));
-    get_devices(&pool);
+    get_devices(&pool, &broker);
     if (endpoint_listen_unix(&place))
         give_up("no place for placeholders");
     say("granted %u %s %s", node_count, nodes[0].address, place.text);
     read_session();
     start_workers(place.fd, &pool);
+    client_close(&broker);
     close(place.fd);
     stay();
     return 0;

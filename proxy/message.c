@@ -18,14 +18,43 @@ long long message_number(const json_t *message, const char *name, long long fall
     return json_is_integer(number) ? (long long)json_integer_value(number) : fallback;
 }
 
-/* ---- those who are told of every change ---- */
+/* ---- other daemons: they are told of every change, and ask for reservations ---- */
 
 static void watcher_closed(struct connection *c)
 {
     connection_daemon(c)->watchers--;
 }
 
-static const struct connection_owner watcher = {message_take, watcher_closed, NULL};
+static void reserve(struct connection *c, const json_t *message)
+{
+    struct daemon *d = connection_daemon(c);
+    char why[256] = "";
+    const char *id = message_text(message, "session", "");
+    bool never = false;
+    struct session *s = session_reserve(d, message, &never, why, sizeof(why));
+
+    connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
+                         : json_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
+}
+
+static void release(struct connection *c, const json_t *message)
+{
+    session_release(connection_daemon(c), message_text(message, "session", ""));
+}
+
+static void watcher_message(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", "");
+
+    if (!strcmp(what, "reserve"))
+        reserve(c, message);
+    else if (!strcmp(what, "release"))
+        release(c, message);
+    else
+        connection_fail(c, "there is no such request of a daemon");
+}
+
+static const struct connection_owner watcher = {watcher_message, watcher_closed, NULL};
 
 static void tell(struct connection *c)
 {
@@ -52,26 +81,6 @@ static void tell_status(struct connection *c)
 
     connection_send(c, json_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
                                  "queue", broker_queue(d)));
-}
-
-static void reserve(struct connection *c, const json_t *message)
-{
-    struct daemon *d = connection_daemon(c);
-    char why[256] = "";
-    const char *id = message_text(message, "session", "");
-    bool never = false;
-    struct session *s = session_reserve(d, message, &never, why, sizeof(why));
-
-    connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
-                         : json_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
-}
-
-static void release(struct connection *c, const json_t *message)
-{
-    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
-
-    if (s && s->state == SESSION_RESERVED)
-        session_end(s, "not needed");
 }
 
 static void start(struct connection *c, const json_t *message)
@@ -152,10 +161,6 @@ void message_take(struct connection *c, json_t *message)
         connection_fail(c, "there is no such request");
     else if (!strcmp(what, "watch"))
         watch(c);
-    else if (!strcmp(what, "reserve"))
-        reserve(c, message);
-    else if (!strcmp(what, "release"))
-        release(c, message);
     else
         connection_fail(c, "there is no such request");
 }

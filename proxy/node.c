@@ -231,6 +231,14 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     return s;
 }
 
+void session_release(struct daemon *d, const char *id)
+{
+    struct session *s = session_find(d, id);
+
+    if (s && s->state == SESSION_RESERVED)
+        session_end(s, "not needed");
+}
+
 /* ---- running ---- */
 
 static void control_closed(struct connection *c)

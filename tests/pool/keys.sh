@@ -1,0 +1,106 @@
+#!/bin/sh
+# A daemon on this host, without root and without MUNGE: keys. Who has none gets nothing; whatever else comes in it bears.
+. "$(dirname "$0")/../lib.sh"
+case $SANITIZER in
+thread) skip "the daemon has one thread" ;;
+esac
+[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
+user=$(id -un)
+port=$((20000 + $$ % 10000))
+
+key()
+{
+    od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n'
+}
+printf '%s %s\n@daemon %s\n# a comment\n' "$user" "$(key)" "$(key)" > "$scratch/keys"
+chmod 600 "$scratch/keys"
+grep "^$user " "$scratch/keys" > "$scratch/mine"
+chmod 600 "$scratch/mine"
+cat > "$scratch/pool" <<END
+auth key
+key-file $scratch/mine # this user's only
+node here 127.0.0.1:$port
+END
+cat > "$scratch/conf" <<END
+name = "here";
+listen = "127.0.0.1:$port";
+pool-file = "$scratch/pool";
+auth = "key";
+key-file = "$scratch/keys";
+state-directory = "$scratch/state";
+connection-limit = 200;
+environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
+END
+
+# the configuration
+"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" --check-config > /dev/null || fail "a good configuration is not"
+# bad TEXT MESSAGE: a configuration with that line is refused so
+bad()
+{
+    { cat "$scratch/conf"; echo "$1"; } > "$scratch/bad"
+    "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/bad" --check-config 2> "$scratch/err"
+    [ $? -eq 2 ] && grep -q "$2" "$scratch/err" || fail "$1: $(cat "$scratch/err")"
+}
+bad 'polcy = "pack";' 'bad:9: polcy: no such setting'
+bad 'policy = "quick";' 'bad:9: policy: pack, spread'
+bad 'queue-limit = -1;' 'bad:9: queue-limit: a whole number'
+bad 'allow = "me";' 'bad:9: allow: a list'
+bad 'worker-memory = "much";' 'bad:9: worker-memory: a number of bytes'
+bad 'devices = ( { match = "*"; mode = "mine"; } );' 'mode is shared, exclusive or hidden'
+bad 'policy = ' 'bad:10: syntax error'
+"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/none" --check-config 2> "$scratch/err" && fail "no configuration"
+
+"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
+daemon=$!
+trap 'kill -9 $daemon 2> /dev/null; rm -rf "$scratch"' EXIT
+wait_until 20 grep -q 'here serves' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/err" && fail "two daemons on one state directory"
+grep -q 'another daemon is at work' "$scratch/err" || fail "a second daemon: $(cat "$scratch/err")"
+
+program=$top_builddir/tests/parity/vector_add
+"$program" > "$scratch/native" || fail "vector_add natively"
+works()
+{
+    VOCL_POOL="$scratch/pool" vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "$1: $(cat "$scratch/err")"
+    cmp "$scratch/native" "$scratch/out" || fail "$1: vector_add prints something else"
+}
+# refused POOLFILE MESSAGE
+refused()
+{
+    VOCL_POOL=$1 vocl devices > "$scratch/out" 2> "$scratch/err" && fail "let in: $2"
+    grep -q "$2" "$scratch/err" || fail "not \"$2\": $(cat "$scratch/err")"
+}
+works "with a key"
+HOME=$scratch VOCL_POOL=127.0.0.1:$port vocl devices > /dev/null 2> "$scratch/err" && fail "without a key file"
+
+printf '%s %s\n' "$user" "$(key)" > "$scratch/mine"
+refused "$scratch/pool" 'Connection reset\|vocl-join\|does not answer\|do not answer'
+printf 'somebody %s\n' "$(key)" > "$scratch/mine"
+refused "$scratch/pool" "has no key of $user"
+grep "^$user " "$scratch/keys" > "$scratch/mine"
+chmod 644 "$scratch/mine"
+refused "$scratch/pool" 'readable by its owner only'
+chmod 600 "$scratch/mine"
+echo nonsense > "$scratch/pool2"
+refused "$scratch/pool2" 'pool2:1: no line of a pool file'
+refused "127.0.0.1:1" 'Connection refused'
+refused "$scratch/none" 'No such file'
+works "after those without"
+
+descriptors()
+{
+    ls /proc/$daemon/fd | wc -l
+}
+before=$(descriptors)
+"$top_builddir/tests/pool/abuse" "$scratch/pool" || fail "abuse: $(tail -n 5 "$scratch/log")"
+as_before()
+{
+    [ "$(descriptors)" -le "$before" ]
+}
+wait_until 15 as_before || fail "descriptors are left: $(ls -l /proc/$daemon/fd)"
+works "after abuse"
+
+kill -TERM $daemon
+wait $daemon || fail "the daemon ends with $?: $(tail -n 5 "$scratch/log")"
+grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
+exit 0

@@ -1,0 +1,75 @@
+#!/bin/sh
+# The daemon over HTTP: metrics, status, and the page as a browser shows it.
+. "$(dirname "$0")/../lib.sh"
+need curl curl
+[ "$SANITIZER" != thread ] || skip "the daemon has one thread"
+[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
+user=$(id -un)
+port=$((20000 + $$ % 10000))
+secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
+printf '%s %s\n@daemon %s\n' "$user" "$secret" "$secret" > "$scratch/keys"
+chmod 600 "$scratch/keys"
+printf 'auth key\nkey-file %s\nnode here 127.0.0.1:%s\nnode there 127.0.0.1:1\n' "$scratch/keys" "$port" > "$scratch/pool"
+cat > "$scratch/conf" <<END
+name = "here";
+listen = "127.0.0.1:$port";
+http = "127.0.0.1:$((port + 1))";
+pool-file = "$scratch/pool";
+auth = "key";
+key-file = "$scratch/keys";
+state-directory = "$scratch/state";
+environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
+END
+"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
+daemon=$!
+trap 'kill -9 $daemon 2> /dev/null; rm -rf "$scratch"' EXIT
+wait_until 20 grep -q 'here serves' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+url=http://127.0.0.1:$((port + 1))
+
+# A name that is no HTML: it must come out as it is.
+cp "$top_builddir/tests/pool/burn" "$scratch/<b>burn"
+VOCL_POOL=$scratch/pool vocl run -- "$scratch/<b>burn" 0.5 60 > /dev/null 2> "$scratch/err" &
+program=$!
+runs()
+{
+    curl -s "$url/metrics" | grep -q '^vocl_node_sessions{node="here"} 1$'
+}
+wait_until 15 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+launched()
+{
+    [ "$(curl -s "$url/metrics" | awk '$1 == "vocl_launches_total" { print $2 }')" -gt 0 ]
+}
+wait_until 15 launched || fail "no launches: $(curl -s "$url/metrics")"
+
+curl -s "$url/metrics" > "$scratch/metrics"
+for line in 'vocl_node_up{node="here"} 1' 'vocl_node_up{node="there"} 0' 'vocl_sessions_total 1' 'vocl_queue_length 0'; do
+    grep -qxF "$line" "$scratch/metrics" || fail "metrics lack $line: $(cat "$scratch/metrics")"
+done
+grep -q '^vocl_device_memory_bytes{node="here",device="0",name="..*"} [0-9]' "$scratch/metrics" || fail "no device's memory"
+grep -v '^# \|^[a-z_]*\({[a-z]*="[^"]*"\(,[a-z]*="[^"]*"\)*}\)\? [-+0-9.e]*$' "$scratch/metrics" && fail "no metrics' lines"
+curl -s "$url/status.json" | python3 -c '
+import json, sys
+status = json.load(sys.stdin)
+node = status["nodes"][0]
+assert node["name"] == "here" and node["state"] == "up" and len(node["devices"]) == 1, node
+assert status["nodes"][1]["state"] == "lost", status
+assert node["sessions"][0]["program"] == "<b>burn" and node["sessions"][0]["state"] == "running", node
+' || fail "status.json: $(curl -s "$url/status.json")"
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$url/none")" = 404 ] || fail "a page that is none"
+[ "$(curl -s -o /dev/null -w '%{http_code}' -X POST -d x "$url/")" = 405 ] || fail "writing"
+head -c 100000 /dev/zero | tr '\0' 'a' | curl -s -o /dev/null -H @- "$url/" # what is too long is refused, somehow
+curl -s "$url/" | grep -i 'https\?://' | grep -v 'www.w3.org/2000/svg' && fail "the page needs something from outside"
+
+if command -v chromium > /dev/null; then
+    chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" --virtual-time-budget=4000 \
+        --dump-dom "$url/" > "$scratch/page" 2> "$scratch/err"
+    for text in '1 of 2 nodes up, 1 sessions' '>here<' '>lost<' '&lt;b&gt;burn' '>running<' 'Nobody waits.'; do
+        grep -q -- "$text" "$scratch/page" || fail "the page lacks $text: $(cat "$scratch/page" "$scratch/err")"
+    done
+else
+    echo "no chromium: the page was not looked at"
+fi
+kill $program
+kill $daemon # ends with the session
+wait $daemon || fail "the daemon ends with $?"
+exit 0

@@ -112,9 +112,9 @@ static void refuse(struct request *r, const char *why)
     struct connection *c = r->client;
 
     give_back(r);
-    request_free(r);
     connection_own(c, NULL, NULL);
-    connection_fail(c, why);
+    connection_fail(c, why); /* why may be the request's own */
+    request_free(r);
 }
 
 /* ---- placing ---- */

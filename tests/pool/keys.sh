@@ -92,7 +92,7 @@ descriptors()
     ls /proc/$daemon/fd | wc -l
 }
 before=$(descriptors)
-"$top_builddir/tests/pool/abuse" "$scratch/pool" || fail "abuse: $(tail -n 5 "$scratch/log")"
+"$top_builddir/tests/pool/abuse" "$scratch/pool" || fail "abuse: $(cat "$scratch/log")"
 as_before()
 {
     [ "$(descriptors)" -le "$before" ]
@@ -101,6 +101,6 @@ wait_until 15 as_before || fail "descriptors are left: $(ls -l /proc/$daemon/fd)
 works "after abuse"
 
 kill -TERM $daemon
-wait $daemon || fail "the daemon ends with $?: $(tail -n 5 "$scratch/log")"
+wait $daemon || fail "the daemon ends with $?: $(cat "$scratch/log")"
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
 exit 0

@@ -63,7 +63,7 @@ done
 cp "$top_builddir/vocl" "$scratch/libexec/vocl" 2> /dev/null
 chmod -R a+rX "$scratch/bin"
 
-dd if=/dev/urandom of="$scratch/munge.key" bs=128 count=1 2> /dev/null
+head -c 128 /dev/urandom > "$scratch/munge.key"
 chmod 600 "$scratch/munge.key"
 mkdir "$scratch/munge" && chmod 755 "$scratch/munge"
 munged --foreground --force --key-file="$scratch/munge.key" --socket="$scratch/munge/socket" \
@@ -119,7 +119,8 @@ as()
     shift
     ip netns exec $base-near setpriv --reuid "$as_user" --regid "$as_user" --init-groups env -i \
         PATH="$scratch/libexec:$PATH" HOME="/home/$as_user" USER="$as_user" VOCL_LIBEXECDIR="$scratch/libexec" \
-        VOCL_POOL="$scratch/pool" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_START_TIMEOUT=20 "$@"
+        VOCL_POOL="$scratch/pool" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_START_TIMEOUT=20 \
+        ${LD_PRELOAD:+"LD_PRELOAD=$LD_PRELOAD"} ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} "$@"
 }
 
 root()

@@ -44,9 +44,9 @@ grep -q "not that many" "$scratch/err" || fail "seven devices of six: $(cat "$sc
 wait_until 5 no_sessions || fail "sessions stay"
 
 # memory: n1 gives 64 MiB
-as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2>&1
+as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2> "$scratch/err"
 printf '67108864 67108864\n0 -4\n0\n' | cmp -s - "$scratch/out" || fail "memory: $(cat "$scratch/out")"
-as $alice vocl run --policy order --mem 32M -- "$scratch/bin/limits" 20000000 > "$scratch/out" 2>&1
+as $alice vocl run --policy order --mem 32M -- "$scratch/bin/limits" 20000000 > "$scratch/out" 2> "$scratch/err"
 printf '33554432 33554432\n0 -4\n0\n' | cmp -s - "$scratch/out" || fail "memory asked for: $(cat "$scratch/out")"
 
 # bob may not use n2

@@ -1,5 +1,6 @@
 /* vocl-poold, which vocl-proxy becomes unless it is a worker: the daemon's life from configuration to its end. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -122,12 +123,24 @@ static void terminate(evutil_socket_t number, short what, void *argument)
 static void watch_signals(struct daemon *d)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN); /* mpiexec's word that another daemon is lost */
     event_add(evsignal_new(d->base, SIGHUP, reload, d), NULL);
     event_add(evsignal_new(d->base, SIGTERM, terminate, d), NULL);
     event_add(evsignal_new(d->base, SIGINT, terminate, d), NULL);
 }
 
 /* ---- start ---- */
+
+/* Nothing of who started it: mpiexec, for one, waits until nobody holds its pipes. */
+static void close_inherited(void)
+{
+    const char *text = getenv("PMI_FD"); /* MPI's, until exchange_endpoints() is done */
+    const unsigned pmi = text ? (unsigned)atoi(text) : 2;
+
+    if (pmi > 3)
+        close_range(3, pmi - 1, 0);
+    close_range(pmi > 2 ? pmi + 1 : 3, ~0u, 0);
+}
 
 static void raise_limits(void)
 {
@@ -162,6 +175,23 @@ static int open_all(struct daemon *d, char *why, size_t why_size)
     return error;
 }
 
+/* Its log then is in its state directory: who started it is not to wait for the end of it. */
+static int go_to_background(struct daemon *d)
+{
+    char path[4096];
+    int log;
+
+    state_path(d, "log", path, sizeof(path));
+    log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (log < 0 || daemon(0, 0)) {
+        daemon_log("error", "%s: %s", path, strerror(errno));
+        return -errno;
+    }
+    dup2(log, STDERR_FILENO);
+    close(log);
+    return event_reinit(d->base);
+}
+
 static int run(const char *path, bool detach)
 {
     struct daemon *d = calloc(1, sizeof(*d));
@@ -169,6 +199,7 @@ static int run(const char *path, bool detach)
 
     if (!d)
         return 1;
+    close_inherited();
     d->requests_last = &d->requests;
     d->config = config_load(path, why, sizeof(why));
     d->base = d->config ? event_base_new() : NULL;
@@ -185,10 +216,8 @@ static int run(const char *path, bool detach)
     }
     if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))
         daemon_log("notice", "alone in its pool: %s", why);
-    if (detach && daemon(0, 1))
+    if (detach && go_to_background(d))
         return 1;
-    if (detach)
-        event_reinit(d->base);
     state_adopt(d);
     peers_open(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Daemons that mpiexec starts find each other by MPI and write the pool file; sessions one after the other and many at once.
+. "$(dirname "$0")/../lib.sh"
+[ "$SANITIZER" != thread ] || skip "the daemon has one thread"
+[ -n "$MPIEXEC_MPICH" ] || skip "needs MPICH"
+[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
+user=$(id -un)
+secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
+printf '%s %s\n@daemon %s\n' "$user" "$secret" "$secret" > "$scratch/keys"
+chmod 600 "$scratch/keys"
+for number in 0 1 2; do
+    cat > "$scratch/conf$number" <<END
+name = "host$number";
+listen = "127.0.0.1:0";
+pool-file = "$scratch/pool";
+auth = "key";
+key-file = "$scratch/keys";
+state-directory = "$scratch/state$number";
+devices = ( { match = "*"; sessions = 100; } );
+environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
+END
+done
+"$MPIEXEC_MPICH" -disable-auto-cleanup -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf0" : \
+    -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf1" : \
+    -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf2" > "$scratch/log" 2>&1 &
+mpiexec=$!
+end()
+{
+    pkill -9 -f "$scratch/conf" 2> /dev/null
+    kill -9 $mpiexec 2> /dev/null
+    rm -rf "$scratch"
+}
+trap end EXIT
+wait_until 30 test -s "$scratch/pool" || fail "no pool file: $(cat "$scratch/log")"
+[ "$(grep -c '^node host[012] 127.0.0.1:[1-9]' "$scratch/pool")" = 3 ] || fail "the pool file: $(cat "$scratch/pool")"
+echo "key-file $scratch/keys" >> "$scratch/pool"
+VOCL_POOL=$scratch/pool
+export VOCL_POOL
+nodes_up()
+{
+    [ "$(vocl pool nodes 2> /dev/null | grep -c ' up ')" = "$1" ]
+}
+wait_until 15 nodes_up 3 || fail "not all nodes are up: $(vocl pool nodes; cat "$scratch/log")"
+
+program=$top_builddir/tests/parity/vector_add
+"$program" > "$scratch/native" || fail "vector_add natively"
+descriptors()
+{
+    for process in $(pgrep -f "$scratch/conf"); do
+        ls "/proc/$process/fd" 2> /dev/null
+    done | wc -l
+}
+idle()
+{
+    [ "$(vocl pool sessions | wc -l)" = 1 ]
+}
+before=$(descriptors)
+rounds=60 together=16
+[ "$SANITIZER" != address ] || rounds=5 together=4
+for round in $(seq $rounds); do
+    vocl run --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" ||
+        fail "round $round: $(cat "$scratch/err"; tail -n 8 "$scratch/log")"
+    cmp "$scratch/native" "$scratch/out" || fail "round $round prints something else"
+done
+running=
+for one in $(seq $together); do
+    { vocl run --policy spread --count $((one % 3 + 1)) -- "$program" > "$scratch/out$one" 2> "$scratch/err$one" &&
+        cmp "$scratch/native" "$scratch/out$one"; } &
+    running="$running $!"
+done
+for process in $running; do
+    wait $process || fail "together: $(cat "$scratch"/err* "$scratch/log" | tail -n 20)"
+done
+wait_until 10 idle || fail "sessions are left: $(vocl pool sessions)"
+as_before()
+{
+    [ "$(descriptors)" -le "$before" ]
+}
+wait_until 10 as_before || fail "descriptors are left: $before, $(descriptors)"
+
+pkill -INT -f "^$VOCL_LIBEXECDIR/vocl-proxy --config $scratch/conf"
+wait $mpiexec
+
+# In the background: mpiexec ends, they stay.
+rm "$scratch/pool"
+"$MPIEXEC_MPICH" -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf0" --detach : \
+    -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf1" --detach : \
+    -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf2" --detach > "$scratch/log" 2>&1 ||
+    fail "mpiexec: $(cat "$scratch/log")"
+echo "key-file $scratch/keys" >> "$scratch/pool"
+wait_until 15 nodes_up 3 || fail "in the background: $(vocl pool nodes; cat "$scratch"/state?/log)"
+vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "background: $(cat "$scratch/err")"
+cmp "$scratch/native" "$scratch/out" || fail "in the background it prints something else"
+
+# The first of them is killed: the others are a pool still. (In the foreground, on one host, mpiexec would kill them.)
+pkill -9 -f "^$VOCL_LIBEXECDIR/vocl-proxy --config $scratch/conf0 "
+wait_until 15 nodes_up 2 || fail "not two are left: $(vocl pool nodes; cat "$scratch"/state?/log | tail -n 8)"
+vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" ||
+    fail "with two: $(cat "$scratch/err"; cat "$scratch"/state?/log | tail -n 8)"
+cmp "$scratch/native" "$scratch/out" || fail "with two it prints something else"
+exit 0

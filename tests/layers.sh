@@ -11,9 +11,10 @@ allowed()
     transport)  echo "transport/* wire/frame.h base/*" ;;
     executor)   echo "executor/* wire/* base/*" ;;
     libvocl)    echo "libvocl/* executor/* transport/* wire/* base/*" ;;
-    proxy)      echo "proxy/* executor/* transport/* wire/* base/*" ;;
-    tools)      echo "tools/* base/*" ;;
-    tests)      echo "tests/* executor/* transport/* wire/* base/*" ;;
+    pool)       echo "pool/* base/*" ;;
+    proxy)      echo "proxy/* pool/* executor/* transport/* wire/* base/*" ;;
+    tools)      echo "tools/* pool/* base/*" ;;
+    tests)      echo "tests/* proxy/place.h pool/* executor/* transport/* wire/* base/*" ;;
     benchmarks) echo "benchmarks/*" ;;
     xtq)        echo "xtq/* base/*" ;;
     topology)   echo "topology/* base/*" ;;

@@ -25,6 +25,11 @@ skip()
     exit 77
 }
 
+# With the address sanitizer preloaded procps' programs wait for themselves, for ever.
+pkill() { env -u LD_PRELOAD pkill "$@"; }
+pgrep() { env -u LD_PRELOAD pgrep "$@"; }
+ps() { env -u LD_PRELOAD ps "$@"; }
+
 # need COMMAND PACKAGE: the test makes no sense without it.
 need()
 {

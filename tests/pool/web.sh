@@ -61,7 +61,7 @@ head -c 100000 /dev/zero | tr '\0' 'a' | curl -s -o /dev/null -H @- "$url/" # wh
 curl -s "$url/" | grep -i 'https\?://' | grep -v 'www.w3.org/2000/svg' && fail "the page needs something from outside"
 
 if command -v chromium > /dev/null; then
-    chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" --virtual-time-budget=4000 \
+    env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" --virtual-time-budget=4000 \
         --dump-dom "$url/" > "$scratch/page" 2> "$scratch/err"
     for text in '1 of 2 nodes up, 1 sessions' '>here<' '>lost<' '&lt;b&gt;burn' '>running<' 'Nobody waits.'; do
         grep -q -- "$text" "$scratch/page" || fail "the page lacks $text: $(cat "$scratch/page" "$scratch/err")"

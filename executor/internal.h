@@ -69,7 +69,8 @@ struct turn { /* turns.c: of a device */
     bool asks, mine, wanted, recalled, watching;
     unsigned flying, most, stalled; /* launches that run, and may; looks in vain */
     cl_event first, newest;         /* of those that run */
-    long began_us, idle_us;         /* when the first was launched; since when none runs */
+    long began_us, idle_us;         /* when the first was launched, or counted last; since when none runs */
+    long moved_us;                  /* when one was launched or let through last */
     uint64_t busy_us;
 };
 

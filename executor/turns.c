@@ -12,6 +12,7 @@
 #define MOST_BATCH 4096 /* launches */
 #define LINGER_US 300   /* an idle session keeps its turn, for the next launch may be under way */
 #define STALLED_US 20000
+#define MOST_STALLED 4 /* doublings of that */
 
 struct watched {
     struct job job;
@@ -116,6 +117,7 @@ void turn_launched(struct executor *x, const struct object *queue, cl_event even
     if (!turn->flying)
         turn->began_us = clock_us();
     turn->flying++;
+    turn->moved_us = clock_us();
     clRetainEvent(event);
     if (!turn->first) {
         clRetainEvent(event);
@@ -147,13 +149,13 @@ void turns_go_on(struct executor *x)
         executor_ungate(x);
 }
 
-static bool runs(cl_event event)
+static cl_int state_of(cl_event event)
 {
     cl_int status = CL_COMPLETE;
 
     if (event)
         clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return status == CL_RUNNING;
+    return status;
 }
 
 /* What was launched may wait for something that comes later in the stream: then it does not run, and holds nobody up.
@@ -161,15 +163,22 @@ static bool runs(cl_event event)
 static void look_at_stalled(struct executor *x, unsigned place, long now)
 {
     struct turn *turn = &x->turns[place];
+    cl_int first;
 
-    if (!turn->flying || now - turn->began_us < (long)STALLED_US << turn->stalled || runs(turn->first) ||
-        runs(turn->newest))
+    if (!turn->flying || now - turn->moved_us < (long)STALLED_US << turn->stalled)
         return;
-    if (turn->stalled < 10)
-        turn->stalled++;
+    first = state_of(turn->first);
+    if (first == CL_RUNNING || state_of(turn->newest) == CL_RUNNING)
+        return;
+    turn->moved_us = now;
     if (turn->recalled) {
         give_back(x, place);
     } else if (x->gated && x->waits_for == place && turn->mine) {
+        /* if the first has not begun, none has; else one in between may run, and this goes slowly */
+        if (first > CL_RUNNING)
+            turn->most *= 2;
+        else if (turn->stalled < MOST_STALLED)
+            turn->stalled++;
         turn->most++;
         turns_go_on(x);
     }

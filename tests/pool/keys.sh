@@ -100,6 +100,19 @@ as_before()
 wait_until 15 as_before || fail "descriptors are left: $(ls -l /proc/$daemon/fd)"
 works "after abuse"
 
+# Several on one device take turns, also where launches wait for what comes after them.
+events=$top_builddir/tests/parity/user_events
+"$events" > "$scratch/native" || fail "user_events natively"
+running=
+for one in 1 2 3; do
+    { VOCL_POOL=$scratch/pool vocl run -- "$events" > "$scratch/out$one" 2> "$scratch/err$one" &&
+        cmp "$scratch/native" "$scratch/out$one"; } &
+    running="$running $!"
+done
+for process in $running; do
+    wait $process || fail "together on one device: $(cat "$scratch"/err?)"
+done
+
 kill -TERM $daemon
 wait $daemon || fail "the daemon ends with $?: $(cat "$scratch/log")"
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"

@@ -1,0 +1,9 @@
+#!/bin/sh
+# tests/soak for half a minute.
+. "$(dirname "$0")/../lib.sh"
+need python3 python3
+[ "$SANITIZER" = no ] || skip "sanitized programs are too slow to be killed at interesting moments"
+[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
+[ -n "$MPIEXEC_MPICH" ] || skip "needs MPICH"
+"$top_srcdir/tests/soak" --seconds 30 "$top_builddir" > "$scratch/out" 2>&1 || fail "$(cat "$scratch/out")"
+cat "$scratch/out"

@@ -17,6 +17,8 @@ long settings_number(enum setting setting);
 unsigned long long settings_bytes(enum setting setting);
 /* How many workers embedded mode starts. */
 long settings_workers(void);
+/* Where VOCL_POOL says nothing. */
+#define SETTINGS_POOL_FILE "/etc/vocl/pool.conf"
 /* How many pieces of bulk data may be under way at a time. */
 #define SETTINGS_MOST_PIPELINE 4
 unsigned settings_pipeline(void);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "pool/poolfile.h"
 
 static void replace(char **text, const char *with)
@@ -92,7 +93,7 @@ int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t wh
     char list[4096], *save;
 
     if (!where || !*where)
-        return poolfile_read_file(pool, POOLFILE_DEFAULT, why, why_size);
+        return poolfile_read_file(pool, SETTINGS_POOL_FILE, why, why_size);
     if (strchr(where, '/') || !strchr(where, ':'))
         return poolfile_read_file(pool, where, why, why_size);
     set_defaults(pool);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define POOLFILE_DEFAULT "/etc/vocl/pool"
 #define POOLFILE_NODES 256
 
 struct poolfile_node {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "proxy/conf.h"
 
 static const struct {
@@ -16,7 +17,7 @@ static const struct {
 } texts[] = {
     {"name", offsetof(struct config, name), NULL},
     {"listen", offsetof(struct config, listen), "127.0.0.1:7801"},
-    {"pool-file", offsetof(struct config, pool_file), "/etc/vocl/pool"},
+    {"pool-file", offsetof(struct config, pool_file), SETTINGS_POOL_FILE},
     {"auth", offsetof(struct config, method), "munge"},
     {"key-file", offsetof(struct config, key_file), "/etc/vocl/keys"},
     {"munge-socket", offsetof(struct config, munge_socket), NULL},

@@ -49,6 +49,33 @@ static void group_limit(const struct session *s, const char *file, const char *f
         daemon_log("warning", "session %s: %s cannot be set to %s", s->id, file, text);
 }
 
+static void delegate(const char *folder)
+{
+    static const char *const controllers[] = {"+memory", "+cpu"};
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder);
+    for (size_t i = 0; i < 2; i++) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        if (fd >= 0 && write(fd, controllers[i], strlen(controllers[i])) < 0)
+            errno = 0; /* the limit that needs it will say so */
+        if (fd >= 0)
+            close(fd);
+    }
+}
+
+/* The folder that the configuration names, which passes memory and cpu on to those in it. */
+static void group_prepare(const char *root)
+{
+    char above[4096];
+
+    snprintf(above, sizeof(above), "%.*s", (int)(strrchr(root, '/') ? strrchr(root, '/') - root : 0), root);
+    delegate(above);
+    mkdir(root, 0755);
+    delegate(root);
+}
+
 static bool group_make(const struct session *s)
 {
     const struct config *config = s->daemon->config;
@@ -56,6 +83,7 @@ static bool group_make(const struct session *s)
 
     if (!group_path(s, "", path, sizeof(path)))
         return false;
+    group_prepare(config->cgroup);
     if (mkdir(path, 0755) && errno != EEXIST) {
         daemon_log("warning", "session %s has no control group: %s: %s", s->id, path, strerror(errno));
         return false;

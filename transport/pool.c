@@ -10,7 +10,6 @@
 #include "base/settings.h"
 #include "transport/internal.h"
 
-#define DEFAULT_POOL "/etc/vocl/pool"
 #define ANSWER_MS 30000 /* it says something at least so often, unless the request waits */
 
 bool pool_wanted(void)
@@ -20,7 +19,7 @@ bool pool_wanted(void)
     if (!strcmp(pool, "none") || *settings_string(SETTING_HOSTS) || *settings_string(SETTING_WORKERS) ||
         settings_number(SETTING_LOCAL))
         return false;
-    return *pool || !access(DEFAULT_POOL, R_OK);
+    return *pool || !access(SETTINGS_POOL_FILE, R_OK);
 }
 
 /* A line that vocl-join says; -ETIMEDOUT after so long. */

@@ -29,6 +29,7 @@ auth = "key";
 key-file = "$scratch/keys";
 state-directory = "$scratch/state";
 connection-limit = 200;
+sessions-per-user = 3;
 environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
 END
 
@@ -109,6 +110,11 @@ for one in 1 2 3; do
         cmp "$scratch/native" "$scratch/out$one"; } &
     running="$running $!"
 done
+three()
+{
+    [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c running)" = 3 ]
+}
+wait_until 10 three && refused "$scratch/pool" 'as many sessions as you may: 3'
 for process in $running; do
     wait $process || fail "together on one device: $(cat "$scratch"/err?)"
 done

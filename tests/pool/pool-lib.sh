@@ -29,6 +29,7 @@ cleanup_pool()
     for user in $alice $bob; do
         userdel -r $user > /dev/null 2>&1
     done
+    [ -z "$group" ] || rmdir "$group" 2> /dev/null
     rm -rf "$scratch"
 }
 trap cleanup_pool EXIT

@@ -2,11 +2,16 @@
 # A pool of three hosts, from outside: who gets which devices, who may not, what ends a session, and what survives.
 . "$(dirname "$0")/pool-lib.sh"
 
-write_config n1 'devices = ( { match = "*"; sessions = 2; memory = "64M" } );' 'sessions-per-user = 6;'
+# a control group (v2), where there are such
+group=
+for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [ -w $root/cgroup.procs ] && [ -e $root/cgroup.controllers ] && group=$root/$base
+done
+write_config n1 ${group:+"cgroup = \"$group\";"} 'devices = ( { match = "*"; sessions = 2; memory = "64M" } );' 'sessions-per-user = 6;'
 write_config n2 'deny = [ "voclbob" ];'
 write_config n3 'session-seconds = 3;'
 for host in n1 n2 n3; do
-    start_daemon $host
+    SECRET_OF_THE_DAEMON=1 start_daemon $host
 done
 wait_until 10 nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
@@ -17,6 +22,20 @@ as $alice vocl run -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/er
 cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
 wait_until 5 no_sessions || fail "a session is left: $(root vocl pool sessions)"
 grep -q '"user":"voclalice"' "$scratch"/accounting-n1 || fail "no account of it"
+
+# the worker: alice's, with nothing of the daemon's
+as $alice vocl run --policy order -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
+wait_until 10 some_session || fail "no session: $(cat "$scratch/err")"
+worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state-n1/session-*)
+[ "$(stat -c %U "/proc/$worker")" = $alice ] || fail "the worker is $(stat -c %U "/proc/$worker")'s"
+tr '\0' '\n' < "/proc/$worker/environ" | grep -q SECRET && fail "the worker has the daemon's environment"
+grep -q '^NoNewPrivs:.*1$' "/proc/$worker/status" || fail "the worker could get new privileges"
+grep -q '^Groups:.*0' "/proc/$worker/status" && grep '^Groups:' "/proc/$worker/status" | grep -qw 0 && fail "root's groups"
+[ -z "$group" ] || grep -q "$base/vocl-" "/proc/$worker/cgroup" || fail "its group: $(cat "/proc/$worker/cgroup")"
+[ "$(ps -o sid= "$worker" | tr -d ' ')" = "$worker" ] || fail "it is in another's session"
+root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
+wait_until 10 no_sessions || fail "a killed session stays"
+[ -z "$group" ] || [ -z "$(ls -d "$group"/vocl-* 2> /dev/null)" ] || fail "a control group is left"
 
 # placement: where the parts of a session are
 # nodes_of OPTION...: the nodes of a session of alice's, each once

@@ -1,0 +1,108 @@
+#!/bin/sh
+# etc/slurm with a real Slurm of one node, whose GPU is a made-up one: a job that asks for it drains the node of the pool.
+. "$(dirname "$0")/../lib.sh"
+need slurmctld slurmctld
+need slurmd slurmd
+need srun slurm-client
+need munged munge
+[ "$(id -u)" = 0 ] || skip "needs root: slurmd"
+[ "$SANITIZER" = no ] || skip "Slurm does not bear the sanitizers' libraries"
+[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
+host=$(hostname -s)
+port=$((20000 + $$ % 10000))
+secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
+printf 'root %s\n@daemon %s\n' "$secret" "$secret" > "$scratch/keys"
+head -c 128 /dev/urandom > "$scratch/munge.key"
+chmod 600 "$scratch/keys" "$scratch/munge.key"
+chmod 755 "$scratch"
+printf 'auth key\nkey-file %s\nnode %s 127.0.0.1:%s\n' "$scratch/keys" "$host" "$port" > "$scratch/pool"
+cat > "$scratch/conf" <<END
+name = "$host";
+listen = "127.0.0.1:$port";
+pool-file = "$scratch/pool";
+auth = "key";
+key-file = "$scratch/keys";
+state-directory = "$scratch/state";
+environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
+END
+end()
+{
+    for process in $daemon $slurmd $slurmctld $munged; do
+        kill -9 $process 2> /dev/null
+    done
+    rm -rf "$scratch"
+}
+trap end EXIT
+"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
+daemon=$!
+mkdir "$scratch/munge" "$scratch/spool" "$scratch/save"
+chmod 755 "$scratch/munge"
+munged --foreground --force --key-file="$scratch/munge.key" --socket="$scratch/munge/socket" \
+    --pid-file="$scratch/munge/pid" --log-file="$scratch/munge/log" --seed-file="$scratch/munge/seed" > /dev/null 2>&1 &
+munged=$!
+cat > "$scratch/slurm.conf" <<END
+ClusterName=vocl
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$((port + 1))
+SlurmdPort=$((port + 2))
+AuthType=auth/munge
+AuthInfo=socket=$scratch/munge/socket
+CredType=cred/munge
+SlurmUser=root
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+GresTypes=gpu
+StateSaveLocation=$scratch/save
+SlurmdSpoolDir=$scratch/spool
+SlurmctldPidFile=$scratch/slurmctld.pid
+SlurmdPidFile=$scratch/slurmd.pid
+SlurmctldLogFile=$scratch/slurmctld.log
+SlurmdLogFile=$scratch/slurmd.log
+MpiDefault=none
+PrologFlags=Alloc
+Prolog=$scratch/prolog
+Epilog=$scratch/epilog
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) Gres=gpu:1 State=UNKNOWN
+PartitionName=all Nodes=$host Default=YES State=UP
+END
+echo "NodeName=$host Name=gpu File=/dev/null" > "$scratch/gres.conf"
+for script in prolog epilog; do # they find no environment, and this VOCL is not installed
+    cat > "$scratch/$script" <<END
+#!/bin/sh
+export PATH=$VOCL_LIBEXECDIR:/usr/bin:/bin VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR VOCL_POOL=$scratch/pool
+export SLURM_CONF=$scratch/slurm.conf
+exec $top_srcdir/etc/slurm/$script.sh >> $scratch/$script.out 2>&1
+END
+    chmod +x "$scratch/$script"
+done
+SLURM_CONF=$scratch/slurm.conf VOCL_POOL=$scratch/pool
+export SLURM_CONF VOCL_POOL
+wait_until 5 test -S "$scratch/munge/socket" || fail "munged"
+slurmctld -D > /dev/null 2>&1 &
+slurmctld=$!
+slurmd -D > /dev/null 2>&1 &
+slurmd=$!
+idle()
+{
+    sinfo --noheader 2> /dev/null | grep -q idle
+}
+wait_until 40 idle || skip "no Slurm here: $(tail -n 2 "$scratch/slurmctld.log" "$scratch/slurmd.log")"
+
+# state STATE
+state()
+{
+    vocl pool nodes | grep -q "^$host  *$1 "
+}
+wait_until 20 state up || fail "the pool: $(cat "$scratch/log")"
+srun sleep 3 &
+wait_until 10 sh -c 'squeue --noheader --states running | grep -q .' || fail "a job without GPU does not run"
+state up || fail "a job that asks for nothing drains the node"
+wait $!
+srun --gres=gpu:1 sleep 4 &
+wait_until 15 state draining || fail "a job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
+vocl devices > /dev/null 2>&1 && fail "the pool lends what Slurm has lent"
+wait $!
+wait_until 20 state up || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
+vocl devices > /dev/null || fail "the node is not back"
+exit 0

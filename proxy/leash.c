@@ -14,11 +14,12 @@
 
 #define RETRY_US 1000000
 #define REPORT_US 1000000
+#define LOOK_US 100 /* while there is other work */
 
 struct leash {
     const char *path;
     int fd, epoll;
-    long tried_us, reported_us;
+    long tried_us, reported_us, looked_us;
     struct executor *executor;
     struct transport *transport;
     uint64_t last[4];
@@ -113,13 +114,14 @@ static void report(struct leash *leash)
     memcpy(leash->last, message.values, sizeof(leash->last));
 }
 
-void leash_look(struct worker *worker)
+void leash_look(struct worker *worker, bool idle)
 {
     struct leash *leash = worker->leash;
-    const long now = leash ? clock_us() : 0;
+    const long now = clock_us();
 
-    if (!leash)
+    if (!idle && now - leash->looked_us < LOOK_US)
         return;
+    leash->looked_us = now;
     if (leash->fd < 0 && now - leash->tried_us > RETRY_US)
         connect_to_daemon(leash);
     if (leash->fd >= 0)

@@ -231,7 +231,7 @@ static int turn(struct worker *worker, bool idle)
     if (idle && output_waits(worker))
         count += forward_output(worker);
     if (worker->leash)
-        leash_look(worker);
+        leash_look(worker, idle);
     flush_notes(worker);
     flush_fellows(worker);
     return count + done;

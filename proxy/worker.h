@@ -25,8 +25,8 @@ int worker_run(void);
 
 /* ---- leash.c ---- */
 void leash_open(struct worker *worker);
-/* Hear what the daemon says, and tell it what is used: to be called again and again. */
-void leash_look(struct worker *worker);
+/* Hear what the daemon says, and tell it what is used: to be called again and again, also before sleeping (idle). */
+void leash_look(struct worker *worker, bool idle);
 void leash_close(struct worker *worker);
 /* As executor_host's turn. */
 void leash_turn(void *owner, unsigned place, enum turn_note note);

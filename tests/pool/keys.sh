@@ -42,13 +42,13 @@ bad()
     "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/bad" --check-config 2> "$scratch/err"
     [ $? -eq 2 ] && grep -q "$2" "$scratch/err" || fail "$1: $(cat "$scratch/err")"
 }
-bad 'polcy = "pack";' 'bad:9: polcy: no such setting'
-bad 'policy = "quick";' 'bad:9: policy: pack, spread'
-bad 'queue-limit = -1;' 'bad:9: queue-limit: a whole number'
-bad 'allow = "me";' 'bad:9: allow: a list'
-bad 'worker-memory = "much";' 'bad:9: worker-memory: a number of bytes'
+bad 'polcy = "pack";' 'bad:10: polcy: no such setting'
+bad 'policy = "quick";' 'bad:10: policy: pack, spread'
+bad 'queue-limit = -1;' 'bad:10: queue-limit: a whole number'
+bad 'allow = "me";' 'bad:10: allow: a list'
+bad 'worker-memory = "much";' 'bad:10: worker-memory: a number of bytes'
 bad 'devices = ( { match = "*"; mode = "mine"; } );' 'mode is shared, exclusive or hidden'
-bad 'policy = ' 'bad:10: syntax error'
+bad 'policy = ' 'bad:11: syntax error'
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/none" --check-config 2> "$scratch/err" && fail "no configuration"
 
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &

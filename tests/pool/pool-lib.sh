@@ -57,9 +57,8 @@ done
 cp -rL "$VOCL_LIBEXECDIR" "$scratch/libexec" && chmod -R a+rX "$scratch/libexec"
 echo "$scratch/libexec/libvocl.so" > "$scratch/libexec/vendors/vocl.icd"
 mkdir "$scratch/bin"
-for program in "$top_builddir"/tests/parity/vector_add "$top_builddir"/tests/parity/sgemm \
-    "$top_builddir"/tests/parity/nbody "$top_builddir"/tests/pool/burn "$top_builddir"/tests/pool/limits; do
-    "$top_builddir/libtool" --mode=execute cp "$program" "$scratch/bin/" 2> /dev/null
+for program in parity/vector_add parity/many_devices parity/many_copies pool/burn pool/limits; do
+    "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/" 2> /dev/null
 done
 cp "$top_builddir/vocl" "$scratch/libexec/vocl" 2> /dev/null
 chmod -R a+rX "$scratch/bin"

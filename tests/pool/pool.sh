@@ -9,7 +9,7 @@ for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
 done
 write_config n1 ${group:+"cgroup = \"$group\";"} 'devices = ( { match = "*"; sessions = 2; memory = "64M" } );' 'sessions-per-user = 6;'
 write_config n2 'deny = [ "voclbob" ];'
-write_config n3 'session-seconds = 3;'
+write_config n3 'session-seconds = 10;'
 for host in n1 n2 n3; do
     SECRET_OF_THE_DAEMON=1 start_daemon $host
 done
@@ -62,6 +62,22 @@ grep -q "not that many" "$scratch/err" || fail "seven devices of six: $(cat "$sc
 [ "$(as $alice vocl devices --count 6 | sed 1d | wc -l)" = 6 ] || fail "six devices of six"
 wait_until 5 no_sessions || fail "sessions stay"
 
+# sessions of several nodes, beside each other on the same devices
+for name in many_devices many_copies; do
+    "$scratch/bin/$name" > "$scratch/native.$name" 2> /dev/null || fail "$name natively"
+done
+running=
+for name in many_devices many_copies many_devices; do
+    number=$((number + 1))
+    { as $alice vocl run --count 3 --mem 256M --policy spread -- "$scratch/bin/$name" > "$scratch/out.$number" \
+        2> "$scratch/err.$number" && diff "$scratch/native.$name" "$scratch/out.$number"; } &
+    running="$running $!"
+done
+for process in $running; do
+    wait $process || fail "several nodes, several sessions: $(cat "$scratch"/err.*)"
+done
+wait_until 5 no_sessions || fail "sessions stay"
+
 # memory: n1 gives 64 MiB
 as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2> "$scratch/err"
 printf '67108864 67108864\n0 -4\n0\n' | cmp -s - "$scratch/out" || fail "memory: $(cat "$scratch/out")"
@@ -91,10 +107,10 @@ wait $second || fail "bob waited for nothing: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "after waiting vector_add prints something else"
 wait $first
 
-# time limits: n3 gives 3 seconds; the others are drained
+# time limits: n3 gives 10 seconds; the others are drained
 as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
 root vocl pool drain n1 n2 || fail "drain"
-as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 3"
+as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 10"
 grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
 root vocl pool resume n1 n2
 wait_until 5 nodes_up 3 || fail "resume"

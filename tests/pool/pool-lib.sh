@@ -106,7 +106,8 @@ END
 # start_daemon HOST
 start_daemon()
 {
-    ip netns exec $base-$1 env VOCL_LIBEXECDIR="$scratch/libexec" "$scratch/libexec/vocl-proxy" \
+    # not `ip netns exec`, which takes the control groups away with /sys
+    nsenter --net=/run/netns/$base-$1 env VOCL_LIBEXECDIR="$scratch/libexec" "$scratch/libexec/vocl-proxy" \
         --config "$scratch/$1.conf" 2>> "$scratch/$1.log" &
     echo $! > "$scratch/$1.pid"
     wait_until 20 grep -q "$1 serves" "$scratch/$1.log" || fail "$1 does not start: $(cat "$scratch/$1.log")"

@@ -25,7 +25,11 @@ grep -q '"user":"voclalice"' "$scratch"/accounting-n1 || fail "no account of it"
 
 # the worker: alice's, with nothing of the daemon's
 as $alice vocl run --policy order -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
-wait_until 10 some_session || fail "no session: $(cat "$scratch/err")"
+started()
+{
+    ls "$scratch"/state-n1/session-* > /dev/null 2>&1
+}
+wait_until 10 started || fail "no session: $(cat "$scratch/err")"
 worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state-n1/session-*)
 [ "$(stat -c %U "/proc/$worker")" = $alice ] || fail "the worker is $(stat -c %U "/proc/$worker")'s"
 tr '\0' '\n' < "/proc/$worker/environ" | grep -q SECRET && fail "the worker has the daemon's environment"

@@ -80,8 +80,13 @@ static int wait_for_devices(int join, char *line, size_t size, char *why, size_t
 int pool_join(struct setup *setup, int *join, char *why, size_t why_size)
 {
     char line[1024], address[160], own[256], token[2 * TOKEN_BYTES + 1];
-    int error = launch_join(setup, join);
+    int error;
 
+    if (strcmp(settings_string(SETTING_MPI), "mpich")) {
+        snprintf(why, why_size, "sessions of a pool need MPICH");
+        return -ENOTSUP;
+    }
+    error = launch_join(setup, join);
     if (error) {
         snprintf(why, why_size, "%s/vocl-join: %s", settings_string(SETTING_LIBEXECDIR), strerror(-error));
         return error;

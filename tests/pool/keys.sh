@@ -1,37 +1,7 @@
 #!/bin/sh
 # A daemon on this host, without root and without MUNGE: keys. Who has none gets nothing; whatever else comes in it bears.
-. "$(dirname "$0")/../lib.sh"
-case $SANITIZER in
-thread) skip "the daemon has one thread" ;;
-esac
-[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
-user=$(id -un)
-port=$((20000 + $$ % 10000))
-
-key()
-{
-    od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n'
-}
-printf '%s %s\n@daemon %s\n# a comment\n' "$user" "$(key)" "$(key)" > "$scratch/keys"
-chmod 600 "$scratch/keys"
-grep "^$user " "$scratch/keys" > "$scratch/mine"
-chmod 600 "$scratch/mine"
-cat > "$scratch/pool" <<END
-auth key
-key-file $scratch/mine # this user's only
-node here 127.0.0.1:$port
-END
-cat > "$scratch/conf" <<END
-name = "here";
-listen = "127.0.0.1:$port";
-pool-file = "$scratch/pool";
-auth = "key";
-key-file = "$scratch/keys";
-state-directory = "$scratch/state";
-connection-limit = 200;
-sessions-per-user = 3;
-environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
-END
+. "$(dirname "$0")/one-lib.sh"
+make_pool here 'connection-limit = 200;' 'sessions-per-user = 3;'
 
 # the configuration
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" --check-config > /dev/null || fail "a good configuration is not"
@@ -42,19 +12,16 @@ bad()
     "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/bad" --check-config 2> "$scratch/err"
     [ $? -eq 2 ] && grep -q "$2" "$scratch/err" || fail "$1: $(cat "$scratch/err")"
 }
-bad 'polcy = "pack";' 'bad:10: polcy: no such setting'
-bad 'policy = "quick";' 'bad:10: policy: pack, spread'
-bad 'queue-limit = -1;' 'bad:10: queue-limit: a whole number'
-bad 'allow = "me";' 'bad:10: allow: a list'
-bad 'worker-memory = "much";' 'bad:10: worker-memory: a number of bytes'
+bad 'polcy = "pack";' 'bad:11: polcy: no such setting'
+bad 'policy = "quick";' 'bad:11: policy: pack, spread'
+bad 'queue-limit = -1;' 'bad:11: queue-limit: a whole number'
+bad 'allow = "me";' 'bad:11: allow: a list'
+bad 'worker-memory = "much";' 'bad:11: worker-memory: a number of bytes'
 bad 'devices = ( { match = "*"; mode = "mine"; } );' 'mode is shared, exclusive or hidden'
-bad 'policy = ' 'bad:11: syntax error'
+bad 'policy = ' 'bad:12: syntax error'
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/none" --check-config 2> "$scratch/err" && fail "no configuration"
 
-"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
-daemon=$!
-trap 'kill -9 $daemon 2> /dev/null; rm -rf "$scratch"' EXIT
-wait_until 20 grep -q 'here serves' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+start_daemon
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/err" && fail "two daemons on one state directory"
 grep -q 'another daemon is at work' "$scratch/err" || fail "a second daemon: $(cat "$scratch/err")"
 
@@ -74,9 +41,9 @@ refused()
 works "with a key"
 HOME=$scratch VOCL_POOL=127.0.0.1:$port vocl devices > /dev/null 2> "$scratch/err" && fail "without a key file"
 
-printf '%s %s\n' "$user" "$(key)" > "$scratch/mine"
+printf '%s %s\n' "$user" "$(new_key)" > "$scratch/mine"
 refused "$scratch/pool" 'Connection reset\|vocl-join\|does not answer\|do not answer'
-printf 'somebody %s\n' "$(key)" > "$scratch/mine"
+printf 'somebody %s\n' "$(new_key)" > "$scratch/mine"
 refused "$scratch/pool" "has no key of $user"
 grep "^$user " "$scratch/keys" > "$scratch/mine"
 chmod 644 "$scratch/mine"
@@ -86,6 +53,7 @@ echo nonsense > "$scratch/pool2"
 refused "$scratch/pool2" 'pool2:1: no line of a pool file'
 refused "127.0.0.1:1" 'Connection refused'
 refused "$scratch/none" 'No such file'
+VOCL_MPI=openmpi refused "$scratch/pool" 'need MPICH'
 works "after those without"
 
 descriptors()

@@ -1,29 +1,10 @@
 #!/bin/sh
 # A device that sessions share: each has its part of the time, by its weight; one that does nothing leaves its part to the
 # others.
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/one-lib.sh"
 [ "$SANITIZER" = no ] || skip "sanitizers take the time"
-[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
-user=$(id -un)
-port=$((20000 + $$ % 10000))
-secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
-printf '%s %s\n@daemon %s\n' "$user" "$secret" "$secret" > "$scratch/keys"
-chmod 600 "$scratch/keys"
-printf 'auth key\nkey-file %s\nnode here 127.0.0.1:%s\n' "$scratch/keys" "$port" > "$scratch/pool"
-cat > "$scratch/conf" <<END
-name = "here";
-listen = "127.0.0.1:$port";
-pool-file = "$scratch/pool";
-auth = "key";
-key-file = "$scratch/keys";
-state-directory = "$scratch/state";
-accounting = "$scratch/accounting";
-environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
-END
-"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
-daemon=$!
-trap 'kill -9 $daemon 2> /dev/null; rm -rf "$scratch"' EXIT
-wait_until 20 grep -q 'here serves' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+make_pool here
+start_daemon
 VOCL_POOL=$scratch/pool
 export VOCL_POOL
 

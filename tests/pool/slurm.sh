@@ -1,30 +1,18 @@
 #!/bin/sh
 # etc/slurm with a real Slurm of one node, whose GPU is a made-up one: a job that asks for it drains the node of the pool.
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/one-lib.sh"
 need slurmctld slurmctld
 need slurmd slurmd
 need srun slurm-client
 need munged munge
 [ "$(id -u)" = 0 ] || skip "needs root: slurmd"
 [ "$SANITIZER" = no ] || skip "Slurm does not bear the sanitizers' libraries"
-[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 host=$(hostname -s)
-port=$((20000 + $$ % 10000))
-secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
-printf 'root %s\n@daemon %s\n' "$secret" "$secret" > "$scratch/keys"
-head -c 128 /dev/urandom > "$scratch/munge.key"
-chmod 600 "$scratch/keys" "$scratch/munge.key"
 chmod 755 "$scratch"
-printf 'auth key\nkey-file %s\nnode %s 127.0.0.1:%s\n' "$scratch/keys" "$host" "$port" > "$scratch/pool"
-cat > "$scratch/conf" <<END
-name = "$host";
-listen = "127.0.0.1:$port";
-pool-file = "$scratch/pool";
-auth = "key";
-key-file = "$scratch/keys";
-state-directory = "$scratch/state";
-environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
-END
+make_pool "$host"
+start_daemon
+head -c 128 /dev/urandom > "$scratch/munge.key"
+chmod 600 "$scratch/munge.key"
 end()
 {
     for process in $daemon $slurmd $slurmctld $munged; do
@@ -33,8 +21,6 @@ end()
     rm -rf "$scratch"
 }
 trap end EXIT
-"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
-daemon=$!
 mkdir "$scratch/munge" "$scratch/spool" "$scratch/save"
 chmod 755 "$scratch/munge"
 munged --foreground --force --key-file="$scratch/munge.key" --socket="$scratch/munge/socket" \

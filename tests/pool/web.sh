@@ -1,29 +1,10 @@
 #!/bin/sh
 # The daemon over HTTP: metrics, status, and the page as a browser shows it.
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/one-lib.sh"
 need curl curl
-[ "$SANITIZER" != thread ] || skip "the daemon has one thread"
-[ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
-user=$(id -un)
-port=$((20000 + $$ % 10000))
-secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
-printf '%s %s\n@daemon %s\n' "$user" "$secret" "$secret" > "$scratch/keys"
-chmod 600 "$scratch/keys"
-printf 'auth key\nkey-file %s\nnode here 127.0.0.1:%s\nnode there 127.0.0.1:1\n' "$scratch/keys" "$port" > "$scratch/pool"
-cat > "$scratch/conf" <<END
-name = "here";
-listen = "127.0.0.1:$port";
-http = "127.0.0.1:$((port + 1))";
-pool-file = "$scratch/pool";
-auth = "key";
-key-file = "$scratch/keys";
-state-directory = "$scratch/state";
-environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
-END
-"$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
-daemon=$!
-trap 'kill -9 $daemon 2> /dev/null; rm -rf "$scratch"' EXIT
-wait_until 20 grep -q 'here serves' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+make_pool here "http = \"127.0.0.1:$((port + 1))\";"
+echo "node there 127.0.0.1:1" >> "$scratch/pool"
+start_daemon
 url=http://127.0.0.1:$((port + 1))
 
 # A name that is no HTML: it must come out as it is.

@@ -71,6 +71,10 @@ static cl_int allocate(struct executor *x, struct object *context, const struct 
 
     if (!a)
         return CL_OUT_OF_HOST_MEMORY;
+    if (!quota_take(x, size)) {
+        free(a);
+        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    }
     *a = (struct allocation){.next = x->allocations, .context = context->context, .size = size};
     if (m->wanted) {
         a->memory = map_at(m->wanted, size);
@@ -81,6 +85,7 @@ static cl_int allocate(struct executor *x, struct object *context, const struct 
     }
     if (!a->memory) {
         free(a);
+        quota_give_back(x, size);
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
     clRetainContext(a->context);
@@ -118,6 +123,7 @@ int exec_svm_free(struct executor *x, const struct wire_svm_free *m)
         clSVMFree(a->context, a->native);
     else
         munmap(a->memory, a->size);
+    quota_give_back(x, a->size);
     clReleaseContext(a->context);
     free(a);
     return 0;

@@ -30,6 +30,12 @@ int main(int count, char **words)
     printf("%d\n", more);
     if (second)
         clReleaseMemObject(second);
+    clFinish(queue);
+    void *one = clSVMAlloc(context, CL_MEM_READ_WRITE, bytes, 0),
+         *two = clSVMAlloc(context, CL_MEM_READ_WRITE, bytes, 0);
+    printf("%d %d\n", one != NULL, two != NULL);
+    clSVMFree(context, one);
+    clSVMFree(context, two);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     return 0;

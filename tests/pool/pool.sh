@@ -9,7 +9,7 @@ for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
 done
 write_config n1 ${group:+"cgroup = \"$group\";"} 'devices = ( { match = "*"; sessions = 2; memory = "64M" } );' 'sessions-per-user = 6;'
 write_config n2 'deny = [ "voclbob" ];'
-write_config n3 'session-seconds = 10;'
+write_config n3
 for host in n1 n2 n3; do
     SECRET_OF_THE_DAEMON=1 start_daemon $host
 done
@@ -84,9 +84,9 @@ wait_until 5 no_sessions || fail "sessions stay"
 
 # memory: n1 gives 64 MiB
 as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2> "$scratch/err"
-printf '67108864 67108864\n0 -4\n0\n' | cmp -s - "$scratch/out" || fail "memory: $(cat "$scratch/out")"
+printf '67108864 67108864\n0 -4\n0\n1 0\n' | cmp -s - "$scratch/out" || fail "memory: $(cat "$scratch/out")"
 as $alice vocl run --policy order --mem 32M -- "$scratch/bin/limits" 20000000 > "$scratch/out" 2> "$scratch/err"
-printf '33554432 33554432\n0 -4\n0\n' | cmp -s - "$scratch/out" || fail "memory asked for: $(cat "$scratch/out")"
+printf '33554432 33554432\n0 -4\n0\n1 0\n' | cmp -s - "$scratch/out" || fail "memory asked for: $(cat "$scratch/out")"
 
 # bob may not use n2
 [ "$(as $bob vocl devices --count 4 | sed 1d | wc -l)" = 4 ] || fail "bob's four devices"
@@ -111,10 +111,13 @@ wait $second || fail "bob waited for nothing: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "after waiting vector_add prints something else"
 wait $first
 
-# time limits: n3 gives 10 seconds; the others are drained
+# time limits: n3 gives 3 seconds from now on; the others are drained
+write_config n3 'session-seconds = 3;'
+kill -HUP "$(cat "$scratch/n3.pid")"
+wait_until 5 grep -q 'read .* again' "$scratch/n3.log" || fail "n3 does not read its configuration again"
 as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
 root vocl pool drain n1 n2 || fail "drain"
-as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 10"
+as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 3"
 grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
 root vocl pool resume n1 n2
 wait_until 5 nodes_up 3 || fail "resume"

@@ -17,6 +17,7 @@
 #include "proxy/daemon.h"
 
 #define PROBE_MS 30000
+#define TRIES 3 /* it may have been killed */
 
 static int read_line(struct daemon *d, char *line)
 {
@@ -77,13 +78,14 @@ static int read_output(int fd, char *text, size_t size, size_t *length)
     return 0;
 }
 
-int probe_devices(struct daemon *d, char *why, size_t why_size)
+static int probe_once(struct daemon *d, char *why, size_t why_size)
 {
     static char text[MOST_DEVICES * 256];
     int output[2], status = 0, error;
     size_t length;
     pid_t pid;
 
+    d->device_count = 0;
     if (pipe(output))
         return -errno;
     pid = start(d, output[1]);
@@ -101,5 +103,17 @@ int probe_devices(struct daemon *d, char *why, size_t why_size)
     if (error)
         snprintf(why, why_size, "asking for this node's devices: %s",
                  WIFSIGNALED(status) && error == -EIO ? "the native OpenCL crashed" : strerror(-error));
+    return error;
+}
+
+int probe_devices(struct daemon *d, char *why, size_t why_size)
+{
+    int error = -EIO;
+
+    for (int tries = 0; error && tries < TRIES; tries++) {
+        error = probe_once(d, why, why_size);
+        if (error)
+            daemon_log("warning", "%s", why);
+    }
     return error;
 }

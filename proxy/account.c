@@ -31,9 +31,7 @@ void sessions_account(struct session *s)
                wall_seconds() - s->began, (double)s->usage.device_ns / 1e9, (unsigned long long)s->usage.launches,
                *s->why ? ": " : "", s->why);
     fd = *path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640) : -1;
-    if (fd >= 0 && dprintf(fd, "%s\n", text) < 0)
-        daemon_log("error", "%s: %s", path, strerror(errno));
-    else if (fd < 0 && *path)
+    if (*path && (fd < 0 || dprintf(fd, "%s\n", text) < 0))
         daemon_log("error", "%s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);

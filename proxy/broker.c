@@ -73,15 +73,13 @@ static void bar(struct request *r, const char *node, const char *why)
 static bool send_part(struct request *r, const struct part *part, const char *what)
 {
     const struct auth_peer *peer = connection_peer(r->client);
-    json_t *message, *devices = json_array();
+    json_t *message;
     bool good, never = false;
 
-    for (unsigned i = 0; i < part->count; i++)
-        json_array_append_new(devices, json_integer(part->devices[i]));
     message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id, "user",
                         peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "from",
-                        connection_remote(r->client), "devices", devices, "memory", (json_int_t)r->wish.memory,
-                        "exclusive", r->wish.exclusive, "share", (int)r->share);
+                        connection_remote(r->client), "devices", message_list(part->devices, part->count), "memory",
+                        (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share);
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
     if (!strcmp(what, "reserve")) {
@@ -209,7 +207,7 @@ static void client_closed(struct connection *c)
     request_free(r);
 }
 
-static const struct connection_owner asking = {NULL, client_closed, NULL}, holding = {NULL, client_closed, NULL};
+static const struct connection_owner asking = {NULL, client_closed, NULL};
 
 enum outcome { OUTCOME_WAIT, OUTCOME_TRYING, OUTCOME_NEVER };
 
@@ -283,7 +281,6 @@ static void reserve_parts(struct request *r)
 
 static void grant(struct request *r)
 {
-    struct connection *c = r->client;
     json_t *nodes = json_array();
 
     evtimer_del(r->timer);
@@ -291,8 +288,7 @@ static void grant(struct request *r)
         json_array_append_new(nodes, json_pack("{s:s, s:s, s:i}", "name", r->parts[i].node, "address",
                                                r->parts[i].address, "devices", (int)r->parts[i].count));
     unlink_request(r);
-    connection_own(c, &holding, r);
-    connection_send(c, json_pack("{s:s, s:o}", "granted", r->id, "nodes", nodes));
+    connection_send(r->client, json_pack("{s:s, s:o}", "granted", r->id, "nodes", nodes));
 }
 
 static void set_timer(struct request *r, long milliseconds)

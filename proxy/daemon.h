@@ -133,6 +133,8 @@ void message_take(struct connection *c, json_t *message);
 /* A member of a message; fallback where there is none or it is of another kind. */
 const char *message_text(const json_t *message, const char *name, const char *fallback);
 long long message_number(const json_t *message, const char *name, long long fallback);
+/* A new list of numbers. */
+json_t *message_list(const unsigned *numbers, unsigned count);
 void watchers_tell(struct daemon *d);
 
 /* ---- node.c ---- */

@@ -18,6 +18,15 @@ long long message_number(const json_t *message, const char *name, long long fall
     return json_is_integer(number) ? (long long)json_integer_value(number) : fallback;
 }
 
+json_t *message_list(const unsigned *numbers, unsigned count)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(numbers[i]));
+    return list;
+}
+
 /* ---- other daemons: they are told of every change, and ask for reservations ---- */
 
 static void watcher_closed(struct connection *c)

@@ -72,15 +72,12 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
 static json_t *describe_session(const struct session *s)
 {
     static const char *const states[] = {"reserved", "running", "ending"};
-    json_t *devices = json_array();
-
-    for (unsigned i = 0; i < s->device_count; i++)
-        json_array_append_new(devices, json_integer(s->devices[i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user", s->user,
-                     "program", s->program, "from", s->from, "state", states[s->state], "devices", devices, "share",
-                     (int)s->share, "began", s->began, "device_seconds", (double)s->usage.device_ns / 1e9, "launches",
-                     (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
-                     (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
+                     "program", s->program, "from", s->from, "state", states[s->state], "devices",
+                     message_list(s->devices, s->device_count), "share", (int)s->share, "began", s->began,
+                     "device_seconds", (double)s->usage.device_ns / 1e9, "launches", (json_int_t)s->usage.launches,
+                     "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out", (json_int_t)s->usage.bytes_out, "memory",
+                     (json_int_t)s->usage.memory);
 }
 
 json_t *node_describe(const struct daemon *d)

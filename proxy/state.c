@@ -44,15 +44,14 @@ static void session_path(const struct session *s, char *path, size_t size)
 
 void state_save(const struct session *s)
 {
-    json_t *devices = json_array(), *state;
+    json_t *state;
     char path[4096], fresh[4100];
 
-    for (unsigned i = 0; i < s->device_count; i++)
-        json_array_append_new(devices, json_integer(s->devices[i]));
     state = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b}", "id", s->id, "user", s->user,
                       "program", s->program, "from", s->from, "uid", (int)s->uid, "gid", (int)s->gid, "pid",
-                      (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began, "devices", devices,
-                      "memory", (json_int_t)s->memory, "share", (int)s->share, "exclusive", s->exclusive);
+                      (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began, "devices",
+                      message_list(s->devices, s->device_count), "memory", (json_int_t)s->memory, "share",
+                      (int)s->share, "exclusive", s->exclusive);
     session_path(s, path, sizeof(path));
     snprintf(fresh, sizeof(fresh), "%s.new", path);
     if (!state || json_dump_file(state, fresh, JSON_COMPACT) || rename(fresh, path))

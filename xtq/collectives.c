@@ -1,0 +1,595 @@
+/*
+ * Accumulate, reduce and allreduce (section V-C), on xtq.h alone.
+ *
+ * Large vectors: a reduce-scatter by recursive halving (R. Thakur et al., the paper's [40]), after which each of the p2
+ * ranks (the largest power of two) holds a segment of the result, which it then puts straight to all ranks, or to the
+ * root. Small ones: a binomial tree. Both are a list of steps, each an exchange with one peer, and a spread at the end.
+ *
+ * The explicit synchronisation of resources: before a rank puts what will be combined, the peer has put it a "ready",
+ * which says that the peer has registered its buffer and has ended the steps before; so contributions are combined in
+ * one order, and results can be repeated. The spread needs no such thing: a segment of the result is made of
+ * contributions of all ranks, so all have begun, and have sent what was in its place.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtq/combine.h"
+
+#define EXPOSED 16
+#define SLOTS 8
+#define INDEX_REDUCE EXPOSED                /* + slot */
+#define INDEX_SPREAD (INDEX_REDUCE + SLOTS) /* + slot */
+#define INDEX_READY (INDEX_SPREAD + SLOTS)
+#define CHUNK ((size_t)64 << 10) /* bytes in a message: large vectors are sent and combined at the same time */
+#define TREE_BYTES ((size_t)16 << 10)
+#define MOST_STEPS 66
+#define WAIT_US 1000
+
+/* Send some elements to a peer, and receive some from it, either of which may be none. */
+struct step {
+    int peer;
+    size_t send_first, send_count, receive_first, receive_count;
+};
+
+enum phase { SAY_READY, SEND, RECEIVE };
+
+struct xtq_request {
+    struct xtq_collectives *c;
+    unsigned slot;
+    bool active;
+    int error;
+    enum xtq_type type;
+    enum xtq_op op;
+    size_t element, count;
+    uint8_t *work;      /* where contributions are combined: result, or temporary */
+    uint8_t *temporary; /* or NULL */
+    struct step steps[MOST_STEPS];
+    unsigned step_count, at;
+    enum phase phase;
+    size_t sent;               /* elements, of the step or to the spread's present target */
+    int64_t arrivals;          /* that all steps so far have had or wait for */
+    int spread_to, spread_end; /* ranks yet to be sent the segment */
+    size_t spread_first, spread_count;
+    int64_t spread_arrivals;
+    struct xtq_signal *arrived, *spread; /* count down from 0 */
+};
+
+struct xtq_collectives {
+    struct xtq *x;
+    pthread_mutex_t lock;
+    int rank, size;
+    unsigned queue, first_index;
+    enum xtq_engine engine;
+    size_t chunk;
+    uint64_t sequence;
+    struct xtq_request requests[SLOTS];
+    struct xtq_signal **ready; /* by slot and rank: how often that has said so */
+    int64_t *needed;           /* likewise: how often this rank has made use of it */
+};
+
+/* ---- messages ---- */
+
+struct command {
+    union {
+        struct xtq_kernel_packet kernel;
+        struct xtq_function_packet function;
+    } packet;
+    struct combine_arguments arguments;
+};
+
+static int put(struct xtq_collectives *c, int target, unsigned index, struct combine_arguments arguments,
+               const void *payload, size_t elements, size_t bytes, unsigned flags)
+{
+    struct command command = {.arguments = arguments};
+
+    if (c->engine == XTQ_DEVICE)
+        xtq_kernel_packet(&command.packet.kernel, c->queue, c->first_index + index, 1, &elements, NULL);
+    else
+        xtq_function_packet(&command.packet.function, c->queue, c->first_index + index, 0, 0);
+    return xtq_put(c->x, target, &command, sizeof(command), payload, bytes, flags, NULL);
+}
+
+static size_t chunk_elements(const struct xtq_collectives *c, size_t element)
+{
+    return c->chunk / element;
+}
+
+static int64_t chunks(const struct xtq_request *r, size_t count)
+{
+    size_t most = chunk_elements(r->c, r->element);
+
+    return (int64_t)((count + most - 1) / most);
+}
+
+/* Those of the elements that have not been sent yet. -EAGAIN: go on later. */
+static int send_elements(struct xtq_request *r, int target, unsigned index, unsigned op, size_t first, size_t count)
+{
+    size_t most = chunk_elements(r->c, r->element);
+
+    while (r->sent < count) {
+        size_t some = count - r->sent < most ? count - r->sent : most, at = (first + r->sent) * r->element;
+        struct combine_arguments arguments = {.offset = at, .type = r->type, .op = op};
+        int error = put(r->c, target, index, arguments, r->work + at, some, some * r->element, XTQ_TRY);
+
+        if (error)
+            return error;
+        r->sent += some;
+    }
+    r->sent = 0;
+    return 0;
+}
+
+/* ---- going on ---- */
+
+static size_t by_peer(const struct xtq_request *r, int peer)
+{
+    return (size_t)r->slot * (size_t)r->c->size + (size_t)peer;
+}
+
+/* What a step waits for, if its message cannot go yet or has not come: -EAGAIN. */
+static int step_go_on(struct xtq_request *r, const struct step *step)
+{
+    struct xtq_collectives *c = r->c;
+    int error;
+
+    if (r->phase == SAY_READY) {
+        struct combine_arguments arguments = {.offset = (uint64_t)r->slot * (uint64_t)c->size, .op = COMBINE_READY};
+
+        if (step->receive_count) {
+            error = put(c, step->peer, INDEX_READY, arguments, NULL, 1, 0, XTQ_TRY);
+            if (error)
+                return error;
+            r->arrivals += chunks(r, step->receive_count);
+        }
+        r->phase = SEND;
+    }
+    if (r->phase == SEND) {
+        if (step->send_count) {
+            if (xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)])
+                return -EAGAIN;
+            error = send_elements(r, step->peer, INDEX_REDUCE + r->slot, r->op, step->send_first, step->send_count);
+            if (error)
+                return error;
+            c->needed[by_peer(r, step->peer)]++;
+        }
+        r->phase = RECEIVE;
+    }
+    return xtq_signal_load(r->arrived) > -r->arrivals ? -EAGAIN : 0;
+}
+
+static int spread_go_on(struct xtq_request *r)
+{
+    for (; r->spread_to < r->spread_end; r->spread_to++) {
+        int error;
+
+        if (r->spread_to == r->c->rank || !r->spread_count)
+            continue;
+        error = send_elements(r, r->spread_to, INDEX_SPREAD + r->slot, COMBINE_COPY, r->spread_first, r->spread_count);
+        if (error)
+            return error;
+    }
+    return xtq_signal_load(r->spread) > -r->spread_arrivals ? -EAGAIN : 0;
+}
+
+static int go_on(struct xtq_request *r)
+{
+    while (r->at < r->step_count) {
+        int error = step_go_on(r, &r->steps[r->at]);
+
+        if (error)
+            return error;
+        r->at++;
+        r->phase = SAY_READY;
+    }
+    return spread_go_on(r);
+}
+
+static int unregister(struct xtq_collectives *c, unsigned index)
+{
+    return c->engine == XTQ_DEVICE ? xtq_unregister_kernel(c->x, c->first_index + index)
+                                   : xtq_unregister_function(c->x, c->first_index + index);
+}
+
+static int register_buffer(struct xtq_collectives *c, unsigned index, void *buffer, size_t bytes,
+                           struct xtq_signal *signal)
+{
+    struct xtq_function_entry function = {
+        .function = combine, .buffer = buffer, .buffer_bytes = bytes, .signal = signal};
+    struct xtq_kernel_entry kernel = {.body = 1, .address = buffer, .buffer_bytes = bytes, .signal = signal};
+
+    return c->engine == XTQ_DEVICE ? xtq_register_kernel(c->x, c->first_index + index, &kernel)
+                                   : xtq_register_function(c->x, c->first_index + index, &function);
+}
+
+static void request_end(struct xtq_request *r, int error)
+{
+    unregister(r->c, INDEX_REDUCE + r->slot);
+    unregister(r->c, INDEX_SPREAD + r->slot);
+    free(r->temporary);
+    r->temporary = NULL;
+    r->error = error;
+}
+
+/* All that are under way, as others may wait for them. */
+static void go_on_all(struct xtq_collectives *c)
+{
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        struct xtq_request *r = &c->requests[slot];
+
+        if (r->active && r->error == -EINPROGRESS) {
+            int error = go_on(r);
+
+            if (error != -EAGAIN)
+                request_end(r, error);
+        }
+    }
+}
+
+/* ---- plans ---- */
+
+static void add_step(struct xtq_request *r, int peer, size_t send_first, size_t send_count, size_t receive_first,
+                     size_t receive_count)
+{
+    r->steps[r->step_count++] = (struct step){.peer = peer,
+                                              .send_first = send_first,
+                                              .send_count = send_count,
+                                              .receive_first = receive_first,
+                                              .receive_count = receive_count};
+}
+
+/* Up a tree to the root; then, for allreduce, from there to all. */
+static void plan_tree(struct xtq_request *r, int root, bool to_all)
+{
+    int size = r->c->size, relative = (r->c->rank - root + size) % size;
+
+    for (int mask = 1; mask < size; mask <<= 1) {
+        if (relative & mask) {
+            add_step(r, (relative - mask + root) % size, 0, r->count, 0, 0);
+            break;
+        }
+        if (relative + mask < size)
+            add_step(r, (relative + mask + root) % size, 0, 0, 0, r->count);
+    }
+    if (!to_all)
+        return;
+    if (relative == 0) {
+        r->spread_count = r->count;
+        r->spread_end = size;
+    } else {
+        r->spread_arrivals = chunks(r, r->count);
+    }
+}
+
+/* The elements that are left to the rank of that number among power after halving steps down to `mask`. */
+static void segment(size_t count, int number, int power, int mask, size_t *first, size_t *left)
+{
+    *first = 0;
+    *left = count;
+    for (int half = power / 2; half >= mask; half /= 2) {
+        size_t lower = (*left + 1) / 2;
+
+        if (number & half) {
+            *first += lower;
+            *left -= lower;
+        } else {
+            *left = lower;
+        }
+    }
+}
+
+/* Among power ranks; before that, of the first 2 * extra, each even one gives all to its neighbour and is left out. */
+static void plan_halving(struct xtq_request *r, int root, bool to_all)
+{
+    int size = r->c->size, rank = r->c->rank, power = 1, extra, number;
+
+    while (power * 2 <= size)
+        power *= 2;
+    extra = size - power;
+    number = rank >= 2 * extra ? rank - extra : rank % 2 ? rank / 2 : -1;
+    if (rank < 2 * extra) {
+        if (number < 0)
+            add_step(r, rank + 1, 0, r->count, 0, 0);
+        else
+            add_step(r, rank - 1, 0, 0, 0, r->count);
+    }
+    for (int half = power / 2; number >= 0 && half > 0; half /= 2) {
+        int other = number ^ half, peer = other < extra ? other * 2 + 1 : other + extra;
+        size_t keep_first, keep, give_first, give;
+
+        segment(r->count, number, power, half, &keep_first, &keep);
+        segment(r->count, other, power, half, &give_first, &give);
+        add_step(r, peer, give_first, give, keep_first, keep);
+    }
+    if (number >= 0)
+        segment(r->count, number, power, 1, &r->spread_first, &r->spread_count);
+    r->spread_to = to_all ? 0 : root;
+    r->spread_end = to_all ? size : root + 1;
+    for (int i = 0; i < power && (to_all || rank == root); i++) {
+        size_t first, left;
+
+        segment(r->count, i, power, 1, &first, &left);
+        r->spread_arrivals += i == number ? 0 : chunks(r, left);
+    }
+}
+
+/* ---- starting ---- */
+
+/* Where contributions are combined; who receives none can send data as it is. */
+static int request_memory(struct xtq_request *r, const void *data, void *result)
+{
+    bool receives = false;
+
+    for (unsigned i = 0; i < r->step_count; i++)
+        receives |= r->steps[i].receive_count != 0;
+    if (result) {
+        r->work = result;
+    } else if (receives) {
+        r->work = r->temporary = malloc(r->count * r->element);
+        if (!r->work)
+            return -ENOMEM;
+    } else {
+        r->work = (uint8_t *)(uintptr_t)data;
+    }
+    if (r->work != data)
+        memcpy(r->work, data, r->count * r->element);
+    return 0;
+}
+
+static int start(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
+                 enum xtq_type type, enum xtq_op op, struct xtq_request **out)
+{
+    struct xtq_request *r = &c->requests[c->sequence % SLOTS];
+    struct xtq_signal *arrived = r->arrived, *spread = r->spread;
+    size_t element = xtq_type_bytes(type);
+    int error;
+
+    if (!element || (unsigned)op > XTQ_MAX || root < 0 || root >= c->size || count > SIZE_MAX / element ||
+        (count && (!data || (!result && (to_all || c->rank == root)))))
+        return -EINVAL;
+    if (r->active)
+        return -EBUSY;
+    *r = (struct xtq_request){.c = c,
+                              .slot = (unsigned)(c->sequence % SLOTS),
+                              .active = true,
+                              .type = type,
+                              .op = op,
+                              .element = element,
+                              .count = count,
+                              .error = -EINPROGRESS,
+                              .arrived = arrived,
+                              .spread = spread};
+    if (count * element <= TREE_BYTES || count < (size_t)c->size)
+        plan_tree(r, root, to_all);
+    else
+        plan_halving(r, root, to_all);
+    error = count ? request_memory(r, data, to_all || c->rank == root ? result : NULL) : 0;
+    xtq_signal_store(arrived, 0);
+    xtq_signal_store(spread, 0);
+    if (!error)
+        error = register_buffer(c, INDEX_REDUCE + r->slot, r->work, count * element, arrived);
+    if (!error)
+        error = register_buffer(c, INDEX_SPREAD + r->slot, r->work, count * element, spread);
+    if (error) {
+        request_end(r, error);
+        r->active = false;
+        return error;
+    }
+    c->sequence++;
+    go_on_all(c);
+    *out = r;
+    return 0;
+}
+
+/* ---- the functions ---- */
+
+int xtq_ireduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,
+                enum xtq_op op, struct xtq_request **out)
+{
+    int error;
+
+    pthread_mutex_lock(&c->lock);
+    error = start(c, root, false, data, result, count, type, op, out);
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
+int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
+                   enum xtq_op op, struct xtq_request **out)
+{
+    int error;
+
+    pthread_mutex_lock(&c->lock);
+    error = start(c, 0, true, data, result, count, type, op, out);
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
+int xtq_test(struct xtq_request *r)
+{
+    struct xtq_collectives *c = r->c;
+    int error;
+
+    xtq_progress(c->x);
+    pthread_mutex_lock(&c->lock);
+    go_on_all(c);
+    error = r->error;
+    if (error != -EINPROGRESS)
+        r->active = false;
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
+/* What a request that cannot go on waits for. */
+static void wait_for_something(struct xtq_request *r)
+{
+    struct xtq_collectives *c = r->c;
+    const struct step *step = r->at < r->step_count ? &r->steps[r->at] : NULL;
+    int64_t needed = step && r->phase == SEND ? c->needed[by_peer(r, step->peer)] : 0;
+
+    if (step && r->phase == SEND && xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= needed)
+        xtq_signal_wait(c->x, c->ready[by_peer(r, step->peer)], XTQ_GE, needed + 1, WAIT_US);
+    else if (step && r->phase == RECEIVE)
+        xtq_signal_wait(c->x, r->arrived, XTQ_LT, 1 - r->arrivals, WAIT_US);
+    else if (!step && r->spread_to == r->spread_end)
+        xtq_signal_wait(c->x, r->spread, XTQ_LT, 1 - r->spread_arrivals, WAIT_US);
+    else if (!xtq_progress(c->x)) /* a lane is full */
+        sched_yield();
+}
+
+static bool somebody_died(const struct xtq_collectives *c)
+{
+    for (int rank = 0; rank < c->size; rank++) {
+        if (!xtq_alive(c->x, rank))
+            return true;
+    }
+    return false;
+}
+
+int xtq_wait(struct xtq_request *r)
+{
+    struct xtq_collectives *c = r->c;
+    int error;
+
+    for (unsigned rounds = 1; (error = xtq_test(r)) == -EINPROGRESS; rounds++) {
+        wait_for_something(r);
+        if (rounds % 64 == 0 && somebody_died(c) && xtq_test(r) == -EINPROGRESS) {
+            pthread_mutex_lock(&c->lock);
+            request_end(r, -ECONNRESET);
+            pthread_mutex_unlock(&c->lock);
+        }
+    }
+    return error;
+}
+
+int xtq_reduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,
+               enum xtq_op op)
+{
+    struct xtq_request *request;
+    int error = xtq_ireduce(c, root, data, result, count, type, op, &request);
+
+    return error ? error : xtq_wait(request);
+}
+
+int xtq_allreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
+                  enum xtq_op op)
+{
+    struct xtq_request *request;
+    int error = xtq_iallreduce(c, data, result, count, type, op, &request);
+
+    return error ? error : xtq_wait(request);
+}
+
+int xtq_expose(struct xtq_collectives *c, unsigned number, void *memory, size_t bytes)
+{
+    if (number >= EXPOSED)
+        return -EINVAL;
+    return memory ? register_buffer(c, number, memory, bytes, NULL) : unregister(c, number);
+}
+
+int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_t offset, const void *data,
+                   size_t count, enum xtq_type type, enum xtq_op op)
+{
+    size_t element = xtq_type_bytes(type), most;
+
+    if (!element || (unsigned)op > XTQ_MAX || number >= EXPOSED || offset % element)
+        return -EINVAL;
+    most = chunk_elements(c, element);
+    for (size_t done = 0; done < count;) {
+        size_t some = count - done < most ? count - done : most;
+        struct combine_arguments arguments = {.offset = offset + done * element, .type = type, .op = op};
+        int error = put(c, target, number, arguments, (const uint8_t *)data + done * element, some, some * element, 0);
+
+        if (error)
+            return error;
+        done += some;
+    }
+    return 0;
+}
+
+/* ---- open and close ---- */
+
+static void collectives_free(struct xtq_collectives *c)
+{
+    for (int i = 0; c->ready && i < SLOTS * c->size; i++)
+        xtq_signal_destroy(c->ready[i]);
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        xtq_signal_destroy(c->requests[slot].arrived);
+        xtq_signal_destroy(c->requests[slot].spread);
+    }
+    free(c->ready);
+    free(c->needed);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static int signals_create(struct xtq_collectives *c)
+{
+    size_t count = (size_t)SLOTS * (size_t)c->size;
+    int error = 0;
+
+    c->ready = calloc(count, sizeof(struct xtq_signal *));
+    c->needed = calloc(count, sizeof(*c->needed));
+    if (!c->ready || !c->needed)
+        return -ENOMEM;
+    for (size_t i = 0; i < count && !error; i++)
+        error = xtq_signal_create(0, &c->ready[i]);
+    for (unsigned slot = 0; slot < SLOTS && !error; slot++) {
+        error = xtq_signal_create(0, &c->requests[slot].arrived);
+        if (!error)
+            error = xtq_signal_create(0, &c->requests[slot].spread);
+    }
+    return error;
+}
+
+int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *options, struct xtq_collectives **out)
+{
+    struct xtq_queue_entry queue = {.engine = options->engine,
+                                    .context = options->context,
+                                    .device = options->device,
+                                    .groups = options->groups,
+                                    .source = combine_source,
+                                    .bodies = combine_bodies,
+                                    .body_count = 1};
+    struct xtq_collectives *c = calloc(1, sizeof(*c));
+    int error;
+
+    if (!c)
+        return -ENOMEM;
+    pthread_mutex_init(&c->lock, NULL);
+    c->x = x;
+    c->rank = xtq_rank(x);
+    c->size = xtq_size(x);
+    c->queue = options->queue;
+    c->first_index = options->first_index;
+    c->engine = options->engine;
+    c->chunk = xtq_largest_payload(x, sizeof(struct combine_arguments)) / 4;
+    c->chunk = c->chunk > CHUNK ? CHUNK : c->chunk & ~(size_t)63;
+    error = signals_create(c);
+    if (!error)
+        error = register_buffer(c, INDEX_READY, c->ready, (size_t)SLOTS * (size_t)c->size * sizeof(*c->ready), NULL);
+    if (!error)
+        error = xtq_register_queue(x, c->queue, &queue);
+    if (error) {
+        unregister(c, INDEX_READY);
+        collectives_free(c);
+        return error;
+    }
+    *out = c;
+    return 0;
+}
+
+/* Nothing comes any more once all ranks have seen their own puts through, so they do that first. */
+int xtq_collectives_close(struct xtq_collectives *c)
+{
+    int error = xtq_barrier(c->x);
+
+    xtq_unregister_queue(c->x, c->queue);
+    for (unsigned number = 0; number < EXPOSED; number++)
+        unregister(c, number);
+    unregister(c, INDEX_READY);
+    collectives_free(c);
+    return error;
+}

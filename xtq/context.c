@@ -1,0 +1,347 @@
+/* One rank's end of all its lanes: opening and closing, and how its threads wait. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "xtq/internal.h"
+
+#define YIELD_EVERY 64 /* spins: there may be fewer cores than threads that wait for each other */
+#define FIRST_NAP_US 20
+#define LONGEST_NAP_US 1000
+
+/* ---- open and close ---- */
+
+static int options_check(struct xtq *x, const struct xtq_options *options)
+{
+    static const struct xtq_options none;
+
+    options = options ? options : &none;
+    x->queues = options->queues ? options->queues : 4;
+    x->kernels = options->kernels ? options->kernels : 128;
+    x->functions = options->functions ? options->functions : 128;
+    x->lane_bytes = options->lane_bytes ? options->lane_bytes : (size_t)1 << 20;
+    if (x->queues > MOST_QUEUES || x->kernels > MOST_ENTRIES || x->functions > MOST_ENTRIES ||
+        x->lane_bytes < LEAST_LANE || x->lane_bytes > MOST_LANE || (x->lane_bytes & (x->lane_bytes - 1)))
+        return -EINVAL;
+    return 0;
+}
+
+/* Collective: the worst of all ranks' errors, or -EINVAL if they do not want the same. */
+static int agree(const struct xtq *x, MPI_Comm comm, int error)
+{
+    long mine[] = {error, x->queues, x->kernels, x->functions, (long)x->lane_bytes};
+    long least[5], most[5];
+
+    if (MPI_Allreduce(mine, least, 5, MPI_LONG, MPI_MIN, comm) || MPI_Allreduce(mine, most, 5, MPI_LONG, MPI_MAX, comm))
+        return -EIO;
+    if (least[0])
+        return (int)least[0];
+    return memcmp(least, most, sizeof(least)) ? -EINVAL : 0;
+}
+
+static int tables_allocate(struct xtq *x)
+{
+    x->senders = calloc((size_t)x->size * x->queues, sizeof(*x->senders));
+    x->function_slots = calloc(x->functions, sizeof(*x->function_slots));
+    x->kernel_slots = calloc(x->kernels, sizeof(*x->kernel_slots));
+    x->kernel_table = calloc(x->kernels, sizeof(*x->kernel_table));
+    x->queue_slots = calloc(x->queues, sizeof(*x->queue_slots));
+    if (!x->senders || !x->function_slots || !x->kernel_slots || !x->kernel_table || !x->queue_slots)
+        return -ENOMEM;
+    for (unsigned i = 0; i < x->kernels; i++)
+        x->kernel_slots[i].entry = &x->kernel_table[i];
+    return 0;
+}
+
+static void senders_open(struct xtq *x)
+{
+    for (unsigned target = 0; target < (unsigned)x->size; target++) {
+        for (unsigned queue = 0; queue < x->queues; queue++) {
+            struct sender *sender = put_sender(x, target, queue);
+
+            pthread_mutex_init(&sender->lock, NULL);
+            if (x->region.bases[target]) {
+                sender->ring = region_lane(&x->region, target, queue, (unsigned)x->rank);
+            } else {
+                sender->ring.size = x->lane_bytes;
+                sender->ring.credit = region_mirror(&x->region, target, queue);
+            }
+        }
+    }
+}
+
+static void context_free(struct xtq *x, bool collective)
+{
+    host_queue_free(x->stopped);
+    region_close(&x->region, collective);
+    if (collective)
+        MPI_Comm_free(&x->comm);
+    pthread_mutex_destroy(&x->registering);
+    free(x->senders);
+    free(x->function_slots);
+    free(x->kernel_slots);
+    free(x->kernel_table);
+    free(x->queue_slots);
+    free(x);
+}
+
+static int threads_open(struct xtq *x)
+{
+    int error;
+
+    for (unsigned i = 0; i < x->queues; i++)
+        atomic_store(&x->unserved[i], true);
+    x->refuser = (struct server){.x = x, .number = REFUSER, .poll = refuse_unserved, .argument = x};
+    error = server_open(&x->refuser, false);
+    if (error)
+        x->refuser.x = NULL;
+    if (!error && !x->region.all_shared)
+        error = nic_open(x);
+    return error;
+}
+
+static void threads_close(struct xtq *x)
+{
+    if (x->refuser.x)
+        server_close(&x->refuser);
+    if (x->nic)
+        nic_close(x);
+}
+
+int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
+{
+    struct xtq *x = calloc(1, sizeof(*x));
+    struct xtq none = {0};
+    int error = x ? options_check(x, options) : -ENOMEM;
+
+    error = agree(x ? x : &none, comm, error);
+    if (error) {
+        free(x);
+        return error;
+    }
+    if (MPI_Comm_dup(comm, &x->comm)) {
+        free(x);
+        return -EIO;
+    }
+    pthread_mutex_init(&x->registering, NULL);
+    MPI_Comm_rank(x->comm, &x->rank);
+    MPI_Comm_size(x->comm, &x->size);
+    error = region_open(&x->region, x->comm, x->queues, x->lane_bytes);
+    if (error) {
+        context_free(x, false);
+        return error;
+    }
+    error = agree(x, x->comm, tables_allocate(x));
+    if (!error) {
+        senders_open(x);
+        error = agree(x, x->comm, threads_open(x));
+    }
+    if (error) {
+        threads_close(x);
+        context_free(x, true);
+        return error;
+    }
+    *out = x;
+    return 0;
+}
+
+/* A barrier that ends even if somebody is missing. */
+static int patient_barrier(struct xtq *x)
+{
+    struct waiting waiting;
+    MPI_Request request;
+    int done = 0, error = 0;
+
+    if (MPI_Ibarrier(x->comm, &request))
+        return -EIO;
+    context_wait_begin(x, &waiting);
+    while (!done && !error) {
+        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE))
+            error = -EIO;
+        else if (!done && waiting.naps && context_any_lost(x))
+            error = -ECONNRESET;
+        else if (!done)
+            context_wait_step(x, &waiting);
+    }
+    context_wait_end(x, &waiting);
+    return error;
+}
+
+int xtq_barrier(struct xtq *x)
+{
+    int error = 0;
+
+    for (int target = 0; target < x->size; target++) {
+        int fenced = xtq_fence(x, target);
+
+        error = error ? error : fenced;
+    }
+    return error ? error : patient_barrier(x);
+}
+
+size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
+{
+    size_t before = RING_LINE + ring_lines(argument_bytes);
+
+    return before < x->lane_bytes ? x->lane_bytes - before : 0;
+}
+
+int xtq_finalize(struct xtq *x)
+{
+    int error = xtq_barrier(x);
+
+    for (unsigned i = 0; i < x->queues; i++)
+        queue_stop(x, i);
+    threads_close(x);
+    for (unsigned i = 0; i < x->kernels; i++)
+        xtq_unregister_kernel(x, i);
+    for (unsigned i = 0; i < (unsigned)x->size * x->queues; i++)
+        pthread_mutex_destroy(&x->senders[i].lock);
+    context_free(x, error == 0);
+    return error;
+}
+
+bool xtq_alive(const struct xtq *x, int rank)
+{
+    return rank >= 0 && rank < x->size && !context_lost(x, rank);
+}
+
+int xtq_rank(const struct xtq *x)
+{
+    return x->rank;
+}
+
+int xtq_size(const struct xtq *x)
+{
+    return x->size;
+}
+
+uint64_t xtq_refused(const struct xtq *x)
+{
+    uint64_t count = atomic_load(&x->refused);
+
+    for (unsigned i = 0; i < x->queues; i++) {
+        const struct device_queue *device = atomic_load(&x->queue_slots[i].device);
+
+        if (device)
+            count += device_queue_refused(device);
+    }
+    return count;
+}
+
+void context_refuse(struct xtq *x, const struct ring *ring, int error)
+{
+    vocl_log(LOG_WARN, "xtq: rank %d refused a packet: %s", x->rank, strerror(-error));
+    atomic_fetch_add(&x->refused, 1);
+    ring_refuse(ring, error);
+}
+
+/* ---- waiting ---- */
+
+bool context_lost(const struct xtq *x, int rank)
+{
+    const uint8_t *base = x->region.bases[rank];
+
+    return base && rank != x->rank && kill((pid_t)((const struct region_header *)base)->pid, 0) && errno == ESRCH;
+}
+
+bool context_any_lost(const struct xtq *x)
+{
+    for (int rank = 0; rank < x->size; rank++) {
+        if (context_lost(x, rank))
+            return true;
+    }
+    return false;
+}
+
+void context_tick(struct xtq *x)
+{
+    atomic_fetch_add(&x->ticks, 1);
+    if (atomic_load(&x->waiters))
+        syscall(SYS_futex, &x->ticks, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static struct server *server_at(struct xtq *x, unsigned queue)
+{
+    struct host_queue *host = atomic_load_explicit(&x->queue_slots[queue].host, memory_order_acquire);
+
+    return host ? host_queue_server(host) : NULL;
+}
+
+int xtq_progress(struct xtq *x)
+{
+    int count = 0;
+
+    for (unsigned i = 0; i < x->queues; i++) {
+        struct server *server = server_at(x, i);
+
+        if (server)
+            count += server_poll(server);
+    }
+    return count;
+}
+
+static void help(struct xtq *x, bool begin)
+{
+    for (unsigned i = 0; i < x->queues; i++) {
+        struct server *server = server_at(x, i);
+
+        if (server)
+            server_help(server, begin);
+    }
+}
+
+void context_wait_begin(struct xtq *x, struct waiting *waiting)
+{
+    *waiting = (struct waiting){.since_us = clock_us(), .helping = true};
+    help(x, true);
+}
+
+static void nap(struct xtq *x, struct waiting *waiting)
+{
+    long us = FIRST_NAP_US << (waiting->naps < 6 ? waiting->naps : 6);
+    struct timespec time = {.tv_nsec = (us < LONGEST_NAP_US ? us : LONGEST_NAP_US) * 1000};
+
+    atomic_fetch_add(&x->waiters, 1);
+    syscall(SYS_futex, &x->ticks, FUTEX_WAIT_PRIVATE, waiting->ticks, &time, NULL, 0);
+    atomic_fetch_sub(&x->waiters, 1);
+    waiting->naps++;
+}
+
+void context_wait_step(struct xtq *x, struct waiting *waiting)
+{
+    uint32_t ticks = atomic_load(&x->ticks);
+
+    if (xtq_progress(x) || ticks != waiting->ticks) {
+        waiting->ticks = ticks;
+        waiting->spins = waiting->naps = 0;
+        if (waiting->helping)
+            waiting->since_us = clock_us();
+        return;
+    }
+    if (!waiting->helping) {
+        nap(x, waiting);
+        return;
+    }
+    if (++waiting->spins % YIELD_EVERY == 0) {
+        sched_yield();
+        if (clock_us() - waiting->since_us >= SPIN_US) {
+            waiting->helping = false;
+            help(x, false);
+        }
+    }
+}
+
+void context_wait_end(struct xtq *x, struct waiting *waiting)
+{
+    if (waiting->helping)
+        help(x, false);
+}

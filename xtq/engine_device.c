@@ -1,0 +1,283 @@
+/*
+ * The persistent kernel's host side (persistent.cl): builds it with the caller's bodies, starts it, and starts it again
+ * when something arrives after it has left the device for want of work. While it runs, no thread of the host has a part
+ * in what arrives.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "xtq/internal.h"
+
+#define CALIBRATION_POLLS 100000
+#define IDLE_US 20000
+
+/* As in persistent.cl. */
+struct device_task {
+    uint64_t buffer, buffer_bytes, payload, payload_bytes, arguments, argument_bytes;
+    uint32_t initiator, grid[3];
+};
+
+struct control {
+    uint64_t bells, credits, rings, table;
+    uint64_t lane_bytes, ranks, kernels, most_idle;
+    _Atomic uint64_t ticket, refused, polls;
+    _Atomic uint32_t stop, finished, done;
+    _Atomic int32_t result;
+    uint64_t body, items, grain;
+    struct device_task task;
+};
+_Static_assert(sizeof(struct control) == 192, "persistent.cl has the same");
+_Static_assert(sizeof(struct table_entry) == 48, "persistent.cl has the same");
+_Static_assert(sizeof(struct ring_credit) == 64, "persistent.cl has the same");
+
+struct device_queue {
+    struct xtq *x;
+    unsigned index;
+    size_t groups;
+    cl_command_queue commands;
+    cl_kernel kernel;
+    struct control *control;
+    pthread_t thread;
+    _Atomic bool stop;
+};
+
+/* The text of persistent.cl. */
+__asm__(".section .rodata\n"
+        ".globl xtq_persistent_source\n"
+        ".hidden xtq_persistent_source\n"
+        "xtq_persistent_source:\n"
+        ".incbin \"" XTQ_SOURCE_DIR "/persistent.cl\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char xtq_persistent_source[];
+
+/* ---- building ---- */
+
+static int write_choice(const struct xtq_queue_entry *entry, char **out)
+{
+    size_t size;
+    FILE *file = open_memstream(out, &size);
+
+    if (!file)
+        return -ENOMEM;
+    fprintf(file, "int xtq_body(uint body, const struct xtq_task *task, ulong first, ulong last)\n{\n"
+                  "    switch (body) {\n");
+    for (unsigned i = 0; i < entry->body_count; i++)
+        fprintf(file, "    case %u:\n        return %s(task, first, last);\n", i + 1, entry->bodies[i]);
+    fprintf(file, "    }\n    return -95;\n}\n");
+    return fclose(file) ? -ENOMEM : 0;
+}
+
+static int build(cl_program program, cl_device_id device)
+{
+    char log[4096] = "";
+
+    if (!clBuildProgram(program, 1, &device, "-cl-std=CL3.0", NULL, NULL) ||
+        !clBuildProgram(program, 1, &device, "-cl-std=CL2.0", NULL, NULL))
+        return 0;
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
+    vocl_log(LOG_ERROR, "xtq: the bodies do not compile: %s", log);
+    return -EIO;
+}
+
+static int make_kernel(struct device_queue *queue, const struct xtq_queue_entry *entry)
+{
+    static const char mark[] = "/* XTQ: bodies */\n";
+    const char *engine = strstr(xtq_persistent_source, mark) + sizeof(mark) - 1;
+    size_t lengths[4] = {(size_t)(engine - xtq_persistent_source)};
+    char *choice = NULL;
+    const char *parts[4] = {xtq_persistent_source, entry->source, NULL, engine};
+    cl_program program;
+    cl_int status;
+    int error = write_choice(entry, &choice);
+
+    if (error)
+        return error;
+    parts[2] = choice;
+    program = clCreateProgramWithSource(entry->context, 4, parts, lengths, &status);
+    free(choice);
+    if (status)
+        return -EIO;
+    error = build(program, entry->device);
+    if (!error) {
+        queue->kernel = clCreateKernel(program, "xtq_persistent", &status);
+        if (status || clSetKernelArgSVMPointer(queue->kernel, 0, queue->control))
+            error = -EIO;
+    }
+    clReleaseProgram(program);
+    return error;
+}
+
+/* ---- running ---- */
+
+static int run_once(struct device_queue *queue)
+{
+    static const size_t one = 1;
+
+    atomic_store(&queue->control->finished, 0);
+    if (clEnqueueNDRangeKernel(queue->commands, queue->kernel, 1, NULL, &queue->groups, &one, 0, NULL, NULL) ||
+        clFinish(queue->commands))
+        return -EIO;
+    context_tick(queue->x);
+    return 0;
+}
+
+static struct ring lane_of(const struct device_queue *queue, unsigned initiator)
+{
+    return region_lane(&queue->x->region, (unsigned)queue->x->rank, queue->index, initiator);
+}
+
+static bool something_came(const struct device_queue *queue)
+{
+    for (int i = 0; i < queue->x->size; i++) {
+        struct ring ring = lane_of(queue, (unsigned)i);
+
+        if (atomic_load(ring.bell) != atomic_load(&ring.credit->tail) && !ring_broken(&ring))
+            return true;
+    }
+    return false;
+}
+
+static void wait_for_bell(struct device_queue *queue)
+{
+    static const struct timespec most = {.tv_sec = 1};
+    struct xtq *x = queue->x;
+    _Atomic uint32_t *asleep = &region_header(&x->region, (unsigned)x->rank)->servers[queue->index].asleep;
+
+    atomic_store(asleep, 1);
+    if (!something_came(queue) && !atomic_load(&queue->stop))
+        syscall(SYS_futex, asleep, FUTEX_WAIT, 1, &most, NULL, 0);
+    atomic_store(asleep, 0);
+}
+
+static void *device_run(void *argument)
+{
+    struct device_queue *queue = argument;
+
+    while (!atomic_load(&queue->stop)) {
+        if (!something_came(queue)) {
+            wait_for_bell(queue);
+        } else if (run_once(queue)) {
+            vocl_log(LOG_ERROR, "xtq: the persistent kernel does not run");
+            for (int i = 0; i < queue->x->size; i++)
+                refuse_lane(queue->x, queue->index, (unsigned)i, -EIO);
+        }
+    }
+    return NULL;
+}
+
+/* How many polls take idle_us, from one run that finds nothing. */
+static int calibrate(struct device_queue *queue, unsigned idle_us)
+{
+    uint64_t polls;
+    long start, taken;
+    int error;
+
+    queue->control->most_idle = 1; /* the first run compiles */
+    error = run_once(queue);
+    if (error)
+        return error;
+    queue->control->most_idle = CALIBRATION_POLLS;
+    start = clock_ns();
+    error = run_once(queue);
+    if (error)
+        return error;
+    taken = clock_ns() - start;
+    polls = atomic_load(&queue->control->polls);
+    queue->control->most_idle = (uint64_t)((double)polls * 1000 * (idle_us ? idle_us : IDLE_US) / (double)(taken + 1));
+    if (!queue->control->most_idle)
+        queue->control->most_idle = 1;
+    return 0;
+}
+
+/* ---- open and close ---- */
+
+static int control_open(struct device_queue *queue)
+{
+    struct xtq *x = queue->x;
+    struct ring first = region_lane(&x->region, (unsigned)x->rank, queue->index, 0);
+    struct control *control = aligned_alloc(RING_LINE, sizeof(*control));
+
+    if (!control)
+        return -ENOMEM;
+    memset(control, 0, sizeof(*control));
+    control->bells = (uintptr_t)first.bell;
+    control->credits = (uintptr_t)first.credit;
+    control->rings = (uintptr_t)first.bytes;
+    control->table = (uintptr_t)x->kernel_table;
+    control->lane_bytes = x->lane_bytes;
+    control->ranks = (uint64_t)x->size;
+    control->kernels = x->kernels;
+    queue->control = control;
+    return 0;
+}
+
+static void device_queue_free(struct device_queue *queue)
+{
+    if (queue->kernel)
+        clReleaseKernel(queue->kernel);
+    if (queue->commands)
+        clReleaseCommandQueue(queue->commands);
+    free(queue->control);
+    free(queue);
+}
+
+int device_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct device_queue **out)
+{
+    struct device_queue *queue;
+    cl_int status;
+    int error;
+
+    if (!entry->context || !entry->device || !entry->source || !entry->bodies || !entry->body_count)
+        return -EINVAL;
+    if (!launcher_takes_addresses(entry->device))
+        return -ENOTSUP;
+    queue = calloc(1, sizeof(*queue));
+    if (!queue)
+        return -ENOMEM;
+    queue->x = x;
+    queue->index = index;
+    queue->groups = entry->groups ? entry->groups : 1;
+    queue->commands = clCreateCommandQueueWithProperties(entry->context, entry->device, NULL, &status);
+    error = status ? -EIO : control_open(queue);
+    if (!error)
+        error = make_kernel(queue, entry);
+    if (!error)
+        error = calibrate(queue, entry->idle_us);
+    if (!error)
+        error = -thread_start(&queue->thread, device_run, queue);
+    if (error) {
+        device_queue_free(queue);
+        return error;
+    }
+    *out = queue;
+    return 0;
+}
+
+uint64_t device_queue_refused(const struct device_queue *queue)
+{
+    return atomic_load(&queue->control->refused);
+}
+
+void device_queue_close(struct device_queue *queue)
+{
+    struct xtq *x = queue->x;
+    _Atomic uint32_t *asleep = &region_header(&x->region, (unsigned)x->rank)->servers[queue->index].asleep;
+
+    atomic_store(&queue->stop, true);
+    atomic_store(&queue->control->stop, 1);
+    atomic_store(asleep, 0);
+    syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    pthread_join(queue->thread, NULL);
+    atomic_fetch_add(&x->refused, device_queue_refused(queue));
+    device_queue_free(queue);
+}

@@ -1,0 +1,295 @@
+/*
+ * The command processor: takes packets from the lanes of one queue, rewrites them, runs functions itself and has
+ * kernels launched. Kernels end in any order; a lane's place becomes free in order.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "xtq/internal.h"
+
+#define FLIGHTS 64 /* kernels of one lane under way */
+
+struct lane;
+
+struct flight {
+    struct lane *lane;
+    struct table_entry *entry;
+    struct xtq_signal *signal;
+    uint64_t end;
+    _Atomic bool done;
+};
+
+struct lane {
+    struct host_queue *queue;
+    struct ring ring;
+    uint64_t next; /* position of the packet to look at */
+    struct spin retiring;
+    unsigned first, last; /* of flights; modulo FLIGHTS */
+    _Atomic bool stalled; /* waits for a flight to end */
+    struct flight flights[FLIGHTS];
+};
+
+struct host_queue {
+    struct host_queue *following;
+    struct server server;
+    unsigned index;
+    struct launcher *launcher; /* NULL: functions only */
+    _Atomic unsigned flying;
+    struct lane *lanes; /* by initiator */
+};
+
+/* ---- the end of a task ---- */
+
+static void retire(struct lane *lane)
+{
+    uint64_t tail = 0;
+
+    spin_lock(&lane->retiring);
+    while (lane->first != lane->last && atomic_load(&lane->flights[lane->first % FLIGHTS].done))
+        tail = lane->flights[lane->first++ % FLIGHTS].end;
+    if (tail)
+        ring_retire(&lane->ring, tail);
+    spin_unlock(&lane->retiring);
+}
+
+static bool nothing_flies(struct lane *lane)
+{
+    bool none;
+
+    spin_lock(&lane->retiring);
+    none = lane->first == lane->last;
+    spin_unlock(&lane->retiring);
+    return none;
+}
+
+/* Completion first, then the place in the lane, then those that wait. */
+static void task_end(struct lane *lane, struct table_entry *entry, struct xtq_signal *signal, int error)
+{
+    table_release(entry);
+    if (error)
+        context_refuse(lane->queue->server.x, &lane->ring, error);
+    if (signal)
+        xtq_signal_add(signal, -1);
+}
+
+static void flight_end(void *argument, int error)
+{
+    struct flight *flight = argument;
+    struct lane *lane = flight->lane;
+    struct host_queue *queue = lane->queue;
+    struct xtq *x = queue->server.x;
+
+    task_end(lane, flight->entry, flight->signal, error);
+    atomic_store(&flight->done, true);
+    retire(lane);
+    if (atomic_exchange(&lane->stalled, false))
+        region_wake(&x->region, (unsigned)x->rank, queue->index);
+    context_tick(x);
+    atomic_fetch_sub(&queue->flying, 1); /* the queue may go from here on */
+}
+
+/* A task that has ended, or never began, while others of the lane may still fly. */
+static void end_in_turn(struct lane *lane, uint64_t end)
+{
+    spin_lock(&lane->retiring);
+    if (lane->first == lane->last) {
+        ring_retire(&lane->ring, end);
+    } else {
+        struct flight *flight = &lane->flights[lane->last++ % FLIGHTS];
+
+        flight->end = end;
+        atomic_store(&flight->done, true);
+    }
+    spin_unlock(&lane->retiring);
+}
+
+/* ---- one packet ---- */
+
+static int fly(struct lane *lane, const struct rewritten *task, const struct ring_message *message)
+{
+    struct flight *flight = &lane->flights[lane->last % FLIGHTS];
+    struct host_queue *queue = lane->queue;
+    int error;
+
+    if (!queue->launcher) {
+        table_release(task->entry);
+        return -ENOTSUP;
+    }
+    flight->lane = lane;
+    flight->entry = task->entry;
+    flight->signal = task->signal;
+    flight->end = message->end;
+    atomic_store(&flight->done, false);
+    atomic_fetch_add(&queue->flying, 1);
+    spin_lock(&lane->retiring);
+    lane->last++;
+    spin_unlock(&lane->retiring);
+    error = launcher_start(queue->launcher, task, &message->packet.kernel, flight_end, flight);
+    if (error)
+        flight_end(flight, error);
+    return 0;
+}
+
+static int run(struct lane *lane, struct ring_message *message)
+{
+    struct xtq *x = lane->queue->server.x;
+    int initiator = (int)(lane - lane->queue->lanes);
+    struct rewritten task;
+    int error = rewrite(x, initiator, message, &task);
+
+    if (error)
+        return error;
+    if (task.kernel)
+        return fly(lane, &task, message) ? -ENOTSUP : 1;
+    error = task.function->function(&task.task, task.function->argument);
+    task_end(lane, task.entry, task.signal, error);
+    end_in_turn(lane, message->end);
+    context_tick(x);
+    return 1;
+}
+
+/* The number of packets taken: 0 or 1. */
+static int lane_step(struct lane *lane)
+{
+    struct ring_message message;
+    int found, error;
+
+    if (ring_broken(&lane->ring) || lane->last - lane->first == FLIGHTS)
+        return 0;
+    found = ring_next(&lane->ring, lane->next, &message);
+    if (found <= 0) {
+        if (found) {
+            vocl_log(LOG_WARN, "xtq: what rank %d sends cannot be; its lane is closed",
+                     (int)(lane - lane->queue->lanes));
+            context_refuse(lane->queue->server.x, &lane->ring, found);
+            ring_break(&lane->ring);
+        }
+        return 0;
+    }
+    if (message.packet.header & XTQ_BARRIER && !nothing_flies(lane)) {
+        atomic_store(&lane->stalled, true);
+        if (!nothing_flies(lane))
+            return 0;
+    }
+    lane->next = message.end;
+    error = (message.packet.header & 0xff) == XTQ_PAD ? 0 : run(lane, &message);
+    if (error <= 0) {
+        if (error)
+            context_refuse(lane->queue->server.x, &lane->ring, error);
+        end_in_turn(lane, message.end);
+    }
+    return 1;
+}
+
+static int queue_poll(void *argument)
+{
+    struct host_queue *queue = argument;
+    int count = 0;
+
+    for (int initiator = 0; initiator < queue->server.x->size; initiator++) {
+        struct lane *lane = &queue->lanes[initiator];
+
+        while (lane_step(lane))
+            count++;
+        if (lane->last - lane->first == FLIGHTS)
+            atomic_store(&lane->stalled, true);
+    }
+    return count;
+}
+
+int refuse_lane(struct xtq *x, unsigned queue, unsigned initiator, int error)
+{
+    struct ring ring = region_lane(&x->region, (unsigned)x->rank, queue, initiator);
+    struct ring_message message;
+    int found, count = 0;
+
+    while (!ring_broken(&ring) && (found = ring_next(&ring, atomic_load(&ring.credit->tail), &message)) != 0) {
+        if (found < 0) {
+            context_refuse(x, &ring, found);
+            ring_break(&ring);
+            break;
+        }
+        if ((message.packet.header & 0xff) != XTQ_PAD)
+            context_refuse(x, &ring, error);
+        ring_retire(&ring, message.end);
+        count++;
+    }
+    return count;
+}
+
+int refuse_unserved(void *argument)
+{
+    struct xtq *x = argument;
+    int count = 0;
+
+    for (unsigned queue = 0; queue < x->queues; queue++) {
+        for (unsigned i = 0; i < (unsigned)x->size && atomic_load(&x->unserved[queue]); i++)
+            count += refuse_lane(x, queue, i, -ENOENT);
+    }
+    return count;
+}
+
+/* ---- open and close ---- */
+
+struct server *host_queue_server(struct host_queue *queue)
+{
+    return &queue->server;
+}
+
+int host_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct host_queue **out)
+{
+    struct host_queue *queue = calloc(1, sizeof(*queue));
+    int error;
+
+    if (!queue)
+        return -ENOMEM;
+    queue->index = index;
+    queue->lanes = calloc((size_t)x->size, sizeof(*queue->lanes));
+    error = queue->lanes ? 0 : -ENOMEM;
+    if (!error && entry->commands)
+        error = launcher_open(entry->commands, &queue->launcher);
+    for (int initiator = 0; initiator < x->size && !error; initiator++) {
+        struct lane *lane = &queue->lanes[initiator];
+
+        lane->queue = queue;
+        lane->ring = region_lane(&x->region, (unsigned)x->rank, index, (unsigned)initiator);
+        lane->next = atomic_load(&lane->ring.credit->tail);
+    }
+    if (!error) {
+        queue->server = (struct server){.x = x, .number = index, .poll = queue_poll, .argument = queue};
+        error = server_open(&queue->server, entry->manual);
+    }
+    if (error) {
+        host_queue_free(queue);
+        return error;
+    }
+    *out = queue;
+    return 0;
+}
+
+void host_queue_stop(struct host_queue *queue)
+{
+    struct xtq *x = queue->server.x;
+
+    server_close(&queue->server);
+    while (atomic_load(&queue->flying))
+        sched_yield();
+    queue->following = x->stopped;
+    x->stopped = queue;
+}
+
+void host_queue_free(struct host_queue *queue)
+{
+    while (queue) {
+        struct host_queue *following = queue->following;
+
+        if (queue->launcher)
+            launcher_close(queue->launcher);
+        free(queue->lanes);
+        free(queue);
+        queue = following;
+    }
+}

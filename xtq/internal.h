@@ -1,0 +1,222 @@
+/* What the files of xtq/ share. A context is one rank's end of all its lanes. */
+#ifndef XTQ_INTERNAL_H
+#define XTQ_INTERNAL_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "base/spin.h"
+#include "xtq/ring.h"
+
+#define MOST_QUEUES 64
+#define SERVERS (MOST_QUEUES + 1) /* one for each queue; the last refuses what is for none */
+#define REFUSER MOST_QUEUES
+#define MOST_ENTRIES 4096
+#define LEAST_LANE 4096
+#define MOST_LANE ((size_t)1 << 30)
+#define SPIN_US 50 /* a waiting side polls so long before it sleeps */
+
+struct xtq_signal {
+    _Atomic int64_t value;
+} __attribute__((aligned(RING_LINE)));
+
+/* ---- region.c: what a rank's initiators write ---- */
+
+/* At the start of each rank's region; bells, credits and rings follow. */
+struct region_header {
+    uint64_t pid;
+    struct {
+        _Atomic uint32_t asleep; /* futex: 1 while the server wants to be rung */
+    } __attribute__((aligned(RING_LINE))) servers[SERVERS];
+    _Atomic uint32_t server_of[MOST_QUEUES]; /* by queue: which of these */
+} __attribute__((aligned(RING_LINE)));
+
+struct region {
+    MPI_Win window;  /* shared by the ranks of this host */
+    uint8_t **bases; /* by rank; NULL: on another host */
+    uint8_t *own;    /* of this rank */
+    uint8_t *mirror; /* credits of this rank's lanes to targets on other hosts, by target and queue */
+    unsigned ranks, queues;
+    size_t lane_bytes;
+    bool all_shared;
+};
+
+/* Collective. 0 or a negative errno, the same on all ranks; region_close() after failure, too. */
+int region_open(struct region *region, MPI_Comm comm, unsigned queues, size_t lane_bytes);
+/* collective: all ranks are still there to free what they share. */
+void region_close(struct region *region, bool collective);
+/* The lane of an initiator into a queue of target's region, which is on this host. */
+struct ring region_lane(const struct region *region, unsigned target, unsigned queue, unsigned initiator);
+/* The credit of this rank's lane into a target on another host. */
+struct ring_credit *region_mirror(const struct region *region, unsigned target, unsigned queue);
+struct region_header *region_header(const struct region *region, unsigned rank);
+/* Ring whoever serves a queue of a rank of this host, if it sleeps. */
+void region_wake(const struct region *region, unsigned rank, unsigned queue);
+
+/* ---- server.c: a thread that serves a queue, and sleeps when there is nothing ---- */
+
+struct server {
+    struct xtq *x;
+    unsigned number;
+    int (*poll)(void *argument); /* the number of things done; by one thread at a time */
+    void *argument;
+    pthread_t thread;
+    pthread_mutex_t serving;
+    _Atomic bool stop, parked;
+    _Atomic int helpers;
+    bool manual;
+};
+/* manual: without a thread. 0 or a negative errno. */
+int server_open(struct server *server, bool manual);
+void server_close(struct server *server);
+/* Nothing if another thread is at it. */
+int server_poll(struct server *server);
+/* A thread that waits polls it: its own thread need not be woken meanwhile. */
+void server_help(struct server *server, bool begin);
+/* Until what is being done at this moment has been done. */
+void server_drain(struct server *server);
+/* Whether this thread is inside a server's poll: it then must not wait for what only that could do. */
+bool server_inside(void);
+
+/* ---- tables.c (section III-C.1) ---- */
+
+/* One entry of the kernel or function table; the device reads it as it is: persistent.cl has the same struct. */
+struct table_entry {
+    _Atomic uint64_t valid, users; /* users: tasks that have begun with it and not ended */
+    uint64_t buffer, buffer_bytes, signal, body;
+};
+
+struct function_slot {
+    struct table_entry entry;
+    xtq_function *function;
+    void *argument;
+};
+
+struct kernel_slot {
+    struct table_entry *entry; /* in an array that the device can read */
+    cl_kernel kernel;
+    cl_mem memory;
+    unsigned argument_count;
+    size_t *argument_bytes;
+    size_t kernarg_bytes; /* what a message must have at least */
+};
+
+/* An entry for the time of a task: false if nothing is registered. */
+bool table_take(struct table_entry *entry);
+void table_release(struct table_entry *entry);
+void queue_stop(struct xtq *x, unsigned index);
+
+/* Where an argument of so many bytes lies that comes after end: aligned to its size, to 16 if that is larger. */
+size_t kernarg_place(size_t end, size_t bytes);
+
+/* ---- context.c ---- */
+
+/* This rank's end of a lane into a target's queue. */
+struct sender {
+    pthread_mutex_t lock;
+    struct ring ring; /* bytes is NULL where the target is on another host */
+    uint64_t head;
+};
+
+struct host_queue;
+struct device_queue;
+struct nic;
+
+struct queue_slot {
+    _Atomic(struct host_queue *) host;
+    _Atomic(struct device_queue *) device;
+};
+
+struct xtq {
+    MPI_Comm comm;
+    int rank, size;
+    unsigned queues, kernels, functions;
+    size_t lane_bytes;
+    struct region region;
+    struct sender *senders; /* by target and queue */
+    pthread_mutex_t registering;
+    struct function_slot *function_slots;
+    struct kernel_slot *kernel_slots;
+    struct table_entry *kernel_table;
+    struct queue_slot *queue_slots;
+    struct server refuser;
+    _Atomic bool unserved[MOST_QUEUES]; /* the refuser has the lanes */
+    struct host_queue *stopped;         /* a list */
+    struct nic *nic;                    /* NULL when all ranks share this host */
+    _Atomic uint64_t refused;
+    _Atomic uint32_t ticks; /* futex: something has completed */
+    _Atomic uint32_t waiters;
+};
+
+/* Something has happened that a thread of this process may wait for. */
+void context_tick(struct xtq *x);
+/* Whether a rank is known to have died: only one of this host can be. */
+bool context_lost(const struct xtq *x, int rank);
+bool context_any_lost(const struct xtq *x);
+/*
+ * Waiting for what others do: while this thread spins, it runs what arrives in this rank's host queues itself; then it
+ * leaves that to their own threads and sleeps, a little at a time.
+ */
+struct waiting {
+    long since_us;
+    uint32_t ticks;
+    unsigned spins, naps;
+    bool helping;
+};
+void context_wait_begin(struct xtq *x, struct waiting *waiting);
+void context_wait_step(struct xtq *x, struct waiting *waiting);
+void context_wait_end(struct xtq *x, struct waiting *waiting);
+/* A message of this rank's was refused. */
+void context_refuse(struct xtq *x, const struct ring *ring, int error);
+
+/* ---- put.c ---- */
+struct sender *put_sender(struct xtq *x, unsigned target, unsigned queue);
+
+/* ---- rewrite.c (section III-C.2, Figure 5) ---- */
+
+/* A packet whose indices have become addresses. */
+struct rewritten {
+    struct table_entry *entry; /* to be given to table_release() when the task has ended */
+    struct xtq_signal *signal;
+    const struct function_slot *function;
+    struct kernel_slot *kernel;
+    struct xtq_task task;
+};
+/* 0, or the error for the initiator: there is nothing to release then. */
+int rewrite(struct xtq *x, int initiator, struct ring_message *message, struct rewritten *out);
+
+/* ---- engine_host.c ---- */
+int host_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct host_queue **out);
+struct server *host_queue_server(struct host_queue *queue);
+/* Ends what runs and the thread. Threads that wait may still look at the queue, so its memory goes with the context. */
+void host_queue_stop(struct host_queue *queue);
+void host_queue_free(struct host_queue *queue);
+/* Refuse what has come from an initiator for a queue; the number of packets. */
+int refuse_lane(struct xtq *x, unsigned queue, unsigned initiator, int error);
+/* Polled by the refuser: what is for queues that do not exist. */
+int refuse_unserved(void *x);
+
+/* ---- launch.c: a kernel on an OpenCL command queue ---- */
+struct launcher;
+int launcher_open(cl_command_queue commands, struct launcher **out);
+void launcher_close(struct launcher *launcher);
+/* done(argument, error) is called once when it is over, from any thread, unless an error is returned. */
+int launcher_start(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
+                   void (*done)(void *argument, int error), void *argument);
+/* Whether the device takes addresses of this process. */
+bool launcher_takes_addresses(cl_device_id device);
+
+/* ---- engine_device.c ---- */
+int device_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct device_queue **out);
+void device_queue_close(struct device_queue *queue);
+uint64_t device_queue_refused(const struct device_queue *queue);
+
+/* ---- nic.c: targets on other hosts ---- */
+int nic_open(struct xtq *x);
+/* Stop the thread; everything this rank has sent has been acknowledged, or the job is at its end. */
+void nic_close(struct xtq *x);
+/* Send a message; its place has been checked. Under the sender's lock. See xtq_put(). */
+int nic_send(struct xtq *x, int target, unsigned queue, const union ring_packet *packet, const void *arguments,
+             size_t argument_bytes, const void *payload, size_t payload_bytes, struct xtq_signal *completed);
+
+#endif

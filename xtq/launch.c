@@ -1,0 +1,171 @@
+/* Kernels on an OpenCL command queue, from rewritten packets. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "xtq/internal.h"
+
+struct launcher {
+    cl_command_queue commands;
+    cl_context context;
+    bool addresses; /* the device takes those of this process */
+};
+
+struct launch {
+    void (*done)(void *argument, int error);
+    void *argument;
+    cl_mem payload; /* a copy, for devices that do not take addresses */
+};
+
+/* A kernel's arguments belong to the kernel object, which several queues may share. */
+static pthread_mutex_t setting = PTHREAD_MUTEX_INITIALIZER;
+
+/* A device that VOCL shows is one of another process, whatever its type says. */
+bool launcher_takes_addresses(cl_device_id device)
+{
+    cl_device_svm_capabilities svm = 0;
+    cl_device_type type = 0;
+    cl_platform_id platform = NULL;
+    char name[64] = "";
+
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
+    if (strstr(name, "VOCL"))
+        return false;
+    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL);
+    return (type & CL_DEVICE_TYPE_CPU) || (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM);
+}
+
+int launcher_open(cl_command_queue commands, struct launcher **out)
+{
+    struct launcher *launcher = calloc(1, sizeof(*launcher));
+    cl_device_id device;
+
+    if (!launcher)
+        return -ENOMEM;
+    if (clGetCommandQueueInfo(commands, CL_QUEUE_CONTEXT, sizeof(launcher->context), &launcher->context, NULL) ||
+        clGetCommandQueueInfo(commands, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) ||
+        clRetainCommandQueue(commands)) {
+        free(launcher);
+        return -EINVAL;
+    }
+    launcher->commands = commands;
+    launcher->addresses = launcher_takes_addresses(device);
+    *out = launcher;
+    return 0;
+}
+
+void launcher_close(struct launcher *launcher)
+{
+    clReleaseCommandQueue(launcher->commands);
+    free(launcher);
+}
+
+static cl_int set_buffer(const struct rewritten *task)
+{
+    const struct kernel_slot *slot = task->kernel;
+
+    if (slot->memory)
+        return clSetKernelArg(slot->kernel, 0, sizeof(slot->memory), &slot->memory);
+    return clSetKernelArgSVMPointer(slot->kernel, 0, task->task.buffer);
+}
+
+static cl_int set_payload(struct launcher *launcher, const struct rewritten *task, cl_mem *copy)
+{
+    cl_int status;
+
+    if (launcher->addresses || !task->task.payload_bytes)
+        return clSetKernelArgSVMPointer(task->kernel->kernel, 1, task->task.payload);
+    *copy =
+        clCreateBuffer(launcher->context, CL_MEM_COPY_HOST_PTR, task->task.payload_bytes, task->task.payload, &status);
+    return status ? status : clSetKernelArg(task->kernel->kernel, 1, sizeof(*copy), copy);
+}
+
+static cl_int set_arguments(struct launcher *launcher, const struct rewritten *task, cl_mem *copy)
+{
+    const struct kernel_slot *slot = task->kernel;
+    const uint8_t *arguments = task->task.arguments;
+    cl_int status = set_buffer(task);
+    size_t end = 0;
+
+    if (!status)
+        status = set_payload(launcher, task, copy);
+    for (unsigned i = 0; i < slot->argument_count && !status; i++) {
+        size_t at = kernarg_place(end, slot->argument_bytes[i]);
+
+        status = clSetKernelArg(slot->kernel, 2 + i, slot->argument_bytes[i], arguments + at);
+        end = at + slot->argument_bytes[i];
+    }
+    return status;
+}
+
+static void launch_end(struct launch *launch, int error)
+{
+    if (launch->payload)
+        clReleaseMemObject(launch->payload);
+    launch->done(launch->argument, error);
+    free(launch);
+}
+
+static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *argument)
+{
+    clReleaseEvent(event);
+    launch_end(argument, status < 0 ? -EIO : 0);
+}
+
+static cl_int enqueue(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
+                      struct launch *launch, cl_event *event)
+{
+    size_t grid[3], group[3];
+    cl_int status;
+
+    for (unsigned i = 0; i < 3; i++) {
+        grid[i] = packet->grid_size[i];
+        group[i] = packet->workgroup_size[i];
+    }
+    pthread_mutex_lock(&setting);
+    status = set_arguments(launcher, task, &launch->payload);
+    if (!status)
+        status = clEnqueueNDRangeKernel(launcher->commands, task->kernel->kernel, packet->setup, NULL, grid,
+                                        group[0] ? group : NULL, 0, NULL, event);
+    pthread_mutex_unlock(&setting);
+    return status;
+}
+
+int launcher_start(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
+                   void (*done)(void *argument, int error), void *argument)
+{
+    struct launch *launch;
+    cl_event event;
+    cl_int status;
+
+    if (!task->kernel->kernel)
+        return -ENOTSUP;
+    if (task->task.argument_bytes < task->kernel->kernarg_bytes)
+        return -EINVAL;
+    launch = calloc(1, sizeof(*launch));
+    if (!launch)
+        return -ENOMEM;
+    launch->done = done;
+    launch->argument = argument;
+    status = enqueue(launcher, task, packet, launch, &event);
+    if (status) {
+        vocl_log(LOG_WARN, "xtq: OpenCL refuses a kernel: %d", status);
+        if (launch->payload)
+            clReleaseMemObject(launch->payload);
+        free(launch);
+        return -EIO;
+    }
+    status = clSetEventCallback(event, CL_COMPLETE, on_complete, launch);
+    if (status) { /* it runs, and its memory must last until it ends */
+        clWaitForEvents(1, &event);
+        clReleaseEvent(event);
+        launch_end(launch, -EIO);
+        return 0;
+    }
+    clFlush(launcher->commands);
+    return 0;
+}

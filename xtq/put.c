@@ -1,0 +1,229 @@
+/* The initiator: a message goes into the lane of this rank at the target (section IV-A). */
+#include <errno.h>
+#include <string.h>
+
+#include "xtq/internal.h"
+
+void xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
+                       const size_t *grid, const size_t *group)
+{
+    *packet = (struct xtq_kernel_packet){
+        .header = XTQ_KERNEL, .setup = (uint16_t)dimensions, .queue = (uint16_t)queue, .kernel_object = kernel};
+    for (unsigned i = 0; i < 3; i++) {
+        packet->grid_size[i] = i < dimensions ? (uint32_t)grid[i] : 1;
+        packet->workgroup_size[i] = group ? i < dimensions ? (uint16_t)group[i] : 1 : 0;
+    }
+}
+
+void xtq_function_packet(struct xtq_function_packet *packet, unsigned queue, unsigned function, uint64_t arg2,
+                         uint64_t arg3)
+{
+    *packet = (struct xtq_function_packet){
+        .header = XTQ_FUNCTION, .type = (uint16_t)function, .queue = (uint16_t)queue, .arg = {[2] = arg2, [3] = arg3}};
+}
+
+struct sender *put_sender(struct xtq *x, unsigned target, unsigned queue)
+{
+    return &x->senders[(size_t)target * x->queues + queue];
+}
+
+/* The packet as it travels: its sizes go where the target will put addresses. */
+static int packet_take(const void *command, size_t command_bytes, size_t payload_bytes, union ring_packet *out,
+                       unsigned *queue)
+{
+    if (command_bytes < sizeof(*out))
+        return -EINVAL;
+    memcpy(out, command, sizeof(*out));
+    switch (out->header & 0xff) {
+    case XTQ_KERNEL:
+        *queue = out->kernel.queue;
+        out->kernel.kernarg_address = command_bytes - sizeof(*out);
+        out->kernel.payload_address = payload_bytes;
+        return 0;
+    case XTQ_FUNCTION:
+        *queue = out->function.queue;
+        out->function.argument_address = command_bytes - sizeof(*out);
+        out->function.payload_address = payload_bytes;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+/* Wait, without the lock, for room; another thread of this rank may take it first. */
+static int wait_for_room(struct xtq *x, struct sender *sender, int target, uint64_t bytes)
+{
+    struct waiting waiting;
+    int error = 0;
+
+    context_wait_begin(x, &waiting);
+    for (;;) {
+        bool room;
+
+        pthread_mutex_lock(&sender->lock);
+        room = ring_has_room(&sender->ring, sender->head, bytes);
+        pthread_mutex_unlock(&sender->lock);
+        if (room)
+            break;
+        if (ring_broken(&sender->ring)) {
+            error = -EPROTO;
+            break;
+        }
+        if (waiting.naps && context_lost(x, target)) {
+            error = -ECONNRESET;
+            break;
+        }
+        context_wait_step(x, &waiting);
+    }
+    context_wait_end(x, &waiting);
+    return error;
+}
+
+/* Leave the rest of the ring free, under the lock. A message of its own, as one of the ring's whole size would otherwise
+ * never find room beside it. */
+static int send_pad(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t pad)
+{
+    union ring_packet packet = {.pad = {.header = XTQ_PAD, .skip = pad}};
+    int error = 0;
+
+    if (sender->ring.bytes) {
+        memcpy(ring_at(&sender->ring, sender->head), &packet, sizeof(packet));
+        ring_publish(&sender->ring, sender->head + pad);
+        region_wake(&x->region, (unsigned)target, queue);
+    } else {
+        error = nic_send(x, target, queue, &packet, NULL, 0, NULL, 0, NULL);
+    }
+    sender->head += error ? 0 : pad;
+    return error;
+}
+
+/* Under the lock. 0; or -EAGAIN, and how much room is missed; or another error. */
+static int make_place(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t bytes,
+                      uint64_t *missed)
+{
+    uint64_t pad = ring_pad(&sender->ring, sender->head, bytes);
+
+    if (pad) {
+        int error;
+
+        *missed = pad;
+        if (!ring_has_room(&sender->ring, sender->head, pad))
+            return -EAGAIN;
+        error = send_pad(x, sender, target, queue, pad);
+        if (error)
+            return error;
+    }
+    *missed = bytes;
+    return ring_has_room(&sender->ring, sender->head, bytes) ? 0 : -EAGAIN;
+}
+
+static void write_message(const struct sender *sender, const union ring_packet *packet, const void *arguments,
+                          size_t argument_bytes, const void *payload, size_t payload_bytes)
+{
+    uint8_t *at = ring_at(&sender->ring, sender->head);
+
+    memcpy(at, packet, sizeof(*packet));
+    if (argument_bytes)
+        memcpy(at + RING_LINE, arguments, argument_bytes);
+    if (payload_bytes)
+        memcpy(at + RING_LINE + ring_lines(argument_bytes), payload, payload_bytes);
+}
+
+int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes, const void *payload,
+            size_t payload_bytes, unsigned flags, struct xtq_signal *completed)
+{
+    const uint8_t *arguments = (const uint8_t *)command + sizeof(union ring_packet);
+    union ring_packet packet;
+    struct sender *sender;
+    uint64_t bytes, missed = 0;
+    unsigned queue;
+    int error;
+
+    if (target < 0 || target >= x->size || (flags & ~(unsigned)XTQ_TRY) ||
+        packet_take(command, command_bytes, payload_bytes, &packet, &queue) || queue >= x->queues)
+        return -EINVAL;
+    if (command_bytes > x->lane_bytes || payload_bytes > x->lane_bytes)
+        return -EMSGSIZE;
+    command_bytes -= sizeof(packet);
+    bytes = ring_message_bytes(command_bytes, payload_bytes);
+    if (bytes > x->lane_bytes)
+        return -EMSGSIZE;
+
+    sender = put_sender(x, (unsigned)target, queue);
+    pthread_mutex_lock(&sender->lock);
+    while ((error = make_place(x, sender, target, queue, bytes, &missed)) != 0) {
+        pthread_mutex_unlock(&sender->lock);
+        if (error != -EAGAIN)
+            return error;
+        if ((flags & XTQ_TRY) || server_inside())
+            return -EAGAIN;
+        error = wait_for_room(x, sender, target, missed);
+        if (error)
+            return error;
+        pthread_mutex_lock(&sender->lock);
+    }
+    if (!sender->ring.bytes) {
+        error = nic_send(x, target, queue, &packet, arguments, command_bytes, payload, payload_bytes, completed);
+        if (!error)
+            sender->head += bytes;
+        pthread_mutex_unlock(&sender->lock);
+        return error;
+    }
+    write_message(sender, &packet, arguments, command_bytes, payload, payload_bytes);
+    sender->head += bytes;
+    ring_publish(&sender->ring, sender->head);
+    pthread_mutex_unlock(&sender->lock);
+    region_wake(&x->region, (unsigned)target, queue);
+    if (completed)
+        xtq_signal_add(completed, -1);
+    return 0;
+}
+
+static bool all_done(struct xtq *x, int target)
+{
+    for (unsigned queue = 0; queue < x->queues; queue++) {
+        struct sender *sender = put_sender(x, (unsigned)target, queue);
+        bool done;
+
+        pthread_mutex_lock(&sender->lock);
+        done = atomic_load_explicit(&sender->ring.credit->tail, memory_order_acquire) == sender->head ||
+               ring_broken(&sender->ring);
+        pthread_mutex_unlock(&sender->lock);
+        if (!done)
+            return false;
+    }
+    return true;
+}
+
+int xtq_fence(struct xtq *x, int target)
+{
+    struct waiting waiting;
+    int error = 0;
+
+    if (target < 0 || target >= x->size)
+        return -EINVAL;
+    if (all_done(x, target))
+        return 0;
+    if (server_inside())
+        return -EDEADLK;
+    context_wait_begin(x, &waiting);
+    while (!all_done(x, target) && !error) {
+        if (waiting.naps && context_lost(x, target))
+            error = all_done(x, target) ? 0 : -ECONNRESET;
+        else
+            context_wait_step(x, &waiting);
+    }
+    context_wait_end(x, &waiting);
+    return error;
+}
+
+int xtq_error(struct xtq *x, int target, unsigned queue, struct xtq_error *out)
+{
+    const struct ring_credit *credit;
+
+    if (target < 0 || target >= x->size || queue >= x->queues)
+        return -EINVAL;
+    credit = put_sender(x, (unsigned)target, queue)->ring.credit;
+    out->count = atomic_load_explicit(&credit->errors, memory_order_acquire);
+    out->last = out->count ? atomic_load_explicit(&credit->last_error, memory_order_relaxed) : 0;
+    return 0;
+}

@@ -1,0 +1,132 @@
+/*
+ * A thread that polls a queue while there is something, and sleeps on the queue's doorbell otherwise.
+ *
+ * An initiator publishes first and then looks at `asleep`; the server says that it sleeps first and then looks at the
+ * bells for the last time. Threads of the application that wait poll queues themselves (helpers): then nobody rings,
+ * and the last helper to leave does what the server does before it sleeps.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "xtq/internal.h"
+
+#define YIELD_EVERY 64
+
+static _Atomic uint32_t *asleep_of(const struct server *server)
+{
+    return &region_header(&server->x->region, (unsigned)server->x->rank)->servers[server->number].asleep;
+}
+
+static _Thread_local struct server *inside;
+
+bool server_inside(void)
+{
+    return inside != NULL;
+}
+
+int server_poll(struct server *server)
+{
+    struct server *outer = inside;
+    int count;
+
+    if (pthread_mutex_trylock(&server->serving))
+        return 0;
+    inside = server;
+    count = atomic_load(&server->stop) ? 0 : server->poll(server->argument);
+    inside = outer;
+    pthread_mutex_unlock(&server->serving);
+    return count;
+}
+
+void server_drain(struct server *server)
+{
+    if (inside == server)
+        return;
+    pthread_mutex_lock(&server->serving);
+    pthread_mutex_unlock(&server->serving);
+}
+
+void server_help(struct server *server, bool begin)
+{
+    if (begin) {
+        atomic_fetch_add(&server->helpers, 1);
+        if (atomic_load(asleep_of(server)))
+            atomic_store(asleep_of(server), 0);
+        return;
+    }
+    if (atomic_fetch_sub(&server->helpers, 1) == 1 && atomic_load(&server->parked)) {
+        atomic_store(asleep_of(server), 1);
+        while (server_poll(server))
+            ;
+    }
+}
+
+/* The time-out is for peers that do not ring. */
+static void server_sleep(struct server *server)
+{
+    static const struct timespec most = {.tv_sec = 1};
+    _Atomic uint32_t *asleep = asleep_of(server);
+    uint32_t value;
+
+    atomic_store(&server->parked, true);
+    if (!atomic_load(&server->helpers)) {
+        atomic_store(asleep, 1);
+        if (server_poll(server)) {
+            atomic_store(&server->parked, false);
+            atomic_store(asleep, 0);
+            return;
+        }
+    }
+    value = atomic_load(asleep);
+    if ((value || atomic_load(&server->helpers)) && !atomic_load(&server->stop))
+        syscall(SYS_futex, asleep, FUTEX_WAIT, value, &most, NULL, 0);
+    atomic_store(&server->parked, false);
+}
+
+static void *server_run(void *argument)
+{
+    struct server *server = argument;
+    long since = clock_us();
+    unsigned spins = 0;
+
+    while (!atomic_load(&server->stop)) {
+        if (!atomic_load(&server->helpers)) {
+            if (server_poll(server)) {
+                since = clock_us();
+                continue;
+            }
+            if (++spins % YIELD_EVERY)
+                continue;
+            sched_yield();
+            if (clock_us() - since < SPIN_US)
+                continue;
+        }
+        server_sleep(server);
+        since = clock_us();
+    }
+    return NULL;
+}
+
+int server_open(struct server *server, bool manual)
+{
+    pthread_mutex_init(&server->serving, NULL);
+    server->manual = manual;
+    return manual ? 0 : -thread_start(&server->thread, server_run, server);
+}
+
+void server_close(struct server *server)
+{
+    atomic_store(&server->stop, true);
+    if (!server->manual) {
+        atomic_store(asleep_of(server), 0);
+        syscall(SYS_futex, asleep_of(server), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        pthread_join(server->thread, NULL);
+    }
+    server_drain(server);
+}

@@ -1,0 +1,84 @@
+/* Signals (section II-A), and waiting for them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "xtq/internal.h"
+
+int xtq_signal_create(int64_t value, struct xtq_signal **out)
+{
+    struct xtq_signal *signal = aligned_alloc(RING_LINE, sizeof(*signal));
+
+    if (!signal)
+        return -ENOMEM;
+    atomic_init(&signal->value, value);
+    *out = signal;
+    return 0;
+}
+
+void xtq_signal_destroy(struct xtq_signal *signal)
+{
+    free(signal);
+}
+
+int64_t xtq_signal_load(const struct xtq_signal *signal)
+{
+    return atomic_load_explicit(&signal->value, memory_order_acquire);
+}
+
+void xtq_signal_store(struct xtq_signal *signal, int64_t value)
+{
+    atomic_store_explicit(&signal->value, value, memory_order_release);
+}
+
+void xtq_signal_add(struct xtq_signal *signal, int64_t value)
+{
+    atomic_fetch_add_explicit(&signal->value, value, memory_order_acq_rel);
+}
+
+static bool holds(const struct xtq_signal *signal, enum xtq_condition condition, int64_t value)
+{
+    int64_t now = xtq_signal_load(signal);
+
+    switch (condition) {
+    case XTQ_EQ:
+        return now == value;
+    case XTQ_NE:
+        return now != value;
+    case XTQ_LT:
+        return now < value;
+    case XTQ_GE:
+        return now >= value;
+    }
+    return false;
+}
+
+int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_condition condition, int64_t value,
+                    long timeout_us)
+{
+    long until = timeout_us > 0 ? clock_us() + timeout_us : 0;
+    struct waiting waiting;
+    int error = 0;
+
+    if (holds(signal, condition, value))
+        return 0;
+    if ((unsigned)condition > XTQ_GE)
+        return -EINVAL;
+    if (timeout_us < 0 && server_inside())
+        return -EDEADLK;
+    context_wait_begin(x, &waiting);
+    while (!holds(signal, condition, value)) {
+        if (timeout_us >= 0 && (timeout_us == 0 || clock_us() >= until)) {
+            context_wait_step(x, &waiting);
+            error = holds(signal, condition, value) ? 0 : -ETIMEDOUT;
+            break;
+        }
+        if (waiting.naps && timeout_us < 0 && context_any_lost(x)) {
+            error = holds(signal, condition, value) ? 0 : -ECONNRESET;
+            break;
+        }
+        context_wait_step(x, &waiting);
+    }
+    context_wait_end(x, &waiting);
+    return error;
+}

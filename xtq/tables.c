@@ -1,0 +1,223 @@
+/* What kernel, function and queue indices stand for (section IV-B). */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtq/internal.h"
+
+bool table_take(struct table_entry *entry)
+{
+    atomic_fetch_add(&entry->users, 1);
+    if (atomic_load(&entry->valid))
+        return true;
+    atomic_fetch_sub(&entry->users, 1);
+    return false;
+}
+
+void table_release(struct table_entry *entry)
+{
+    atomic_fetch_sub(&entry->users, 1);
+}
+
+/* No new task begins with it, and those that did have ended. -EDEADLK if this thread may be in one of them. */
+static int entry_clear(struct table_entry *entry)
+{
+    if (!atomic_exchange(&entry->valid, 0))
+        return -ENOENT;
+    if (server_inside() && atomic_load(&entry->users))
+        return -EDEADLK;
+    while (atomic_load(&entry->users))
+        sched_yield();
+    return 0;
+}
+
+static void entry_set(struct table_entry *entry, uint64_t buffer, size_t bytes, struct xtq_signal *signal,
+                      unsigned body)
+{
+    entry->buffer = buffer;
+    entry->buffer_bytes = bytes;
+    entry->signal = (uintptr_t)signal;
+    entry->body = body;
+    atomic_store_explicit(&entry->valid, 1, memory_order_release);
+}
+
+int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_function_entry *entry)
+{
+    struct function_slot *slot = index < x->functions ? &x->function_slots[index] : NULL;
+    int error;
+
+    if (!slot || !entry->function)
+        return -EINVAL;
+    pthread_mutex_lock(&x->registering);
+    error = entry_clear(&slot->entry);
+    if (error != -EDEADLK) {
+        slot->function = entry->function;
+        slot->argument = entry->argument;
+        entry_set(&slot->entry, (uintptr_t)entry->buffer, entry->buffer_bytes, entry->signal, 0);
+        error = 0;
+    }
+    pthread_mutex_unlock(&x->registering);
+    return error;
+}
+
+int xtq_unregister_function(struct xtq *x, unsigned index)
+{
+    int error;
+
+    if (index >= x->functions)
+        return -ENOENT;
+    pthread_mutex_lock(&x->registering);
+    error = entry_clear(&x->function_slots[index].entry);
+    pthread_mutex_unlock(&x->registering);
+    return error;
+}
+
+static int kernel_slot_clear(struct kernel_slot *slot)
+{
+    int error = entry_clear(slot->entry);
+
+    if (error)
+        return error;
+    if (slot->kernel)
+        clReleaseKernel(slot->kernel);
+    if (slot->memory)
+        clReleaseMemObject(slot->memory);
+    free(slot->argument_bytes);
+    slot->argument_bytes = NULL;
+    return 0;
+}
+
+size_t kernarg_place(size_t end, size_t bytes)
+{
+    size_t alignment = bytes < 16 ? bytes : 16;
+
+    while (alignment & (alignment - 1))
+        alignment++; /* a vector of three takes the place of four */
+    return (end + alignment - 1) & ~(alignment - 1);
+}
+
+static size_t kernarg_bytes(const size_t *bytes, unsigned count)
+{
+    size_t end = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        end = kernarg_place(end, bytes[i]) + bytes[i];
+    return end;
+}
+
+int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_entry *entry)
+{
+    struct kernel_slot *slot = index < x->kernels ? &x->kernel_slots[index] : NULL;
+    size_t *bytes;
+    int error;
+
+    if (!slot || (!entry->kernel && !entry->body) || (entry->argument_count && !entry->argument_bytes) ||
+        (entry->memory && entry->address))
+        return -EINVAL;
+    for (unsigned i = 0; i < entry->argument_count; i++) {
+        if (!entry->argument_bytes[i] || entry->argument_bytes[i] > LEAST_LANE)
+            return -EINVAL;
+    }
+    bytes = malloc((entry->argument_count + 1) * sizeof(*bytes));
+    if (!bytes)
+        return -ENOMEM;
+    if (entry->argument_count)
+        memcpy(bytes, entry->argument_bytes, entry->argument_count * sizeof(*bytes));
+    if ((entry->kernel && clRetainKernel(entry->kernel)) || (entry->memory && clRetainMemObject(entry->memory))) {
+        free(bytes);
+        return -EINVAL;
+    }
+    pthread_mutex_lock(&x->registering);
+    error = kernel_slot_clear(slot);
+    if (error != -EDEADLK) {
+        slot->kernel = entry->kernel;
+        slot->memory = entry->memory;
+        slot->argument_count = entry->argument_count;
+        slot->argument_bytes = bytes;
+        slot->kernarg_bytes = kernarg_bytes(bytes, entry->argument_count);
+        entry_set(slot->entry, (uintptr_t)entry->address, entry->buffer_bytes, entry->signal, entry->body);
+        error = 0;
+    }
+    pthread_mutex_unlock(&x->registering);
+    return error;
+}
+
+int xtq_unregister_kernel(struct xtq *x, unsigned index)
+{
+    int error;
+
+    if (index >= x->kernels)
+        return -ENOENT;
+    pthread_mutex_lock(&x->registering);
+    error = kernel_slot_clear(&x->kernel_slots[index]);
+    pthread_mutex_unlock(&x->registering);
+    return error;
+}
+
+/* What has arrived before is still the refuser's: it has ended when the queue's server begins. */
+static int queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry)
+{
+    struct queue_slot *slot = &x->queue_slots[index];
+    struct region_header *header = region_header(&x->region, (unsigned)x->rank);
+    struct device_queue *device = NULL;
+    struct host_queue *host = NULL;
+    int error;
+
+    if (atomic_load(&slot->host) || atomic_load(&slot->device))
+        return -EBUSY;
+    atomic_store(&x->unserved[index], false);
+    server_drain(&x->refuser);
+    error = entry->engine == XTQ_DEVICE ? device_queue_open(x, index, entry, &device)
+                                        : host_queue_open(x, index, entry, &host);
+    if (error) {
+        atomic_store(&x->unserved[index], true);
+        return error;
+    }
+    atomic_store(&header->server_of[index], index);
+    atomic_store(&slot->host, host);
+    atomic_store(&slot->device, device);
+    region_wake(&x->region, (unsigned)x->rank, index);
+    return 0;
+}
+
+int xtq_register_queue(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry)
+{
+    int error;
+
+    if (index >= x->queues || (entry->engine != XTQ_HOST && entry->engine != XTQ_DEVICE))
+        return -EINVAL;
+    pthread_mutex_lock(&x->registering);
+    error = queue_open(x, index, entry);
+    pthread_mutex_unlock(&x->registering);
+    return error;
+}
+
+void queue_stop(struct xtq *x, unsigned index)
+{
+    struct queue_slot *slot = &x->queue_slots[index];
+    struct host_queue *host = atomic_exchange(&slot->host, NULL);
+    struct device_queue *device = atomic_exchange(&slot->device, NULL);
+
+    if (host)
+        host_queue_stop(host);
+    if (device)
+        device_queue_close(device);
+}
+
+int xtq_unregister_queue(struct xtq *x, unsigned index)
+{
+    int error = -ENOENT;
+
+    if (index >= x->queues)
+        return -ENOENT;
+    pthread_mutex_lock(&x->registering);
+    if (atomic_load(&x->queue_slots[index].host) || atomic_load(&x->queue_slots[index].device)) {
+        queue_stop(x, index);
+        atomic_store(&region_header(&x->region, (unsigned)x->rank)->server_of[index], REFUSER);
+        atomic_store(&x->unserved[index], true);
+        error = 0;
+    }
+    pthread_mutex_unlock(&x->registering);
+    return error;
+}

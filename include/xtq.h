@@ -66,6 +66,9 @@ bool xtq_alive(const struct xtq *x, int rank);
 /* Collective: the puts of all ranks have run. -ECONNRESET as above. */
 int xtq_barrier(struct xtq *x);
 
+/* Collective: the least of what the ranks give, as of errors: all of them learn of one's failure. -EIO: MPI failed. */
+int xtq_agree(struct xtq *x, int error);
+
 /* The most that a put with so many bytes of arguments can carry. */
 size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes);
 

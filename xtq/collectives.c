@@ -553,11 +553,14 @@ int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *op
                                     .source = combine_source,
                                     .bodies = combine_bodies,
                                     .body_count = 1};
+    int served;
     struct xtq_collectives *c = calloc(1, sizeof(*c));
-    int error;
+    int error = xtq_agree(x, c ? 0 : -ENOMEM);
 
-    if (!c)
-        return -ENOMEM;
+    if (error) {
+        free(c);
+        return error;
+    }
     pthread_mutex_init(&c->lock, NULL);
     c->x = x;
     c->rank = xtq_rank(x);
@@ -570,9 +573,11 @@ int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *op
     error = signals_create(c);
     if (!error)
         error = register_buffer(c, INDEX_READY, c->ready, (size_t)SLOTS * (size_t)c->size * sizeof(*c->ready), NULL);
-    if (!error)
-        error = xtq_register_queue(x, c->queue, &queue);
+    served = error ? error : xtq_register_queue(x, c->queue, &queue);
+    error = xtq_agree(x, served);
     if (error) {
+        if (!served)
+            xtq_unregister_queue(x, c->queue);
         unregister(c, INDEX_READY);
         collectives_free(c);
         return error;

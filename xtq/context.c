@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "xtq/internal.h"
 
 #define YIELD_EVERY 64 /* spins: there may be fewer cores than threads that wait for each other */
@@ -132,6 +133,7 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
         return -EIO;
     }
     pthread_mutex_init(&x->registering, NULL);
+    x->spin_us = settings_number(SETTING_SPIN_US);
     MPI_Comm_rank(x->comm, &x->rank);
     MPI_Comm_size(x->comm, &x->size);
     error = region_open(&x->region, x->comm, x->queues, x->lane_bytes);
@@ -185,6 +187,13 @@ int xtq_barrier(struct xtq *x)
         error = error ? error : fenced;
     }
     return error ? error : patient_barrier(x);
+}
+
+int xtq_agree(struct xtq *x, int error)
+{
+    int least = 0;
+
+    return MPI_Allreduce(&error, &least, 1, MPI_INT, MPI_MIN, x->comm) ? -EIO : least;
 }
 
 size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
@@ -333,7 +342,7 @@ void context_wait_step(struct xtq *x, struct waiting *waiting)
     }
     if (++waiting->spins % YIELD_EVERY == 0) {
         sched_yield();
-        if (clock_us() - waiting->since_us >= SPIN_US) {
+        if (clock_us() - waiting->since_us >= x->spin_us) {
             waiting->helping = false;
             help(x, false);
         }

@@ -14,7 +14,6 @@
 #define MOST_ENTRIES 4096
 #define LEAST_LANE 4096
 #define MOST_LANE ((size_t)1 << 30)
-#define SPIN_US 50 /* a waiting side polls so long before it sleeps */
 
 struct xtq_signal {
     _Atomic int64_t value;
@@ -132,6 +131,7 @@ struct xtq {
     int rank, size;
     unsigned queues, kernels, functions;
     size_t lane_bytes;
+    long spin_us; /* a waiting side polls so long before it sleeps */
     struct region region;
     struct sender *senders; /* by target and queue */
     pthread_mutex_t registering;

@@ -78,8 +78,8 @@ static int wait_for_room(struct xtq *x, struct sender *sender, int target, uint6
     return error;
 }
 
-/* Leave the rest of the ring free, under the lock. A message of its own, as one of the ring's whole size would otherwise
- * never find room beside it. */
+/* Leave the rest of the ring free, under the lock. A message of its own, as one of the ring's whole size would
+ * otherwise never find room beside it. */
 static int send_pad(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t pad)
 {
     union ring_packet packet = {.pad = {.header = XTQ_PAD, .skip = pad}};

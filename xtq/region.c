@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/settings.h"
 #include "xtq/internal.h"
 
 #define PAGE 4096
@@ -73,14 +73,6 @@ void region_wake(const struct region *region, unsigned rank, unsigned queue)
         syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* XTQ_SHARED=0 treats every rank as if it were on a host of its own. */
-static bool sharing(void)
-{
-    const char *value = getenv("XTQ_SHARED");
-
-    return !value || strcmp(value, "0") != 0;
-}
-
 /* Where the ranks of this host have their regions here: each begins with the first page that MPI's memory holds whole.
  */
 static int find_others(struct region *region, MPI_Comm comm, MPI_Comm node)
@@ -128,7 +120,7 @@ int region_open(struct region *region, MPI_Comm comm, unsigned queues, size_t la
     *region =
         (struct region){.window = MPI_WIN_NULL, .ranks = (unsigned)size, .queues = queues, .lane_bytes = lane_bytes};
     region->bases = calloc((size_t)size, sizeof(*region->bases));
-    if (sharing())
+    if (settings_number(SETTING_SHARE))
         MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     else
         MPI_Comm_split(comm, rank, 0, &node);

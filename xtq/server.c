@@ -104,7 +104,7 @@ static void *server_run(void *argument)
             if (++spins % YIELD_EVERY)
                 continue;
             sched_yield();
-            if (clock_us() - since < SPIN_US)
+            if (clock_us() - since < server->x->spin_us)
                 continue;
         }
         server_sleep(server);

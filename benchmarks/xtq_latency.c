@@ -1,0 +1,353 @@
+/*
+ * Launch latency of a small task on another rank's device, the paper's Figure 7: from the initiator's call to the
+ * target's seeing that the task has ended. Not an OpenCL program only: run by mpiexec with two ranks of one host, whose
+ * clock both read. Three ways, turn by turn:
+ *
+ *     cpu     two-sided: the target receives and computes itself
+ *     hsa     two-sided: the target receives, and its CPU enqueues the kernel; the end is seen by clWaitForEvents, or
+ *             by a callback of the event (hsa_callback)
+ *     xtq     xtq_put into a queue with a command processor (xtq_host) or a persistent kernel (xtq_device), or of a
+ *             function (xtq_function)
+ *
+ * Phases: call (the initiator's), task (from there to the end). cpu_time: what the target's threads use for a message,
+ * in a stream of them, the device's own excepted where it can be told.
+ */
+#include <mpi.h>
+#include <dirent.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "xtq.h"
+
+enum { ROUNDS = 200, WARM = 20, MOST = 4096, QUEUE_HOST = 0, QUEUE_DEVICE = 1, INDEX = 1 };
+
+static int rank;
+static struct bench b;
+static struct xtq *x;
+static float *sums, *payload;
+static cl_kernel kernel;
+static struct xtq_signal *ended;
+
+static const char kernel_source[] = "kernel void add(global float *sum, global const float *more)\n"
+                                    "{ size_t i = get_global_id(0); sum[i] += more[i]; }\n";
+static const char body_source[] = "int add(const struct xtq_task *t, ulong first, ulong last)\n"
+                                  "{\n"
+                                  "    global float *sum = (global float *)t->buffer;\n"
+                                  "    global const float *more = (global const float *)t->payload;\n"
+                                  "    for (ulong i = first; i < last; i++) sum[i] += more[i];\n"
+                                  "    return 0;\n"
+                                  "}\n";
+
+static int add(const struct xtq_task *task, void *argument)
+{
+    float *sum = task->buffer;
+    const float *more = task->payload;
+
+    (void)argument;
+    for (size_t i = 0; i < task->payload_bytes / sizeof(*more); i++)
+        sum[i] += more[i];
+    return 0;
+}
+
+/* ---- the target's part in each way; the initiator's is below ---- */
+
+static _Atomic int called_back;
+
+static void CL_CALLBACK on_end(cl_event event, cl_int status, void *argument)
+{
+    (void)event;
+    (void)status;
+    (void)argument;
+    atomic_store(&called_back, 1);
+}
+
+static void receive(size_t bytes)
+{
+    MPI_Recv(payload, (int)bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void take_cpu(size_t bytes)
+{
+    struct xtq_task task = {.buffer = sums, .payload = payload, .payload_bytes = bytes};
+
+    receive(bytes);
+    add(&task, NULL);
+}
+
+static cl_event enqueue(size_t bytes)
+{
+    size_t count = bytes / sizeof(float);
+    cl_event event;
+
+    receive(bytes);
+    CHECK(clSetKernelArgSVMPointer(kernel, 0, sums));
+    CHECK(clSetKernelArgSVMPointer(kernel, 1, payload));
+    CHECK(clEnqueueNDRangeKernel(b.queue, kernel, 1, NULL, &count, NULL, 0, NULL, &event));
+    return event;
+}
+
+static void take_hsa(size_t bytes)
+{
+    cl_event event = enqueue(bytes);
+
+    CHECK(clWaitForEvents(1, &event));
+    clReleaseEvent(event);
+}
+
+static void take_hsa_callback(size_t bytes)
+{
+    cl_event event = enqueue(bytes);
+
+    atomic_store(&called_back, 0);
+    CHECK(clSetEventCallback(event, CL_COMPLETE, on_end, NULL));
+    CHECK(clFlush(b.queue));
+    while (!atomic_load(&called_back))
+        ;
+    clReleaseEvent(event);
+}
+
+/* The thread is the command processor, and polls as MPI_Recv does. */
+static void take_xtq(size_t bytes)
+{
+    (void)bytes;
+    while (xtq_signal_load(ended))
+        xtq_progress(x);
+}
+
+/* The thread is free, and looks from time to time. */
+static void take_asleep(size_t bytes)
+{
+    static const struct timespec pause = {.tv_nsec = 500000};
+
+    (void)bytes;
+    while (xtq_signal_load(ended))
+        nanosleep(&pause, NULL);
+}
+
+static void send_two_sided(size_t bytes)
+{
+    MPI_Send(payload, (int)bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+}
+
+static void put_kernel(unsigned queue, size_t bytes)
+{
+    struct xtq_kernel_packet packet;
+    size_t count = bytes / sizeof(float);
+
+    xtq_kernel_packet(&packet, queue, INDEX, 1, &count, NULL);
+    EXPECT(!xtq_put(x, 1, &packet, sizeof(packet), payload, bytes, 0, NULL));
+}
+
+static void put_host(size_t bytes)
+{
+    put_kernel(QUEUE_HOST, bytes);
+}
+
+static void put_device(size_t bytes)
+{
+    put_kernel(QUEUE_DEVICE, bytes);
+}
+
+static void put_function(size_t bytes)
+{
+    struct xtq_function_packet packet;
+
+    xtq_function_packet(&packet, QUEUE_HOST, INDEX, 0, 0);
+    EXPECT(!xtq_put(x, 1, &packet, sizeof(packet), payload, bytes, 0, NULL));
+}
+
+static const struct {
+    const char *name;
+    void (*send)(size_t bytes), (*take)(size_t bytes);
+} ways[] = {
+    {"cpu", send_two_sided, take_cpu},
+    {"hsa", send_two_sided, take_hsa},
+    {"hsa_callback", send_two_sided, take_hsa_callback},
+    {"xtq_function", put_function, take_xtq},
+    {"xtq_host", put_host, take_xtq},
+    {"xtq_device", put_device, take_asleep},
+};
+enum { WAYS = sizeof(ways) / sizeof(*ways) };
+
+/* ---- measuring ---- */
+
+static void pause_us(long us)
+{
+    struct timespec pause = {.tv_nsec = us * 1000};
+
+    nanosleep(&pause, NULL);
+}
+
+static bool one_sided(unsigned way)
+{
+    return ways[way].send != send_two_sided;
+}
+
+/* One task. The target waits first, so that nobody comes late, and the initiator is not in its way afterwards. */
+static void one(unsigned way, size_t bytes, struct series *call, struct series *task)
+{
+    double times[3], end;
+
+    if (rank == 1)
+        xtq_signal_store(ended, ways[way].send == put_device ? 2 : 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        pause_us(100);
+        if (ways[way].send == put_device) { /* the kernel left the device while other ways had their turns */
+            ways[way].send(bytes);
+            EXPECT(!xtq_fence(x, 1));
+            pause_us(50);
+        }
+        times[0] = bench_now();
+        ways[way].send(bytes);
+        times[1] = bench_now();
+        if (ways[way].take == take_asleep)
+            EXPECT(!xtq_fence(x, 1));
+        times[2] = bench_now();
+        pause_us(ways[way].take == take_asleep ? 10000 : 500); /* the persistent kernel leaves, too */
+        MPI_Send(times, 3, MPI_DOUBLE, 1, 2, MPI_COMM_WORLD);
+    } else {
+        ways[way].take(bytes);
+        end = bench_now();
+        MPI_Recv(times, 3, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (call) {
+            series_add(call, times[1] - times[0]);
+            series_add(task, (ways[way].take == take_asleep ? times[2] : end) - times[0]);
+        }
+    }
+}
+
+/* The threads there were before the device had its own, and those that XTQ has started since: time on a processor. */
+static char device_threads[4096];
+
+static void list_threads(char *list, size_t size)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+
+    *list = 0;
+    while ((entry = readdir(tasks)))
+        snprintf(list + strlen(list), size - strlen(list), "/%s/", entry->d_name);
+    closedir(tasks);
+}
+
+static double threads_us(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    double sum = 0;
+
+    while ((entry = readdir(tasks))) {
+        char name[300], path[400];
+        double ns = 0;
+        FILE *file;
+
+        snprintf(name, sizeof(name), "/%s/", entry->d_name);
+        snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", entry->d_name);
+        file = strstr(device_threads, name) || entry->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (!file)
+            continue;
+        if (fscanf(file, "%lf", &ns) == 1)
+            sum += ns / 1000;
+        fclose(file);
+    }
+    closedir(tasks);
+    return sum;
+}
+
+static void cpu_time(unsigned way, size_t bytes)
+{
+    enum { TASKS = 3000 };
+    double before, used;
+
+    if (rank == 1)
+        xtq_signal_store(ended, TASKS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    before = threads_us();
+    for (int i = 0; i < TASKS; i++) {
+        if (rank == 0)
+            ways[way].send(bytes);
+        else if (!one_sided(way) || i == 0)
+            ways[way].take(bytes);
+    }
+    used = threads_us() - before;
+    if (rank == 1)
+        printf("%s_%zuB_cpu_time %.3g us\n", ways[way].name, bytes, used / TASKS);
+    pause_us(100000); /* the persistent kernel leaves */
+}
+
+static void open_target(void)
+{
+    static const char *bodies[] = {"add"};
+    struct xtq_kernel_entry entry = {.kernel = kernel, .body = 1, .address = sums, .signal = ended};
+    struct xtq_function_entry function = {.function = add, .buffer = sums, .signal = ended};
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST, .commands = b.queue, .manual = true};
+
+    EXPECT(!xtq_register_kernel(x, INDEX, &entry));
+    EXPECT(!xtq_register_function(x, INDEX, &function));
+    EXPECT(!xtq_register_queue(x, QUEUE_HOST, &queue));
+    queue = (struct xtq_queue_entry){.engine = XTQ_DEVICE,
+                                     .context = b.context,
+                                     .device = b.device,
+                                     .source = body_source,
+                                     .bodies = bodies,
+                                     .body_count = 1,
+                                     .idle_us = 5000};
+    EXPECT(!xtq_register_queue(x, QUEUE_DEVICE, &queue));
+}
+
+int main(int count, char **words)
+{
+    static const size_t sizes[] = {64, MOST};
+    int level, ranks;
+
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    EXPECT(ranks == 2);
+    EXPECT(!xtq_init(MPI_COMM_WORLD, NULL, &x));
+    sums = bench_memory(MOST);
+    payload = bench_memory(MOST);
+    EXPECT(!xtq_signal_create(1, &ended));
+    if (rank == 1) {
+        char before[2048], after[2048];
+
+        list_threads(before, sizeof(before));
+        bench_open(&b, count, words);
+        list_threads(after, sizeof(after));
+        for (char *name = strtok(after, "/"); name; name = strtok(NULL, "/")) {
+            char one_name[64];
+
+            snprintf(one_name, sizeof(one_name), "/%s/", name);
+            if (!strstr(before, one_name))
+                strcat(device_threads, one_name);
+        }
+        kernel = bench_kernel(bench_program(&b, kernel_source, ""), "add");
+        open_target();
+    }
+    for (unsigned s = 0; s < 2; s++) {
+        struct series calls[WAYS] = {0}, tasks[WAYS] = {0};
+
+        for (int round = -WARM; round < ROUNDS; round++) {
+            for (unsigned way = 0; way < WAYS; way++)
+                one(way, sizes[s], round < 0 ? NULL : &calls[way], round < 0 ? NULL : &tasks[way]);
+        }
+        for (unsigned way = 0; way < WAYS && rank == 1; way++) {
+            char name[64];
+
+            snprintf(name, sizeof(name), "%s_%zuB_call", ways[way].name, sizes[s]);
+            series_report(&calls[way], name, "ns");
+            snprintf(name, sizeof(name), "%s_%zuB_task", ways[way].name, sizes[s]);
+            series_report(&tasks[way], name, "ns");
+        }
+        for (unsigned way = 0; way < WAYS; way++)
+            cpu_time(way, sizes[s]);
+    }
+    EXPECT(!xtq_finalize(x));
+    if (rank == 1)
+        bench_close(&b);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Each public header compiles alone, as C and as C++.
 . "$(dirname "$0")/lib.sh"
+# xtq.h needs mpi.h, whichever MPI's
+mpi_flags=$(${MPICC_MPICH:-$MPICC_OPENMPI} -show | tr ' ' '\n' | grep '^-I')
 compile()
 {
-    "$@" -I"$top_srcdir/include" $OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=300 -Wall -Wextra -Werror -pedantic \
+    "$@" -I"$top_srcdir/include" $mpi_flags $OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=300 -Wall -Wextra -Werror -pedantic \
         -fsyntax-only "$scratch/$source"
 }
 

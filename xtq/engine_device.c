@@ -153,10 +153,10 @@ static void wait_for_bell(struct device_queue *queue)
     struct xtq *x = queue->x;
     _Atomic uint32_t *asleep = &region_header(&x->region, (unsigned)x->rank)->servers[queue->index].asleep;
 
-    atomic_store(asleep, 1);
+    atomic_store(asleep, ASLEEP);
     if (!something_came(queue) && !atomic_load(&queue->stop))
-        syscall(SYS_futex, asleep, FUTEX_WAIT, 1, &most, NULL, 0);
-    atomic_store(asleep, 0);
+        syscall(SYS_futex, asleep, FUTEX_WAIT, ASLEEP, &most, NULL, 0);
+    atomic_store(asleep, AWAKE);
 }
 
 static void *device_run(void *argument)
@@ -272,7 +272,7 @@ void device_queue_close(struct device_queue *queue)
 
     atomic_store(&queue->stop, true);
     atomic_store(&queue->control->stop, 1);
-    atomic_store(asleep, 0);
+    atomic_store(asleep, AWAKE);
     syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
     pthread_join(queue->thread, NULL);
     atomic_fetch_add(&x->refused, device_queue_refused(queue));

@@ -11,6 +11,7 @@
 #include "xtq/internal.h"
 
 #define FLIGHTS 64 /* kernels of one lane under way */
+#define BATCH 32   /* packets of one lane before the others have their turn */
 
 struct lane;
 
@@ -192,7 +193,7 @@ static int queue_poll(void *argument)
     for (int initiator = 0; initiator < queue->server.x->size; initiator++) {
         struct lane *lane = &queue->lanes[initiator];
 
-        while (lane_step(lane))
+        for (int i = 0; i < BATCH && lane_step(lane); i++)
             count++;
         if (lane->last - lane->first == FLIGHTS)
             atomic_store(&lane->stalled, true);

@@ -21,11 +21,14 @@ struct xtq_signal {
 
 /* ---- region.c: what a rank's initiators write ---- */
 
+/* Whether a server wants to be rung: it does while it is ASLEEP; HELPED, it sleeps and others poll for it. */
+enum asleep { AWAKE, ASLEEP, HELPED };
+
 /* At the start of each rank's region; bells, credits and rings follow. */
 struct region_header {
     uint64_t pid;
     struct {
-        _Atomic uint32_t asleep; /* futex: 1 while the server wants to be rung */
+        _Atomic uint32_t asleep; /* futex: enum asleep */
     } __attribute__((aligned(RING_LINE))) servers[SERVERS];
     _Atomic uint32_t server_of[MOST_QUEUES]; /* by queue: which of these */
 } __attribute__((aligned(RING_LINE)));
@@ -61,14 +64,14 @@ struct server {
     void *argument;
     pthread_t thread;
     pthread_mutex_t serving;
-    _Atomic bool stop, parked;
+    _Atomic bool stop, parked, again; /* again: whoever polls is to poll once more */
     _Atomic int helpers;
     bool manual;
 };
 /* manual: without a thread. 0 or a negative errno. */
 int server_open(struct server *server, bool manual);
 void server_close(struct server *server);
-/* Nothing if another thread is at it. */
+/* Nothing if another thread is at it, which then looks once more. The number of things done. */
 int server_poll(struct server *server);
 /* A thread that waits polls it: its own thread need not be woken meanwhile. */
 void server_help(struct server *server, bool begin);

@@ -69,7 +69,9 @@ void region_wake(const struct region *region, unsigned rank, unsigned queue)
     uint32_t server = atomic_load_explicit(&header->server_of[queue], memory_order_relaxed);
     _Atomic uint32_t *asleep = &header->servers[server < SERVERS ? server : REFUSER].asleep;
 
-    if (atomic_load(asleep) && atomic_exchange(asleep, 0))
+    uint32_t expected = ASLEEP;
+
+    if (atomic_load(asleep) == ASLEEP && atomic_compare_exchange_strong(asleep, &expected, AWAKE))
         syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 

@@ -30,18 +30,39 @@ bool server_inside(void)
     return inside != NULL;
 }
 
+static void server_ring(struct server *server)
+{
+    uint32_t expected = ASLEEP;
+
+    if (atomic_compare_exchange_strong(asleep_of(server), &expected, AWAKE))
+        syscall(SYS_futex, asleep_of(server), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Who finds another thread at it leaves it a word to look once more, as that may have looked at the bells already. */
 int server_poll(struct server *server)
 {
-    struct server *outer = inside;
-    int count;
+    int count = 0;
 
-    if (pthread_mutex_trylock(&server->serving))
-        return 0;
-    inside = server;
-    count = atomic_load(&server->stop) ? 0 : server->poll(server->argument);
-    inside = outer;
-    pthread_mutex_unlock(&server->serving);
-    return count;
+    for (int round = 0;; round++) {
+        struct server *outer = inside;
+
+        if (pthread_mutex_trylock(&server->serving)) {
+            atomic_store(&server->again, true);
+            if (pthread_mutex_trylock(&server->serving))
+                return count;
+        }
+        atomic_store(&server->again, false);
+        inside = server;
+        count += atomic_load(&server->stop) ? 0 : server->poll(server->argument);
+        inside = outer;
+        pthread_mutex_unlock(&server->serving);
+        if (!atomic_load(&server->again))
+            return count;
+        if (round) { /* there is no end of it: that is the server's to do */
+            server_ring(server);
+            return count;
+        }
+    }
 }
 
 void server_drain(struct server *server)
@@ -54,16 +75,16 @@ void server_drain(struct server *server)
 
 void server_help(struct server *server, bool begin)
 {
+    uint32_t expected = ASLEEP;
+
     if (begin) {
         atomic_fetch_add(&server->helpers, 1);
-        if (atomic_load(asleep_of(server)))
-            atomic_store(asleep_of(server), 0);
-        return;
-    }
-    if (atomic_fetch_sub(&server->helpers, 1) == 1 && atomic_load(&server->parked)) {
-        atomic_store(asleep_of(server), 1);
-        while (server_poll(server))
-            ;
+        if (atomic_load(asleep_of(server)) == ASLEEP)
+            atomic_compare_exchange_strong(asleep_of(server), &expected, HELPED);
+    } else if (atomic_fetch_sub(&server->helpers, 1) == 1 && atomic_load(&server->parked)) {
+        atomic_store(asleep_of(server), ASLEEP);
+        if (server_poll(server))
+            server_ring(server);
     }
 }
 
@@ -72,19 +93,20 @@ static void server_sleep(struct server *server)
 {
     static const struct timespec most = {.tv_sec = 1};
     _Atomic uint32_t *asleep = asleep_of(server);
-    uint32_t value;
+    uint32_t value = HELPED;
 
     atomic_store(&server->parked, true);
+    atomic_store(asleep, value);
     if (!atomic_load(&server->helpers)) {
-        atomic_store(asleep, 1);
+        value = ASLEEP;
+        atomic_store(asleep, value);
         if (server_poll(server)) {
             atomic_store(&server->parked, false);
-            atomic_store(asleep, 0);
+            atomic_store(asleep, AWAKE);
             return;
         }
     }
-    value = atomic_load(asleep);
-    if ((value || atomic_load(&server->helpers)) && !atomic_load(&server->stop))
+    if (!atomic_load(&server->stop))
         syscall(SYS_futex, asleep, FUTEX_WAIT, value, &most, NULL, 0);
     atomic_store(&server->parked, false);
 }
@@ -124,7 +146,7 @@ void server_close(struct server *server)
 {
     atomic_store(&server->stop, true);
     if (!server->manual) {
-        atomic_store(asleep_of(server), 0);
+        atomic_store(asleep_of(server), AWAKE);
         syscall(SYS_futex, asleep_of(server), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
         pthread_join(server->thread, NULL);
     }

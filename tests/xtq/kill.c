@@ -1,0 +1,101 @@
+/*
+ * Rank 2 of 3 is killed in the middle of its puts. Rank 0, their target, has got only whole ones, and goes on serving
+ * rank 1; who waits for the dead rank gets an error. words[1]: after how many microseconds; words[2].RANK is then
+ * written, as mpiexec may not pass on what they print.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xtqtest.h"
+
+enum { QUEUE, INDEX, PUTS = 20000, BYTES = 2000 };
+
+static struct xtq *x;
+static int rank;
+static long us, got[3];
+
+static int check(const struct xtq_task *task, void *argument)
+{
+    const uint8_t *payload = task->payload;
+
+    (void)argument;
+    EQUAL(task->payload_bytes, BYTES);
+    EQUAL(task->arg[2], got[task->initiator]);
+    for (size_t i = 0; i < BYTES; i++)
+        EQUAL(payload[i], got[task->initiator] % 256);
+    got[task->initiator]++;
+    return 0;
+}
+
+static int put(int target, long number)
+{
+    uint8_t payload[BYTES];
+    struct xtq_function_packet packet;
+
+    memset(payload, (int)(number % 256), sizeof(payload));
+    xtq_function_packet(&packet, QUEUE, INDEX, (uint64_t)number, 0);
+    return xtq_put(x, target, &packet, sizeof(packet), payload, sizeof(payload), 0, NULL);
+}
+
+static void *end(void *argument)
+{
+    struct timespec pause = {.tv_nsec = us * 1000};
+
+    nanosleep(&pause, NULL);
+    kill(getpid(), SIGKILL);
+    return argument;
+}
+
+static void survive(void)
+{
+    long number = 0;
+    int error;
+
+    while (xtq_alive(x, 2))
+        EQUAL(put(rank == 0 ? 1 : 0, number++), 0);
+    for (int i = 0; i < PUTS; i++)
+        EQUAL(put(rank == 0 ? 1 : 0, number++), 0);
+    EQUAL(xtq_fence(x, rank == 0 ? 1 : 0), 0);
+    number = 0;
+    while ((error = put(2, number++)) == 0)
+        ;
+    EQUAL(error, -ECONNRESET);
+    EQUAL(xtq_fence(x, 2), -ECONNRESET);
+    EQUAL(xtq_refused(x), 0);
+}
+
+int main(int count, char **words)
+{
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST};
+    struct xtq_function_entry entry = {.function = check};
+    struct xtq_signal *never;
+    pthread_t thread;
+    char path[256];
+    FILE *file;
+    int level;
+
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    signal(SIGUSR1, SIG_IGN); /* Hydra's way of telling of a loss */
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    us = atol(words[1]);
+    EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
+    EQUAL(xtq_register_function(x, INDEX, &entry), 0);
+    EQUAL(xtq_register_queue(x, QUEUE, &queue), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 2) {
+        EQUAL(pthread_create(&thread, NULL, end, NULL), 0);
+        for (long number = 0;; number++)
+            EQUAL(put(0, number), 0);
+    }
+    survive();
+    EQUAL(xtq_signal_create(1, &never), 0);
+    EQUAL(xtq_signal_wait(x, never, XTQ_EQ, 0, -1), -ECONNRESET);
+    xtq_signal_destroy(never);
+    EQUAL(xtq_finalize(x), -ECONNRESET);
+    snprintf(path, sizeof(path), "%s.%d", words[2], rank);
+    file = fopen(path, "w");
+    EXPECT(file && fprintf(file, "survives\n") > 0 && !fclose(file));
+    _exit(0); /* MPI cannot end with a rank missing */
+}

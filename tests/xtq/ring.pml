@@ -1,0 +1,160 @@
+/*
+ * The order in which an initiator, the server of a queue, and a thread that helps it look at and write the shared words
+ * of a lane (ring.h, server.c), for spin: `spin -run ring.pml`. Without the time-out of the server's sleep, every message
+ * is found, and none is read before it was written or overwritten before it was read.
+ */
+#define SLOTS 2
+#ifndef TOTAL
+#define TOTAL 3 /* messages */
+#endif
+#ifndef FIRST
+#define FIRST 2 /* how often the first helper helps, and the second */
+#define SECOND 0
+#endif
+
+byte slot[SLOTS];     /* the number of the message there */
+byte bell, tail;      /* positions, in messages */
+byte taken;
+mtype = {AWAKE, ASLEEP, HELPED};
+mtype asleep = AWAKE; /* the futex */
+bool waits, woken;    /* the server is in the kernel; has been woken */
+bool parked;
+byte helpers;
+bool serving, again_please;
+
+inline wake_the_server()
+{
+    atomic { was = (asleep == ASLEEP); asleep = (was -> AWAKE : asleep) }
+    if
+    :: was -> atomic { was = false; if :: waits -> woken = true :: else fi }
+    :: else
+    fi
+}
+
+inline ring_the_bell()
+{
+    bell++;
+    if
+    :: asleep == ASLEEP -> wake_the_server()
+    :: else
+    fi
+}
+
+proctype initiator()
+{
+    bool was;
+    byte i;
+
+    for (i : 1 .. TOTAL) {
+        (bell - tail < SLOTS);
+        slot[bell % SLOTS] = i;
+        ring_the_bell()
+    }
+}
+
+/* By one thread at a time; another leaves it a word to look once more, and goes away. */
+inline poll()
+{
+    found = false;
+    second = false;
+    do
+    ::  atomic { mine = !serving; serving = true }
+        if
+        :: !mine ->
+            again_please = true;
+            atomic { mine = !serving; serving = true }
+            if
+            :: !mine -> break
+            :: else
+            fi
+        :: else
+        fi
+        again_please = false;
+        if
+        :: tail != bell -> /* a batch of one */
+            assert(slot[tail % SLOTS] == tail + 1);
+            taken++;
+            tail++;
+            found = true
+        :: else
+        fi
+        serving = false;
+        if
+        :: !again_please -> break
+        :: else ->
+            if
+            :: second -> wake_the_server(); break
+            :: else -> second = true
+            fi
+        fi
+    od;
+    atomic { mine = false; second = false } /* fewer states */
+}
+
+proctype server()
+{
+    bool found, mine, was, second;
+    mtype value;
+
+    do
+    ::  if
+        :: helpers == 0 -> poll()
+        :: else
+        fi
+        parked = true;
+        asleep = HELPED;
+        value = HELPED;
+        if
+        :: helpers == 0 ->
+            asleep = ASLEEP;
+            value = ASLEEP;
+            poll();
+            if
+            :: found -> parked = false; asleep = AWAKE; goto again
+            :: else
+            fi
+        :: else
+        fi
+        /* the kernel compares and goes to sleep at once */
+        atomic { if :: asleep == value -> waits = true; woken = false :: else -> goto awake fi }
+end_asleep:
+        atomic { woken -> waits = false }
+awake:  skip;
+        parked = false;
+again:  skip
+    od
+}
+
+proctype helper(byte rounds)
+{
+    bool found, mine, was, second;
+    byte left;
+
+    do
+    :: rounds > 0 ->
+        rounds--;
+        atomic { helpers++ }
+        if
+        :: asleep == ASLEEP -> atomic { if :: asleep == ASLEEP -> asleep = HELPED :: else fi }
+        :: else
+        fi
+        poll();
+        atomic { helpers--; left = helpers; found = false }
+        if
+        :: left == 0 && parked ->
+            asleep = ASLEEP;
+            poll();
+            if
+            :: found -> wake_the_server(); found = false
+            :: else
+            fi
+        :: else
+        fi
+    :: rounds == 0 -> break
+    od
+}
+
+init {
+    atomic { run initiator(); run server(); run helper(FIRST); run helper(SECOND) }
+    timeout -> assert(taken == TOTAL)
+}

@@ -1,0 +1,144 @@
+/* A lane in plain memory: two threads with messages of all sizes (run it under the thread sanitizer), and whatever
+ * bytes a broken initiator may leave there. */
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef NDEBUG
+#include <assert.h>
+
+#include "xtq/ring.h"
+
+enum { SIZE = 4096, MESSAGES = 200000 };
+
+static uint8_t bytes[SIZE] __attribute__((aligned(64)));
+static _Atomic uint64_t bell;
+static struct ring_credit credit;
+static const struct ring ring = {.bytes = bytes, .size = SIZE, .bell = &bell, .credit = &credit};
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* From nothing to the whole ring. */
+static size_t size_of(uint32_t *state)
+{
+    uint32_t kind = next_random(state) % 16;
+
+    return kind == 0 ? SIZE - 64 - next_random(state) % 2000 : next_random(state) % (kind < 4 ? 1 : 300);
+}
+
+static void wait_room(uint64_t head, uint64_t room)
+{
+    while (!ring_has_room(&ring, head, room))
+        sched_yield();
+}
+
+static void *initiator(void *argument)
+{
+    uint32_t state = 7;
+    uint64_t head = 0;
+
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+        size_t payload = size_of(&state);
+        uint64_t length = ring_message_bytes(0, payload), pad = ring_pad(&ring, head, length);
+        union ring_packet packet = {.function = {.header = XTQ_FUNCTION, .payload_address = payload, .arg = {i}}};
+        union ring_packet rest = {.pad = {.header = XTQ_PAD, .skip = pad}};
+
+        if (pad) {
+            wait_room(head, pad);
+            memcpy(ring_at(&ring, head), &rest, sizeof(rest));
+            head += pad;
+            ring_publish(&ring, head);
+        }
+        wait_room(head, length);
+        memcpy(ring_at(&ring, head), &packet, sizeof(packet));
+        memset(ring_at(&ring, head) + RING_LINE, (int)(i % 251), payload);
+        head += length;
+        ring_publish(&ring, head);
+    }
+    return argument;
+}
+
+static void two_threads(void)
+{
+    uint32_t state = 7;
+    uint64_t position = 0;
+    pthread_t thread;
+
+    assert(!pthread_create(&thread, NULL, initiator, NULL));
+    for (uint64_t i = 0; i < MESSAGES;) {
+        struct ring_message message;
+        int found = ring_next(&ring, position, &message);
+
+        assert(found >= 0);
+        if (!found) {
+            sched_yield();
+            continue;
+        }
+        if ((message.packet.header & 0xff) != XTQ_PAD) {
+            assert(message.packet.function.arg[0] == i);
+            assert(message.payload_bytes == size_of(&state));
+            for (size_t k = 0; k < message.payload_bytes; k++)
+                assert(message.payload[k] == i % 251);
+            i++;
+        }
+        position = message.end;
+        ring_retire(&ring, position);
+    }
+    assert(!pthread_join(thread, NULL));
+}
+
+/* Whatever is there, a message lies in the ring or is none. */
+static void any_bytes(void)
+{
+    uint32_t state = 99;
+
+    for (int round = 0; round < 300000; round++) {
+        static const uint16_t headers[] = {XTQ_PAD, XTQ_KERNEL, XTQ_FUNCTION, XTQ_KERNEL | XTQ_BARRIER, 0, 0xffff};
+        uint64_t position = next_random(&state) % 1000 * 64, room = next_random(&state) % 80 * 64;
+        union ring_packet packet;
+        struct ring_message message;
+        int found;
+
+        for (size_t i = 0; i < sizeof(packet); i++)
+            ((uint8_t *)&packet)[i] = (uint8_t)next_random(&state);
+        packet.header = headers[next_random(&state) % 6];
+        if (next_random(&state) % 2) {
+            packet.kernel.kernarg_address = next_random(&state) % 3000;
+            packet.kernel.payload_address = next_random(&state) % 3000;
+            packet.function.argument_address = next_random(&state) % 6000;
+        } else if (next_random(&state) % 2) {
+            packet.kernel.kernarg_address = UINT64_MAX - next_random(&state) % 100;
+            packet.kernel.payload_address = UINT64_MAX - next_random(&state) % 100;
+        }
+        memcpy(ring_at(&ring, position), &packet, sizeof(packet));
+        if (next_random(&state) % 10 == 0)
+            room = (uint64_t)next_random(&state) << 32 | next_random(&state);
+        atomic_store(&bell, position + room);
+        found = ring_next(&ring, position, &message);
+        assert(found == 0 || found == 1 || found == -EPROTO);
+        assert((found == 0) == (room == 0));
+        if (found != 1)
+            continue;
+        assert(message.end > position && message.end <= position + room);
+        assert(ring_at(&ring, position) + (message.end - position) <= bytes + SIZE);
+        if ((message.packet.header & 0xff) == XTQ_PAD)
+            continue;
+        assert(message.arguments + message.argument_bytes <= bytes + SIZE);
+        assert(message.payload + message.payload_bytes <= bytes + SIZE);
+        assert(message.payload >= message.arguments + message.argument_bytes);
+    }
+}
+
+int main(void)
+{
+    two_threads();
+    any_bytes();
+    return 0;
+}

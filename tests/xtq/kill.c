@@ -1,7 +1,6 @@
 /*
  * Rank 2 of 3 is killed in the middle of its puts. Rank 0, their target, has got only whole ones, and goes on serving
- * rank 1; who waits for the dead rank gets an error. words[1]: after how many microseconds; words[2].RANK is then
- * written, as mpiexec may not pass on what they print.
+ * rank 1; who waits for the dead rank gets an error. words[1]: after how many microseconds.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -72,12 +71,9 @@ int main(int count, char **words)
     struct xtq_function_entry entry = {.function = check};
     struct xtq_signal *never;
     pthread_t thread;
-    char path[256];
-    FILE *file;
     int level;
 
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
-    signal(SIGUSR1, SIG_IGN); /* Hydra's way of telling of a loss */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     us = atol(words[1]);
     EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
@@ -94,8 +90,7 @@ int main(int count, char **words)
     EQUAL(xtq_signal_wait(x, never, XTQ_EQ, 0, -1), -ECONNRESET);
     xtq_signal_destroy(never);
     EQUAL(xtq_finalize(x), -ECONNRESET);
-    snprintf(path, sizeof(path), "%s.%d", words[2], rank);
-    file = fopen(path, "w");
-    EXPECT(file && fprintf(file, "survives\n") > 0 && !fclose(file));
+    printf("rank %d survives\n", rank);
+    fflush(stdout);
     _exit(0); /* MPI cannot end with a rank missing */
 }

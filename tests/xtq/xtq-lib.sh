@@ -6,7 +6,7 @@ ranks()
     ranks_mpi=$1 ranks_number=$2 ranks_program=$3
     shift 3
     case $ranks_mpi in
-    mpich)   set -- $MPIEXEC_MPICH $RANKS_OPTIONS -n "$ranks_number" "$top_builddir/tests/xtq/$ranks_program" "$@" ;;
+    mpich)   set -- $MPIEXEC_MPICH -n "$ranks_number" "$top_builddir/tests/xtq/$ranks_program" "$@" ;;
     openmpi) set -- $MPIEXEC_OPENMPI --oversubscribe -n "$ranks_number" \
                  "$top_builddir/tests/xtq/$ranks_program$xtq_suffix" "$@" ;;
     esac

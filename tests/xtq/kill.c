@@ -4,16 +4,18 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "xtqtest.h"
 
-enum { QUEUE, INDEX, PUTS = 20000, BYTES = 2000 };
+enum { QUEUE, INDEX, BYE, PUTS = 20000, BYTES = 2000 };
 
 static struct xtq *x;
 static int rank;
 static long us, got[3];
+static _Atomic bool got_bye[3];
 
 static int check(const struct xtq_task *task, void *argument)
 {
@@ -38,6 +40,13 @@ static int put(int target, long number)
     return xtq_put(x, target, &packet, sizeof(packet), payload, sizeof(payload), 0, NULL);
 }
 
+static int bye(const struct xtq_task *task, void *argument)
+{
+    (void)argument;
+    atomic_store(&got_bye[task->initiator], true);
+    return 0;
+}
+
 static void *end(void *argument)
 {
     struct timespec pause = {.tv_nsec = us * 1000};
@@ -49,6 +58,7 @@ static void *end(void *argument)
 
 static void survive(void)
 {
+    struct xtq_function_packet packet;
     long number = 0;
     int error;
 
@@ -56,7 +66,11 @@ static void survive(void)
         EQUAL(put(rank == 0 ? 1 : 0, number++), 0);
     for (int i = 0; i < PUTS; i++)
         EQUAL(put(rank == 0 ? 1 : 0, number++), 0);
+    xtq_function_packet(&packet, QUEUE, BYE, 0, 0);
+    EQUAL(xtq_put(x, 1 - rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
     EQUAL(xtq_fence(x, rank == 0 ? 1 : 0), 0);
+    while (!atomic_load(&got_bye[1 - rank])) /* or it would be the next to be missing */
+        xtq_progress(x);
     number = 0;
     while ((error = put(2, number++)) == 0)
         ;
@@ -68,7 +82,7 @@ static void survive(void)
 int main(int count, char **words)
 {
     struct xtq_queue_entry queue = {.engine = XTQ_HOST};
-    struct xtq_function_entry entry = {.function = check};
+    struct xtq_function_entry entry = {.function = check}, bye_entry = {.function = bye};
     struct xtq_signal *never;
     pthread_t thread;
     int level;
@@ -78,6 +92,7 @@ int main(int count, char **words)
     us = atol(words[1]);
     EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
     EQUAL(xtq_register_function(x, INDEX, &entry), 0);
+    EQUAL(xtq_register_function(x, BYE, &bye_entry), 0);
     EQUAL(xtq_register_queue(x, QUEUE, &queue), 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 2) {

@@ -1,6 +1,217 @@
-#include <mpi.h>
-__attribute__((visibility("default"))) int MPI_Pcontrol(const int level, ...)
+/* See mpi_intercept.h: start and end, XTQ on communicators, and what MPI's types and operations are in XTQ. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "xtq/mpi_intercept.h"
+
+#define QUEUES 2
+#define QUEUE 1
+#define FIRST_INDEX 0
+#define INDICES 40
+#define LANE_BYTES ((size_t)512 << 10)
+
+/* Under the lock; communicators of one process may be used by several threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct link *links;
+static int keyval = MPI_KEYVAL_INVALID;
+static unsigned long collectives, accumulates;
+
+void link_count_collective(void)
 {
-    (void)level;
-    return 0;
+    __atomic_fetch_add(&collectives, 1, __ATOMIC_RELAXED);
+}
+
+void link_count_accumulate(void)
+{
+    __atomic_fetch_add(&accumulates, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- XTQ on a communicator ---- */
+
+/* The persistent kernel's device; on failure it is for the CPU to compute. */
+static void choose_device(struct xtq_collectives_options *options)
+{
+    cl_platform_id platform;
+    cl_int status = CL_SUCCESS;
+
+    if (strcmp(settings_string(SETTING_XTQ_ENGINE), "device") != 0)
+        return;
+    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &options->device, NULL))
+        status = CL_DEVICE_NOT_FOUND;
+    if (!status)
+        options->context = clCreateContext(NULL, 1, &options->device, NULL, NULL, &status);
+    if (status)
+        vocl_log(LOG_WARN, "xtq: no device for reductions: %d", status);
+    else
+        options->engine = XTQ_DEVICE;
+}
+
+static struct link *link_open(MPI_Comm comm)
+{
+    struct xtq_options xtq_options = {
+        .queues = QUEUES, .kernels = INDICES, .functions = INDICES, .lane_bytes = LANE_BYTES};
+    struct xtq_collectives_options options = {.queue = QUEUE, .first_index = FIRST_INDEX};
+    struct link *link = calloc(1, sizeof(*link));
+    int error;
+
+    if (!link) /* the others count on this rank */
+        PMPI_Abort(comm, 1);
+    error = xtq_init(comm, &xtq_options, &link->x);
+    if (!error) {
+        choose_device(&options);
+        error = xtq_collectives_open(link->x, &options, &link->c);
+        if (options.context)
+            clReleaseContext(options.context);
+        if (error)
+            xtq_finalize(link->x);
+    }
+    if (error) {
+        vocl_log(LOG_WARN, "xtq: not on this communicator: %s", strerror(-error));
+        link->x = NULL;
+    }
+    link->users = 1;
+    pthread_mutex_lock(&lock);
+    link->next = links;
+    links = link;
+    pthread_mutex_unlock(&lock);
+    return link;
+}
+
+static void link_close(struct link *link)
+{
+    if (link->x) {
+        xtq_collectives_close(link->c);
+        xtq_finalize(link->x);
+    }
+    link->x = NULL;
+}
+
+void link_keep(struct link *link)
+{
+    link->users++;
+}
+
+void link_release(struct link *link)
+{
+    if (--link->users)
+        return;
+    link_close(link);
+    pthread_mutex_lock(&lock);
+    for (struct link **at = &links; *at; at = &(*at)->next) {
+        if (*at == link) {
+            *at = link->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    free(link);
+}
+
+static int on_comm_free(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    link_release(value);
+    return MPI_SUCCESS;
+}
+
+struct link *link_of(MPI_Comm comm)
+{
+    struct link *link;
+    int found, inter, size;
+
+    pthread_mutex_lock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID)
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL);
+    pthread_mutex_unlock(&lock);
+    PMPI_Comm_test_inter(comm, &inter);
+    PMPI_Comm_size(comm, &size);
+    if (inter || size == 1)
+        return NULL;
+    PMPI_Comm_get_attr(comm, keyval, &link, &found);
+    if (!found) {
+        link = link_open(comm);
+        PMPI_Comm_set_attr(comm, keyval, link);
+    }
+    return link->x ? link : NULL;
+}
+
+/* ---- start and end ---- */
+
+/* XTQ has threads of its own, which call MPI where ranks are on several hosts. */
+INTERCEPT MPI_Init(int *count, char ***words)
+{
+    int level;
+
+    return PMPI_Init_thread(count, words, MPI_THREAD_MULTIPLE, &level);
+}
+
+INTERCEPT MPI_Init_thread(int *count, char ***words, int required, int *provided)
+{
+    (void)required;
+    return PMPI_Init_thread(count, words, MPI_THREAD_MULTIPLE, provided);
+}
+
+/* In the order they were made, which is the same on all ranks that have them. */
+static void close_oldest(struct link *link)
+{
+    if (!link)
+        return;
+    close_oldest(link->next);
+    link_close(link);
+}
+
+INTERCEPT MPI_Finalize(void)
+{
+    vocl_log(LOG_INFO, "xtq: %lu collectives, %lu accumulates", collectives, accumulates);
+    close_oldest(links);
+    return PMPI_Finalize();
+}
+
+/* ---- types and operations ---- */
+
+#define SIGNED(c_type) (sizeof(c_type) == 8 ? XTQ_INT64 : sizeof(c_type) == 4 ? XTQ_INT32 : XTQ_INT16)
+
+bool intercept_type(MPI_Datatype datatype, enum xtq_type *type)
+{
+    const struct {
+        MPI_Datatype datatype;
+        enum xtq_type type;
+    } types[] = {
+        {MPI_SIGNED_CHAR, XTQ_INT8}, {MPI_UNSIGNED_CHAR, XTQ_UINT8},
+        {MPI_SHORT, XTQ_INT16},      {MPI_UNSIGNED_SHORT, XTQ_UINT16},
+        {MPI_INT, XTQ_INT32},        {MPI_UNSIGNED, XTQ_UINT32},
+        {MPI_LONG, SIGNED(long)},    {MPI_UNSIGNED_LONG, (enum xtq_type)(SIGNED(long) + 1)},
+        {MPI_LONG_LONG, XTQ_INT64},  {MPI_UNSIGNED_LONG_LONG, XTQ_UINT64},
+        {MPI_INT8_T, XTQ_INT8},      {MPI_UINT8_T, XTQ_UINT8},
+        {MPI_INT16_T, XTQ_INT16},    {MPI_UINT16_T, XTQ_UINT16},
+        {MPI_INT32_T, XTQ_INT32},    {MPI_UINT32_T, XTQ_UINT32},
+        {MPI_INT64_T, XTQ_INT64},    {MPI_UINT64_T, XTQ_UINT64},
+        {MPI_FLOAT, XTQ_FLOAT},      {MPI_DOUBLE, XTQ_DOUBLE},
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if (types[i].datatype == datatype) {
+            *type = types[i].type;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool intercept_op(MPI_Op mpi_op, enum xtq_op *op)
+{
+    const MPI_Op ops[] = {[XTQ_SUM] = MPI_SUM, [XTQ_PROD] = MPI_PROD, [XTQ_MIN] = MPI_MIN, [XTQ_MAX] = MPI_MAX};
+
+    for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+        if (ops[i] == mpi_op) {
+            *op = (enum xtq_op)i;
+            return true;
+        }
+    }
+    return false;
 }

@@ -1,1 +1,34 @@
+/*
+ * libxtqmpi: what an MPI program that preloads it has done by XTQ (section V-C), through MPI's profiling interface:
+ * MPI_Allreduce and MPI_Reduce of large vectors (mpi_collectives.c) and MPI_Accumulate (mpi_accumulate.c), of basic
+ * types and SUM, PROD, MIN and MAX. Everything else is MPI's.
+ */
+#ifndef XTQ_MPI_INTERCEPT_H
+#define XTQ_MPI_INTERCEPT_H
 
+#include "xtq.h"
+
+/* A function of MPI that the program is to find here first. */
+#define INTERCEPT __attribute__((visibility("default"))) int
+
+/* XTQ on the ranks of a communicator; it lives until the communicator and all windows made on it have been freed. */
+struct link {
+    struct link *next;
+    struct xtq *x;
+    struct xtq_collectives *c;
+    unsigned users;   /* the communicator and the windows */
+    unsigned exposed; /* numbers of xtq_expose() that have been given out; none is used twice */
+};
+
+/* Collective. NULL: there is none, on any of the ranks. */
+struct link *link_of(MPI_Comm comm);
+void link_keep(struct link *link);
+/* Collective if it is the last. */
+void link_release(struct link *link);
+void link_count_collective(void);
+void link_count_accumulate(void);
+
+bool intercept_type(MPI_Datatype datatype, enum xtq_type *type);
+bool intercept_op(MPI_Op mpi_op, enum xtq_op *op);
+
+#endif

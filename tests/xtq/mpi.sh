@@ -1,0 +1,29 @@
+#!/bin/sh
+# An MPI program that preloads libxtqmpi gives what it gives without, and its reductions and accumulates go through XTQ.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/xtq-lib.sh"
+[ "$SANITIZER" = no ] || skip "mpiexec would be preloaded, too, and the program is not built with the $SANITIZER sanitizer"
+
+try()
+{
+    mpi=$1 mpicc=$2 number=$3 library=$4
+    $mpicc -O1 "$top_srcdir/tests/xtq/mpi_program.c" -o "$scratch/$mpi" || fail "no program for $mpi"
+    case $mpi in
+    mpich) set -- $MPIEXEC_MPICH -n $number ;;
+    *)     set -- $MPIEXEC_OPENMPI --oversubscribe -n $number ;;
+    esac
+    "$@" "$scratch/$mpi" > "$scratch/plain" 2> "$scratch/err" < /dev/null || fail "$mpi alone: $(cat "$scratch/err")"
+    "$@" env LD_PRELOAD="$top_builddir/.libs/$library" VOCL_LOG=info "$scratch/$mpi" > "$scratch/through" \
+        2> "$scratch/err" < /dev/null || fail "$mpi, $number ranks: $(tail -n 20 "$scratch/err")"
+    diff "$scratch/plain" "$scratch/through" || fail "$mpi, $number ranks${VOCL_SHARE:+, no memory shared}: not the same"
+    grep -q 'xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates' "$scratch/err" ||
+        fail "$mpi: nothing went through XTQ: $(cat "$scratch/err")"
+}
+
+for number in 2 3 5; do
+    [ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" $number libxtqmpi.so
+    [ -z "$MPIEXEC_OPENMPI" ] || try openmpi "$MPICC_OPENMPI" $number "libxtqmpi$xtq_suffix.so"
+done
+VOCL_SHARE=0
+export VOCL_SHARE
+[ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" 3 libxtqmpi.so

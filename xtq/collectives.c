@@ -44,8 +44,9 @@ struct xtq_request {
     enum xtq_type type;
     enum xtq_op op;
     size_t element, count;
-    uint8_t *work;      /* where contributions are combined: result, or temporary */
-    uint8_t *temporary; /* or NULL */
+    const uint8_t *data; /* until something has been combined, this is what is sent */
+    uint8_t *work;       /* where contributions are combined: result, or temporary */
+    uint8_t *temporary;  /* or NULL */
     struct step steps[MOST_STEPS];
     unsigned step_count, at;
     enum phase phase;
@@ -105,14 +106,15 @@ static int64_t chunks(const struct xtq_request *r, size_t count)
 }
 
 /* Those of the elements that have not been sent yet. -EAGAIN: go on later. */
-static int send_elements(struct xtq_request *r, int target, unsigned index, unsigned op, size_t first, size_t count)
+static int send_elements(struct xtq_request *r, const uint8_t *from, int target, unsigned index, unsigned op,
+                         size_t first, size_t count)
 {
     size_t most = chunk_elements(r->c, r->element);
 
     while (r->sent < count) {
         size_t some = count - r->sent < most ? count - r->sent : most, at = (first + r->sent) * r->element;
         struct combine_arguments arguments = {.offset = at, .type = r->type, .op = op};
-        int error = put(r->c, target, index, arguments, r->work + at, some, some * r->element, XTQ_TRY);
+        int error = put(r->c, target, index, arguments, from + at, some, some * r->element, XTQ_TRY);
 
         if (error)
             return error;
@@ -150,7 +152,8 @@ static int step_go_on(struct xtq_request *r, const struct step *step)
         if (step->send_count) {
             if (xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)])
                 return -EAGAIN;
-            error = send_elements(r, step->peer, INDEX_REDUCE + r->slot, r->op, step->send_first, step->send_count);
+            error = send_elements(r, r->at == 0 ? r->data : r->work, step->peer, INDEX_REDUCE + r->slot, r->op,
+                                  step->send_first, step->send_count);
             if (error)
                 return error;
             c->needed[by_peer(r, step->peer)]++;
@@ -167,7 +170,8 @@ static int spread_go_on(struct xtq_request *r)
 
         if (r->spread_to == r->c->rank || !r->spread_count)
             continue;
-        error = send_elements(r, r->spread_to, INDEX_SPREAD + r->slot, COMBINE_COPY, r->spread_first, r->spread_count);
+        error = send_elements(r, r->work, r->spread_to, INDEX_SPREAD + r->slot, COMBINE_COPY, r->spread_first,
+                              r->spread_count);
         if (error)
             return error;
     }
@@ -317,13 +321,17 @@ static void plan_halving(struct xtq_request *r, int root, bool to_all)
 
 /* ---- starting ---- */
 
-/* Where contributions are combined; who receives none can send data as it is. */
+/* Where contributions are combined. Of the data only what the first step leaves here is copied there; the rest of it is
+ * sent as it is. */
 static int request_memory(struct xtq_request *r, const void *data, void *result)
 {
     bool receives = false;
+    const struct step *step = &r->steps[0];
+    size_t first = 0, count = r->count;
 
     for (unsigned i = 0; i < r->step_count; i++)
         receives |= r->steps[i].receive_count != 0;
+    r->data = data;
     if (result) {
         r->work = result;
     } else if (receives) {
@@ -333,8 +341,12 @@ static int request_memory(struct xtq_request *r, const void *data, void *result)
     } else {
         r->work = (uint8_t *)(uintptr_t)data;
     }
-    if (r->work != data)
-        memcpy(r->work, data, r->count * r->element);
+    if (r->step_count && step->send_count) {
+        first = step->receive_first;
+        count = step->receive_count;
+    }
+    if (r->work != r->data && count)
+        memcpy(r->work + first * r->element, r->data + first * r->element, count * r->element);
     return 0;
 }
 

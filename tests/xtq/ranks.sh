@@ -3,6 +3,27 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 
+# The examples, which are of one MPI.
+first=${mpis%% *}
+cd "$top_builddir/examples" || exit 99
+example()
+{
+    expected=$1 number=$2
+    shift 2
+    case $first in
+    mpich) set -- $MPIEXEC_MPICH -n $number "$@" ;;
+    *)     set -- $MPIEXEC_OPENMPI --oversubscribe -n $number "$@" ;;
+    esac
+    "$@" > "$scratch/out" 2>&1 < /dev/null || fail "$*: $(cat "$scratch/out")"
+    grep -q "$expected" "$scratch/out" || fail "$*: $(cat "$scratch/out")"
+}
+example 'out\[1023\] = 1024' 2 ./xtq_put
+for number in 1 2 5; do
+    example 'sum of the leaves: 1572352' $number ./xtq_graph
+    example 'step 400: loss [0-9.]*e-1[0-9]' $number ./xtq_sgd
+done
+example 'step 400: loss [0-9.]*e-1[0-9]' 2 ./xtq_sgd device
+
 for mpi in $mpis; do
     for number in 1 2 3 5 8; do
         must $mpi $number tasks

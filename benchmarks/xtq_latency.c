@@ -40,12 +40,15 @@ static const char body_source[] = "int add(const struct xtq_task *t, ulong first
                                   "    return 0;\n"
                                   "}\n";
 
+static double arrived; /* when this rank's CPU had the message; 0: it never does */
+
 static int add(const struct xtq_task *task, void *argument)
 {
     float *sum = task->buffer;
     const float *more = task->payload;
 
     (void)argument;
+    arrived = arrived > 0 ? arrived : bench_now();
     for (size_t i = 0; i < task->payload_bytes / sizeof(*more); i++)
         sum[i] += more[i];
     return 0;
@@ -66,6 +69,7 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *argument)
 static void receive(size_t bytes)
 {
     MPI_Recv(payload, (int)bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    arrived = bench_now();
 }
 
 static void take_cpu(size_t bytes)
@@ -186,10 +190,12 @@ static bool one_sided(unsigned way)
 }
 
 /* One task. The target waits first, so that nobody comes late, and the initiator is not in its way afterwards. */
-static void one(unsigned way, size_t bytes, struct series *call, struct series *task)
+static void one(unsigned way, size_t bytes, bool counts, struct series *call, struct series *transfer,
+                struct series *task)
 {
     double times[3], end;
 
+    arrived = 0;
     if (rank == 1)
         xtq_signal_store(ended, ways[way].send == put_device ? 2 : 1);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -212,8 +218,10 @@ static void one(unsigned way, size_t bytes, struct series *call, struct series *
         ways[way].take(bytes);
         end = bench_now();
         MPI_Recv(times, 3, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (call) {
+        if (counts) {
             series_add(call, times[1] - times[0]);
+            if (arrived > 0)
+                series_add(transfer, arrived - times[0]);
             series_add(task, (ways[way].take == take_asleep ? times[2] : end) - times[0]);
         }
     }
@@ -328,17 +336,20 @@ int main(int count, char **words)
         open_target();
     }
     for (unsigned s = 0; s < 2; s++) {
-        struct series calls[WAYS] = {0}, tasks[WAYS] = {0};
+        struct series calls[WAYS] = {0}, transfers[WAYS] = {0}, tasks[WAYS] = {0};
 
         for (int round = -WARM; round < ROUNDS; round++) {
             for (unsigned way = 0; way < WAYS; way++)
-                one(way, sizes[s], round < 0 ? NULL : &calls[way], round < 0 ? NULL : &tasks[way]);
+                one(way, sizes[s], round >= 0, &calls[way], &transfers[way], &tasks[way]);
         }
         for (unsigned way = 0; way < WAYS && rank == 1; way++) {
             char name[64];
 
             snprintf(name, sizeof(name), "%s_%zuB_call", ways[way].name, sizes[s]);
             series_report(&calls[way], name, "ns");
+            snprintf(name, sizeof(name), "%s_%zuB_transfer", ways[way].name, sizes[s]);
+            if (transfers[way].count)
+                series_report(&transfers[way], name, "ns");
             snprintf(name, sizeof(name), "%s_%zuB_task", ways[way].name, sizes[s]);
             series_report(&tasks[way], name, "ns");
         }

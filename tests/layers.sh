@@ -14,7 +14,7 @@ allowed()
     pool)       echo "pool/* base/*" ;;
     proxy)      echo "proxy/* pool/* executor/* transport/* wire/* base/*" ;;
     tools)      echo "tools/* pool/* base/*" ;;
-    tests)      echo "tests/* proxy/place.h xtq/ring.h pool/* executor/* transport/* wire/* base/*" ;;
+    tests)      echo "tests/* proxy/place.h xtq/* pool/* executor/* transport/* wire/* base/*" ;;
     benchmarks) echo "benchmarks/*" ;;
     xtq)        echo "xtq/* base/*" ;;
     topology)   echo "topology/* base/*" ;;

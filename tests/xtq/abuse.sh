@@ -1,0 +1,8 @@
+#!/bin/sh
+# An initiator that writes anything into its lanes. One MPI is enough: nothing of it is MPI's.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/xtq-lib.sh"
+
+mpi=${mpis%% *}
+[ "$mpi" = mpich ] || skip "the program is linked with MPICH"
+must mpich 3 abuse 30

@@ -7,10 +7,12 @@
  *     hsa     two-sided: the target receives, and its CPU enqueues the kernel; the end is seen by clWaitForEvents, or
  *             by a callback of the event (hsa_callback)
  *     xtq     xtq_put into a queue with a command processor (xtq_host) or a persistent kernel (xtq_device), or of a
- *             function (xtq_function)
+ *             function (xtq_function). With a persistent kernel no thread of the target has a part in it, and the end
+ * is what the initiator sees, by xtq_fence
  *
- * Phases: call (the initiator's), task (from there to the end). cpu_time: what the target's threads use for a message,
- * in a stream of them, the device's own excepted where it can be told.
+ * call: the initiator's call; transfer: from its begin to when the target's CPU has the message, where it gets it;
+ * task: from its begin to the end: what is between those two is the launch and the kernel. cpu_time: what the target's
+ * threads, but for the device's own, use for a message in a stream of them.
  */
 #include <mpi.h>
 #include <dirent.h>

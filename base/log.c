@@ -1,4 +1,5 @@
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static int output = STDERR_FILENO;
 
 static enum log_level threshold(void)
 {
-    static int known = -1; /* racing threads find the same */
+    static atomic_int known = -1; /* racing threads find the same */
     const char *text;
     int level = LOG_NONE;
 

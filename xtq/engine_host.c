@@ -176,6 +176,7 @@ static int lane_step(struct lane *lane)
             return 0;
     }
     lane->next = message.end;
+    context_received(lane->queue->server.x);
     error = (message.packet.header & 0xff) == XTQ_PAD ? 0 : run(lane, &message);
     if (error <= 0) {
         if (error)

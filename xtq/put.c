@@ -170,6 +170,7 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
     }
     write_message(sender, &packet, arguments, command_bytes, payload, payload_bytes);
     sender->head += bytes;
+    context_sent(x);
     ring_publish(&sender->ring, sender->head);
     pthread_mutex_unlock(&sender->lock);
     region_wake(&x->region, (unsigned)target, queue);

@@ -62,6 +62,9 @@ static void heard(struct bell *bell, const struct bell_record *record)
     case BELL_RANK:
         bell->rank = record->value;
         break;
+    case BELL_LANE:
+        bell->lane = true;
+        break;
     case BELL_RING:
         bell->rung = true;
         break;

@@ -39,7 +39,7 @@ struct verdict {
     char why[120];
 };
 
-enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_ROSTER };
+enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_ROSTER, BELL_LANE };
 
 struct bell_record {
     uint32_t kind, value;
@@ -48,6 +48,7 @@ struct bell_record {
 struct bell {
     int fd;
     bool peer_sleeps, lost, rung;
+    bool lane;      /* the peer has taken the lane it was offered */
     uint32_t acked; /* frames that the peer has taken */
     uint8_t partial[sizeof(struct bell_record)];
     size_t partial_length;

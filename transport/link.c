@@ -12,25 +12,9 @@
 #include "base/log.h"
 #include "transport/link.h"
 
-#define POSTED 8    /* receives waiting for one peer's frames */
-#define FRAME_TAG 2 /* 1 is job.c's */
-#define LARGE_TAG 3
-#define ACK_EVERY 16  /* frames taken without having said so */
 #define HEAR_EVERY 64 /* polls; hearing costs a system call */
 #define FIRST_DOZE_US 100
 #define LONGEST_DOZE_US 10000000
-#define HEADER sizeof(struct frame_header)
-
-enum frame_kind { FRAME_WHOLE = 1, FRAME_LARGE, FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */ };
-
-struct frame_header {
-    uint32_t kind, acked; /* acked: frames of the other direction taken so far */
-};
-
-struct inbox {
-    struct plugin_request request;
-    uint8_t bytes[TRANSPORT_MAX_FRAME + HEADER] __attribute__((aligned(16)));
-};
 
 struct outgoing {
     struct outgoing *next;
@@ -51,14 +35,6 @@ static void on_ending(void *argument)
     t->ended = true;
 }
 
-static int post(struct transport *t, unsigned peer, unsigned slot)
-{
-    struct inbox *inbox = &t->peers[peer].inboxes[slot];
-
-    return t->job.plugin->receive((int)peer, PLUGIN_CONTROL, FRAME_TAG, inbox->bytes, sizeof(inbox->bytes),
-                                  &inbox->request);
-}
-
 static int peers_open(struct transport *t)
 {
     t->peers = calloc((size_t)t->job.size, sizeof(*t->peers));
@@ -66,6 +42,8 @@ static int peers_open(struct transport *t)
     t->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!t->peers || !t->sleep_on || t->wake < 0)
         return -ENOMEM;
+    for (int i = 0; i < t->job.size; i++)
+        t->peers[i].lane.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
         const struct member *member = &t->job.members[i];
         struct peer *peer = &t->peers[member->rank];
@@ -79,12 +57,14 @@ static int peers_open(struct transport *t)
         peer->bell.fd = member->fd;
         memcpy(peer->host, member->host, sizeof(peer->host));
         for (unsigned slot = 0; slot < POSTED; slot++) {
-            if (post(t, member->rank, slot))
+            if (receive_post(t, member->rank, slot))
                 return -EIO;
         }
     }
     return 0;
 }
+
+static void offer_lanes(struct transport *t);
 
 static int transport_open(bool client, const struct transport_callbacks *callbacks, char *why, size_t why_size,
                           struct transport **out)
@@ -109,6 +89,8 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
             transport_close(t);
             return error;
         }
+        if (client)
+            offer_lanes(t);
         *out = t;
         return 0;
     }
@@ -184,8 +166,11 @@ void transport_close(struct transport *t)
 void transport_forget(struct transport *t)
 {
     t->ended = true;
-    for (int i = 0; i < t->job.size; i++)
+    for (int i = 0; i < t->job.size; i++) {
         t->peers[i].alive = false;
+        if (t->peers[i].lane.fd >= 0)
+            close(t->peers[i].lane.fd);
+    }
     close(t->wake);
     t->wake = -1;
     job_close(&t->job);
@@ -201,6 +186,7 @@ void link_lose(struct transport *t, unsigned number, const char *why)
         return;
     peer->alive = false;
     peer->bell.lost = true;
+    lane_close(&peer->lane);
     bulk_lose(t, number);
     for (struct outgoing **at = &t->outgoing; *at;) {
         if ((*at)->peer == number)
@@ -271,11 +257,20 @@ static int launch(struct transport *t, unsigned peer, uint32_t tag, struct outgo
 
 static int send_frame(struct transport *t, unsigned number, uint32_t kind, const void *bytes, size_t length)
 {
-    struct outgoing *out = outgoing_new(t, HEADER + length);
     struct peer *peer = &t->peers[number];
+    struct outgoing *out;
     struct frame_header header = {kind, peer->received};
     int error;
 
+    if (peer->bell.lane)
+        lane_confirm(&peer->lane);
+    if (lane_send(&peer->lane, peer->sent, kind, peer->received, bytes, length)) {
+        peer->bytes_out += HEADER + length;
+        peer->sent++;
+        peer->told = peer->received;
+        return 0;
+    }
+    out = outgoing_new(t, HEADER + length);
     if (!out)
         return -ENOMEM;
     memcpy(out->bytes, &header, HEADER);
@@ -286,6 +281,22 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
         peer->told = peer->received;
     }
     return error;
+}
+
+/* The first frame to every worker. One of another host cannot take it, and says nothing. */
+static void offer_lanes(struct transport *t)
+{
+    for (unsigned number = 1; number < (unsigned)t->job.size; number++) {
+        struct peer *peer = &t->peers[number];
+        struct lane_offer offer;
+
+        if (!peer->alive || lane_offer(&peer->lane, &offer))
+            continue;
+        if (send_frame(t, number, FRAME_LANE, &offer, sizeof(offer)))
+            lane_close(&peer->lane);
+        else
+            link_ring(peer);
+    }
 }
 
 static int send_to(struct transport *t, unsigned number, uint32_t local, const void *bytes, size_t length)
@@ -369,106 +380,6 @@ static int finish_outgoing(struct transport *t)
     return count;
 }
 
-/* ---- frames in ---- */
-
-static void taken(struct transport *t, unsigned number)
-{
-    struct peer *peer = &t->peers[number];
-
-    peer->received++;
-    if (peer->received - peer->told >= ACK_EVERY) {
-        peer->told = peer->received;
-        bell_send(&peer->bell, BELL_ACK, peer->received);
-    }
-}
-
-static void deliver(struct transport *t, unsigned number, bool local, const void *bytes, size_t length)
-{
-    int error;
-
-    t->peers[number].bytes_in += HEADER + length;
-    if (!local)
-        error = t->callbacks.frame(t->callbacks.owner, number, bytes, length);
-    else if (t->client)
-        error = t->loop ? loop_frame(t->loop, number, bytes, length) : -EBADMSG;
-    else
-        error = number ? -EBADMSG : t->callbacks.frame(t->callbacks.owner, (unsigned)t->job.size, bytes, length);
-    if (error)
-        link_lose(t, number, "it sent a malformed frame");
-}
-
-static void announce_large(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
-{
-    struct peer *peer = &t->peers[number];
-    uint64_t size;
-
-    if (length != sizeof(size)) {
-        link_lose(t, number, "it sent a malformed announcement");
-        return;
-    }
-    memcpy(&size, bytes, sizeof(size));
-    if (size <= TRANSPORT_MAX_FRAME || size > TRANSPORT_MAX_LARGE) {
-        link_lose(t, number, "it announced an impossible frame");
-        return;
-    }
-    peer->large = malloc(size);
-    peer->large_length = size;
-    if (!peer->large ||
-        t->job.plugin->receive((int)number, PLUGIN_CONTROL, LARGE_TAG, peer->large, size, &peer->large_request))
-        link_lose(t, number, "no memory for what it sends");
-}
-
-/* One frame of one peer, if there is one. */
-static int receive_one(struct transport *t, unsigned number)
-{
-    struct peer *peer = &t->peers[number];
-    struct inbox *inbox = &peer->inboxes[peer->head];
-    struct frame_header header;
-    size_t length = 0;
-    int done = 0;
-
-    if (peer->large) { /* what comes after it waits */
-        if (t->job.plugin->test(&peer->large_request, &done, &length) || !done)
-            return 0;
-        uint8_t *large = peer->large;
-
-        peer->large = NULL;
-        if (length == peer->large_length)
-            deliver(t, number, peer->large_local, large, length);
-        else
-            link_lose(t, number, "a frame is shorter than announced");
-        free(large);
-        return 1;
-    }
-    if (t->job.plugin->test(&inbox->request, &done, &length)) {
-        t->ended = true;
-        return 0;
-    }
-    if (!done)
-        return 0;
-    if (length < HEADER) {
-        link_lose(t, number, "it sent a frame without a header");
-        return 1;
-    }
-    memcpy(&header, inbox->bytes, HEADER);
-    if ((int32_t)(header.acked - peer->bell.acked) > 0 && (int32_t)(peer->sent - header.acked) >= 0)
-        peer->bell.acked = header.acked;
-    peer->large_local = header.kind & FRAME_LOCAL;
-    if ((header.kind & ~FRAME_LOCAL) == FRAME_LARGE)
-        announce_large(t, number, inbox->bytes + HEADER, length - HEADER);
-    else if ((header.kind & ~FRAME_LOCAL) == FRAME_WHOLE)
-        deliver(t, number, peer->large_local, inbox->bytes + HEADER, length - HEADER);
-    else
-        link_lose(t, number, "it sent a frame of no known kind");
-    if (peer->alive) {
-        taken(t, number);
-        if (post(t, number, peer->head))
-            t->ended = true;
-        peer->head = (peer->head + 1) % POSTED;
-    }
-    return 1;
-}
-
 /* ---- progress ---- */
 
 static int from_local(void *owner, const void *bytes, size_t length)
@@ -490,7 +401,7 @@ int transport_poll(struct transport *t)
         more = 0;
         for (int i = 0; i < t->job.size && !t->ended; i++) {
             if (t->peers[i].alive)
-                more += receive_one(t, (unsigned)i);
+                more += receive_frame(t, (unsigned)i);
         }
         count += more;
         if (count > 256)
@@ -509,7 +420,7 @@ int transport_poll(struct transport *t)
             link_hear(peer);
         if (t->ended)
             link_lose(t, (unsigned)i, NULL);
-        else if (peer->bell.lost && !receive_one(t, (unsigned)i)) /* what it still said comes first */
+        else if (peer->bell.lost && !receive_frame(t, (unsigned)i)) /* what it still said comes first */
             link_lose(t, (unsigned)i, "its process is gone");
     }
     if (count)

@@ -5,8 +5,29 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "transport/internal.h"
+#include "transport/lane.h"
 
-struct inbox;
+#define FRAME_TAG 2 /* 1 is job.c's */
+#define LARGE_TAG 3
+#define POSTED 8 /* receives waiting for one peer's frames */
+#define HEADER sizeof(struct frame_header)
+
+enum frame_kind {
+    FRAME_WHOLE = 1,
+    FRAME_LARGE,
+    FRAME_LANE,
+    FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
+};
+
+struct frame_header {
+    uint32_t kind, acked; /* acked: frames of the other direction taken so far */
+};
+
+struct inbox {
+    struct plugin_request request;
+    uint8_t bytes[TRANSPORT_MAX_FRAME + HEADER] __attribute__((aligned(16)));
+};
+
 struct outgoing;
 
 struct bulk {
@@ -28,6 +49,9 @@ struct peer {
     char host[64];
     struct inbox *inboxes;
     unsigned head;
+    struct lane lane;
+    bool inbox_full; /* the one at head has a frame, which waits for those before it */
+    size_t inbox_length;
     uint64_t bytes_out, bytes_in;
     uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
     bool said_sleep;               /* and the peer has not rung since */
@@ -62,6 +86,12 @@ void link_lose(struct transport *t, unsigned number, const char *why);
 void link_ring(struct peer *peer);
 /* Take in what its bell says; the number of things. */
 int link_hear(struct peer *peer);
+
+/* ---- receive.c: frames in ---- */
+/* Have MPI receive a frame of the peer. */
+int receive_post(struct transport *t, unsigned peer, unsigned slot);
+/* Take one frame of the peer, if there is one: 1, else 0. */
+int receive_frame(struct transport *t, unsigned peer);
 
 /* ---- bulk.c ---- */
 /* What has moved; the number of things. */

@@ -1,0 +1,79 @@
+/* Frames through memory: they arrive, whatever the other side writes there cannot do more than be a wrong frame, and
+ * memory that is not what was offered is not taken. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#undef NDEBUG
+#include <assert.h>
+
+#include "transport/lane.h"
+#include "transport/transport.h"
+
+int main(void)
+{
+    struct lane application, worker, other;
+    struct lane_offer offer, wrong;
+    uint32_t kind, acked, state = 5;
+    uint8_t frame[LANE_FRAME + 1];
+    const uint8_t *bytes;
+    size_t length;
+    int fd;
+
+    memset(frame, 1, sizeof(frame));
+    assert(!lane_offer(&application, &offer));
+    assert(!lane_send(&application, 0, 1, 0, frame, 10)); /* nobody has taken it yet */
+    assert(!lane_accept(&worker, &offer));
+    lane_confirm(&application);
+    assert(application.fd < 0);
+    for (uint32_t number = UINT32_MAX - 500; number != 500; number++) {
+        memset(frame, (int)(number % 251), sizeof(frame));
+        assert(!lane_waits(&worker, number));
+        assert(lane_send(&application, number, number % 3, number - 1, frame, number % (LANE_FRAME + 1)));
+        assert(lane_waits(&worker, number) && !lane_waits(&application, number));
+        bytes = lane_receive(&worker, number, &kind, &acked, &length);
+        assert(kind == number % 3 && acked == number - 1 && length == number % (LANE_FRAME + 1));
+        assert(!memcmp(bytes, frame, length));
+        assert(lane_send(&worker, number, 7, 8, frame, 5));
+        assert(lane_waits(&application, number));
+        lane_receive(&application, number, &kind, &acked, &length);
+        assert(kind == 7 && acked == 8 && length == 5);
+    }
+    assert(!lane_send(&application, 500, 1, 0, frame, LANE_FRAME + 1));
+
+    /* anything at all in the memory */
+    for (int round = 0; round < 2000; round++) {
+        for (unsigned i = 0; i < 200; i++) {
+            state = state * 1664525u + 1013904223u;
+            ((uint32_t *)worker.memory)[(state >> 8) % (2 * TRANSPORT_WINDOW * 512)] = state;
+        }
+        for (uint32_t number = 0; number < TRANSPORT_WINDOW; number++) {
+            lane_waits(&worker, number);
+            lane_receive(&worker, number, &kind, &acked, &length);
+            assert(length <= LANE_FRAME);
+        }
+    }
+    lane_close(&worker);
+    lane_close(&application);
+
+    assert(!lane_offer(&application, &offer));
+    wrong = offer;
+    wrong.nonce[3] ^= 1;
+    assert(lane_accept(&other, &wrong));
+    wrong = offer;
+    wrong.descriptor = 1000000;
+    assert(lane_accept(&other, &wrong));
+    fd = memfd_create("small", MFD_CLOEXEC);
+    assert(fd >= 0 && !ftruncate(fd, 4096));
+    wrong = offer;
+    wrong.descriptor = (uint32_t)fd;
+    assert(lane_accept(&other, &wrong)); /* of another size */
+    assert(!ftruncate(fd, lseek(application.fd, 0, SEEK_END)));
+    assert(lane_accept(&other, &wrong)); /* that could shrink under our hands */
+    close(fd);
+    lane_close(&application);
+    return 0;
+}

@@ -13,8 +13,8 @@ allowed()
     libvocl)    echo "libvocl/* executor/* transport/* wire/* base/*" ;;
     pool)       echo "pool/* base/*" ;;
     proxy)      echo "proxy/* pool/* executor/* transport/* wire/* base/*" ;;
-    tools)      echo "tools/* pool/* base/*" ;;
-    tests)      echo "tests/* proxy/place.h xtq/* pool/* executor/* transport/* wire/* base/*" ;;
+    tools)      echo "tools/* pool/* topology/* base/*" ;;
+    tests)      echo "tests/* proxy/place.h xtq/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
     benchmarks) echo "benchmarks/*" ;;
     xtq)        echo "xtq/* base/*" ;;
     topology)   echo "topology/* base/*" ;;

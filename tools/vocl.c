@@ -15,12 +15,14 @@
 static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
                            "       vocl devices [OPTION]...\n"
                            "       vocl pool --help\n"
+                           "       vocl topo --help\n"
                            "       vocl top [--pool=WHERE]\n"
                            "       vocl --help | --version\n"
                            "\n"
                            "run      runs PROGRAM, an unmodified OpenCL program, on the devices of VOCL\n"
                            "devices  lists the devices that a program would see\n"
                            "pool     shows and administers a pool of devices; top shows it live\n"
+                           "topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
                            "\n"
                            "  -w, --workers=N    use N workers on this host (default 1)\n"
                            "  -H, --hosts=A,B    use one worker on each of these hosts\n"
@@ -244,12 +246,12 @@ static int devices(int count, char **words)
     return devices_list();
 }
 
-/* A program of its own, for it needs more libraries than this one. */
-__attribute__((noreturn)) static void become_pool(const char *command, char **words)
+/* A program of its own, for it needs more than this one. */
+__attribute__((noreturn)) static void become(const char *helper, char *name, char **words)
 {
-    const char *path = helper_path("vocl-pool");
+    const char *path = helper_path(helper);
 
-    words[0] = strcmp(command, "top") ? "vocl pool" : "vocl top";
+    words[0] = name;
     execv(path, words);
     fail(EXIT_BROKEN, "%s: %m", path);
 }
@@ -262,8 +264,12 @@ int main(int count, char **words)
         return run(count - 1, words + 1);
     if (!strcmp(command, "devices"))
         return devices(count - 1, words + 1);
-    if (!strcmp(command, "pool") || !strcmp(command, "top"))
-        become_pool(command, words + 1);
+    if (!strcmp(command, "pool"))
+        become("vocl-pool", "vocl pool", words + 1);
+    if (!strcmp(command, "top"))
+        become("vocl-pool", "vocl top", words + 1);
+    if (!strcmp(command, "topo"))
+        become("vocl-topo", "vocl topo", words + 1);
     if (!strcmp(command, "--version")) {
         puts("vocl " PACKAGE_VERSION);
         return 0;

@@ -1,0 +1,312 @@
+/* The congestion model: the paper's tables and halo exchanges, what must hold in any tree, and trees as text that are
+ * none. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef NDEBUG
+#include <assert.h>
+
+#include "topology/topology.h"
+
+#define TAU 0.2
+#define NEAR(left, right) (fabs((left) - (right)) < 1e-9)
+
+static uint32_t state = 1;
+
+static unsigned below(unsigned limit)
+{
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % limit;
+}
+
+static struct topology *tree(const char *name)
+{
+    struct topology *t;
+    char why[256];
+
+    assert(!topology_open(name, &t, why, sizeof(why)));
+    return t;
+}
+
+/* ---- the paper's numbers ---- */
+
+static void check_column(const double *values, double a, double b, double c, double d)
+{
+    assert(NEAR(values[0], a) && NEAR(values[1], b) && NEAR(values[2], c) && NEAR(values[3], d));
+}
+
+static const struct topology_transfer example[] = {
+    {0, 2, 300 * 1048576.0, 0}, {1, 4, 300 * 1048576.0, 0}, {3, 2, 300 * 1048576.0, 0}, {6, 4, 300 * 1048576.0, 0}};
+
+static void table_1(void)
+{
+    struct topology *t2 = tree("T2");
+    double factors[4], values[TOPOLOGY_STEPS][4], *steps[TOPOLOGY_STEPS];
+
+    for (unsigned i = 0; i < TOPOLOGY_STEPS; i++)
+        steps[i] = values[i];
+    assert(!topology_factors(t2, TAU, example, 4, factors, steps));
+    check_column(steps[TOPOLOGY_SOURCES], 1, 1, 1, 1);
+    check_column(steps[TOPOLOGY_UPSTREAM], 0.5, 0.5, 1, 1);
+    check_column(steps[TOPOLOGY_DOWNSTREAM], 0.5, 0.3, 0.5, 0.7);
+    check_column(steps[TOPOLOGY_BLOCKED], 0.3, 0.3, 0.5, 0.7);
+    check_column(steps[TOPOLOGY_RAISED], 0.3, 0.3, 0.7, 0.7);
+    check_column(factors, 0.3, 0.3, 0.7, 0.7);
+    free(t2);
+}
+
+struct seen {
+    unsigned count;
+    double times[2], factors[2][4], left[2][4];
+};
+
+static void see(void *argument, double time, const double *factors, const double *left)
+{
+    struct seen *seen = argument;
+
+    assert(seen->count < 2);
+    seen->times[seen->count] = time;
+    memcpy(seen->factors[seen->count], factors, sizeof(seen->factors[0]));
+    memcpy(seen->left[seen->count++], left, sizeof(seen->left[0]));
+}
+
+/* "36 ms", "65 ms", and 128 MB that have been sent (the table says "remaining"; the text has 172 MB of that). */
+static void table_2(void)
+{
+    struct topology *t2 = tree("T2");
+    struct seen seen = {0};
+    double ends[4];
+
+    assert(!topology_predict(t2, TAU, 11.6 * 1073741824, example, 4, ends, see, &seen));
+    assert(seen.count == 2);
+    assert(floor(seen.times[0] * 1e3) == 36 && round(seen.times[1] * 1e3) == 65);
+    assert(floor(300 - seen.left[0][0] / 1048576) == 128 && seen.left[0][2] == 0 && seen.left[1][1] == 0);
+    check_column(seen.factors[1], 0.5, 0.5, 0, 0);
+    assert(ends[0] == seen.times[1] && ends[1] == seen.times[1] && ends[2] == seen.times[0] &&
+           ends[3] == seen.times[0]);
+    free(t2);
+}
+
+/* Section III-B: what crosses the root complex, alone and against what does not. */
+static void root_complex(void)
+{
+    struct topology *t2 = tree("T2"), *t1 = tree("T1");
+    struct topology_transfer both[] = {{0, 1, 1, 0}, {4, 1, 1, 0}};
+    double factors[2];
+
+    assert(!topology_factors(t2, TAU, both, 2, factors, NULL));
+    assert(NEAR(factors[0], 0.7) && NEAR(factors[1], 0.3));
+    assert(!topology_factors(t2, TAU, both + 1, 1, factors, NULL) && NEAR(factors[0], 1 - TAU));
+    assert(!topology_factors(t1, TAU, both + 1, 1, factors, NULL) && NEAR(factors[0], 1)); /* there is none */
+    free(t1);
+    free(t2);
+}
+
+/* The paper: 1.9; 2.57 and 1.44. doc/topology.md has how near other readings come. */
+static void halos(void)
+{
+    struct topology *t2 = tree("T2");
+    struct topology_halo h;
+
+    assert(!topology_halo(t2, TAU, 2, &h));
+    assert(h.orders == 20736 && NEAR(floor(h.slowest / h.fastest * 10) / 10, 1.9));
+    assert(!topology_halo(t2, TAU, 3, &h));
+    assert(h.orders == 1679616);
+    assert(NEAR(floor(h.slowest / h.fastest * 100) / 100, 2.57) && NEAR(round(h.slowest / h.median * 100) / 100, 1.44));
+    assert(topology_halo(t2, TAU, 4, &h) && topology_halo(t2, 1, 2, &h));
+    free(t2);
+}
+
+/* ---- what must hold ---- */
+
+/* A tree of any form, with or without a root complex. */
+static struct topology *random_tree(void)
+{
+    char text[4096] = "", why[256];
+    unsigned switches = 1 + below(12);
+    struct topology *t;
+    FILE *file;
+
+    strcat(text, below(2) ? "root N0\n" : "switch N0\n");
+    for (unsigned i = 1; i < switches; i++)
+        sprintf(text + strlen(text), "switch N%u N%u\n", i, below(i));
+    for (unsigned i = 0; i < 2 + below(14); i++)
+        sprintf(text + strlen(text), "device %u N%u\n", i, below(switches));
+    strcat(text, "device last N0\n");
+    strcat(text, "device lastbutone N0\n");
+    file = fmemopen(text, strlen(text), "r");
+    assert(!topology_parse(file, "random", &t, why, sizeof(why)));
+    fclose(file);
+    return t;
+}
+
+static bool passes(const struct topology *t, const struct topology_transfer *transfer, unsigned link, bool up)
+{
+    bool of_source = false, of_target = false;
+
+    for (int at = (int)t->devices[transfer->source]; at >= 0; at = t->nodes[at].parent)
+        of_source |= at == (int)link;
+    for (int at = (int)t->devices[transfer->target]; at >= 0; at = t->nodes[at].parent)
+        of_target |= at == (int)link;
+    return up ? of_source && !of_target : of_target && !of_source;
+}
+
+static unsigned random_transfers(const struct topology *t, struct topology_transfer *transfers)
+{
+    unsigned count = 1 + below(20);
+
+    for (unsigned i = 0; i < count; i++) {
+        transfers[i] = (struct topology_transfer){.source = below(t->device_count), .bytes = 1 + below(1000)};
+        transfers[i].target = (transfers[i].source + 1 + below(t->device_count - 1)) % t->device_count;
+        transfers[i].start = below(3) ? 0 : below(1000) / 1000.0;
+    }
+    return count;
+}
+
+static void capacities(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
+                       const double *factors)
+{
+    for (unsigned link = 1; link < t->node_count; link++) {
+        for (unsigned up = 0; up < 2; up++) {
+            double sum = 0;
+
+            for (unsigned i = 0; i < count; i++)
+                sum += passes(t, &transfers[i], link, up) ? factors[i] : 0;
+            assert(sum <= 1 + 1e-9);
+        }
+    }
+}
+
+/* The same tree with its devices and the list in another order. */
+static void relabelled(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
+                       const double *factors)
+{
+    struct topology *other = malloc(sizeof(*other));
+    struct topology_transfer moved[20];
+    double again[20];
+    unsigned shift = below(t->device_count);
+
+    *other = *t;
+    for (unsigned i = 0; i < t->device_count; i++)
+        other->devices[(i + shift) % t->device_count] = t->devices[i];
+    for (unsigned i = 0; i < count; i++) {
+        moved[i] = transfers[i];
+        moved[i].source = (moved[i].source + shift) % t->device_count;
+        moved[i].target = (moved[i].target + shift) % t->device_count;
+    }
+    assert(!topology_factors(other, TAU, moved, count, again, NULL));
+    for (unsigned i = 0; i < count; i++)
+        assert(NEAR(factors[i], again[i]));
+    free(other);
+}
+
+static void properties(void)
+{
+    for (int round = 0; round < 3000; round++) {
+        struct topology *t = random_tree();
+        struct topology_transfer transfers[20];
+        unsigned count = random_transfers(t, transfers);
+        double factors[20], ends[20], alone;
+
+        assert(!topology_factors(t, TAU, transfers, count, factors, NULL));
+        for (unsigned i = 0; i < count; i++) {
+            assert(factors[i] >= 0 && factors[i] <= 1);
+            for (unsigned k = 0; k < i; k++)
+                assert(transfers[k].source != transfers[i].source || factors[i] == 0);
+        }
+        capacities(t, transfers, count, factors);
+        relabelled(t, transfers, count, factors);
+        assert(!topology_factors(t, TAU, transfers, 1, &alone, NULL));
+        assert(NEAR(alone, 1) || NEAR(alone, 1 - TAU));
+        assert(!topology_predict(t, TAU, 100, transfers, count, ends, NULL, NULL));
+        for (unsigned i = 0; i < count; i++)
+            assert(ends[i] >= transfers[i].start + transfers[i].bytes / 100 * (1 - 1e-6));
+        free(t);
+    }
+}
+
+/* ---- bad input ---- */
+
+static void refuse(const char *text, const char *expected)
+{
+    struct topology *t = NULL;
+    char why[256] = "", *copy = strdup(text);
+    FILE *file = fmemopen(copy, strlen(copy) + 1, "r");
+
+    assert(file && topology_parse(file, "tree", &t, why, sizeof(why)) && !t);
+    if (!strstr(why, expected)) {
+        fprintf(stderr, "\"%s\", not \"%s\"\n", why, expected);
+        abort();
+    }
+    fclose(file);
+    free(copy);
+}
+
+static void bad_text(void)
+{
+    char deep[4096] = "switch N0\n", word[] = "switch root device N0 N1 # \n x";
+
+    refuse("", "no device");
+    refuse("switch A\n", "no device");
+    refuse("bridge A\n", "line 1: neither");
+    refuse("switch\n", "line 1: no name");
+    refuse("switch A\nswitch B C\nswitch C B\n", "line 2: its parent has not been named");
+    refuse("switch A\nswitch A A\n", "line 2: the name is taken");
+    refuse("switch A\n\n# x\nswitch B\n", "line 4: there is a top");
+    refuse("switch A\nroot R A\n", "line 2: a root has no parent");
+    refuse("device D\n", "line 1: a device needs");
+    refuse("switch A\ndevice D A\ndevice E D\n", "line 3: its parent is a device");
+    refuse("switch A B C D\n", "line 1: too many words");
+    refuse("switch aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "line 1: the name is too long");
+    for (unsigned i = 1; i < 30; i++)
+        sprintf(deep + strlen(deep), "switch N%u N%u\n", i, i - 1);
+    refuse(deep, "line 17: the tree is too deep");
+    for (int round = 0; round < 20000; round++) {
+        char text[200], why[256];
+        struct topology *t;
+        size_t length = 0;
+        FILE *file;
+
+        while (length < below(150)) {
+            size_t some = 1 + below(6), at = below(sizeof(word) - 1 - 6);
+
+            memcpy(text + length, word + at, some);
+            length += some;
+        }
+        if (!length)
+            continue;
+        file = fmemopen(text, length, "r");
+        if (!topology_parse(file, "any", &t, why, sizeof(why)))
+            free(t);
+        fclose(file);
+    }
+}
+
+static void bad_transfers(void)
+{
+    struct topology *t = tree("T1");
+    struct topology_transfer itself = {1, 1, 1, 0}, nowhere = {0, 8, 1, 0}, never = {0, 1, NAN, 0}, good = {0, 1, 1, 0};
+    double value;
+
+    assert(topology_factors(t, TAU, &itself, 1, &value, NULL));
+    assert(topology_factors(t, TAU, &nowhere, 1, &value, NULL));
+    assert(topology_factors(t, NAN, &good, 1, &value, NULL));
+    assert(topology_factors(t, 1, &good, 1, &value, NULL));
+    assert(topology_predict(t, TAU, 0, &good, 1, &value, NULL, NULL));
+    assert(topology_predict(t, TAU, 1, &never, 1, &value, NULL, NULL));
+    free(t);
+}
+
+int main(void)
+{
+    table_1();
+    table_2();
+    root_complex();
+    halos();
+    properties();
+    bad_text();
+    bad_transfers();
+    return 0;
+}

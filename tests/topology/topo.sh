@@ -1,0 +1,59 @@
+#!/bin/sh
+# `vocl topo`: the paper's example, halo exchanges, drawings, and trees that are none.
+. "$(dirname "$0")/../lib.sh"
+
+vocl topo predict --topology T2 --tau 0.2 --bandwidth 11.6 --size 300M '0>2,1>4,3>2,6>4' > "$scratch/out" ||
+    fail "predict: $(cat "$scratch/out")"
+cat > "$scratch/expected" <<'END'
+transfer        A        B        C    D (8)    D (9)
+ 0 > 2     1.0000   0.5000   0.5000   0.3000   0.3000
+ 1 > 4     1.0000   0.5000   0.3000   0.3000   0.3000
+ 3 > 2     1.0000   1.0000   0.5000   0.5000   0.7000
+ 6 > 4     1.0000   1.0000   0.7000   0.7000   0.7000
+
+step 1
+transfer   factor         sent         left    elapsed
+ 0 > 2     0.3000     128.6 MB     171.4 MB    36.1 ms
+ 1 > 4     0.3000     128.6 MB     171.4 MB    36.1 ms
+ 3 > 2     0.7000     300.0 MB       0.0 MB    36.1 ms
+ 6 > 4     0.7000     300.0 MB       0.0 MB    36.1 ms
+
+step 2
+transfer   factor         sent         left    elapsed
+ 0 > 2     0.5000     300.0 MB       0.0 MB    64.9 ms
+ 1 > 4     0.5000     300.0 MB       0.0 MB    64.9 ms
+END
+diff "$scratch/expected" "$scratch/out" || fail "the paper's Tables I and II"
+
+[ "$(vocl topo halo --topology T2 --dims 2 | tail -n 1)" = "slowest/fastest 1.957 slowest/median 1.297" ] ||
+    fail "halo, 2 dimensions: $(vocl topo halo --topology T2 --dims 2)"
+[ "$(vocl topo halo --topology T2 --dims 3 | tail -n 1)" = "slowest/fastest 2.575 slowest/median 1.437" ] ||
+    fail "halo, 3 dimensions: $(vocl topo halo --topology T2 --dims 3)"
+
+printf 'root R\nswitch A R\ndevice gpu0 A # one\ndevice gpu<1> A\n' > "$scratch/tree"
+printf 'R (root complex)\n`- A (switch)\n   |- 0: gpu0\n   `- 1: gpu<1>\n' > "$scratch/expected"
+vocl topo show --topology "$scratch/tree" > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "show"
+vocl topo show --topology "$scratch/tree" --svg > "$scratch/out" && grep -q '^</svg>$' "$scratch/out" &&
+    grep -q 'gpu&lt;1>' "$scratch/out" || fail "svg: $(cat "$scratch/out")"
+
+# refused WHAT COMMAND...: an error that names it, and nothing else
+refused()
+{
+    what=$1
+    shift
+    [ "$(status_of vocl topo "$@" 2> "$scratch/err")" -eq 2 ] || fail "$* was not refused"
+    grep -q "$what" "$scratch/err" || fail "$*: $(cat "$scratch/err")"
+}
+refused 'No such file' show --topology "$scratch/none"
+printf 'switch A\nswitch B C\n' > "$scratch/tree"
+refused 'line 2: its parent' show --topology "$scratch/tree"
+head -c 10000 /dev/urandom > "$scratch/tree"
+refused 'line' show --topology "$scratch/tree"
+refused 'devices 0 to 7' predict '0>8'
+refused 'goes nowhere' predict '3>3'
+refused 'does not begin' predict '0>1;2>3'
+refused 'no transfers' predict
+refused 'tau is to be' predict --tau 1 '0>1'
+refused 'is no size' predict --size many '0>1'
+refused '2 or 3 dimensions' halo --dims 4
+refused 'unknown command' draw

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "tools/tools.h"
 #include "topology/topology.h"
 
@@ -16,7 +17,7 @@ static const char help[] =
     "       vocl topo predict [options] [--size BYTES] 'SOURCE>TARGET,...'\n"
     "       vocl topo halo [options] --dims 2|3\n"
     "\n"
-    "  --topology FILE   a tree as text, or T1 or T2 (the default)\n"
+    "  --topology FILE   a tree as text or hwloc's XML; T1; T2 (the default); or machine: this one\n"
     "  --tau FRACTION    what a transfer across a root complex loses (0.2)\n"
     "  --bandwidth GB/s  of an idle link (11.6)\n"
     "  --size BYTES      of each transfer, with K, M or G behind it (300M); as in the paper these, and the GB\n"
@@ -66,7 +67,11 @@ static struct wishes parse(int count, char **words)
                                             {"svg", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct wishes w = {.topology = "T2", .tau = 0.2, .bandwidth = 11.6, .bytes = 300.0 * MEGA, .dimensions = 2};
+    struct wishes w = {.topology = settings_string(SETTING_TOPOLOGY),
+                       .tau = 0.2,
+                       .bandwidth = 11.6,
+                       .bytes = 300.0 * MEGA,
+                       .dimensions = 2};
     int option;
 
     while ((option = getopt_long(count, words, "+h", options, NULL)) != -1) {

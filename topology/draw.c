@@ -3,7 +3,7 @@
 
 static const char *kind_name(enum topology_kind kind)
 {
-    return kind == TOPOLOGY_ROOT ? "root complex" : kind == TOPOLOGY_SWITCH ? "switch" : "device";
+    return kind == TOPOLOGY_ROOT ? "root complex" : kind == TOPOLOGY_SWITCH ? "switch" : "interface";
 }
 
 static bool last_child(const struct topology *t, unsigned node)
@@ -47,7 +47,7 @@ void topology_draw_text(const struct topology *t, FILE *out)
     draw_node(t, 0, out);
 }
 
-enum { CELL = 70, LEVEL = 60, BOX_WIDTH = 56, BOX_HEIGHT = 24 };
+enum { CELL = 100, LEVEL = 60, BOX_WIDTH = 92, BOX_HEIGHT = 24 };
 
 /* A node stands above the middle of its devices. */
 static double place(const struct topology *t, unsigned node, double *places, unsigned *next)
@@ -88,7 +88,7 @@ static void print_text(FILE *out, const char *text)
 
 void topology_draw_svg(const struct topology *t, FILE *out)
 {
-    static const char *const colours[] = {"#d9c2f0", "#c9dcf2", "#cdeccd"};
+    static const char *const colours[] = {"#d9c2f0", "#c9dcf2", "#cdeccd", "#f2e3c2"};
     double places[TOPOLOGY_MOST_NODES];
     unsigned columns = 0;
 

@@ -17,7 +17,7 @@
 #define TOPOLOGY_MOST_TRANSFERS 256
 
 /* A root complex has the tree's top, or there is none and a switch has it. */
-enum topology_kind { TOPOLOGY_ROOT, TOPOLOGY_SWITCH, TOPOLOGY_DEVICE };
+enum topology_kind { TOPOLOGY_ROOT, TOPOLOGY_SWITCH, TOPOLOGY_DEVICE, TOPOLOGY_INTERFACE /* of a network */ };
 
 struct topology_node {
     enum topology_kind kind;
@@ -34,14 +34,30 @@ struct topology {
     unsigned devices[TOPOLOGY_MOST_NODES]; /* by number: node */
 };
 
+/* ---- tree.c ---- */
+
+/* An empty tree; free() it. NULL: no memory. */
+struct topology *topology_new(const char *name);
+/* Add a node, as the last. parent: its number, or -1. What is wrong with it, or NULL. */
+const char *topology_add(struct topology *t, enum topology_kind kind, const char *name, int parent);
+/* The node of that name, or -1. */
+int topology_find(const struct topology *t, const char *name);
+
+/* ---- discover.c ---- */
+
+/* The tree of this machine (xml NULL), or of the one whose hwloc XML that file is. -EINVAL, and why. */
+int topology_discover(const char *xml, struct topology **out, char *why, size_t why_size);
+
 /* ---- text.c ---- */
 
 /*
- * A tree as text: lines `root NAME`, `switch NAME [PARENT]`, `device NAME PARENT`, each after its parent; # begins a
- * comment. Devices are numbered in order. -EINVAL: why has the line and what is wrong with it; -ENOMEM.
+ * A tree as text: lines `root NAME`, `switch NAME [PARENT]`, `device NAME PARENT`, `interface NAME PARENT`, each after
+ * its parent; # begins a comment. Devices are numbered in order. -EINVAL: why has the line and what is wrong with it;
+ * -ENOMEM.
  */
 int topology_parse(FILE *file, const char *name, struct topology **out, char *why, size_t why_size);
-/* A tree that comes with VOCL (T1 and T2, the paper's Figure 1), or else a file. */
+/* A tree that comes with VOCL (T1 and T2, the paper's Figure 1), "machine" for this one, or else a file: hwloc's XML if
+ * it begins with <, or text. */
 int topology_open(const char *name, struct topology **out, char *why, size_t why_size);
 
 /* ---- draw.c ---- */

@@ -256,7 +256,7 @@ static void bad_text(void)
     refuse("switch A\nswitch A A\n", "line 2: the name is taken");
     refuse("switch A\n\n# x\nswitch B\n", "line 4: there is a top");
     refuse("switch A\nroot R A\n", "line 2: a root has no parent");
-    refuse("device D\n", "line 1: a device needs");
+    refuse("device D\n", "line 1: a device or interface needs");
     refuse("switch A\ndevice D A\ndevice E D\n", "line 3: its parent is a device");
     refuse("switch A B C D\n", "line 1: too many words");
     refuse("switch aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "line 1: the name is too long");

@@ -36,6 +36,22 @@ vocl topo show --topology "$scratch/tree" > "$scratch/out" && diff "$scratch/exp
 vocl topo show --topology "$scratch/tree" --svg > "$scratch/out" && grep -q '^</svg>$' "$scratch/out" &&
     grep -q 'gpu&lt;1>' "$scratch/out" || fail "svg: $(cat "$scratch/out")"
 
+# hwloc's XML: what leads to no device is left out, and a disk is none
+cat > "$scratch/expected" <<'END'
+host0 (root complex)
+|- 0000:00:01.0 (switch)
+|  `- 0000:01:00.0 (switch)
+|     |- 0: 0000:03:00.0
+|     `- 1: 0000:04:00.0
+|- 0000:00:02.0 (switch)
+|  `- 2: 0000:05:00.0
+`- 0000:00:03.0 (switch)
+   `- 0000:06:00.0 (interface)
+END
+node=$(dirname "$0")/node.xml
+VOCL_TOPOLOGY=$node vocl topo show > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "XML"
+vocl topo predict --topology "$node" '0>1,2>1' | grep -q ' 2 > 1     1.0000   1.0000   0.3000' || fail "predict by XML"
+
 # refused WHAT COMMAND...: an error that names it, and nothing else
 refused()
 {
@@ -49,6 +65,12 @@ printf 'switch A\nswitch B C\n' > "$scratch/tree"
 refused 'line 2: its parent' show --topology "$scratch/tree"
 head -c 10000 /dev/urandom > "$scratch/tree"
 refused 'line' show --topology "$scratch/tree"
+for bytes in 0 1 50 300 1000 2000 3000; do
+    head -c $bytes "$node" > "$scratch/tree"
+    refused "$scratch/tree" show --topology "$scratch/tree"
+done
+sed 's/0302/0106/; s/opencl/sd/; s/osdev_type="5"/osdev_type="0"/; s/0302/0106/; /0302/d' "$node" > "$scratch/tree"
+refused 'no PCI device that computes' show --topology "$scratch/tree"
 refused 'devices 0 to 7' predict '0>8'
 refused 'goes nowhere' predict '3>3'
 refused 'does not begin' predict '0>1;2>3'

@@ -1,0 +1,137 @@
+/*
+ * The PCIe tree of this machine, or of another by its hwloc XML. Host bridges are root complexes; of bridges and leaves
+ * only those are kept that lead to a device or a network interface. Where there are several host bridges a root above
+ * them stands for what joins them: what goes from one to another crosses it.
+ */
+#include <errno.h>
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/topology.h"
+
+struct building {
+    struct topology *t;
+    const char *wrong;
+};
+
+/* Display and co-processors, and whatever OpenCL or another library has found to compute. */
+static bool is_device(hwloc_obj_t object)
+{
+    unsigned class = object->attr->pcidev.class_id >> 8;
+
+    if (class == 0x03 || class == 0x12 || object->attr->pcidev.class_id == 0x0b40)
+        return true;
+    for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
+        if (child->type == HWLOC_OBJ_OS_DEVICE && child->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC)
+            return true;
+    }
+    return false;
+}
+
+static bool is_interface(hwloc_obj_t object)
+{
+    return object->attr->pcidev.class_id >> 8 == 0x02;
+}
+
+static bool leads_somewhere(hwloc_obj_t object)
+{
+    if (object->type == HWLOC_OBJ_PCI_DEVICE)
+        return is_device(object) || is_interface(object);
+    if (object->type != HWLOC_OBJ_BRIDGE)
+        return false;
+    for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
+        if (leads_somewhere(child))
+            return true;
+    }
+    return false;
+}
+
+static void name_object(hwloc_obj_t object, char *name, size_t size)
+{
+    const struct hwloc_pcidev_attr_s *pci = &object->attr->pcidev;
+
+    if (object->type == HWLOC_OBJ_BRIDGE && object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST) {
+        snprintf(name, size, "host%u", object->logical_index);
+        return;
+    }
+    if (object->type == HWLOC_OBJ_BRIDGE)
+        pci = &object->attr->bridge.upstream.pci;
+    snprintf(name, size, "%04x:%02x:%02x.%x", (unsigned)pci->domain, pci->bus, pci->dev, pci->func);
+}
+
+static int add(struct building *b, enum topology_kind kind, const char *name, int parent)
+{
+    b->wrong = b->wrong ? b->wrong : topology_add(b->t, kind, name, parent);
+    return (int)b->t->node_count - 1;
+}
+
+static void add_object(struct building *b, hwloc_obj_t object, int parent)
+{
+    enum topology_kind kind = TOPOLOGY_SWITCH;
+    char name[32];
+    int node;
+
+    if (b->wrong || !leads_somewhere(object))
+        return;
+    if (object->type == HWLOC_OBJ_PCI_DEVICE)
+        kind = is_device(object) ? TOPOLOGY_DEVICE : TOPOLOGY_INTERFACE;
+    else if (parent < 0)
+        kind = TOPOLOGY_ROOT;
+    name_object(object, name, sizeof(name));
+    node = add(b, kind, name, parent);
+    for (hwloc_obj_t child = object->io_first_child; child && kind != TOPOLOGY_DEVICE; child = child->next_sibling)
+        add_object(b, child, node);
+}
+
+static const char *build(hwloc_topology_t machine, struct topology *t)
+{
+    struct building b = {.t = t};
+    hwloc_obj_t bridge = NULL;
+    unsigned hosts = 0;
+    int top = -1;
+
+    while ((bridge = hwloc_get_next_bridge(machine, bridge))) {
+        if (bridge->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
+            hosts += leads_somewhere(bridge);
+    }
+    if (hosts > 1)
+        top = add(&b, TOPOLOGY_ROOT, "machine", -1);
+    while ((bridge = hwloc_get_next_bridge(machine, bridge))) {
+        if (bridge->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
+            add_object(&b, bridge, top);
+    }
+    if (!b.wrong && !t->device_count)
+        return "there is no PCI device that computes";
+    return b.wrong;
+}
+
+int topology_discover(const char *xml, struct topology **out, char *why, size_t why_size)
+{
+    const char *name = xml ? xml : "this machine", *wrong;
+    hwloc_topology_t machine;
+    struct topology *t;
+
+    if (hwloc_topology_init(&machine))
+        return -ENOMEM;
+    if ((xml && hwloc_topology_set_xml(machine, xml)) ||
+        hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_ALL) || hwloc_topology_load(machine)) {
+        snprintf(why, why_size, "%s: hwloc does not understand it", name);
+        hwloc_topology_destroy(machine);
+        return -EINVAL;
+    }
+    t = topology_new(name);
+    if (!t) {
+        hwloc_topology_destroy(machine);
+        return -ENOMEM;
+    }
+    wrong = build(machine, t);
+    hwloc_topology_destroy(machine);
+    if (wrong) {
+        snprintf(why, why_size, "%s: %s", name, wrong);
+        free(t);
+        return -EINVAL;
+    }
+    *out = t;
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* Trees, node by node. See topology.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/topology.h"
+
+struct topology *topology_new(const char *name)
+{
+    struct topology *t = calloc(1, sizeof(*t));
+
+    if (t)
+        snprintf(t->name, sizeof(t->name), "%s", name);
+    return t;
+}
+
+int topology_find(const struct topology *t, const char *name)
+{
+    for (unsigned i = 0; i < t->node_count; i++) {
+        if (!strcmp(t->nodes[i].name, name))
+            return (int)i;
+    }
+    return -1;
+}
+
+static const char *check(const struct topology *t, enum topology_kind kind, const char *name, int parent)
+{
+    bool leaf = kind == TOPOLOGY_DEVICE || kind == TOPOLOGY_INTERFACE;
+
+    if (strlen(name) >= sizeof(t->nodes[0].name))
+        return "the name is too long";
+    if (t->node_count == TOPOLOGY_MOST_NODES)
+        return "there are too many nodes";
+    if (topology_find(t, name) >= 0)
+        return "the name is taken";
+    if (parent < 0 && leaf)
+        return "a device or interface needs a parent";
+    if (parent >= 0 && kind == TOPOLOGY_ROOT)
+        return "a root has no parent";
+    if (parent < 0 && t->node_count)
+        return "there is a top already, and this has no parent";
+    if (parent >= 0 && t->nodes[parent].kind >= TOPOLOGY_DEVICE)
+        return "its parent is a device or interface";
+    if (parent >= 0 && t->nodes[parent].depth + 1 >= TOPOLOGY_MOST_DEPTH)
+        return "the tree is too deep";
+    return NULL;
+}
+
+const char *topology_add(struct topology *t, enum topology_kind kind, const char *name, int parent)
+{
+    struct topology_node *node = &t->nodes[t->node_count];
+    const char *wrong = check(t, kind, name, parent);
+
+    if (wrong)
+        return wrong;
+    *node = (struct topology_node){.kind = kind, .parent = parent, .device = -1};
+    strcpy(node->name, name);
+    node->depth = parent < 0 ? 0 : t->nodes[parent].depth + 1;
+    if (kind == TOPOLOGY_DEVICE) {
+        node->device = (int)t->device_count;
+        t->devices[t->device_count++] = t->node_count;
+    }
+    if (node->depth > t->depth)
+        t->depth = node->depth;
+    t->node_count++;
+    return NULL;
+}

@@ -1,49 +1,10 @@
-/* The congestion model: Algorithm 1, and the evolution of a dynamic congestion graph. See topology.h. */
+/* The congestion model: Algorithm 1, and the evolution of a dynamic congestion graph. See topology.h; ports.c has the
+ * equations. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "topology/topology.h"
-
-#define LITTLE 1e-12 /* what sums of factors may be over 1 by rounding */
-
-/* One switch or root complex on a communication's way. */
-struct hop {
-    unsigned node;
-    unsigned from, to; /* its neighbours: the ports it is entered and left by */
-    bool up;
-    double factor; /* after this port */
-    bool conflict; /* the port was arbitrated */
-};
-
-struct route {
-    unsigned index; /* of the transfer */
-    unsigned hop_count;
-    struct hop hops[2 * TOPOLOGY_MOST_DEPTH];
-    bool crosses_root;
-    double factor, blocked; /* blocked: the least factor of what shares an input port, behind it */
-};
-
-/* Communications that leave a switch by one port, grouped by the port they enter by: super communications. */
-struct group {
-    unsigned from;
-    double sum;  /* of factors, the paper's R */
-    double most; /* what it may have, R' */
-    bool crosses_root;
-};
-
-struct member {
-    struct route *route;
-    struct hop *hop;
-    unsigned group;
-};
-
-struct port {
-    unsigned member_count, group_count;
-    struct member members[TOPOLOGY_MOST_TRANSFERS];
-    struct group groups[TOPOLOGY_MOST_TRANSFERS];
-    double sum;
-};
+#include "topology/ports.h"
 
 /* ---- routes ---- */
 
@@ -77,94 +38,7 @@ static void make_route(const struct topology *t, const struct topology_transfer 
         add_hop(route, t, up[i - 1], up[i], up[i + 1]);
 }
 
-/* ---- ports ---- */
-
-static void port_add(struct port *port, struct route *route, struct hop *hop)
-{
-    unsigned group = 0;
-
-    while (group < port->group_count && port->groups[group].from != hop->from)
-        group++;
-    if (group == port->group_count)
-        port->groups[port->group_count++] = (struct group){.from = hop->from};
-    port->groups[group].sum += route->factor;
-    port->groups[group].crosses_root |= route->crosses_root;
-    port->sum += route->factor;
-    port->members[port->member_count++] = (struct member){route, hop, group};
-}
-
-static void port_collect(struct port *port, struct route *routes, unsigned count, unsigned node, unsigned to)
-{
-    port->member_count = port->group_count = 0;
-    port->sum = 0;
-    for (unsigned i = 0; i < count; i++) {
-        for (unsigned k = 0; k < routes[i].hop_count; k++) {
-            if (routes[i].hops[k].node == node && routes[i].hops[k].to == to)
-                port_add(port, &routes[i], &routes[i].hops[k]);
-        }
-    }
-}
-
-/* Equation 4: only a port that would have to carry more than it can is in conflict. */
-static bool port_conflict(const struct port *port)
-{
-    return port->group_count > 1 && port->sum > 1 + LITTLE;
-}
-
-static void port_leave(struct port *port)
-{
-    bool conflict = port_conflict(port);
-
-    for (unsigned i = 0; i < port->member_count; i++) {
-        port->members[i].hop->factor = port->members[i].route->factor;
-        port->members[i].hop->conflict = conflict;
-    }
-}
-
-/* Equations 5 and 6: all factors alike. */
-static void arbitrate_upstream(struct port *port)
-{
-    for (unsigned i = 0; i < port->member_count && port->sum > 1 + LITTLE; i++)
-        port->members[i].route->factor /= port->sum;
-    port_leave(port);
-}
-
-/* What a super communication may have of a port in conflict (before equation 7): what those that cross the root complex
- * lose the others gain. That is the paper's for two; of more it would give away more than there is. */
-static double fair_share(const struct port *port, const struct group *group, double tau)
-{
-    double fair = 1.0 / port->group_count, lost = tau < fair ? tau : fair;
-    unsigned crossing = 0;
-
-    for (unsigned i = 0; i < port->group_count; i++)
-        crossing += port->groups[i].crosses_root;
-    if (crossing == port->group_count) /* and nobody gains */
-        return fair * (1 - tau);
-    return group->crosses_root ? fair - lost : fair + lost * crossing / (port->group_count - crossing);
-}
-
-/* Equation 7. root: the port is the root complex' own, where what crosses it loses tau. */
-static void arbitrate_downstream(struct port *port, double tau, bool root)
-{
-    bool conflict = port_conflict(port);
-
-    for (unsigned i = 0; i < port->group_count; i++) {
-        struct group *group = &port->groups[i];
-
-        group->most = conflict ? fair_share(port, group, tau) : 1;
-        if (root && group->most > 1 - tau)
-            group->most = 1 - tau;
-        if (group->most > group->sum)
-            group->most = group->sum;
-    }
-    for (unsigned i = 0; i < port->member_count; i++) {
-        const struct group *group = &port->groups[port->members[i].group];
-
-        if (group->sum > 0)
-            port->members[i].route->factor *= group->most / group->sum;
-    }
-    port_leave(port);
-}
+/* ---- Algorithm 1 ---- */
 
 /* Steps B and C: upwards from the leaves, then downwards from the top. */
 static void arbitrate(const struct topology *t, double tau, struct route *routes, unsigned count, bool up,
@@ -185,95 +59,12 @@ static void arbitrate(const struct topology *t, double tau, struct route *routes
             if (!port->member_count)
                 continue;
             if (up)
-                arbitrate_upstream(port);
+                port_arbitrate_upstream(port);
             else
-                arbitrate_downstream(port, tau, t->nodes[from].kind == TOPOLOGY_ROOT);
+                port_arbitrate_downstream(port, tau, t->nodes[from].kind == TOPOLOGY_ROOT);
         }
     }
 }
-
-/* ---- head-of-line blocking ---- */
-
-/* Equation 8: flows that enter by one port are scheduled alike, so all wait for the one that gets least behind it. */
-static double least_behind(const struct route *routes, unsigned count, const struct hop *hop)
-{
-    double least = 2;
-
-    for (unsigned i = 0; i < count; i++) {
-        const struct route *other = &routes[i];
-        unsigned k = 0;
-
-        while (k < other->hop_count && (other->hops[k].node != hop->node || other->hops[k].from != hop->from))
-            k++;
-        for (; k < other->hop_count; k++) {
-            if (other->hops[k].conflict && other->hops[k].factor < least)
-                least = other->hops[k].factor;
-        }
-    }
-    return least;
-}
-
-static bool is_blocked(const struct route *route)
-{
-    return route->blocked < route->factor - LITTLE;
-}
-
-static void find_blocked(struct route *routes, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        routes[i].blocked = 2;
-        for (unsigned k = 0; k < routes[i].hop_count; k++) {
-            double least = least_behind(routes, count, &routes[i].hops[k]);
-
-            if (least < routes[i].blocked)
-                routes[i].blocked = least;
-        }
-    }
-}
-
-/* What blocked communications do not use of a port. */
-static double freed(const struct port *port, unsigned *others)
-{
-    double sum = 0;
-
-    *others = 0;
-    for (unsigned i = 0; i < port->member_count; i++) {
-        const struct member *member = &port->members[i];
-
-        if (!is_blocked(member->route))
-            ++*others;
-        else if (member->hop->factor > member->route->blocked)
-            sum += member->hop->factor - member->route->blocked;
-    }
-    return sum;
-}
-
-/* Equation 9: those in conflict with blocked ones get what these do not use; the port that gives least decides. */
-static double raised(struct route *routes, unsigned count, const struct route *route, double tau, struct port *port)
-{
-    double least = 2;
-    bool any = false;
-
-    for (unsigned k = 0; k < route->hop_count; k++) {
-        const struct hop *hop = &route->hops[k];
-        unsigned others;
-        double more, there;
-
-        if (!hop->conflict)
-            continue;
-        port_collect(port, routes, count, hop->node, hop->to);
-        more = freed(port, &others);
-        there = hop->factor + more / others;
-        any |= more > LITTLE;
-        least = there < least ? there : least;
-    }
-    if (route->crosses_root && least > 1 - tau)
-        least = 1 - tau;
-    least = least < 1 ? least : 1;
-    return any && least > route->factor ? least : route->factor;
-}
-
-/* ---- Algorithm 1 ---- */
 
 static void keep_step(double *const *steps, enum topology_step step, const struct route *routes, unsigned count)
 {
@@ -291,13 +82,14 @@ static void compute(const struct topology *t, double tau, struct route *routes, 
     keep_step(steps, TOPOLOGY_UPSTREAM, routes, count);
     arbitrate(t, tau, routes, count, false, port);
     keep_step(steps, TOPOLOGY_DOWNSTREAM, routes, count);
-    find_blocked(routes, count);
+    routes_find_blocked(routes, count);
     for (unsigned i = 0; i < count; i++) {
         const struct route *route = &routes[i];
 
-        factors[route->index] = is_blocked(route) ? route->blocked : raised(routes, count, route, tau, port);
+        factors[route->index] =
+            route_is_blocked(route) ? route->blocked : route_raised(routes, count, route, tau, port);
         if (steps) {
-            steps[TOPOLOGY_BLOCKED][route->index] = is_blocked(route) ? route->blocked : route->factor;
+            steps[TOPOLOGY_BLOCKED][route->index] = route_is_blocked(route) ? route->blocked : route->factor;
             steps[TOPOLOGY_RAISED][route->index] = factors[route->index];
         }
     }

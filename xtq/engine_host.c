@@ -28,7 +28,8 @@ struct lane {
     struct ring ring;
     uint64_t next; /* position of the packet to look at */
     struct spin retiring;
-    unsigned first, last; /* of flights; modulo FLIGHTS */
+    _Atomic unsigned first; /* of flights; modulo FLIGHTS */
+    unsigned last;
     _Atomic bool stalled; /* waits for a flight to end */
     struct flight flights[FLIGHTS];
 };
@@ -54,6 +55,11 @@ static void retire(struct lane *lane)
     if (tail)
         ring_retire(&lane->ring, tail);
     spin_unlock(&lane->retiring);
+}
+
+static bool is_full(const struct lane *lane)
+{
+    return lane->last - atomic_load(&lane->first) == FLIGHTS;
 }
 
 static bool nothing_flies(struct lane *lane)
@@ -158,7 +164,7 @@ static int lane_step(struct lane *lane)
     struct ring_message message;
     int found, error;
 
-    if (ring_broken(&lane->ring) || lane->last - lane->first == FLIGHTS)
+    if (ring_broken(&lane->ring) || is_full(lane))
         return 0;
     found = ring_next(&lane->ring, lane->next, &message);
     if (found <= 0) {
@@ -196,8 +202,10 @@ static int queue_poll(void *argument)
 
         for (int i = 0; i < BATCH && lane_step(lane); i++)
             count++;
-        if (lane->last - lane->first == FLIGHTS)
+        if (is_full(lane)) {
             atomic_store(&lane->stalled, true);
+            count += !is_full(lane); /* a flight has ended in between, and has told nobody */
+        }
     }
     return count;
 }

@@ -15,7 +15,6 @@
 #include "base/settings.h"
 #include "xtq/internal.h"
 
-#define YIELD_EVERY 64 /* spins: there may be fewer cores than threads that wait for each other */
 #define FIRST_NAP_US 20
 #define LONGEST_NAP_US 1000
 

@@ -151,7 +151,7 @@ static void wait_for_bell(struct device_queue *queue)
 {
     static const struct timespec most = {.tv_sec = 1};
     struct xtq *x = queue->x;
-    _Atomic uint32_t *asleep = &region_header(&x->region, (unsigned)x->rank)->servers[queue->index].asleep;
+    _Atomic uint32_t *asleep = region_asleep(&x->region, (unsigned)x->rank, queue->index);
 
     atomic_store(asleep, ASLEEP);
     if (!something_came(queue) && !atomic_load(&queue->stop))
@@ -268,12 +268,11 @@ uint64_t device_queue_refused(const struct device_queue *queue)
 void device_queue_close(struct device_queue *queue)
 {
     struct xtq *x = queue->x;
-    _Atomic uint32_t *asleep = &region_header(&x->region, (unsigned)x->rank)->servers[queue->index].asleep;
+    _Atomic uint32_t *asleep = region_asleep(&x->region, (unsigned)x->rank, queue->index);
 
     atomic_store(&queue->stop, true);
     atomic_store(&queue->control->stop, 1);
-    atomic_store(asleep, AWAKE);
-    syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    region_rouse(asleep);
     pthread_join(queue->thread, NULL);
     atomic_fetch_add(&x->refused, device_queue_refused(queue));
     device_queue_free(queue);

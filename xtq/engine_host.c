@@ -115,6 +115,7 @@ static void end_in_turn(struct lane *lane, uint64_t end)
 
 /* ---- one packet ---- */
 
+/* 1, or a negative errno. */
 static int fly(struct lane *lane, const struct rewritten *task, const struct ring_message *message)
 {
     struct flight *flight = &lane->flights[lane->last % FLIGHTS];
@@ -137,7 +138,7 @@ static int fly(struct lane *lane, const struct rewritten *task, const struct rin
     error = launcher_start(queue->launcher, task, &message->packet.kernel, flight_end, flight);
     if (error)
         flight_end(flight, error);
-    return 0;
+    return 1;
 }
 
 static int run(struct lane *lane, struct ring_message *message)
@@ -150,7 +151,7 @@ static int run(struct lane *lane, struct ring_message *message)
     if (error)
         return error;
     if (task.kernel)
-        return fly(lane, &task, message) ? -ENOTSUP : 1;
+        return fly(lane, &task, message);
     error = task.function->function(&task.task, task.function->argument);
     task_end(lane, task.entry, task.signal, error);
     end_in_turn(lane, message->end);

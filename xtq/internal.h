@@ -14,6 +14,7 @@
 #define MOST_ENTRIES 4096
 #define LEAST_LANE 4096
 #define MOST_LANE ((size_t)1 << 30)
+#define YIELD_EVERY 64 /* spins: there may be fewer cores than threads that wait for each other */
 
 struct xtq_signal {
     _Atomic int64_t value;
@@ -52,6 +53,11 @@ struct ring region_lane(const struct region *region, unsigned target, unsigned q
 /* The credit of this rank's lane into a target on another host. */
 struct ring_credit *region_mirror(const struct region *region, unsigned target, unsigned queue);
 struct region_header *region_header(const struct region *region, unsigned rank);
+/* Where a server of a rank of this host says whether it sleeps. */
+_Atomic uint32_t *region_asleep(const struct region *region, unsigned rank, unsigned server);
+/* Wake who is ASLEEP there; or whoever waits there, whatever it says. */
+void region_ring(_Atomic uint32_t *asleep);
+void region_rouse(_Atomic uint32_t *asleep);
 /* Ring whoever serves a queue of a rank of this host, if it sleeps. */
 void region_wake(const struct region *region, unsigned rank, unsigned queue);
 
@@ -238,7 +244,6 @@ int nic_open(struct xtq *x);
 /* Stop the thread; everything this rank has sent has been acknowledged, or the job is at its end. */
 void nic_close(struct xtq *x);
 /* Send a message; its place has been checked. Under the sender's lock. See xtq_put(). */
-int nic_send(struct xtq *x, int target, unsigned queue, const union ring_packet *packet, const void *arguments,
-             size_t argument_bytes, const void *payload, size_t payload_bytes, struct xtq_signal *completed);
+int nic_send(struct xtq *x, int target, unsigned queue, const struct ring_parts *parts, struct xtq_signal *completed);
 
 #endif

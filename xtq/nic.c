@@ -49,7 +49,6 @@ struct parting {
 
 struct nic {
     struct xtq *x;
-    MPI_Comm comm;
     pthread_t thread;
     _Atomic bool stop;
     pthread_mutex_t lock; /* of partings */
@@ -63,12 +62,11 @@ static const uint8_t padding[RING_LINE];
 
 /* Packet, arguments and payload from where they are, with what lies between them in a lane (section III-A: gather). */
 static int send_gathered(struct nic *nic, int target, unsigned queue, const union ring_packet *packet,
-                         const void *arguments, size_t argument_bytes, const void *payload, size_t payload_bytes,
-                         MPI_Request *request)
+                         const struct ring_parts *m, MPI_Request *request)
 {
-    const void *parts[] = {packet, arguments, padding, payload, padding};
-    int lengths[] = {RING_LINE, (int)argument_bytes, (int)(ring_lines(argument_bytes) - argument_bytes),
-                     (int)payload_bytes, (int)(ring_lines(payload_bytes) - payload_bytes)};
+    const void *parts[] = {packet, m->arguments, padding, m->payload, padding};
+    int lengths[] = {RING_LINE, (int)m->argument_bytes, (int)(ring_lines(m->argument_bytes) - m->argument_bytes),
+                     (int)m->payload_bytes, (int)(ring_lines(m->payload_bytes) - m->payload_bytes)};
     MPI_Aint places[5];
     MPI_Datatype type;
     int error;
@@ -77,25 +75,21 @@ static int send_gathered(struct nic *nic, int target, unsigned queue, const unio
         MPI_Get_address(lengths[i] ? parts[i] : padding, &places[i]);
     if (MPI_Type_create_hindexed(5, lengths, places, MPI_BYTE, &type) || MPI_Type_commit(&type))
         return -EIO;
-    error = MPI_Isend(MPI_BOTTOM, 1, type, target, 1 + (int)queue, nic->comm, request) ? -EIO : 0;
+    error = MPI_Isend(MPI_BOTTOM, 1, type, target, 1 + (int)queue, nic->x->comm, request) ? -EIO : 0;
     MPI_Type_free(&type);
     return error;
 }
 
-static int send_copied(struct nic *nic, int target, unsigned queue, const union ring_packet *packet,
-                       const void *arguments, size_t argument_bytes, const void *payload, size_t payload_bytes,
+static int send_copied(struct nic *nic, int target, unsigned queue, const struct ring_parts *parts,
                        struct parting *parting)
 {
-    size_t bytes = ring_message_bytes(argument_bytes, payload_bytes);
+    int bytes = (int)ring_message_bytes(parts->argument_bytes, parts->payload_bytes);
 
-    memset(parting->copy, 0, bytes);
-    memcpy(parting->copy, packet, RING_LINE);
-    if (argument_bytes)
-        memcpy(parting->copy + RING_LINE, arguments, argument_bytes);
-    if (payload_bytes)
-        memcpy(parting->copy + RING_LINE + ring_lines(argument_bytes), payload, payload_bytes);
-    return MPI_Isend(parting->copy, (int)bytes, MPI_BYTE, target, 1 + (int)queue, nic->comm, &parting->request) ? -EIO
-                                                                                                                : 0;
+    memset(parting->copy, 0, (size_t)bytes);
+    ring_write(parting->copy, parts);
+    if (MPI_Isend(parting->copy, bytes, MPI_BYTE, target, 1 + (int)queue, nic->x->comm, &parting->request))
+        return -EIO;
+    return 0;
 }
 
 static void part(struct nic *nic, struct parting *parting)
@@ -106,10 +100,9 @@ static void part(struct nic *nic, struct parting *parting)
     pthread_mutex_unlock(&nic->lock);
 }
 
-int nic_send(struct xtq *x, int target, unsigned queue, const union ring_packet *packet, const void *arguments,
-             size_t argument_bytes, const void *payload, size_t payload_bytes, struct xtq_signal *completed)
+int nic_send(struct xtq *x, int target, unsigned queue, const struct ring_parts *parts, struct xtq_signal *completed)
 {
-    size_t bytes = ring_message_bytes(argument_bytes, payload_bytes);
+    size_t bytes = ring_message_bytes(parts->argument_bytes, parts->payload_bytes);
     bool copied = bytes <= GATHER;
     struct parting *parting = malloc(sizeof(*parting) + (copied ? bytes : RING_LINE));
     _Atomic bool gone = false;
@@ -119,11 +112,10 @@ int nic_send(struct xtq *x, int target, unsigned queue, const union ring_packet 
         return -ENOMEM;
     *parting = (struct parting){.completed = copied ? NULL : completed};
     if (copied) {
-        error = send_copied(x->nic, target, queue, packet, arguments, argument_bytes, payload, payload_bytes, parting);
+        error = send_copied(x->nic, target, queue, parts, parting);
     } else {
-        memcpy(parting->copy, packet, RING_LINE);
-        error = send_gathered(x->nic, target, queue, (union ring_packet *)parting->copy, arguments, argument_bytes,
-                              payload, payload_bytes, &parting->request);
+        memcpy(parting->copy, &parts->packet, RING_LINE);
+        error = send_gathered(x->nic, target, queue, (union ring_packet *)parting->copy, parts, &parting->request);
     }
     if (error) {
         free(parting);
@@ -187,23 +179,13 @@ static bool sizes_agree(const struct ring *ring, uint64_t position, uint64_t *by
     union ring_packet packet;
 
     memcpy(&packet, ring_at(ring, position), sizeof(packet));
-    switch (packet.header & 0xff) {
-    case XTQ_PAD:
+    if ((packet.header & 0xff) == XTQ_PAD) {
         *bytes = packet.pad.skip;
         return packet.pad.skip == ring->size - (position & (ring->size - 1)) &&
                ring_has_room(ring, position, packet.pad.skip);
-    case XTQ_KERNEL:
-        arguments = packet.kernel.kernarg_address;
-        payload = packet.kernel.payload_address;
-        break;
-    case XTQ_FUNCTION:
-        arguments = packet.function.argument_address;
-        payload = packet.function.payload_address;
-        break;
-    default:
-        return false;
     }
-    return arguments <= *bytes && payload <= *bytes && ring_message_bytes(arguments, payload) == *bytes;
+    return ring_sizes(&packet, &arguments, &payload) && arguments <= *bytes && payload <= *bytes &&
+           ring_message_bytes(arguments, payload) == *bytes;
 }
 
 static void take_message(struct nic *nic, int initiator, unsigned queue, MPI_Message *message, int length)
@@ -260,7 +242,7 @@ static int receive(struct nic *nic)
         MPI_Status status;
         int length;
 
-        if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, nic->comm, &found, &message, &status) || !found)
+        if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, nic->x->comm, &found, &message, &status) || !found)
             break;
         MPI_Get_count(&status, MPI_BYTE, &length);
         if (status.MPI_TAG == CREDIT_TAG)
@@ -293,7 +275,7 @@ static int tell(struct nic *nic, int initiator)
         if (!memcmp(&note, &peer->lanes[queue].told, sizeof(note)))
             continue;
         peer->lanes[queue].told = peer->note = note;
-        if (MPI_Isend(&peer->note, sizeof(note), MPI_BYTE, initiator, CREDIT_TAG, nic->comm, &peer->request))
+        if (MPI_Isend(&peer->note, sizeof(note), MPI_BYTE, initiator, CREDIT_TAG, nic->x->comm, &peer->request))
             vocl_log(LOG_WARN, "xtq: rank %d cannot be told of its credit", initiator);
         return 1;
     }
@@ -355,7 +337,6 @@ int nic_open(struct xtq *x)
     if (!nic)
         return -ENOMEM;
     nic->x = x;
-    nic->comm = x->comm;
     pthread_mutex_init(&nic->lock, NULL);
     nic->peers = calloc((size_t)x->size, sizeof(*nic->peers));
     for (int rank = 0; rank < x->size && nic->peers; rank++) {

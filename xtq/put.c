@@ -28,22 +28,28 @@ struct sender *put_sender(struct xtq *x, unsigned target, unsigned queue)
 }
 
 /* The packet as it travels: its sizes go where the target will put addresses. */
-static int packet_take(const void *command, size_t command_bytes, size_t payload_bytes, union ring_packet *out,
-                       unsigned *queue)
+static int parts_take(const void *command, size_t command_bytes, const void *payload, size_t payload_bytes,
+                      struct ring_parts *out, unsigned *queue)
 {
-    if (command_bytes < sizeof(*out))
+    union ring_packet *packet = &out->packet;
+
+    if (command_bytes < sizeof(*packet))
         return -EINVAL;
-    memcpy(out, command, sizeof(*out));
-    switch (out->header & 0xff) {
+    memcpy(packet, command, sizeof(*packet));
+    out->arguments = (const uint8_t *)command + sizeof(*packet);
+    out->argument_bytes = command_bytes - sizeof(*packet);
+    out->payload = payload;
+    out->payload_bytes = payload_bytes;
+    switch (packet->header & 0xff) {
     case XTQ_KERNEL:
-        *queue = out->kernel.queue;
-        out->kernel.kernarg_address = command_bytes - sizeof(*out);
-        out->kernel.payload_address = payload_bytes;
+        *queue = packet->kernel.queue;
+        packet->kernel.kernarg_address = out->argument_bytes;
+        packet->kernel.payload_address = payload_bytes;
         return 0;
     case XTQ_FUNCTION:
-        *queue = out->function.queue;
-        out->function.argument_address = command_bytes - sizeof(*out);
-        out->function.payload_address = payload_bytes;
+        *queue = packet->function.queue;
+        packet->function.argument_address = out->argument_bytes;
+        packet->function.payload_address = payload_bytes;
         return 0;
     }
     return -EINVAL;
@@ -82,15 +88,15 @@ static int wait_for_room(struct xtq *x, struct sender *sender, int target, uint6
  * otherwise never find room beside it. */
 static int send_pad(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t pad)
 {
-    union ring_packet packet = {.pad = {.header = XTQ_PAD, .skip = pad}};
+    struct ring_parts parts = {.packet.pad = {.header = XTQ_PAD, .skip = pad}};
     int error = 0;
 
     if (sender->ring.bytes) {
-        memcpy(ring_at(&sender->ring, sender->head), &packet, sizeof(packet));
+        ring_write(ring_at(&sender->ring, sender->head), &parts);
         ring_publish(&sender->ring, sender->head + pad);
         region_wake(&x->region, (unsigned)target, queue);
     } else {
-        error = nic_send(x, target, queue, &packet, NULL, 0, NULL, 0, NULL);
+        error = nic_send(x, target, queue, &parts, NULL);
     }
     sender->head += error ? 0 : pad;
     return error;
@@ -116,35 +122,21 @@ static int make_place(struct xtq *x, struct sender *sender, int target, unsigned
     return ring_has_room(&sender->ring, sender->head, bytes) ? 0 : -EAGAIN;
 }
 
-static void write_message(const struct sender *sender, const union ring_packet *packet, const void *arguments,
-                          size_t argument_bytes, const void *payload, size_t payload_bytes)
-{
-    uint8_t *at = ring_at(&sender->ring, sender->head);
-
-    memcpy(at, packet, sizeof(*packet));
-    if (argument_bytes)
-        memcpy(at + RING_LINE, arguments, argument_bytes);
-    if (payload_bytes)
-        memcpy(at + RING_LINE + ring_lines(argument_bytes), payload, payload_bytes);
-}
-
 int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes, const void *payload,
             size_t payload_bytes, unsigned flags, struct xtq_signal *completed)
 {
-    const uint8_t *arguments = (const uint8_t *)command + sizeof(union ring_packet);
-    union ring_packet packet;
+    struct ring_parts parts;
     struct sender *sender;
     uint64_t bytes, missed = 0;
     unsigned queue;
     int error;
 
     if (target < 0 || target >= x->size || (flags & ~(unsigned)XTQ_TRY) ||
-        packet_take(command, command_bytes, payload_bytes, &packet, &queue) || queue >= x->queues)
+        parts_take(command, command_bytes, payload, payload_bytes, &parts, &queue) || queue >= x->queues)
         return -EINVAL;
     if (command_bytes > x->lane_bytes || payload_bytes > x->lane_bytes)
         return -EMSGSIZE;
-    command_bytes -= sizeof(packet);
-    bytes = ring_message_bytes(command_bytes, payload_bytes);
+    bytes = ring_message_bytes(parts.argument_bytes, payload_bytes);
     if (bytes > x->lane_bytes)
         return -EMSGSIZE;
 
@@ -162,13 +154,13 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
         pthread_mutex_lock(&sender->lock);
     }
     if (!sender->ring.bytes) {
-        error = nic_send(x, target, queue, &packet, arguments, command_bytes, payload, payload_bytes, completed);
+        error = nic_send(x, target, queue, &parts, completed);
         if (!error)
             sender->head += bytes;
         pthread_mutex_unlock(&sender->lock);
         return error;
     }
-    write_message(sender, &packet, arguments, command_bytes, payload, payload_bytes);
+    ring_write(ring_at(&sender->ring, sender->head), &parts);
     sender->head += bytes;
     context_sent(x);
     ring_publish(&sender->ring, sender->head);

@@ -3,7 +3,6 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,16 +62,35 @@ struct ring_credit *region_mirror(const struct region *region, unsigned target, 
     return (struct ring_credit *)region->mirror + lane_number(region, queue, target);
 }
 
-void region_wake(const struct region *region, unsigned rank, unsigned queue)
+_Atomic uint32_t *region_asleep(const struct region *region, unsigned rank, unsigned server)
 {
-    struct region_header *header = region_header(region, rank);
-    uint32_t server = atomic_load_explicit(&header->server_of[queue], memory_order_relaxed);
-    _Atomic uint32_t *asleep = &header->servers[server < SERVERS ? server : REFUSER].asleep;
+    return &region_header(region, rank)->servers[server].asleep;
+}
 
+static void wake_all(_Atomic uint32_t *asleep)
+{
+    syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void region_ring(_Atomic uint32_t *asleep)
+{
     uint32_t expected = ASLEEP;
 
     if (atomic_load(asleep) == ASLEEP && atomic_compare_exchange_strong(asleep, &expected, AWAKE))
-        syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        wake_all(asleep);
+}
+
+void region_rouse(_Atomic uint32_t *asleep)
+{
+    atomic_store(asleep, AWAKE);
+    wake_all(asleep);
+}
+
+void region_wake(const struct region *region, unsigned rank, unsigned queue)
+{
+    uint32_t server = atomic_load_explicit(&region_header(region, rank)->server_of[queue], memory_order_relaxed);
+
+    region_ring(region_asleep(region, rank, server < SERVERS ? server : REFUSER));
 }
 
 /* Where the ranks of this host have their regions here: each begins with the first page that MPI's memory holds whole.

@@ -11,7 +11,16 @@ void ring_publish(const struct ring *ring, uint64_t head)
     atomic_store(ring->bell, head);
 }
 
-static bool sizes_of(const union ring_packet *packet, uint64_t *arguments, uint64_t *payload)
+void ring_write(uint8_t *at, const struct ring_parts *parts)
+{
+    memcpy(at, &parts->packet, sizeof(parts->packet));
+    if (parts->argument_bytes)
+        memcpy(at + RING_LINE, parts->arguments, parts->argument_bytes);
+    if (parts->payload_bytes)
+        memcpy(at + RING_LINE + ring_lines(parts->argument_bytes), parts->payload, parts->payload_bytes);
+}
+
+bool ring_sizes(const union ring_packet *packet, uint64_t *arguments, uint64_t *payload)
 {
     switch (packet->header & 0xff) {
     case XTQ_KERNEL:
@@ -42,7 +51,7 @@ int ring_next(const struct ring *ring, uint64_t position, struct ring_message *o
         if (bytes < RING_LINE || bytes > room || bytes % RING_LINE)
             return -EPROTO;
     } else {
-        if (!sizes_of(&out->packet, &arguments, &payload) || arguments > room || payload > room)
+        if (!ring_sizes(&out->packet, &arguments, &payload) || arguments > room || payload > room)
             return -EPROTO;
         bytes = ring_message_bytes(arguments, payload);
         if (bytes > room)

@@ -83,6 +83,17 @@ static inline bool ring_has_room(const struct ring *ring, uint64_t head, uint64_
     return head + bytes - atomic_load_explicit(&ring->credit->tail, memory_order_acquire) <= ring->size;
 }
 
+/* What a message is made of; the sizes in the packet are the same. */
+struct ring_parts {
+    union ring_packet packet;
+    const void *arguments, *payload;
+    size_t argument_bytes, payload_bytes;
+};
+/* Put it together as it lies in a lane; what is between its parts is not written. */
+void ring_write(uint8_t *at, const struct ring_parts *parts);
+/* The sizes that a packet, not a pad, says; false if it is of no known type. */
+bool ring_sizes(const union ring_packet *packet, uint64_t *arguments, uint64_t *payload);
+
 /* The message may be seen up to head from now on. */
 void ring_publish(const struct ring *ring, uint64_t head);
 

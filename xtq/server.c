@@ -16,11 +16,9 @@
 #include "base/thread.h"
 #include "xtq/internal.h"
 
-#define YIELD_EVERY 64
-
 static _Atomic uint32_t *asleep_of(const struct server *server)
 {
-    return &region_header(&server->x->region, (unsigned)server->x->rank)->servers[server->number].asleep;
+    return region_asleep(&server->x->region, (unsigned)server->x->rank, server->number);
 }
 
 static _Thread_local struct server *inside;
@@ -28,14 +26,6 @@ static _Thread_local struct server *inside;
 bool server_inside(void)
 {
     return inside != NULL;
-}
-
-static void server_ring(struct server *server)
-{
-    uint32_t expected = ASLEEP;
-
-    if (atomic_compare_exchange_strong(asleep_of(server), &expected, AWAKE))
-        syscall(SYS_futex, asleep_of(server), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 /* Who finds another thread at it leaves it a word to look once more, as that may have looked at the bells already. */
@@ -59,7 +49,7 @@ int server_poll(struct server *server)
         if (!atomic_load(&server->again))
             return count;
         if (round) { /* there is no end of it: that is the server's to do */
-            server_ring(server);
+            region_ring(asleep_of(server));
             return count;
         }
     }
@@ -84,7 +74,7 @@ void server_help(struct server *server, bool begin)
     } else if (atomic_fetch_sub(&server->helpers, 1) == 1 && atomic_load(&server->parked)) {
         atomic_store(asleep_of(server), ASLEEP);
         if (server_poll(server))
-            server_ring(server);
+            region_ring(asleep_of(server));
     }
 }
 
@@ -146,8 +136,7 @@ void server_close(struct server *server)
 {
     atomic_store(&server->stop, true);
     if (!server->manual) {
-        atomic_store(asleep_of(server), AWAKE);
-        syscall(SYS_futex, asleep_of(server), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        region_rouse(asleep_of(server));
         pthread_join(server->thread, NULL);
     }
     server_drain(server);

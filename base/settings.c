@@ -38,6 +38,11 @@ long settings_number(enum setting setting)
     return value;
 }
 
+bool settings_share_memory(void)
+{
+    return settings_number(SETTING_ZERO_COPY) && settings_number(SETTING_SHARE);
+}
+
 long settings_workers(void)
 {
     const char *text = settings_string(SETTING_WORKERS);

@@ -2,6 +2,8 @@
 #ifndef VOCL_BASE_SETTINGS_H
 #define VOCL_BASE_SETTINGS_H
 
+#include <stdbool.h>
+
 enum setting {
 #define SETTING(name, fallback, meaning) SETTING_##name,
 #include "base/settings.def"
@@ -15,6 +17,8 @@ const char *settings_string(enum setting setting);
 long settings_number(enum setting setting);
 /* As a number of bytes, with K, M, G or T behind it. */
 unsigned long long settings_bytes(enum setting setting);
+/* Whether memory may be shared with workers of this host. */
+bool settings_share_memory(void);
 /* How many workers embedded mode starts. */
 long settings_workers(void);
 /* Where VOCL_POOL says nothing. */

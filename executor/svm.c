@@ -1,12 +1,10 @@
 /* Shared virtual memory: the application's, mapped here at the address it has there, or, of an application on another
  * host, memory that both have at one address. */
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "executor/internal.h"
 
 /* ---- memory of the node's ---- */
@@ -200,16 +198,13 @@ int exec_fill_svm(struct executor *x, const struct wire_fill_svm *m)
 /* The process and descriptor may be of another host: the nonce tells. */
 static int map(struct executor *x, const struct wire_share_memory *m)
 {
-    struct stat file;
-    char path[64];
+    uint64_t size;
     void *memory;
-    int fd, error = 0;
+    int fd = memory_of_process(m->process, m->descriptor, &size), error = 0;
 
-    snprintf(path, sizeof(path), "/proc/%u/fd/%u", m->process, m->descriptor);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return -errno;
-    if (fstat(fd, &file) || !S_ISREG(file.st_mode) || (uint64_t)file.st_size < m->size) {
+        return fd;
+    if (size < m->size) {
         close(fd);
         return -EINVAL;
     }

@@ -117,7 +117,7 @@ bool arena_shared_with(struct node *node)
     bool good;
 
     pthread_mutex_lock(&arena.sharing);
-    if (node->memory == NODE_MEMORY_UNKNOWN && (!settings_number(SETTING_ZERO_COPY) || !settings_number(SETTING_SHARE)))
+    if (node->memory == NODE_MEMORY_UNKNOWN && !settings_share_memory())
         node->memory = NODE_MEMORY_APART;
     if (node->memory == NODE_MEMORY_UNKNOWN) {
         if (arena.session == node->session) {

@@ -1,7 +1,6 @@
 /* `vocl topo`: PCIe trees, and what the congestion model says of transfers in them. */
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +29,7 @@ struct wishes {
     bool svg;
 };
 
-__attribute__((noreturn, format(printf, 1, 2))) static void misuse(const char *format, ...)
-{
-    va_list arguments;
-
-    fputs("vocl: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputs("\nTry `vocl topo --help'.\n", stderr);
-    exit(EXIT_USAGE);
-}
+#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)
 
 /* A number, with a unit behind it if units are given. */
 static double number(const char *text, const char *what, bool units)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,20 +44,6 @@ static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT].
                            "not be executed, 125 if VOCL is not installed completely, 2 after a mistake on the command "
                            "line.\n"
                            "See vocl(1), and vocl(7) for the settings.\n";
-
-void fail(int status, const char *format, ...)
-{
-    int error = errno; /* for a %m in the format */
-    va_list arguments;
-
-    fputs("vocl: ", stderr);
-    errno = error;
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-    exit(status);
-}
 
 #define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
 

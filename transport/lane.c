@@ -6,14 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/settings.h"
 #include "transport/lane.h"
 #include "transport/transport.h"
@@ -42,7 +41,7 @@ int lane_offer(struct lane *lane, struct lane_offer *offer)
     int error;
 
     *lane = (struct lane){.fd = -1};
-    if (!settings_number(SETTING_SHARE) || !settings_number(SETTING_ZERO_COPY) || !settings_number(SETTING_LANE))
+    if (!settings_share_memory() || !settings_number(SETTING_LANE))
         return -ENOTSUP;
     lane->fd = memfd_create("vocl-lane", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (lane->fd < 0)
@@ -64,16 +63,13 @@ int lane_offer(struct lane *lane, struct lane_offer *offer)
 int lane_accept(struct lane *lane, const struct lane_offer *offer)
 {
     struct lane_memory *memory = NULL;
-    struct stat file;
-    char path[64];
-    int fd;
+    uint64_t size;
+    int fd = memory_of_process(offer->process, offer->descriptor, &size), seals;
 
-    snprintf(path, sizeof(path), "/proc/%u/fd/%u", offer->process, offer->descriptor);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return -errno;
-    if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_size == sizeof(struct lane_memory) &&
-        fcntl(fd, F_GET_SEALS) >= 0 && fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK)
+        return fd;
+    seals = fcntl(fd, F_GET_SEALS);
+    if (size == sizeof(struct lane_memory) && seals >= 0 && seals & F_SEAL_SHRINK)
         memory = map(fd);
     close(fd);
     if (memory && memcmp(memory->nonce, offer->nonce, LANE_NONCE)) {

@@ -17,6 +17,7 @@
 
 #define FIRST_NAP_US 20
 #define LONGEST_NAP_US 1000
+#define QUIET_MS 100 /* see leave_together() */
 
 /* ---- open and close ---- */
 
@@ -203,18 +204,36 @@ size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
     return before < x->lane_bytes ? x->lane_bytes - before : 0;
 }
 
+/*
+ * MPICH over UCX's TCP hangs in MPI_Finalize if one rank comes there while another still makes progress outside: the
+ * last flush of the one is answered, so it goes and waits deaf in PMI's barrier, and nobody answers the other's. So all
+ * ranks leave together: a barrier after their threads, and a while in which the others leave their last call of MPI,
+ * too.
+ */
+static void leave_together(void)
+{
+    static const struct timespec quiet = {.tv_nsec = QUIET_MS * 1000000L};
+
+    nanosleep(&quiet, NULL);
+}
+
 int xtq_finalize(struct xtq *x)
 {
+    bool several_hosts = !x->region.all_shared;
     int error = xtq_barrier(x);
 
     for (unsigned i = 0; i < x->queues; i++)
         queue_stop(x, i);
     threads_close(x);
+    if (several_hosts && !error)
+        error = patient_barrier(x);
     for (unsigned i = 0; i < x->kernels; i++)
         xtq_unregister_kernel(x, i);
     for (unsigned i = 0; i < (unsigned)x->size * x->queues; i++)
         pthread_mutex_destroy(&x->senders[i].lock);
     context_free(x, error == 0);
+    if (several_hosts && !error)
+        leave_together();
     return error;
 }
 

@@ -186,43 +186,13 @@ int exec_create_user_event(struct executor *x, const struct wire_create_user_eve
     return 0;
 }
 
-/* PoCL 3.1 frees an event that has failed although others that it waits for may fail, too, and then looks at it again:
- * so each of them holds it until it is over itself. */
-static void hold(struct command *c, cl_event event)
-{
-    for (uint32_t i = 0; i < c->gate_count; i++) {
-        struct object *gate = c->gates[i];
-        cl_event *more = realloc(gate->dependents, (gate->dependent_count + 1) * sizeof(cl_event));
-
-        if (!more)
-            return;
-        gate->dependents = more;
-        more[gate->dependent_count++] = event;
-        clRetainEvent(event);
-    }
-}
-
-void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job)
-{
-    hold(c, event);
-    event_when(c->x, event, CL_COMPLETE, run, job);
-}
-
-static void let_go(struct object *gate)
-{
-    while (gate->dependent_count)
-        clReleaseEvent(gate->dependents[--gate->dependent_count]);
-    free(gate->dependents);
-    gate->dependents = NULL;
-}
-
 void event_settle(struct object *event, cl_int status)
 {
     if (event->settled || !is_usable(event))
         return;
     event->settled = true;
     clSetUserEventStatus(event->event, status < 0 ? status : CL_COMPLETE);
-    let_go(event);
+    gate_end(&event->gate);
 }
 
 int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
@@ -237,21 +207,32 @@ int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
 
 /* ---- commands ---- */
 
-static void forget_gates(struct command *c)
+static struct gates *gates_of(struct command *c, bool make)
 {
-    free(c->gates);
-    c->gates = NULL;
-    c->gate_count = 0;
+    struct object *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
+
+    if (context && !context->gates && make)
+        context->gates = gates_new();
+    return context ? context->gates : NULL;
 }
 
-static void add_gate(struct command *c, struct object *gate)
+void command_gate(struct command *c, struct gate *gate)
 {
-    struct object **more = realloc(c->gates, (c->gate_count + 1) * sizeof(struct object *));
+    c->gates = gates_of(c, true);
+    gate_begin(c->gates, gate);
+    c->behind = c->gates;
+}
 
-    if (!more)
-        return;
-    c->gates = more;
-    more[c->gate_count++] = gate;
+void command_hold(struct command *c, cl_event event)
+{
+    if (c->behind)
+        c->queue->behind = c->newest = gates_hold(c->gates, event);
+}
+
+void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job)
+{
+    command_hold(c, event);
+    event_when(c->x, event, CL_COMPLETE, run, job);
 }
 
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want_mask,
@@ -267,6 +248,8 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
     if (!c->wait)
         return -ENOMEM;
     c->error = c->queue->error;
+    c->gates = gates_of(c, false);
+    c->behind = gates_may_fail(c->gates, c->queue->behind);
     for (uint32_t i = 0; i < wait_count; i++) {
         struct object *other = object_get(x, WIRE_EVENT, wait[i]);
 
@@ -281,9 +264,11 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
         else
             c->wait[c->wait_count++] = other->event;
         if ((other->imported || other->user) && !other->settled)
-            add_gate(c, other);
+            command_gate(c, &other->gate);
+        else if (gates_may_fail(c->gates, other->behind))
+            c->behind = true;
     }
-    c->ask = event || c->gate_count ? &c->event : NULL;
+    c->ask = event || c->behind ? &c->event : NULL;
     executor_flush_later(x, c->queue);
     return 0;
 }
@@ -316,12 +301,11 @@ int command_end(struct command *c, cl_int error)
         free(c->wait);
     if (!c->error)
         c->error = error;
-    if (c->gate_count && !c->error && c->event) {
-        hold(c, c->event);
+    if (c->behind && !c->error && c->event) {
+        command_hold(c, c->event);
         if (!c->event_id)
             clReleaseEvent(c->event);
     }
-    forget_gates(c);
     if (c->recording) {
         recording_end(c->x->recording, c->error);
         return 0;
@@ -333,6 +317,7 @@ int command_end(struct command *c, cl_int error)
         event->error = c->error;
         event->event = c->error ? NULL : c->event;
         event->begin = c->begin;
+        event->behind = c->newest;
     } else if (c->begin) {
         clReleaseEvent(c->begin);
     }

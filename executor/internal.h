@@ -24,6 +24,13 @@ struct job {
     void (*run)(struct executor *x, struct job *job);
 };
 
+/* gates.c: something that may fail, and that commands wait for */
+struct gate {
+    struct gates *gates; /* NULL: nobody waits for it, or it is over */
+    struct gate *next, **at;
+    uint64_t number;
+};
+
 struct object {
     uint32_t id;
     cl_int error; /* it could not be made: what whoever uses it is told */
@@ -48,9 +55,10 @@ struct object {
     cl_command_queue spare; /* context: for data that no queue of the application moves */
     bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
     bool imported, user, settled;                              /* event: of another worker; a gate; it is over */
-    cl_event begin;       /* event: whose times are its own until the end, or NULL */
-    cl_event *dependents; /* event.c: of commands that wait for it */
-    uint32_t dependent_count;
+    cl_event begin;      /* event: whose times are its own until the end, or NULL */
+    struct gate gate;    /* event: of another worker, or a user's */
+    uint64_t behind;     /* event, queue: the newest gate it may wait for, 0 if none */
+    struct gates *gates; /* context: or NULL */
     struct object *next; /* fellow.c; queue: dispatch.c */
     uint8_t *kinds;      /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
@@ -171,6 +179,16 @@ bool early_keep(struct executor *x, const struct early *what);
 /* NULL: nothing was heard. The caller frees it. peer 0: any. */
 struct early *early_take(struct executor *x, enum early_kind kind, unsigned peer, uint32_t id);
 
+/* gates.c */
+struct gates *gates_new(void); /* or NULL */
+void gates_free(struct gates *gates);
+void gate_begin(struct gates *gates, struct gate *gate);
+void gate_end(struct gate *gate);
+/* Whether something may still fail that was begun before, or is itself, the gate of this number. */
+bool gates_may_fail(const struct gates *gates, uint64_t behind);
+/* Hold an event while any gate of now may fail; the number of the newest. */
+uint64_t gates_hold(struct gates *gates, cl_event event);
+
 /* slow.c: jobs for the helper thread */
 struct slow {
     struct job job; /* run on the loop's thread afterwards; frees */
@@ -186,8 +204,9 @@ struct command {
     uint32_t event_id, want;
     cl_uint wait_count;
     cl_event *wait, small[8];
-    struct object **gates; /* of the wait list: those that may fail one after the other */
-    uint32_t gate_count;
+    struct gates *gates;  /* of its context, or NULL */
+    bool behind;          /* it may wait for one of them */
+    uint64_t newest;      /* of them */
     cl_event event, *ask; /* ask: for the native call; NULL when nobody needs an event */
     cl_event begin;       /* as an event object's */
     cl_int error;
@@ -196,7 +215,11 @@ struct command {
 /* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
                   const uint32_t *wait, uint32_t wait_count);
-/* event_when() complete, of a native event that waits for what the command waits for. */
+/* It may wait for this one, too. */
+void command_gate(struct command *c, struct gate *gate);
+/* One of its native events, which nobody else may be told of. */
+void command_hold(struct command *c, cl_event event);
+/* command_hold(), and event_when() complete. */
 void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job);
 /* error: of the native call. */
 int command_end(struct command *c, cl_int error);

@@ -172,7 +172,7 @@ const size_t *local_of(const struct wire_enqueue_ndrange *m)
 static void count_launch(struct command *c)
 {
     turn_launched(c->x, c->queue, c->event);
-    if (c->event_id || c->gate_count)
+    if (c->event_id || c->behind)
         return;
     clReleaseEvent(c->event);
     c->event = NULL;

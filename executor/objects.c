@@ -94,13 +94,12 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
         executor_flush(x);
     if (x->tables[kind].slots[place(object->id)] == object)
         object_take(x, kind, object);
+    gate_end(&object->gate);
     if (object->native)
         release_native(kind, object);
     if (object->begin)
         clReleaseEvent(object->begin);
-    while (object->dependent_count)
-        clReleaseEvent(object->dependents[--object->dependent_count]);
-    free(object->dependents);
+    gates_free(object->gates);
     recording_free(object);
     include_free(object->tree);
     free(object->mover);

@@ -16,6 +16,7 @@ void transfer_free(struct transfer *t)
         free(t->bytes);
     for (int i = 0; i < SLOTS; i++)
         free(t->slots[i].bytes);
+    gate_end(&t->open);
     if (t->gate)
         clReleaseEvent(t->gate);
     if (t->first)
@@ -61,6 +62,7 @@ void transfer_open_gate(struct transfer *t)
     if (!t->gate)
         return;
     clSetUserEventStatus(t->gate, t->error ? t->error : CL_COMPLETE);
+    gate_end(&t->open);
     clFlush(t->queue);
 }
 
@@ -116,6 +118,7 @@ static const cl_event *list(const struct command *c)
  * came before, where a command is two native ones, or NULL. */
 static void share_event(struct command *c, cl_event event, cl_event begin)
 {
+    command_hold(c, event);
     if (!c->ask)
         return;
     clRetainEvent(event);
@@ -126,13 +129,22 @@ static void share_event(struct command *c, cl_event event, cl_event begin)
     c->begin = begin;
 }
 
+static cl_event gate_new(struct command *c, struct transfer *t, cl_int *error)
+{
+    cl_event event = clCreateUserEvent(c->queue->in, error);
+
+    if (event)
+        command_gate(c, &t->open);
+    return event;
+}
+
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *))
 {
     cl_int error;
 
     t->mapped = true;
-    t->gate = clCreateUserEvent(c->queue->in, &error);
+    t->gate = gate_new(c, t, &error);
     if (error)
         return error;
     t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, flags, t->side.offset, t->side.size,
@@ -259,7 +271,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     cl_int error;
 
     t->bytes = malloc(t->side.size);
-    t->gate = clCreateUserEvent(c->queue->in, &error);
+    t->gate = gate_new(c, t, &error);
     if (!wait || !t->bytes || error) {
         free(wait);
         return error ? error : CL_OUT_OF_HOST_MEMORY;
@@ -415,7 +427,7 @@ static cl_int ring_command(struct command *c, struct transfer *t)
 
     t->spare = c->queue->spare;
     clRetainCommandQueue(t->spare);
-    t->gate = clCreateUserEvent(c->queue->in, &error);
+    t->gate = gate_new(c, t, &error);
     if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))
         error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, list(c), &t->first);
     if (!error && c->queue->out_of_order)

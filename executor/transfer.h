@@ -22,6 +22,7 @@ struct transfer {
     unsigned peer; /* 0: the application */
     uint32_t tag;
     cl_command_queue queue, spare; /* the command's own; one for pieces */
+    struct gate open;              /* until gate is open */
     cl_event gate, first;          /* first: from when on the object may be touched */
     cl_event last;                 /* waits for the gate: PoCL looks at it then, also if it has failed before */
     uint8_t *bytes;                /* the block, or the mapped memory */

@@ -225,6 +225,39 @@ static void sharing(void)
     clReleaseMemObject(buffer);
 }
 
+/* A command fails, and is released, before the one that it follows in its queue, or in its wait list, fails as well. */
+static void failed_twice(int in_order)
+{
+    cl_int status, value = 0, found = CL_QUEUED;
+    cl_event first, second, before, after;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(value), NULL, &status);
+    cl_command_queue other = clCreateCommandQueue(context, device, 0, &status), on = in_order ? queue : other;
+
+    for (int round = 0; round < 20; round++) {
+        cl_event wait[2] = {first = clCreateUserEvent(context, &status)};
+
+        second = clCreateUserEvent(context, &status);
+        need("marker", clEnqueueMarkerWithWaitList(queue, 1, &first, &before));
+        wait[0] = second;
+        wait[1] = before;
+        need("marker", clEnqueueMarkerWithWaitList(on, in_order ? 1 : 2, wait, &after));
+        need("first to fail", clSetUserEventStatus(second, -7));
+        do
+            clGetEventInfo(after, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(found), &found, NULL);
+        while (found > CL_COMPLETE);
+        clReleaseEvent(after);
+        clReleaseEvent(second);
+        need("last to fail", clSetUserEventStatus(first, -5));
+        clReleaseEvent(before);
+        clReleaseEvent(first);
+        clFinish(queue); /* says that something has failed, or not, as natively */
+        clFinish(other);
+    }
+    need("the node is there", clEnqueueWriteBuffer(other, buffer, CL_TRUE, 0, 4, &value, 0, NULL, NULL));
+    clReleaseCommandQueue(other);
+    clReleaseMemObject(buffer);
+}
+
 int main(void)
 {
     cl_int status;
@@ -239,6 +272,8 @@ int main(void)
     need("clBuildProgram", clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
     command_buffers();
     failed_events();
+    failed_twice(1);
+    failed_twice(0);
     waits();
     refused_later();
     bad_links();

@@ -1,0 +1,94 @@
+/*
+ * PoCL 3.1 frees an event that has failed, although another one that it waits for, by its list or by its queue's order,
+ * may fail, too, and then looks at it again. So while something may still fail (a gate: a user event, an event of
+ * another worker, data that are on their way), whatever may wait for it, if only by others, is held.
+ */
+#include "executor/internal.h"
+
+struct held {
+    struct held *next;
+    cl_event event;
+    uint64_t behind; /* the newest gate that it may wait for */
+};
+
+struct gates {                      /* of a context */
+    struct gate *open, **last_open; /* oldest first */
+    struct held *held, **last_held; /* by what they are behind */
+    uint64_t count;
+};
+
+struct gates *gates_new(void)
+{
+    struct gates *gates = calloc(1, sizeof(*gates));
+
+    if (gates) {
+        gates->last_open = &gates->open;
+        gates->last_held = &gates->held;
+    }
+    return gates;
+}
+
+static void let_go(struct gates *gates)
+{
+    struct held *held = gates->held;
+
+    gates->held = held->next;
+    if (!held->next)
+        gates->last_held = &gates->held;
+    clReleaseEvent(held->event);
+    free(held);
+}
+
+void gates_free(struct gates *gates)
+{
+    if (!gates)
+        return;
+    for (struct gate *gate = gates->open; gate; gate = gate->next)
+        gate->gates = NULL;
+    while (gates->held)
+        let_go(gates);
+    free(gates);
+}
+
+void gate_begin(struct gates *gates, struct gate *gate)
+{
+    if (!gates || gate->gates)
+        return;
+    *gate = (struct gate){.gates = gates, .at = gates->last_open, .number = ++gates->count};
+    *gates->last_open = gate;
+    gates->last_open = &gate->next;
+}
+
+void gate_end(struct gate *gate)
+{
+    struct gates *gates = gate->gates;
+
+    if (!gates)
+        return;
+    *gate->at = gate->next;
+    if (gate->next)
+        gate->next->at = gate->at;
+    else
+        gates->last_open = gate->at;
+    gate->gates = NULL;
+    while (gates->held && !gates_may_fail(gates, gates->held->behind))
+        let_go(gates);
+}
+
+bool gates_may_fail(const struct gates *gates, uint64_t behind)
+{
+    return gates && gates->open && gates->open->number <= behind;
+}
+
+uint64_t gates_hold(struct gates *gates, cl_event event)
+{
+    struct held *held = gates ? malloc(sizeof(*held)) : NULL;
+
+    if (!held)
+        return 0;
+    *held = (struct held){.event = event, .behind = gates->count};
+    clRetainEvent(event);
+    *gates->last_held = held;
+    gates->last_held = &held->next;
+    return held->behind;
+}

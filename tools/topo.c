@@ -10,15 +10,19 @@
 #include "topology/topology.h"
 
 #define MEGA 1048576
+#define MOST_ORDERS 50000 /* that are all tried: a second or so */
 
 static const char help[] =
     "usage: vocl topo show [--topology FILE] [--svg]\n"
-    "       vocl topo predict [options] [--size BYTES] 'SOURCE>TARGET,...'\n"
+    "       vocl topo predict [options] [--size BYTES] 'SOURCE>TARGET[:BYTES],...'\n"
+    "       vocl topo order [options] [--size BYTES] 'SOURCE>TARGET[:BYTES],...'\n"
     "       vocl topo halo [options] --dims 2|3\n"
     "\n"
-    "  --topology FILE   a tree as text or hwloc's XML; T1; T2 (the default); or machine: this one\n"
-    "  --tau FRACTION    what a transfer across a root complex loses (0.2)\n"
-    "  --bandwidth GB/s  of an idle link (11.6)\n"
+    "SOURCE and TARGET are numbers of devices, or host: the memory\n"
+    "\n"
+    "  --topology FILE   a tree as text or hwloc's XML; T1; T2; or machine: this one (the default)\n"
+    "  --tau FRACTION    what a transfer across a root complex loses (0.2, if the tree does not say)\n"
+    "  --bandwidth GB/s  of an idle link (11.6, if the tree does not say)\n"
     "  --size BYTES      of each transfer, with K, M or G behind it (300M); as in the paper these, and the GB\n"
     "                    of the bandwidth, are powers of 1024\n";
 
@@ -56,11 +60,8 @@ static struct wishes parse(int count, char **words)
                                             {"svg", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct wishes w = {.topology = settings_string(SETTING_TOPOLOGY),
-                       .tau = 0.2,
-                       .bandwidth = 11.6,
-                       .bytes = 300.0 * MEGA,
-                       .dimensions = 2};
+    struct wishes w = {
+        .topology = settings_string(SETTING_TOPOLOGY), .tau = -1, .bytes = 300.0 * MEGA, .dimensions = 2};
     int option;
 
     while ((option = getopt_long(count, words, "+h", options, NULL)) != -1) {
@@ -73,6 +74,8 @@ static struct wishes parse(int count, char **words)
             break;
         case 'b':
             w.bandwidth = number(optarg, "bandwidth", false);
+            if (w.bandwidth <= 0)
+                misuse("%s is no bandwidth", optarg);
             break;
         case 's':
             w.bytes = number(optarg, "size", true);
@@ -100,10 +103,49 @@ static struct topology *open_tree(const struct wishes *w)
 
     if (topology_open(w->topology, &t, why, sizeof(why)))
         misuse("%s", why);
+    t->tau = w->tau < 0 ? t->tau : w->tau;
+    t->bandwidth = w->bandwidth > 0 ? w->bandwidth * 1024 * MEGA : t->bandwidth;
     return t;
 }
 
 /* ---- predict ---- */
+
+/* One end of a transfer; what follows it. */
+static const char *parse_end(const struct topology *t, const char *text, const char *all, unsigned *device)
+{
+    char *end;
+
+    if (!strncmp(text, "host", 4)) {
+        *device = TOPOLOGY_HOST;
+        return text + 4;
+    }
+    *device = (unsigned)strtoul(text, &end, 10);
+    if (end == text || *text < '0' || *text > '9')
+        misuse("\"%s\" does not begin with SOURCE>TARGET", all);
+    if (end - text > 6 || *device >= t->device_count)
+        misuse("%s has devices 0 to %u, not %.*s", t->name, t->device_count - 1, (int)(end - text), text);
+    return end;
+}
+
+static const char *parse_transfer(const struct wishes *w, const struct topology *t, const char *text,
+                                  struct topology_transfer *out)
+{
+    const char *at = parse_end(t, text, text, &out->source);
+    char size[32];
+
+    if (*at != '>')
+        misuse("\"%s\" does not begin with SOURCE>TARGET", text);
+    at = parse_end(t, at + 1, text, &out->target);
+    if (out->source == out->target)
+        misuse("\"%.*s\" goes nowhere", (int)(at - text), text);
+    out->bytes = w->bytes;
+    if (*at == ':') {
+        snprintf(size, sizeof(size), "%.*s", (int)strcspn(at + 1, ","), at + 1);
+        out->bytes = number(size, "size", true);
+        at += 1 + strcspn(at + 1, ",");
+    }
+    return at;
+}
 
 static unsigned parse_transfers(const struct wishes *w, const struct topology *t, const char *text,
                                 struct topology_transfer *transfers)
@@ -111,19 +153,12 @@ static unsigned parse_transfers(const struct wishes *w, const struct topology *t
     unsigned count = 0;
 
     while (*text) {
-        unsigned source, target;
-        int used = 0;
+        struct topology_transfer transfer = {0};
 
-        if (sscanf(text, "%u>%u%n", &source, &target, &used) != 2 || !used)
-            misuse("\"%s\" does not begin with SOURCE>TARGET", text);
-        if (source >= t->device_count || target >= t->device_count)
-            misuse("%s has devices 0 to %u, not \"%.*s\"", t->name, t->device_count - 1, used, text);
-        if (source == target)
-            misuse("\"%.*s\" goes nowhere", used, text);
+        text = parse_transfer(w, t, text, &transfer);
         if (count == TOPOLOGY_MOST_TRANSFERS)
             misuse("more than %d transfers", TOPOLOGY_MOST_TRANSFERS);
-        transfers[count++] = (struct topology_transfer){.source = source, .target = target, .bytes = w->bytes};
-        text += used;
+        transfers[count++] = transfer;
         if (*text == ',')
             text++;
         else if (*text)
@@ -132,6 +167,19 @@ static unsigned parse_transfers(const struct wishes *w, const struct topology *t
     if (!count)
         misuse("no transfers");
     return count;
+}
+
+/* As it was given. */
+static const char *transfer_name(const struct topology_transfer *transfer, char name[32])
+{
+    char ends[2][12] = {"host", "host"};
+
+    if (transfer->source != TOPOLOGY_HOST)
+        snprintf(ends[0], sizeof(ends[0]), "%u", transfer->source);
+    if (transfer->target != TOPOLOGY_HOST)
+        snprintf(ends[1], sizeof(ends[1]), "%u", transfer->target);
+    snprintf(name, 32, "%2s > %-3s", ends[0], ends[1]);
+    return name;
 }
 
 struct watched {
@@ -144,14 +192,14 @@ struct watched {
 static void print_step(void *argument, double time, const double *factors, const double *left)
 {
     struct watched *watched = argument;
+    char name[32];
 
     printf("\nstep %u\n%-8s %8s %12s %12s %10s\n", ++watched->step, "transfer", "factor", "sent", "left", "elapsed");
     for (unsigned i = 0; i < watched->count; i++) {
         if (watched->over[i])
             continue;
-        printf("%2u > %-3u %8.4f %9.1f MB %9.1f MB %7.1f ms\n", watched->transfers[i].source,
-               watched->transfers[i].target, factors[i], (watched->transfers[i].bytes - left[i]) / MEGA, left[i] / MEGA,
-               time * 1e3);
+        printf("%s %8.4f %9.1f MB %9.1f MB %7.1f ms\n", transfer_name(&watched->transfers[i], name), factors[i],
+               (watched->transfers[i].bytes - left[i]) / MEGA, left[i] / MEGA, time * 1e3);
         watched->over[i] = left[i] <= 0;
     }
 }
@@ -159,9 +207,11 @@ static void print_step(void *argument, double time, const double *factors, const
 /* The paper's Table I. */
 static void print_factors(const struct topology_transfer *transfers, unsigned count, double *const *steps)
 {
+    char name[32];
+
     printf("%-8s %8s %8s %8s %8s %8s\n", "transfer", "A", "B", "C", "D (8)", "D (9)");
     for (unsigned i = 0; i < count; i++) {
-        printf("%2u > %-3u", transfers[i].source, transfers[i].target);
+        printf("%s", transfer_name(&transfers[i], name));
         for (unsigned step = 0; step < TOPOLOGY_STEPS; step++)
             printf(" %8.4f", steps[step][i]);
         printf("\n");
@@ -179,15 +229,36 @@ static int predict(const struct wishes *w, const char *text)
 
     for (unsigned step = 0; step < TOPOLOGY_STEPS; step++)
         steps[step] = values[step];
-    error = topology_factors(t, w->tau, transfers, watched.count, factors, steps);
+    error = topology_factors(t, t->tau, transfers, watched.count, factors, steps);
     if (!error) {
         print_factors(transfers, watched.count, steps);
-        error = topology_predict(t, w->tau, w->bandwidth * 1024 * MEGA, transfers, watched.count, ends, print_step,
-                                 &watched);
+        error = topology_predict(t, t->tau, t->bandwidth, transfers, watched.count, ends, print_step, &watched);
     }
     free(t);
     if (error)
-        misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1, and the bandwidth above 0" : strerror(-error));
+        misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
+    return 0;
+}
+
+/* ---- order ---- */
+
+static int order(const struct wishes *w, const char *text)
+{
+    static struct topology_transfer transfers[TOPOLOGY_MOST_TRANSFERS];
+    unsigned best_order[TOPOLOGY_MOST_TRANSFERS];
+    struct topology_times first, best;
+    struct topology *t = open_tree(w);
+    unsigned count = parse_transfers(w, t, text, transfers);
+    int error = topology_order(t, t->tau, t->bandwidth, transfers, count, MOST_ORDERS, best_order, &first, &best);
+    char name[32];
+
+    free(t);
+    if (error)
+        misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
+    for (unsigned i = 0; i < count; i++)
+        printf("%s\n", transfer_name(&transfers[best_order[i]], name));
+    printf("as given: %.1f ms, %.1f ms on average; in this order: %.1f ms, %.1f ms\n", first.last * 1e3,
+           first.mean * 1e3, best.last * 1e3, best.mean * 1e3);
     return 0;
 }
 
@@ -197,7 +268,7 @@ static int halo(const struct wishes *w)
 {
     struct topology *t = open_tree(w);
     struct topology_halo h;
-    int error = topology_halo(t, w->tau, w->dimensions, &h);
+    int error = topology_halo(t, t->tau, w->dimensions, &h);
 
     free(t);
     if (error == -EINVAL)
@@ -234,7 +305,7 @@ int main(int count, char **words)
     const char *what = count > 1 ? words[1] : "";
     struct wishes w = parse(count > 1 ? count - 1 : count, count > 1 ? words + 1 : words);
     char **rest = words + (count > 1) + optind;
-    bool transfers = !strcmp(what, "predict");
+    bool transfers = !strcmp(what, "predict") || !strcmp(what, "order");
 
     if (!strcmp(what, "--help") || !strcmp(what, "-h")) {
         fputs(help, stdout);
@@ -245,7 +316,7 @@ int main(int count, char **words)
     if (rest[0] && rest[transfers])
         misuse("what is \"%s\"?", rest[transfers]);
     if (transfers)
-        return predict(&w, *rest);
+        return *what == 'p' ? predict(&w, *rest) : order(&w, *rest);
     if (!strcmp(what, "halo"))
         return halo(&w);
     if (!strcmp(what, "show"))

@@ -11,6 +11,7 @@
 #include "topology/topology.h"
 
 struct building {
+    hwloc_topology_t machine;
     struct topology *t;
     const char *wrong;
 };
@@ -66,6 +67,15 @@ static int add(struct building *b, enum topology_kind kind, const char *name, in
     return (int)b->t->node_count - 1;
 }
 
+/* The NUMA node that a bridge or device hangs at, or -1 if it is at several. */
+static int numa_of(hwloc_topology_t machine, hwloc_obj_t object)
+{
+    hwloc_obj_t above = hwloc_get_non_io_ancestor_obj(machine, object);
+
+    return above && above->nodeset && hwloc_bitmap_weight(above->nodeset) == 1 ? hwloc_bitmap_first(above->nodeset)
+                                                                               : -1;
+}
+
 static void add_object(struct building *b, hwloc_obj_t object, int parent)
 {
     enum topology_kind kind = TOPOLOGY_SWITCH;
@@ -80,13 +90,15 @@ static void add_object(struct building *b, hwloc_obj_t object, int parent)
         kind = TOPOLOGY_ROOT;
     name_object(object, name, sizeof(name));
     node = add(b, kind, name, parent);
+    if (node >= 0 && !b->wrong)
+        b->t->nodes[node].numa = numa_of(b->machine, object);
     for (hwloc_obj_t child = object->io_first_child; child && kind != TOPOLOGY_DEVICE; child = child->next_sibling)
         add_object(b, child, node);
 }
 
 static const char *build(hwloc_topology_t machine, struct topology *t)
 {
-    struct building b = {.t = t};
+    struct building b = {.machine = machine, .t = t};
     hwloc_obj_t bridge = NULL;
     unsigned hosts = 0;
     int top = -1;
@@ -134,4 +146,27 @@ int topology_discover(const char *xml, struct topology **out, char *why, size_t 
     }
     *out = t;
     return 0;
+}
+
+int topology_bind(int numa)
+{
+    hwloc_topology_t machine;
+    hwloc_obj_t node;
+    int error = 0;
+
+    if (hwloc_topology_init(&machine))
+        return -ENOMEM;
+    if (hwloc_topology_load(machine)) {
+        hwloc_topology_destroy(machine);
+        return -EIO;
+    }
+    node = hwloc_get_numanode_obj_by_os_index(machine, (unsigned)numa);
+    if (!node)
+        error = -ENOENT;
+    else if (hwloc_set_cpubind(machine, node->cpuset, HWLOC_CPUBIND_THREAD) ||
+             hwloc_set_membind(machine, node->nodeset, HWLOC_MEMBIND_BIND,
+                               HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET))
+        error = -errno;
+    hwloc_topology_destroy(machine);
+    return error;
 }

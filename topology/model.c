@@ -12,13 +12,18 @@ static void add_hop(struct route *route, const struct topology *t, unsigned from
 {
     route->hops[route->hop_count++] =
         (struct hop){.node = node, .from = from, .to = to, .up = t->nodes[node].parent == (int)to};
-    route->crosses_root |= t->nodes[node].kind == TOPOLOGY_ROOT;
+    route->crosses_root |= t->nodes[node].kind == TOPOLOGY_ROOT && from != node;
+}
+
+static unsigned end_of(const struct topology *t, unsigned device)
+{
+    return device == TOPOLOGY_HOST ? 0 : t->devices[device];
 }
 
 static void make_route(const struct topology *t, const struct topology_transfer *transfer, struct route *route)
 {
     unsigned up[2 * TOPOLOGY_MOST_DEPTH], down[TOPOLOGY_MOST_DEPTH], ups = 0, downs = 0;
-    unsigned a = t->devices[transfer->source], b = t->devices[transfer->target];
+    unsigned a = end_of(t, transfer->source), b = end_of(t, transfer->target);
 
     route->hop_count = 0;
     route->crosses_root = false;
@@ -34,6 +39,8 @@ static void make_route(const struct topology *t, const struct topology_transfer 
     up[ups++] = a;
     while (downs)
         up[ups++] = down[--downs];
+    if (transfer->source == TOPOLOGY_HOST && ups > 1) /* from memory it enters the top by no port of another */
+        add_hop(route, t, up[0], up[0], up[1]);
     for (unsigned i = 1; i + 1 < ups; i++)
         add_hop(route, t, up[i - 1], up[i], up[i + 1]);
 }
@@ -100,8 +107,10 @@ static bool valid(const struct topology *t, double tau, const struct topology_tr
     if (!(tau >= 0 && tau < 1) || count > TOPOLOGY_MOST_TRANSFERS)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        if (transfers[i].source >= t->device_count || transfers[i].target >= t->device_count ||
-            transfers[i].source == transfers[i].target)
+        unsigned source = transfers[i].source, target = transfers[i].target;
+
+        if ((source >= t->device_count && source != TOPOLOGY_HOST) ||
+            (target >= t->device_count && target != TOPOLOGY_HOST) || source == target)
             return false;
     }
     return true;
@@ -123,9 +132,13 @@ static void factors_of(const struct topology *t, double tau, const struct topolo
         factors[i] = 0;
         for (unsigned step = 0; steps && step < TOPOLOGY_STEPS; step++)
             steps[step][i] = 0;
-        if (!pending[i] || busy[transfers[i].source])
+        if (!pending[i])
             continue;
-        busy[transfers[i].source] = true;
+        if (transfers[i].source != TOPOLOGY_HOST) {
+            if (busy[transfers[i].source])
+                continue;
+            busy[transfers[i].source] = true;
+        }
         w->routes[active].index = i;
         make_route(t, &transfers[i], &w->routes[active++]);
     }

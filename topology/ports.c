@@ -42,7 +42,8 @@ static void port_leave(struct port *port)
     for (unsigned i = 0; i < port->member_count; i++) {
         port->members[i].hop->factor = port->members[i].route->factor;
         port->members[i].hop->conflict = conflict;
-        port->members[i].hop->shared = port->group_count > 1;
+        port->members[i].hop->shared =
+            port->group_count > 1 || port->members[i].hop->from == port->members[i].hop->node;
     }
 }
 
@@ -77,7 +78,7 @@ void port_arbitrate_downstream(struct port *port, double tau, bool root)
         struct group *group = &port->groups[i];
 
         group->most = conflict ? fair_share(port, group, tau) : 1;
-        if (root && group->most > 1 - tau)
+        if (root && group->crosses_root && group->most > 1 - tau)
             group->most = 1 - tau;
         if (group->most > group->sum)
             group->most = group->sum;

@@ -9,11 +9,11 @@
 /* One switch or root complex on a communication's way. */
 struct hop {
     unsigned node;
-    unsigned from, to; /* its neighbours: the ports it is entered and left by */
+    unsigned from, to; /* its neighbours: the ports it is entered and left by; from memory, itself */
     bool up;
     double factor; /* after this port */
     bool conflict; /* the port was arbitrated */
-    bool shared;   /* by several super communications, whether or not they were in conflict */
+    bool shared;   /* the port, by several super communications in conflict or not, or with memory's own */
 };
 
 struct route {

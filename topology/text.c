@@ -14,13 +14,24 @@ __asm__(".section .rodata\n"
 extern const char t1[] __asm__("topology_t1"), t1_end[] __asm__("topology_t1_end");
 extern const char t2[] __asm__("topology_t2"), t2_end[] __asm__("topology_t2_end");
 
+static const char *const kinds[] = {[TOPOLOGY_ROOT] = "root",
+                                    [TOPOLOGY_SWITCH] = "switch",
+                                    [TOPOLOGY_DEVICE] = "device",
+                                    [TOPOLOGY_INTERFACE] = "interface"};
+
+static const char *read_number(const char *text, double most, double *value)
+{
+    char *end;
+
+    if (!text)
+        return "no number";
+    *value = strtod(text, &end);
+    return end == text || *end || !(*value >= 0 && *value < most) ? "that is no number for it" : NULL;
+}
+
 /* What is wrong with a line, or NULL. A parent comes first, so there can be no cycles. */
 static const char *add(struct topology *t, const char *word, const char *name, const char *parent_name)
 {
-    static const char *const kinds[] = {[TOPOLOGY_ROOT] = "root",
-                                        [TOPOLOGY_SWITCH] = "switch",
-                                        [TOPOLOGY_DEVICE] = "device",
-                                        [TOPOLOGY_INTERFACE] = "interface"};
     unsigned kind = 0;
     int parent = -1;
 
@@ -38,22 +49,59 @@ static const char *add(struct topology *t, const char *word, const char *name, c
     return topology_add(t, kind, name, parent);
 }
 
+static const char *parse_words(struct topology *t, const char **words, unsigned count)
+{
+    unsigned more = count > 2 && !strcmp(words[count - 2], "numa") ? 2 : 0;
+    const char *wrong;
+    double value = 0;
+
+    if (!strcmp(words[0], "tau"))
+        return count > 2 ? "too many words" : read_number(words[1], 1, &t->tau);
+    if (!strcmp(words[0], "bandwidth")) {
+        wrong = count > 2 ? "too many words" : read_number(words[1], 1e18, &value);
+        if (!wrong && value > 0)
+            t->bandwidth = value;
+        return wrong ? wrong : value > 0 ? NULL : "that is no number for it";
+    }
+    wrong = count - more > 3 ? "too many words" : add(t, words[0], words[1], count - more > 2 ? words[2] : NULL);
+    if (wrong || !more)
+        return wrong;
+    wrong = read_number(words[count - 1], 65536, &value);
+    t->nodes[t->node_count - 1].numa = (int)value;
+    return wrong;
+}
+
 static int parse_line(struct topology *t, char *line, unsigned number, char *why, size_t why_size)
 {
-    const char *words[5] = {NULL}, *wrong = NULL;
+    const char *words[7] = {NULL}, *wrong = NULL;
     unsigned count = 0;
     char *rest = NULL;
 
     line[strcspn(line, "#\r\n")] = 0;
-    for (char *word = strtok_r(line, " \t", &rest); word && count < 5; word = strtok_r(NULL, " \t", &rest))
+    for (char *word = strtok_r(line, " \t", &rest); word && count < 7; word = strtok_r(NULL, " \t", &rest))
         words[count++] = word;
     if (!count)
         return 0;
-    wrong = count > 3 ? "too many words" : add(t, words[0], words[1], words[2]);
+    wrong = parse_words(t, words, count);
     if (!wrong)
         return 0;
     snprintf(why, why_size, "%s, line %u: %s", t->name, number, wrong);
     return -EINVAL;
+}
+
+void topology_write(const struct topology *t, FILE *out)
+{
+    fprintf(out, "tau %.17g\nbandwidth %.17g\n", t->tau, t->bandwidth);
+    for (unsigned i = 0; i < t->node_count; i++) {
+        const struct topology_node *node = &t->nodes[i];
+
+        fprintf(out, "%s %s", kinds[node->kind], node->name);
+        if (node->parent >= 0)
+            fprintf(out, " %s", t->nodes[node->parent].name);
+        if (node->numa >= 0 && (node->parent < 0 || t->nodes[node->parent].numa != node->numa))
+            fprintf(out, " numa %d", node->numa);
+        fputc('\n', out);
+    }
 }
 
 int topology_parse(FILE *file, const char *name, struct topology **out, char *why, size_t why_size)

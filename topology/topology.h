@@ -25,10 +25,13 @@ struct topology_node {
     int parent; /* node; -1 at the top; always of a lower number */
     unsigned depth;
     int device; /* its number, or -1 */
+    int numa;   /* the NUMA node (its number for the system) whose processors and memory are near, or -1: not known */
 };
 
 struct topology {
     char name[64];
+    double tau,
+        bandwidth; /* what a transfer across a root complex loses (section V-C); bytes a second of an idle link */
     unsigned node_count, device_count, depth; /* depth: of the deepest node */
     struct topology_node nodes[TOPOLOGY_MOST_NODES];
     unsigned devices[TOPOLOGY_MOST_NODES]; /* by number: node */
@@ -36,26 +39,43 @@ struct topology {
 
 /* ---- tree.c ---- */
 
-/* An empty tree; free() it. NULL: no memory. */
+/* What the paper's machine had (section VI); GB are powers of 1024 there. */
+#define TOPOLOGY_TAU 0.2
+#define TOPOLOGY_BANDWIDTH (11.6 * (1 << 30))
+
+/* An empty tree, with these; free() it. NULL: no memory. */
 struct topology *topology_new(const char *name);
 /* Add a node, as the last. parent: its number, or -1. What is wrong with it, or NULL. */
 const char *topology_add(struct topology *t, enum topology_kind kind, const char *name, int parent);
 /* The node of that name, or -1. */
 int topology_find(const struct topology *t, const char *name);
+/* Links between two nodes. */
+unsigned topology_distance(const struct topology *t, unsigned a, unsigned b);
+/* The network interface that is nearest to a node, the first of several; -1: there is none. */
+int topology_interface_near(const struct topology *t, unsigned node);
+/* The child of the top that a node is, or is below: the port of the root complex that it shares with others. -1: the
+ * node is the top. */
+int topology_root_port(const struct topology *t, unsigned node);
 
 /* ---- discover.c ---- */
 
-/* The tree of this machine (xml NULL), or of the one whose hwloc XML that file is. -EINVAL, and why. */
+/* The tree of this machine (xml NULL), or of the one whose hwloc XML that file is; PCI devices are named by their
+ * address, as 0000:3b:00.0. -EINVAL, and why. */
 int topology_discover(const char *xml, struct topology **out, char *why, size_t why_size);
+/* Let this thread, and those it starts, run on a NUMA node's processors, and have its memory as far as there is some.
+ * -ENOENT: this machine has no such node; or what the system says. */
+int topology_bind(int numa);
 
 /* ---- text.c ---- */
 
 /*
  * A tree as text: lines `root NAME`, `switch NAME [PARENT]`, `device NAME PARENT`, `interface NAME PARENT`, each after
- * its parent; # begins a comment. Devices are numbered in order. -EINVAL: why has the line and what is wrong with it;
- * -ENOMEM.
+ * its parent and with `numa NUMBER` behind it where it is known and not its parent's; `tau FRACTION` and
+ * `bandwidth BYTES/S`, if they are not the paper's. # begins a comment. Devices are numbered in order. -EINVAL: why has
+ * the line and what is wrong with it; -ENOMEM.
  */
 int topology_parse(FILE *file, const char *name, struct topology **out, char *why, size_t why_size);
+void topology_write(const struct topology *t, FILE *out);
 /* A tree that comes with VOCL (T1 and T2, the paper's Figure 1), "machine" for this one, or else a file: hwloc's XML if
  * it begins with <, or text. */
 int topology_open(const char *name, struct topology **out, char *why, size_t why_size);
@@ -66,9 +86,13 @@ void topology_draw_svg(const struct topology *t, FILE *out);
 
 /* ---- model.c ---- */
 
+/* In the place of a device: the memory of the host, which is at the tree's top, beyond the paper. What goes there or
+ * comes from there does not cross a root complex, and is sent to several devices at once. */
+#define TOPOLOGY_HOST (~0u)
+
 /* A communication between two devices (section IV-A). Times in seconds, from the same moment. */
 struct topology_transfer {
-    unsigned source, target; /* devices */
+    unsigned source, target; /* devices; one of them may be TOPOLOGY_HOST */
     double bytes, start;
 };
 
@@ -93,6 +117,23 @@ typedef void topology_watch(void *argument, double time, const double *factors, 
  */
 int topology_predict(const struct topology *t, double tau, double bandwidth, const struct topology_transfer *transfers,
                      unsigned count, double *ends, topology_watch *watch, void *argument);
+
+/* ---- order.c ---- */
+
+/* How long a set of transfers takes: until the last has ended, and on average, in seconds. */
+struct topology_times {
+    double last, mean;
+};
+/*
+ * The order to send a set of transfers in, which are all pending, that takes the least time; of equals the one with the
+ * least mean. As each source sends one after the other, that is an order for each source. All orders are tried if there
+ * are at most tries of them; else those that come of the list's own by exchanging two that wait at the same source, one
+ * exchange after another, as long as it gets better. order: the transfers, first to last. first: of the list's order;
+ * best: of this one. Both may be NULL. As topology_predict().
+ */
+int topology_order(const struct topology *t, double tau, double bandwidth, const struct topology_transfer *transfers,
+                   unsigned count, unsigned long tries, unsigned *order, struct topology_times *first,
+                   struct topology_times *best);
 
 /* ---- halo.c (section VIII) ---- */
 

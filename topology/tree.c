@@ -8,8 +8,11 @@ struct topology *topology_new(const char *name)
 {
     struct topology *t = calloc(1, sizeof(*t));
 
-    if (t)
-        snprintf(t->name, sizeof(t->name), "%s", name);
+    if (!t)
+        return NULL;
+    snprintf(t->name, sizeof(t->name), "%s", name);
+    t->tau = TOPOLOGY_TAU;
+    t->bandwidth = TOPOLOGY_BANDWIDTH;
     return t;
 }
 
@@ -52,7 +55,8 @@ const char *topology_add(struct topology *t, enum topology_kind kind, const char
 
     if (wrong)
         return wrong;
-    *node = (struct topology_node){.kind = kind, .parent = parent, .device = -1};
+    *node = (struct topology_node){
+        .kind = kind, .parent = parent, .device = -1, .numa = parent < 0 ? -1 : t->nodes[parent].numa};
     strcpy(node->name, name);
     node->depth = parent < 0 ? 0 : t->nodes[parent].depth + 1;
     if (kind == TOPOLOGY_DEVICE) {
@@ -63,4 +67,45 @@ const char *topology_add(struct topology *t, enum topology_kind kind, const char
         t->depth = node->depth;
     t->node_count++;
     return NULL;
+}
+
+unsigned topology_distance(const struct topology *t, unsigned a, unsigned b)
+{
+    unsigned links = 0;
+
+    for (; a != b; links++) {
+        if (t->nodes[a].depth >= t->nodes[b].depth)
+            a = (unsigned)t->nodes[a].parent;
+        else
+            b = (unsigned)t->nodes[b].parent;
+    }
+    return links;
+}
+
+int topology_interface_near(const struct topology *t, unsigned node)
+{
+    unsigned least = 0;
+    int near = -1;
+
+    for (unsigned i = 0; i < t->node_count; i++) {
+        unsigned links;
+
+        if (t->nodes[i].kind != TOPOLOGY_INTERFACE)
+            continue;
+        links = topology_distance(t, node, i);
+        if (near >= 0 && links >= least)
+            continue;
+        near = (int)i;
+        least = links;
+    }
+    return near;
+}
+
+int topology_root_port(const struct topology *t, unsigned node)
+{
+    if (!t->nodes[node].depth)
+        return -1;
+    while (t->nodes[node].depth > 1)
+        node = (unsigned)t->nodes[node].parent;
+    return (int)node;
 }

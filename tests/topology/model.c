@@ -177,6 +177,91 @@ static void halos(void)
 /* ---- what must hold ---- */
 
 /* A tree of any form, with or without a root complex. */
+/* Figure 8 and its text: rings, of all devices first, and 1 > 5 begins when 0 > 4 is not over. */
+static void figure_8(void)
+{
+    static const unsigned rings[][9] = {{0, 1, 2, 3, 7, 6, 5, 4, 0}, {0, 4, 5, 1, 0}, {2, 6, 7, 3, 2}, {1, 5, 6, 2, 1}};
+    static const unsigned lengths[] = {8, 4, 4, 4};
+    struct topology_transfer transfers[20];
+    double ends[20];
+    struct topology *t = tree("T2");
+    struct topology_halo h;
+    unsigned count = 0, order[20], sent[8] = {0};
+    struct topology_times first, best;
+
+    assert(!topology_halo(t, TAU, 2, &h));
+    for (unsigned ring = 0; ring < 4; ring++) {
+        for (unsigned i = 0; i < lengths[ring]; i++) {
+            unsigned from = rings[ring][i], to = rings[ring][i + 1];
+
+            assert(h.neighbours[from][sent[from]++] == to);
+            transfers[count++] = (struct topology_transfer){.source = from, .target = to, .bytes = 1};
+        }
+    }
+    assert(!topology_predict(t, TAU, 1, transfers, count, ends, NULL, NULL));
+    assert(transfers[8].source == 0 && transfers[8].target == 4 && transfers[11].source == 1);
+    assert(transfers[16].source == 1 && transfers[16].target == 5 && ends[11] < ends[8]);
+    /* the search over any pattern finds it, too, from the other end */
+    for (unsigned i = 0; i < count / 2; i++) {
+        struct topology_transfer it = transfers[i];
+
+        transfers[i] = transfers[count - 1 - i];
+        transfers[count - 1 - i] = it;
+    }
+    assert(!topology_order(t, TAU, 1, transfers, count, 20736, order, &first, &best));
+    assert(fabs(best.last - h.fastest) < 1e-3 && first.last > best.last);
+    assert(!topology_order(t, TAU, 1, transfers, count, 500, order, &first, &best));
+    assert(best.last < first.last);
+    free(t);
+}
+
+/* Beyond the paper: what comes from the host's memory, or goes there. */
+static void host_memory(void)
+{
+    struct topology *t = tree("T2");
+    struct topology_transfer up[] = {{0, TOPOLOGY_HOST, 1, 0}, {1, TOPOLOGY_HOST, 1, 0}, {4, TOPOLOGY_HOST, 1, 0}};
+    struct topology_transfer down[] = {{TOPOLOGY_HOST, 0, 1, 0}, {TOPOLOGY_HOST, 2, 1, 0}, {4, 3, 1, 0}};
+    double factors[3];
+
+    assert(!topology_factors(t, TAU, up, 3, factors, NULL));
+    assert(NEAR(factors[0], 0.5) && NEAR(factors[1], 0.5) && NEAR(factors[2], 1));
+    assert(!topology_factors(t, TAU, down, 2, factors, NULL));
+    assert(NEAR(factors[0], 0.5) && NEAR(factors[1], 0.5));
+    assert(!topology_factors(t, TAU, down, 3, factors, NULL));
+    assert(factors[0] + factors[1] + factors[2] <= 1 + 1e-9 && factors[2] > 0);
+    free(t);
+}
+
+/* What the nodes of a tree are to each other, and that it can be written and read again. */
+static void relations(void)
+{
+    static const char text[] = "tau 0.125\nbandwidth 1e10\nroot R\nswitch A R numa 0\nswitch B R numa 1\n"
+                               "device a A\ndevice b B\nswitch C B numa 3\ninterface n C\ninterface m B\n";
+    struct topology *t, *again;
+    char why[256], *written;
+    size_t size;
+    FILE *file = fmemopen((void *)text, sizeof(text) - 1, "r");
+
+    assert(!topology_parse(file, "relations", &t, why, sizeof(why)));
+    fclose(file);
+    assert(NEAR(t->tau, 0.125) && NEAR(t->bandwidth, 1e10));
+    assert(t->nodes[t->devices[0]].numa == 0 && t->nodes[t->devices[1]].numa == 1 && t->nodes[0].numa == -1);
+    assert(topology_distance(t, t->devices[0], t->devices[1]) == 4 && topology_distance(t, 0, 0) == 0);
+    assert(topology_interface_near(t, t->devices[1]) == topology_find(t, "m"));
+    assert(t->nodes[topology_find(t, "n")].numa == 3);
+    assert(topology_root_port(t, t->devices[1]) == topology_find(t, "B") && topology_root_port(t, 0) == -1);
+    file = open_memstream(&written, &size);
+    topology_write(t, file);
+    fclose(file);
+    file = fmemopen(written, size, "r");
+    assert(!topology_parse(file, "relations", &again, why, sizeof(why)));
+    fclose(file);
+    assert(!memcmp(t, again, sizeof(*t)));
+    free(written);
+    free(again);
+    free(t);
+}
+
 static struct topology *random_tree(void)
 {
     char text[4096] = "", why[256];
@@ -201,9 +286,11 @@ static bool passes(const struct topology *t, const struct topology_transfer *tra
 {
     bool of_source = false, of_target = false;
 
-    for (int at = (int)t->devices[transfer->source]; at >= 0; at = t->nodes[at].parent)
+    for (int at = transfer->source == TOPOLOGY_HOST ? 0 : (int)t->devices[transfer->source]; at >= 0;
+         at = t->nodes[at].parent)
         of_source |= at == (int)link;
-    for (int at = (int)t->devices[transfer->target]; at >= 0; at = t->nodes[at].parent)
+    for (int at = transfer->target == TOPOLOGY_HOST ? 0 : (int)t->devices[transfer->target]; at >= 0;
+         at = t->nodes[at].parent)
         of_target |= at == (int)link;
     return up ? of_source && !of_target : of_target && !of_source;
 }
@@ -215,6 +302,8 @@ static unsigned random_transfers(const struct topology *t, struct topology_trans
     for (unsigned i = 0; i < count; i++) {
         transfers[i] = (struct topology_transfer){.source = below(t->device_count), .bytes = 1 + below(1000)};
         transfers[i].target = (transfers[i].source + 1 + below(t->device_count - 1)) % t->device_count;
+        if (!below(4))
+            *(below(2) ? &transfers[i].source : &transfers[i].target) = TOPOLOGY_HOST;
         transfers[i].start = below(3) ? 0 : below(1000) / 1000.0;
     }
     return count;
@@ -248,8 +337,10 @@ static void relabelled(const struct topology *t, const struct topology_transfer 
         other->devices[(i + shift) % t->device_count] = t->devices[i];
     for (unsigned i = 0; i < count; i++) {
         moved[i] = transfers[i];
-        moved[i].source = (moved[i].source + shift) % t->device_count;
-        moved[i].target = (moved[i].target + shift) % t->device_count;
+        if (moved[i].source != TOPOLOGY_HOST)
+            moved[i].source = (moved[i].source + shift) % t->device_count;
+        if (moved[i].target != TOPOLOGY_HOST)
+            moved[i].target = (moved[i].target + shift) % t->device_count;
     }
     assert(!topology_factors(other, TAU, moved, count, again, NULL));
     for (unsigned i = 0; i < count; i++)
@@ -269,7 +360,8 @@ static void properties(void)
         for (unsigned i = 0; i < count; i++) {
             assert(factors[i] >= 0 && factors[i] <= 1);
             for (unsigned k = 0; k < i; k++)
-                assert(transfers[k].source != transfers[i].source || factors[i] == 0);
+                assert(transfers[k].source != transfers[i].source || factors[i] == 0 ||
+                       transfers[i].source == TOPOLOGY_HOST);
         }
         capacities(t, transfers, count, factors);
         relabelled(t, transfers, count, factors);
@@ -301,7 +393,7 @@ static void refuse(const char *text, const char *expected)
 
 static void bad_text(void)
 {
-    char deep[4096] = "switch N0\n", word[] = "switch root device N0 N1 # \n x";
+    char deep[4096] = "switch N0\n", word[] = "switch root device N0 N1 # \n x numa 1 tau 0.1 bandwidth 2";
 
     refuse("", "no device");
     refuse("switch A\n", "no device");
@@ -314,6 +406,14 @@ static void bad_text(void)
     refuse("device D\n", "line 1: a device or interface needs");
     refuse("switch A\ndevice D A\ndevice E D\n", "line 3: its parent is a device");
     refuse("switch A B C D\n", "line 1: too many words");
+    refuse("switch A numa\n", "line 1: its parent");
+    refuse("switch A\ndevice B A numa x\n", "line 2: that is no number");
+    refuse("switch A\ndevice B A numa -1\n", "line 2: that is no number");
+    refuse("tau 1\n", "line 1: that is no number");
+    refuse("bandwidth 0\n", "line 1: that is no number");
+    refuse("bandwidth nan\n", "line 1: that is no number");
+    refuse("tau\n", "line 1: no number");
+    refuse("tau 0.1 0.2\n", "line 1: too many words");
     refuse("switch aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "line 1: the name is too long");
     for (unsigned i = 1; i < 30; i++)
         sprintf(deep + strlen(deep), "switch N%u N%u\n", i, i - 1);
@@ -363,6 +463,9 @@ int main(void)
     table_2();
     root_complex();
     halos();
+    figure_8();
+    host_memory();
+    relations();
     properties();
     bad_text();
     bad_transfers();

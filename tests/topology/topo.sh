@@ -30,6 +30,17 @@ diff "$scratch/expected" "$scratch/out" || fail "the paper's Tables I and II"
 [ "$(vocl topo halo --topology T2 --dims 3 | tail -n 1)" = "slowest/fastest 2.575 slowest/median 1.446" ] ||
     fail "halo, 3 dimensions: $(vocl topo halo --topology T2 --dims 3)"
 
+# an order, and the time that the order it was given in would have taken
+vocl topo order --topology T2 --tau 0.2 '0>4,0>1,1>5:200M,1>0' > "$scratch/out" || fail "order: $(cat "$scratch/out")"
+cat > "$scratch/expected" <<'END'
+ 0 > 1
+ 0 > 4
+ 1 > 5
+ 1 > 0
+as given: 77.9 ms, 60.0 ms on average; in this order: 56.8 ms, 37.4 ms
+END
+sed 's/ *$//' "$scratch/out" | diff "$scratch/expected" - || fail "order"
+
 printf 'root R\nswitch A R\ndevice gpu0 A # one\ndevice gpu<1> A\n' > "$scratch/tree"
 printf 'R (root complex)\n`- A (switch)\n   |- 0: gpu0\n   `- 1: gpu<1>\n' > "$scratch/expected"
 vocl topo show --topology "$scratch/tree" > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "show"
@@ -71,11 +82,15 @@ for bytes in 0 1 50 300 1000 2000 3000; do
 done
 sed 's/0302/0106/; s/opencl/sd/; s/osdev_type="5"/osdev_type="0"/; s/0302/0106/; /0302/d' "$node" > "$scratch/tree"
 refused 'no PCI device that computes' show --topology "$scratch/tree"
-refused 'devices 0 to 7' predict '0>8'
-refused 'goes nowhere' predict '3>3'
-refused 'does not begin' predict '0>1;2>3'
+refused 'devices 0 to 7' predict --topology T2 '0>8'
+refused 'goes nowhere' predict --topology T2 '3>3'
+refused 'goes nowhere' predict --topology T2 'host>host'
+refused 'does not begin' predict --topology T2 '0>1;2>3'
+refused 'is no size' order --topology T2 '0>1:2X'
+refused 'no bandwidth' predict --topology T2 --bandwidth 0 '0>1'
+refused 'does not begin' predict --topology T2 '-1>3'
 refused 'no transfers' predict
-refused 'tau is to be' predict --tau 1 '0>1'
-refused 'is no size' predict --size many '0>1'
-refused '2 or 3 dimensions' halo --dims 4
+refused 'tau is to be' predict --topology T2 --tau 1 '0>1'
+refused 'is no size' predict --topology T2 --size many '0>1'
+refused '2 or 3 dimensions' halo --topology T2 --dims 4
 refused 'unknown command' draw

@@ -249,7 +249,7 @@ static int order(const struct wishes *w, const char *text)
     struct topology_times first, best;
     struct topology *t = open_tree(w);
     unsigned count = parse_transfers(w, t, text, transfers);
-    int error = topology_order(t, t->tau, t->bandwidth, transfers, count, MOST_ORDERS, best_order, &first, &best);
+    int error = topology_order(t, t->tau, t->bandwidth, transfers, count, 0, MOST_ORDERS, best_order, &first, &best);
     char name[32];
 
     free(t);

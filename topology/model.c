@@ -164,7 +164,8 @@ int topology_factors(const struct topology *t, double tau, const struct topology
 
 /* ---- evolution in time (equations 1 to 3) ---- */
 
-/* The next event: a start, or the end of what is being sent at these factors. Negative: none will come. */
+/* How long it is to the next event: a start, or the end of what is being sent at these factors. Negative: none will
+ * come. (The time it will be then could not tell ends that are close together.) */
 static double next_event(const struct topology_transfer *transfers, unsigned count, double now, double bandwidth,
                          const double *factors, const double *left)
 {
@@ -174,9 +175,9 @@ static double next_event(const struct topology_transfer *transfers, unsigned cou
         double at = -1;
 
         if (transfers[i].start > now)
-            at = transfers[i].start;
+            at = transfers[i].start - now;
         else if (left[i] > 0 && factors[i] > 0)
-            at = now + left[i] / (factors[i] * bandwidth);
+            at = left[i] / (factors[i] * bandwidth);
         if (at >= 0 && (next < 0 || at < next))
             next = at;
     }
@@ -217,24 +218,24 @@ static void evolve(const struct topology *t, double tau, double bandwidth, struc
     double now = 0;
 
     for (;;) {
-        double next;
+        double passing;
 
         for (unsigned i = 0; i < count; i++)
             e->pending[i] = e->left[i] > 0 && e->sorted[i].start <= now;
         factors_of(t, tau, e->sorted, count, e->pending, e->factors, NULL, &e->workspace);
-        next = next_event(e->sorted, count, now, bandwidth, e->factors, e->left);
-        if (next < 0)
+        passing = next_event(e->sorted, count, now, bandwidth, e->factors, e->left);
+        if (passing < 0)
             return;
+        now += passing;
         for (unsigned i = 0; i < count; i++) {
             if (!e->pending[i])
                 continue;
-            e->left[i] -= (next - now) * e->factors[i] * bandwidth;
+            e->left[i] -= passing * e->factors[i] * bandwidth;
             if (e->left[i] > e->sorted[i].bytes * 1e-9)
                 continue;
             e->left[i] = 0;
-            ends[e->order[i]] = next;
+            ends[e->order[i]] = now;
         }
-        now = next;
         if (watch)
             show(e, count, now, watch, argument);
     }

@@ -9,7 +9,7 @@ struct search {
     const struct topology *t;
     double tau, bandwidth;
     const struct topology_transfer *transfers;
-    unsigned count, order[TOPOLOGY_MOST_TRANSFERS], best_order[TOPOLOGY_MOST_TRANSFERS];
+    unsigned count, fixed, order[TOPOLOGY_MOST_TRANSFERS], best_order[TOPOLOGY_MOST_TRANSFERS];
     struct topology_times best;
     unsigned long tried;
     struct topology_transfer sorted[TOPOLOGY_MOST_TRANSFERS];
@@ -58,7 +58,7 @@ static bool may_exchange(const struct search *s, unsigned i, unsigned k)
 {
     const struct topology_transfer *a = &s->transfers[s->order[i]], *b = &s->transfers[s->order[k]];
 
-    return a->source == b->source && a->source != TOPOLOGY_HOST;
+    return i >= s->fixed && k >= s->fixed && a->source == b->source && a->source != TOPOLOGY_HOST;
 }
 
 /* How many orders there are; at most somewhat more than limit. */
@@ -113,7 +113,7 @@ static bool improve(struct search *s, unsigned long tries)
 }
 
 int topology_order(const struct topology *t, double tau, double bandwidth, const struct topology_transfer *transfers,
-                   unsigned count, unsigned long tries, unsigned *order, struct topology_times *first,
+                   unsigned count, unsigned fixed, unsigned long tries, unsigned *order, struct topology_times *first,
                    struct topology_times *best)
 {
     struct search *s;
@@ -125,7 +125,8 @@ int topology_order(const struct topology *t, double tau, double bandwidth, const
     s = malloc(sizeof(*s));
     if (!s)
         return -ENOMEM;
-    *s = (struct search){.t = t, .tau = tau, .bandwidth = bandwidth, .transfers = transfers, .count = count};
+    *s = (struct search){
+        .t = t, .tau = tau, .bandwidth = bandwidth, .transfers = transfers, .count = count, .fixed = fixed};
     for (unsigned i = 0; i < count; i++)
         s->order[i] = i;
     try(s);

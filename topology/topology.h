@@ -126,13 +126,14 @@ struct topology_times {
 };
 /*
  * The order to send a set of transfers in, which are all pending, that takes the least time; of equals the one with the
- * least mean. As each source sends one after the other, that is an order for each source. All orders are tried if there
+ * least mean. As each source sends one after the other, that is an order for each source; the first `fixed` of the list
+ * are under way and stay before the others. All orders are tried if there
  * are at most tries of them; else those that come of the list's own by exchanging two that wait at the same source, one
  * exchange after another, as long as it gets better. order: the transfers, first to last. first: of the list's order;
  * best: of this one. Both may be NULL. As topology_predict().
  */
 int topology_order(const struct topology *t, double tau, double bandwidth, const struct topology_transfer *transfers,
-                   unsigned count, unsigned long tries, unsigned *order, struct topology_times *first,
+                   unsigned count, unsigned fixed, unsigned long tries, unsigned *order, struct topology_times *first,
                    struct topology_times *best);
 
 /* ---- halo.c (section VIII) ---- */

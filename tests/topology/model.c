@@ -208,9 +208,9 @@ static void figure_8(void)
         transfers[i] = transfers[count - 1 - i];
         transfers[count - 1 - i] = it;
     }
-    assert(!topology_order(t, TAU, 1, transfers, count, 20736, order, &first, &best));
+    assert(!topology_order(t, TAU, 1, transfers, count, 0, 20736, order, &first, &best));
     assert(fabs(best.last - h.fastest) < 1e-3 && first.last > best.last);
-    assert(!topology_order(t, TAU, 1, transfers, count, 500, order, &first, &best));
+    assert(!topology_order(t, TAU, 1, transfers, count, 0, 500, order, &first, &best));
     assert(best.last < first.last);
     free(t);
 }
@@ -451,6 +451,9 @@ static void bad_transfers(void)
     assert(topology_factors(t, 1, &good, 1, &value, NULL));
     assert(topology_predict(t, TAU, 0, &good, 1, &value, NULL, NULL));
     assert(topology_predict(t, TAU, 1, &never, 1, &value, NULL, NULL));
+    good.bytes = 3; /* over within less than its start's last digit */
+    good.start = 0.7;
+    assert(!topology_predict(t, TAU, 1e17, &good, 1, &value, NULL, NULL) && NEAR(value, 0.7));
     free(t);
 }
 

@@ -88,7 +88,7 @@ refused 'goes nowhere' predict --topology T2 'host>host'
 refused 'does not begin' predict --topology T2 '0>1;2>3'
 refused 'is no size' order --topology T2 '0>1:2X'
 refused 'no bandwidth' predict --topology T2 --bandwidth 0 '0>1'
-refused 'does not begin' predict --topology T2 '-1>3'
+refused 'does not begin' predict --topology T2 'x>3'
 refused 'no transfers' predict
 refused 'tau is to be' predict --topology T2 --tau 1 '0>1'
 refused 'is no size' predict --topology T2 --size many '0>1'

@@ -13,6 +13,8 @@ int buffer_of(struct command *c, uint32_t id, cl_mem *out)
         return -EBADMSG;
     if (!is_usable(object) && !c->error)
         c->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (c->queue)
+        memory_used_at(object, c->queue);
     *out = object->memory;
     return 0;
 }
@@ -159,11 +161,18 @@ int exec_read_rect(struct executor *x, const struct wire_read_rect *m)
     return bad ? bad : transfer_read(&c, &side, m->tag);
 }
 
-static int two(struct command *c, uint32_t source, uint32_t target, cl_mem *from, cl_mem *to)
+/* Of a copy of so many bytes. */
+static int two(struct command *c, uint32_t source, uint32_t target, uint64_t bytes, cl_mem *from, cl_mem *to)
 {
+    unsigned place;
+    bool moves = memory_is_elsewhere(c, source, &place);
     int bad = buffer_of(c, source, from);
 
-    return bad ? bad : buffer_of(c, target, to);
+    if (!bad)
+        bad = buffer_of(c, target, to);
+    if (!bad && moves)
+        move_begin(c, place, c->queue->place, bytes);
+    return bad;
 }
 
 int exec_copy_buffer(struct executor *x, const struct wire_copy_buffer *m)
@@ -173,7 +182,7 @@ int exec_copy_buffer(struct executor *x, const struct wire_copy_buffer *m)
     int bad = command_begin(&c, x, m->queue, WAITS);
 
     if (!bad)
-        bad = two(&c, m->source, m->target, &from, &to);
+        bad = two(&c, m->source, m->target, m->size, &from, &to);
     if (bad)
         return bad;
     if (!c.error && c.recording)
@@ -189,10 +198,10 @@ int exec_copy_rect(struct executor *x, const struct wire_copy_rect *m)
     cl_mem from, to;
     int bad = command_begin(&c, x, m->queue, WAITS);
 
-    if (!bad)
-        bad = two(&c, m->source, m->target, &from, &to);
     if (!bad && (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3))
         bad = -EBADMSG;
+    if (!bad)
+        bad = two(&c, m->source, m->target, m->region[0] * m->region[1] * m->region[2], &from, &to);
     if (bad)
         return bad;
     if (!c.error && c.recording)
@@ -253,12 +262,35 @@ int exec_unmap_buffer(struct executor *x, const struct wire_unmap_buffer *m)
                                                              c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
 }
 
+/* Objects that are all on one other device are moved together. */
+static void migrate_begin(struct command *c, const struct wire_migrate *m)
+{
+    unsigned place = 0, other;
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < m->objects_count; i++) {
+        const struct object *object = object_get(c->x, WIRE_MEMORY, m->objects[i]);
+        size_t size = 0;
+
+        if (!object || !is_usable(object) || !memory_is_elsewhere(c, m->objects[i], &other) || (i && other != place))
+            return;
+        place = other;
+        clGetMemObjectInfo(object->memory, CL_MEM_SIZE, sizeof(size), &size, NULL);
+        bytes += size;
+    }
+    if (m->flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)
+        return;
+    move_begin(c, place, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->place, bytes);
+}
+
 int exec_migrate(struct executor *x, const struct wire_migrate *m)
 {
     cl_mem objects[1024];
     struct command c;
     int bad = command_begin(&c, x, m->queue, WAITS);
 
+    if (!bad && m->objects_count)
+        migrate_begin(&c, m);
     for (uint32_t i = 0; !bad && i < m->objects_count; i++)
         bad = buffer_of(&c, m->objects[i], &objects[i]);
     if (bad)

@@ -90,9 +90,12 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
             break;
         device->device = devices[i];
         device->place = device->id - 1 < TURNS ? device->id - 1 : TURNS - 1; /* they are the first to be numbered */
+        if (x->host.device)
+            x->host.device(x->host.owner, device->place, first + i, device->device);
         ids[added++] = device->id;
         next = device->id + 1;
     }
+    x->moves = x->host.devices_known && x->host.devices_known(x->host.owner);
     return added;
 }
 

@@ -301,11 +301,12 @@ int command_end(struct command *c, cl_int error)
         free(c->wait);
     if (!c->error)
         c->error = error;
-    if (c->behind && !c->error && c->event) {
+    if (!c->error && c->event)
         command_hold(c, c->event);
-        if (!c->event_id)
-            clReleaseEvent(c->event);
-    }
+    if (c->moving)
+        move_enqueued(c);
+    if (!c->error && c->event && !c->event_id)
+        clReleaseEvent(c->event);
     if (c->recording) {
         recording_end(c->x->recording, c->error);
         return 0;

@@ -22,6 +22,17 @@ enum turn_note {
     TURN_RECALLED
 };
 
+/* In the place of a device: the host's memory. */
+#define EXECUTOR_HOST (~0u)
+
+/* Data that move between two devices, by their places among those of the session, or from one to the host. */
+struct executor_move {
+    unsigned source, target;
+    uint64_t bytes;
+    void (*go)(struct executor_move *move); /* they may move now */
+    void *host;                             /* the host's own */
+};
+
 struct executor_host {
     void *owner;
     /* One note or reply; copied. */
@@ -39,6 +50,17 @@ struct executor_host {
     void (*wake)(void *owner);
     /* See executor_turn(). NULL: nobody counts launches, or shares devices. */
     void (*turn)(void *owner, unsigned place, enum turn_note note);
+    /* The session has this device, of this place and number on the node (a cl_device_id). NULL, as are the next four:
+     * it does not matter where devices are. */
+    void (*device)(void *owner, unsigned place, unsigned number, void *device);
+    /* That was all for now. Whether it may matter when data move between them, or to the host; and from here to there.
+     */
+    bool (*devices_known)(void *owner);
+    bool (*moves)(void *owner, unsigned source, unsigned target);
+    /* Data are ready to move: go() tells when, later. Not 0: they need not wait. */
+    int (*move)(void *owner, struct executor_move *move);
+    /* They have been moved, or will not be. */
+    void (*moved)(void *owner, struct executor_move *move);
     bool same_process; /* as the application: its memory is this one */
     bool zero_copy;    /* map buffers rather than stage, where device and host share memory */
     uint64_t devices;  /* which of the node's devices there are for the session, a bit each; 0: all */

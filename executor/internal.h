@@ -51,17 +51,19 @@ struct object {
     uint32_t context_id;    /* queue, memory: its number */
     struct object *mover;   /* context: a queue, spare, as an object */
     cl_device_id on;        /* queue, context: (first) device */
-    unsigned place;         /* queue, device: of the root device among the session's */
+    unsigned place;         /* queue, device: of the root device among the session's; memory: where it was used last */
     cl_command_queue spare; /* context: for data that no queue of the application moves */
-    bool unified, out_of_order, profiling, used, part, hidden; /* part: a sub-device; hidden: program.c */
-    bool imported, user, settled;                              /* event: of another worker; a gate; it is over */
-    cl_event begin;      /* event: whose times are its own until the end, or NULL */
-    struct gate gate;    /* event: of another worker, or a user's */
-    uint64_t behind;     /* event, queue: the newest gate it may wait for, 0 if none */
-    struct gates *gates; /* context: or NULL */
-    struct object *next; /* fellow.c; queue: dispatch.c */
-    uint8_t *kinds;      /* kernel: enum wire_argument of each argument, 0 if not known */
+    bool unified, out_of_order, profiling, used, part,
+        hidden;                   /* used: queue, memory; part: a sub-device; hidden: program.c */
+    bool imported, user, settled; /* event: of another worker; a gate; it is over */
+    cl_event begin;               /* event: whose times are its own until the end, or NULL */
+    struct gate gate;             /* event: of another worker, or a user's */
+    uint64_t behind;              /* event, queue: the newest gate it may wait for, 0 if none */
+    struct gates *gates;          /* context: or NULL */
+    struct object *next;          /* fellow.c; queue: dispatch.c */
+    uint8_t *kinds;               /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
+    uint32_t *memories; /* kernel: of each argument the memory object, or 0; NULL where nobody asks where they are */
     struct recording *recording; /* command buffer: command_buffer.c */
     struct include_tree *tree;   /* program: of the last build, or NULL */
 };
@@ -89,6 +91,7 @@ struct executor {
     bool gated;
     uint32_t again_left; /* times that again still has to run, stopped on its way */
     uint64_t launches;
+    bool moves; /* it may matter when data move between devices */
     atomic_size_t memory_used;
     struct table tables[WIRE_KIND_LAST + 1];
     cl_platform_id platforms[32];
@@ -204,11 +207,12 @@ struct command {
     uint32_t event_id, want;
     cl_uint wait_count;
     cl_event *wait, small[8];
-    struct gates *gates;  /* of its context, or NULL */
-    bool behind;          /* it may wait for one of them */
-    uint64_t newest;      /* of them */
-    cl_event event, *ask; /* ask: for the native call; NULL when nobody needs an event */
-    cl_event begin;       /* as an event object's */
+    struct gates *gates;   /* of its context, or NULL */
+    bool behind;           /* it may wait for one of them */
+    uint64_t newest;       /* of them */
+    cl_event event, *ask;  /* ask: for the native call; NULL when nobody needs an event */
+    cl_event begin;        /* as an event object's */
+    struct moving *moving; /* move.c, or NULL */
     cl_int error;
     struct recording *recording; /* NULL: enqueue it */
 };
@@ -227,6 +231,16 @@ int command_end(struct command *c, cl_int error);
 void event_settle(struct object *event, cl_int status);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job);
+
+/* move.c */
+void memory_used_at(struct object *memory, const struct object *queue);
+/* Whether a memory object was used last on another device than the command's. */
+bool memory_is_elsewhere(const struct command *c, uint32_t id, unsigned *place);
+/* The command, which is enqueued next, moves so much from one device to another: it may have to wait. */
+void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes);
+void move_enqueued(struct command *c);
+/* transfer.c: CL_SUCCESS, or what a native command has failed with. */
+cl_int transfer_event_error(cl_event event);
 
 /* context.c: the application's context callback is told. */
 void context_tell(struct executor *x, uint32_t context, const char *text);

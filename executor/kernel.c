@@ -2,10 +2,12 @@
 #include "executor/internal.h"
 
 /* A value must never be taken for a native handle: what each argument is, where the native OpenCL tells. */
-static void find_kinds(struct object *kernel)
+static void find_kinds(const struct executor *x, struct object *kernel)
 {
     clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof(kernel->kind_count), &kernel->kind_count, NULL);
     kernel->kinds = calloc(kernel->kind_count + 1, 1);
+    if (x->moves)
+        kernel->memories = calloc(kernel->kind_count + 1, sizeof(*kernel->memories));
     for (cl_uint i = 0; kernel->kinds && i < kernel->kind_count; i++) {
         cl_kernel_arg_address_qualifier address;
         char type[256] = "";
@@ -36,7 +38,7 @@ int exec_create_kernel(struct executor *x, const struct wire_create_kernel *m)
     if (!kernel->error)
         kernel->kernel = clCreateKernel(program->program, name, &kernel->error);
     if (is_usable(kernel))
-        find_kinds(kernel);
+        find_kinds(x, kernel);
     return 0;
 }
 
@@ -51,12 +53,27 @@ int exec_clone_kernel(struct executor *x, const struct wire_clone_kernel *m)
     if (!kernel->error)
         kernel->kernel = clCloneKernel(source->kernel, &kernel->error);
     if (is_usable(kernel))
-        find_kinds(kernel);
+        find_kinds(x, kernel);
+    if (kernel->memories && source->memories)
+        memcpy(kernel->memories, source->memories, kernel->kind_count * sizeof(*kernel->memories));
     return 0;
 }
 
-static int set_memory(struct command *c, cl_kernel kernel, uint32_t index, const void *bytes, uint32_t length)
+/* Where the arguments are from now on. */
+static void use_memories(const struct command *c, const struct object *kernel)
 {
+    for (cl_uint i = 0; kernel->memories && i < kernel->kind_count; i++) {
+        struct object *memory = kernel->memories[i] ? object_get(c->x, WIRE_MEMORY, kernel->memories[i]) : NULL;
+
+        if (memory)
+            memory_used_at(memory, c->queue);
+    }
+}
+
+static int set_memory(struct command *c, const struct object *object, uint32_t index, const void *bytes,
+                      uint32_t length)
+{
+    cl_kernel kernel = object->kernel;
     cl_mem memory = NULL;
     uint32_t id;
     int bad;
@@ -66,9 +83,7 @@ static int set_memory(struct command *c, cl_kernel kernel, uint32_t index, const
     memcpy(&id, bytes, sizeof(id));
     if (id) {
         /* a released object is the program's mistake, not the protocol's */
-        struct object *object = object_get(c->x, WIRE_MEMORY, id);
-
-        if (!object) {
+        if (!object_get(c->x, WIRE_MEMORY, id)) {
             c->error = CL_INVALID_KERNEL_ARGS;
             return 0;
         }
@@ -77,6 +92,8 @@ static int set_memory(struct command *c, cl_kernel kernel, uint32_t index, const
             return bad;
     }
     c->error = clSetKernelArg(kernel, index, sizeof(memory), &memory);
+    if (object->memories && !c->error)
+        object->memories[index] = id;
     return 0;
 }
 
@@ -115,7 +132,7 @@ static int set_argument(struct command *c, const struct object *object, uint32_t
         c->error = clSetKernelArgSVMPointer(kernel, index, (void *)(uintptr_t)local);
         return 0;
     case WIRE_ARGUMENT_MEMORY:
-        return set_memory(c, kernel, index, bytes, length);
+        return set_memory(c, object, index, bytes, length);
     case WIRE_ARGUMENT_SAMPLER:
         if (length != sizeof(id))
             return -EBADMSG;
@@ -206,5 +223,7 @@ int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *
                                    m->global, local_of(m), c.wait_count, c.wait_count ? c.wait : NULL, c.ask);
     if (!c.error && x->host.turn)
         count_launch(&c);
+    if (!c.error)
+        use_memories(&c, kernel);
     return command_end(&c, c.error);
 }

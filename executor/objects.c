@@ -104,6 +104,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
     include_free(object->tree);
     free(object->mover);
     free(object->kinds);
+    free(object->memories);
     free(object);
 }
 

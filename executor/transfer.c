@@ -355,6 +355,9 @@ static void piece_read(struct executor *x, struct job *job)
     struct slot *slot = (struct slot *)job;
     struct transfer *t = slot->transfer;
 
+    if (slot->asked)
+        x->host.moved(x->host.owner, &slot->move);
+    slot->asked = false;
     if (x->host.give(x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_given, slot))
         piece_given(slot, -EIO);
 }
@@ -374,6 +377,31 @@ static cl_int read_piece(struct slot *slot)
     return CL_SUCCESS;
 }
 
+/* The application was promised it: if it cannot be read it gets what the memory holds, and the error. */
+static void piece_goes(struct executor_move *move)
+{
+    struct slot *slot = (struct slot *)((uint8_t *)move - offsetof(struct slot, move));
+
+    if (!read_piece(slot))
+        return;
+    slot->transfer->error = CL_OUT_OF_RESOURCES;
+    piece_read(slot->transfer->x, &slot->job);
+}
+
+static void read_in_turn(struct slot *slot)
+{
+    const struct transfer *t = slot->transfer;
+    const struct executor_host *host = &t->x->host;
+
+    slot->move =
+        (struct executor_move){.source = t->place, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
+    slot->asked = t->x->moves && host->moves(host->owner, t->place, EXECUTOR_HOST);
+    if (!slot->asked || host->move(host->owner, &slot->move)) {
+        slot->asked = false;
+        piece_goes(&slot->move);
+    }
+}
+
 static void ring_next(struct slot *slot)
 {
     struct transfer *t = slot->transfer;
@@ -385,10 +413,7 @@ static void ring_next(struct slot *slot)
     slot->length = left < WIRE_CHUNK ? left : WIRE_CHUNK;
     t->offset += slot->length;
     if (t->reading) {
-        if (read_piece(slot)) { /* the application was promised it: it gets what the memory holds, and the error */
-            t->error = CL_OUT_OF_RESOURCES;
-            piece_read(t->x, &slot->job);
-        }
+        read_in_turn(slot);
     } else if (t->x->host.take(t->x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_taken, slot)) {
         piece_taken(slot, -EIO);
     }
@@ -426,6 +451,7 @@ static cl_int ring_command(struct command *c, struct transfer *t)
     cl_int error = CL_SUCCESS;
 
     t->spare = c->queue->spare;
+    t->place = c->queue->place;
     clRetainCommandQueue(t->spare);
     t->gate = gate_new(c, t, &error);
     if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))
@@ -489,6 +515,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     t->bytes = malloc(t->side.size);
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
+    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.size);
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
     if (error)
         return error;

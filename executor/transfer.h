@@ -10,6 +10,8 @@
 
 struct slot {
     struct job job;
+    struct executor_move move;
+    bool asked;
     struct transfer *transfer;
     uint8_t *bytes;
     size_t offset, length;
@@ -21,6 +23,7 @@ struct transfer {
     struct side side;
     unsigned peer; /* 0: the application */
     uint32_t tag;
+    unsigned place;                /* of the device */
     cl_command_queue queue, spare; /* the command's own; one for pieces */
     struct gate open;              /* until gate is open */
     cl_event gate, first;          /* first: from when on the object may be touched */
@@ -50,7 +53,6 @@ void transfer_part_over(struct transfer *t);
 /* Its block is written natively, behind the wait list, when the gate opens. Two parts: that, and what opens the gate.
  */
 cl_int transfer_into_block(struct command *c, struct transfer *t);
-cl_int transfer_event_error(cl_event event);
 /* Map it in the command's place; reached runs when t->bytes is there, or has failed, and the gate unmaps it. */
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *));

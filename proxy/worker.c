@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "proxy/near.h"
 #include "proxy/worker.h"
 
 #define NOTES_FULL (48u << 10)
@@ -214,6 +215,31 @@ static void host_collect(void *owner)
         forward_output(worker);
 }
 
+static void host_device(void *owner, unsigned place, unsigned number, void *device)
+{
+    near_device(((struct worker *)owner)->near, place, number, device);
+}
+
+static bool host_devices_known(void *owner)
+{
+    return near_devices_known(((struct worker *)owner)->near);
+}
+
+static bool host_moves(void *owner, unsigned source, unsigned target)
+{
+    return near_moves(((struct worker *)owner)->near, source, target);
+}
+
+static int host_move(void *owner, struct executor_move *move)
+{
+    return near_move(((struct worker *)owner)->near, move);
+}
+
+static void host_moved(void *owner, struct executor_move *move)
+{
+    near_moved(((struct worker *)owner)->near, move);
+}
+
 /* ---- the loop ---- */
 
 static int turn(struct worker *worker, bool idle)
@@ -228,6 +254,7 @@ static int turn(struct worker *worker, bool idle)
         worker->status = 1;
         return 0;
     }
+    near_decide(worker->near);
     if (idle && output_waits(worker))
         count += forward_output(worker);
     if (worker->leash)
@@ -289,6 +316,11 @@ int worker_run(void)
                                  .give = host_give,
                                  .take = host_take,
                                  .collect = host_collect,
+                                 .device = host_device,
+                                 .devices_known = host_devices_known,
+                                 .moves = host_moves,
+                                 .move = host_move,
+                                 .moved = host_moved,
                                  .wake = host_wake};
     char why[512] = "";
     int error;
@@ -303,7 +335,8 @@ int worker_run(void)
         return 1;
     }
     worker->fellows = calloc(transport_peers(worker->transport), sizeof(*worker->fellows));
-    if (!worker->fellows)
+    worker->near = near_new();
+    if (!worker->fellows || !worker->near)
         return 1;
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
     host.pipeline = settings_pipeline();

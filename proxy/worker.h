@@ -13,6 +13,7 @@ struct worker {
     struct wire_buffer *fellows; /* the same for other workers, by rank */
     unsigned waiting;            /* of those that have something */
     int output[2], epoll;        /* what this process prints on stdout and stderr; what else wakes it */
+    struct near *near;           /* where its devices are */
     struct leash *leash;         /* to the daemon that started it, or NULL */
     bool over;
     int status;

@@ -12,7 +12,7 @@ allowed()
     executor)   echo "executor/* wire/* base/*" ;;
     libvocl)    echo "libvocl/* executor/* transport/* wire/* base/*" ;;
     pool)       echo "pool/* base/*" ;;
-    proxy)      echo "proxy/* pool/* executor/* transport/* wire/* base/*" ;;
+    proxy)      echo "proxy/* pool/* topology/* executor/* transport/* wire/* base/*" ;;
     tools)      echo "tools/* pool/* topology/* base/*" ;;
     tests)      echo "tests/* proxy/place.h xtq/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
     benchmarks) echo "benchmarks/* topology/topology.h topology/bus.h" ;;

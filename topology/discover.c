@@ -148,11 +148,19 @@ int topology_discover(const char *xml, struct topology **out, char *why, size_t 
     return 0;
 }
 
+static int bind_to(hwloc_topology_t machine, hwloc_obj_t where, hwloc_membind_policy_t policy)
+{
+    if (hwloc_set_cpubind(machine, where->cpuset, HWLOC_CPUBIND_THREAD) ||
+        hwloc_set_membind(machine, where->nodeset, policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET))
+        return -errno;
+    return 0;
+}
+
 int topology_bind(int numa)
 {
     hwloc_topology_t machine;
     hwloc_obj_t node;
-    int error = 0;
+    int error;
 
     if (hwloc_topology_init(&machine))
         return -ENOMEM;
@@ -160,13 +168,11 @@ int topology_bind(int numa)
         hwloc_topology_destroy(machine);
         return -EIO;
     }
-    node = hwloc_get_numanode_obj_by_os_index(machine, (unsigned)numa);
-    if (!node)
-        error = -ENOENT;
-    else if (hwloc_set_cpubind(machine, node->cpuset, HWLOC_CPUBIND_THREAD) ||
-             hwloc_set_membind(machine, node->nodeset, HWLOC_MEMBIND_BIND,
-                               HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET))
-        error = -errno;
+    node = numa < 0 ? NULL : hwloc_get_numanode_obj_by_os_index(machine, (unsigned)numa);
+    if (numa < 0)
+        error = bind_to(machine, hwloc_get_root_obj(machine), HWLOC_MEMBIND_DEFAULT);
+    else
+        error = node ? bind_to(machine, node, HWLOC_MEMBIND_BIND) : -ENOENT;
     hwloc_topology_destroy(machine);
     return error;
 }

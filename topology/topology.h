@@ -62,8 +62,8 @@ int topology_root_port(const struct topology *t, unsigned node);
 /* The tree of this machine (xml NULL), or of the one whose hwloc XML that file is; PCI devices are named by their
  * address, as 0000:3b:00.0. -EINVAL, and why. */
 int topology_discover(const char *xml, struct topology **out, char *why, size_t why_size);
-/* Let this thread, and those it starts, run on a NUMA node's processors, and have its memory as far as there is some.
- * -ENOENT: this machine has no such node; or what the system says. */
+/* Let this thread, and those it starts, run on a NUMA node's processors, and have its memory as far as there is some;
+ * -1: anywhere again. -ENOENT: this machine has no such node; or what the system says. */
 int topology_bind(int numa);
 
 /* ---- text.c ---- */

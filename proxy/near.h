@@ -1,0 +1,21 @@
+/* Where a worker's devices are in the node's PCIe tree: its threads and memory go near them, and transfers that would
+ * be in each other's way are put in order. */
+#ifndef VOCL_PROXY_NEAR_H
+#define VOCL_PROXY_NEAR_H
+
+#include "executor/executor.h"
+
+struct near;
+
+/* NULL: no memory. */
+struct near *near_new(void);
+/* Have the executor tell of devices and moves, with near as the host's near. */
+void near_device(struct near *near, unsigned place, unsigned number, void *device);
+bool near_devices_known(struct near *near);
+bool near_moves(const struct near *near, unsigned source, unsigned target);
+int near_move(struct near *near, struct executor_move *move);
+void near_moved(struct near *near, struct executor_move *move);
+/* Let go what may. */
+void near_decide(struct near *near);
+
+#endif

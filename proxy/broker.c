@@ -117,27 +117,34 @@ static void refuse(struct request *r, const char *why)
 
 /* ---- placing ---- */
 
+#define MOST_NODES 256
+
 struct candidates {
     struct place_device devices[1024];
-    const char *names[256], *addresses[256];
+    const char *names[MOST_NODES], *addresses[MOST_NODES];
     unsigned count;
 };
 
-static void take_node(struct candidates *list, unsigned number, const json_t *node, const json_t *barred)
+static void take_node(const struct request *r, struct candidates *list, unsigned number, const json_t *node)
 {
+    const struct topology *tree;
     const json_t *device;
     const bool up = !strcmp(message_text(node, "state", ""), "up");
+    long long leaf, leaves;
     size_t i;
 
-    if (json_object_get(barred, message_text(node, "name", "")))
+    if (json_object_get(r->barred, message_text(node, "name", "")))
         return;
 
     list->names[number] = message_text(node, "name", "");
     list->addresses[number] = message_text(node, "address", "");
+    tree = peer_tree(r->daemon, list->names[number]);
+    leaves = tree ? tree->device_count : 0;
     json_array_foreach(json_object_get(node, "devices"), i, device)
     {
         if (list->count == sizeof(list->devices) / sizeof(*list->devices))
             return;
+        leaf = message_number(device, "leaf", -1);
         list->devices[list->count++] =
             (struct place_device){.node = number,
                                   .index = (unsigned)message_number(device, "index", 0),
@@ -149,7 +156,9 @@ static void take_node(struct candidates *list, unsigned number, const json_t *no
                                   .most = (unsigned)message_number(device, "most", 0),
                                   .load = json_number_value(json_object_get(device, "load")),
                                   .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
-                                  .usable = up};
+                                  .usable = up,
+                                  .tree = tree,
+                                  .leaf = leaf < leaves ? (int)leaf : -1};
     }
 }
 
@@ -237,8 +246,8 @@ static enum outcome try_place(struct request *r)
 
     json_array_foreach(directory, i, node)
     {
-        if (list && i < 256)
-            take_node(list, (unsigned)i, node, r->barred);
+        if (list && i < MOST_NODES)
+            take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
     }
     if (!list || (most && sessions_of(directory, connection_peer(r->client)->name) >= most)) {

@@ -29,6 +29,7 @@ struct device {
     char name[128], type[16];
     uint64_t memory;
     unsigned units;
+    int leaf; /* its number in the node's PCIe tree, or -1 */
     /* share.c */
     struct session *turn; /* who may launch now, or NULL */
     struct event *slice;
@@ -78,6 +79,8 @@ struct daemon {
     char address[128]; /* others reach it there */
     struct device devices[MOST_DEVICES];
     unsigned device_count;
+    char *tree;                  /* the node's PCIe tree as text, or NULL */
+    struct topology *known_tree; /* the same */
     struct session *sessions;
     struct connection *connections;
     unsigned connection_count, watchers;
@@ -182,6 +185,10 @@ void peers_open(struct daemon *d);
 void peers_close(struct daemon *d);
 /* What every node of the pool has told last, this one's included: a new array. */
 json_t *peers_directory(struct daemon *d);
+/* A node's PCIe tree, or NULL. */
+const struct topology *peer_tree(const struct daemon *d, const char *node);
+/* Free() it. NULL: it cannot be read. */
+struct topology *tree_of_text(const char *text, const char *node);
 /* What a node told last is wrong: it gets nothing until it tells again. */
 bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);

@@ -1,10 +1,13 @@
-/* vocl-proxy --probe: prints the native devices, one a line, in the order in which a worker numbers them. */
+/* vocl-proxy --probe: prints the native devices, one a line, in the order in which a worker numbers them; then the
+ * node's PCIe tree, if it is known, each line after the word tree. */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/near.h"
 #include "proxy/worker.h"
+#include "topology/topology.h"
 
 static const char *type_name(cl_device_type type)
 {
@@ -15,7 +18,7 @@ static const char *type_name(cl_device_type type)
     return type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "custom";
 }
 
-static void print_device(unsigned number, cl_device_id device)
+static void print_device(struct near *near, unsigned number, cl_device_id device)
 {
     char name[256] = "?";
     cl_device_type type = 0;
@@ -27,7 +30,24 @@ static void print_device(unsigned number, cl_device_id device)
     clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
     clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
     name[strcspn(name, "\n")] = '\0';
-    printf("%u %s %u %llu %s\n", number, type_name(type), units, (unsigned long long)memory, name);
+    near_device(near, number, number, device);
+    printf("%u %s %u %llu %d %s\n", number, type_name(type), units, (unsigned long long)memory,
+           near_device_at(near, number), name);
+}
+
+static void print_tree(const struct topology *tree)
+{
+    char *text = NULL, *save = NULL;
+    size_t size;
+    FILE *out = tree ? open_memstream(&text, &size) : NULL;
+
+    if (!out)
+        return;
+    topology_write(tree, out);
+    fclose(out);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        printf("tree %s\n", line);
+    free(text);
 }
 
 int list_devices(void)
@@ -35,8 +55,11 @@ int list_devices(void)
     cl_platform_id platforms[32];
     cl_device_id devices[64];
     cl_uint platform_count = 0, count = 0;
+    struct near *near = near_new();
     unsigned number = 0;
 
+    if (!near)
+        _Exit(1);
     setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
     clGetPlatformIDs(32, platforms, &platform_count);
     for (cl_uint i = 0; i < platform_count && i < 32; i++) {
@@ -46,8 +69,9 @@ int list_devices(void)
         if (!strcmp(name, "VOCL") || clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 64, devices, &count))
             continue;
         for (cl_uint j = 0; j < count && j < 64; j++)
-            print_device(number++, devices[j]);
+            print_device(near, number++, devices[j]);
     }
+    print_tree(near_tree(near));
     fflush(stdout);
     _Exit(0); /* nothing of OpenCL is torn down */
 }

@@ -72,8 +72,12 @@ static void tell(struct connection *c)
 
 static void watch(struct connection *c)
 {
+    const struct daemon *d = connection_daemon(c);
+
     connection_daemon(c)->watchers++;
     connection_own(c, &watcher, NULL);
+    if (d->tree) /* it stays the same */
+        connection_send(c, json_pack("{s:s}", "tree", d->tree));
     tell(c);
 }
 

@@ -15,7 +15,7 @@
 struct near {
     struct topology *tree;
     struct bus *bus;
-    bool tried, as_if; /* as_if: the tree is not this machine's own */
+    bool tried;
     int devices[MOST_PLACES];
     unsigned known; /* places below this one */
     unsigned placed;
@@ -42,12 +42,11 @@ static void open_tree(struct near *near, bool has_address)
     const char *name = settings_string(SETTING_TOPOLOGY);
     char why[256] = "";
 
-    near->as_if = strcmp(name, "machine") != 0;
-    if (near->tried || (!near->as_if && !has_address))
+    if (near->tried || (!has_address && !strcmp(name, "machine")))
         return;
     near->tried = true;
     if (topology_open(name, &near->tree, why, sizeof(why))) {
-        vocl_log(near->as_if ? LOG_ERROR : LOG_INFO, "the PCIe tree is not known: %s", why);
+        vocl_log(strcmp(name, "machine") ? LOG_ERROR : LOG_INFO, "the PCIe tree is not known: %s", why);
         near->tree = NULL;
         return;
     }
@@ -67,11 +66,21 @@ void near_device(struct near *near, unsigned place, unsigned number, void *devic
         near->devices[near->known++] = -1;
     if (!near->tree)
         return;
-    near->devices[place] = topology_device_of(near->tree, has_address ? address : NULL, number, near->as_if);
+    near->devices[place] = topology_device_of(near->tree, has_address ? address : NULL, number);
     near->placed += near->devices[place] >= 0;
     if (near->devices[place] >= 0)
         vocl_log(LOG_INFO, "device %u is %s", number,
                  near->tree->nodes[near->tree->devices[near->devices[place]]].name);
+}
+
+const struct topology *near_tree(const struct near *near)
+{
+    return near->tree;
+}
+
+int near_device_at(const struct near *near, unsigned place)
+{
+    return place < near->known ? near->devices[place] : -1;
 }
 
 /* The one NUMA node that all devices are near, or -1. */

@@ -6,9 +6,13 @@
 #include "executor/executor.h"
 
 struct near;
+struct topology;
 
 /* NULL: no memory. */
 struct near *near_new(void);
+/* The tree as far as it is known, or NULL; and the number in it of the device of a place, or -1. */
+const struct topology *near_tree(const struct near *near);
+int near_device_at(const struct near *near, unsigned place);
 /* Have the executor tell of devices and moves, with near as the host's near. */
 void near_device(struct near *near, unsigned place, unsigned number, void *device);
 bool near_devices_known(struct near *near);

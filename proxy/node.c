@@ -62,11 +62,11 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
     unsigned users = users_of(d, index, &taken);
 
     left = device->memory > taken ? device->memory - taken : 0;
-    return json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:f}", "index", (int)index, "name",
-                     device->name, "type", device->type, "memory", (json_int_t)device->memory, "limit", (json_int_t)all,
-                     "free", (json_int_t)(left < all ? left : all), "units", (int)device->units, "mode",
-                     rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions, "sessions", (int)users,
-                     "load", device_load(device));
+    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:f}", "index", (int)index, "leaf",
+                     device->leaf, "name", device->name, "type", device->type, "memory", (json_int_t)device->memory,
+                     "limit", (json_int_t)all, "free", (json_int_t)(left < all ? left : all), "units",
+                     (int)device->units, "mode", rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions,
+                     "sessions", (int)users, "load", device_load(device));
 }
 
 static json_t *describe_session(const struct session *s)

@@ -15,7 +15,8 @@ struct peer {
     char name[64], address[128];
     struct connection *connection;
     bool open;
-    json_t *state; /* what it told last, or NULL */
+    json_t *state;         /* what it told last, or NULL */
+    struct topology *tree; /* its PCIe tree, or NULL */
     long heard_ms;
     struct event *timer;
 };
@@ -38,6 +39,22 @@ static void lost(struct peer *peer)
     broker_answer(peer->daemon, peer->name, NULL);
 }
 
+struct topology *tree_of_text(const char *text, const char *node)
+{
+    FILE *file = *text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : NULL;
+    struct topology *tree = NULL;
+    char why[256];
+
+    if (!file)
+        return NULL;
+    if (topology_parse(file, node, &tree, why, sizeof(why))) {
+        daemon_log("warning", "a PCIe tree: %s", why);
+        tree = NULL;
+    }
+    fclose(file);
+    return tree;
+}
+
 static void on_message(struct connection *c, json_t *message)
 {
     struct peer *peer = connection_argument(c);
@@ -50,6 +67,9 @@ static void on_message(struct connection *c, json_t *message)
         peer->state = json_incref(state);
         peer->heard_ms = clock_ms();
         broker_review(peer->daemon);
+    } else if (json_object_get(message, "tree")) {
+        free(peer->tree);
+        peer->tree = tree_of_text(message_text(message, "tree", ""), peer->name);
     } else if (json_object_get(message, "reserved")) {
         broker_answer(peer->daemon, peer->name, message);
     }
@@ -121,6 +141,7 @@ void peers_close(struct daemon *d)
             connection_own(peer->connection, NULL, NULL);
         event_free(peer->timer);
         json_decref(peer->state);
+        free(peer->tree);
         free(peer);
     }
 }
@@ -178,4 +199,13 @@ bool peer_outdate(struct daemon *d, const char *node)
     if (!peer || !peer->state)
         return false;
     return !json_object_set_new(peer->state, "state", json_string("outdated"));
+}
+
+const struct topology *peer_tree(const struct daemon *d, const char *node)
+{
+    const struct peer *peer = find(d, node);
+
+    if (!strcmp(node, d->config->name))
+        return d->known_tree;
+    return peer ? peer->tree : NULL;
 }

@@ -19,6 +19,24 @@
 #define PROBE_MS 30000
 #define TRIES 3 /* it may have been killed */
 
+#define MOST_TREE (64 << 10) /* bytes of text that other nodes are told */
+
+static int read_tree(struct daemon *d, const char *line)
+{
+    const size_t length = d->tree ? strlen(d->tree) : 0;
+    char *more = length + strlen(line) + 2 > MOST_TREE ? NULL : realloc(d->tree, length + strlen(line) + 2);
+
+    if (!more) {
+        daemon_log("warning", "the PCIe tree is too large to be told of");
+        free(d->tree);
+        d->tree = NULL;
+        return 1;
+    }
+    d->tree = more;
+    sprintf(more + length, "%s\n", line);
+    return 0;
+}
+
 static int read_line(struct daemon *d, char *line)
 {
     struct device *device = &d->devices[d->device_count];
@@ -28,8 +46,9 @@ static int read_line(struct daemon *d, char *line)
     if (d->device_count == MOST_DEVICES)
         return 0;
     memset(device, 0, sizeof(*device));
-    if (sscanf(line, "%u %15s %u %llu %n", &device->index, device->type, &device->units, &memory, &at) != 4 || !at ||
-        device->index != d->device_count)
+    if (sscanf(line, "%u %15s %u %llu %d %n", &device->index, device->type, &device->units, &memory, &device->leaf,
+               &at) != 5 ||
+        !at || device->index != d->device_count)
         return -EBADMSG;
     device->memory = memory;
     snprintf(device->name, sizeof(device->name), "%s", line + at);
@@ -80,12 +99,15 @@ static int read_output(int fd, char *text, size_t size, size_t *length)
 
 static int probe_once(struct daemon *d, char *why, size_t why_size)
 {
-    static char text[MOST_DEVICES * 256];
+    static char text[MOST_DEVICES * 256 + 2 * MOST_TREE];
+    bool whole = true;
     int output[2], status = 0, error;
     size_t length;
     pid_t pid;
 
     d->device_count = 0;
+    free(d->tree);
+    d->tree = NULL;
     if (pipe(output))
         return -errno;
     pid = start(d, output[1]);
@@ -98,8 +120,14 @@ static int probe_once(struct daemon *d, char *why, size_t why_size)
         waitpid(pid, &status, 0);
     if (!error && status)
         error = -EIO;
-    for (char *save = NULL, *line = strtok_r(text, "\n", &save); !error && line; line = strtok_r(NULL, "\n", &save))
-        error = read_line(d, line);
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); !error && line; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, "tree ", 5))
+            error = read_line(d, line);
+        else if (whole)
+            whole = !read_tree(d, line + 5);
+    }
+    free(d->known_tree);
+    d->known_tree = d->tree ? tree_of_text(d->tree, d->config->name) : NULL;
     if (error)
         snprintf(why, why_size, "asking for this node's devices: %s",
                  WIFSIGNALED(status) && error == -EIO ? "the native OpenCL crashed" : strerror(-error));

@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/settings.h"
+#include "tools/calibrate.h"
 #include "tools/tools.h"
 #include "topology/topology.h"
 
 #define MEGA 1048576
+#define MOST_SECONDS 60   /* for hwloc */
 #define MOST_ORDERS 50000 /* that are all tried: a second or so */
 
 static const char help[] =
@@ -17,6 +20,7 @@ static const char help[] =
     "       vocl topo predict [options] [--size BYTES] 'SOURCE>TARGET[:BYTES],...'\n"
     "       vocl topo order [options] [--size BYTES] 'SOURCE>TARGET[:BYTES],...'\n"
     "       vocl topo halo [options] --dims 2|3\n"
+    "       vocl topo calibrate [--topology FILE] [--size BYTES]\n"
     "\n"
     "SOURCE and TARGET are numbers of devices, or host: the memory\n"
     "\n"
@@ -288,6 +292,38 @@ static int halo(const struct wishes *w)
     return 0;
 }
 
+/* The tree with what was measured, as text that can be used as a tree. */
+static int measure(const struct wishes *w)
+{
+    struct topology *t = open_tree(w);
+    char why[256];
+
+    if (w->bytes < 1 || w->bytes > (double)(1ull << 40))
+        misuse("transfers of 1 byte to 1024 GB");
+    printf("# %s, measured with transfers of %.0f bytes\n", t->name, w->bytes);
+    if (calibrate(t, (size_t)w->bytes, stdout, why, sizeof(why)))
+        fail(1, "%s", why);
+    topology_write(t, stdout);
+    free(t);
+    return 0;
+}
+
+/* For topology_discover(): what hwloc knows as text, or after ! why it does not. */
+static int import(const struct wishes *w)
+{
+    struct topology *t;
+    char why[512];
+
+    alarm(MOST_SECONDS);
+    if (topology_import(strcmp(w->topology, "machine") ? w->topology : NULL, &t, why, sizeof(why))) {
+        printf("!%s\n", why);
+        return 1;
+    }
+    topology_write(t, stdout);
+    free(t);
+    return 0;
+}
+
 static int show(const struct wishes *w)
 {
     struct topology *t = open_tree(w);
@@ -319,6 +355,10 @@ int main(int count, char **words)
         return *what == 'p' ? predict(&w, *rest) : order(&w, *rest);
     if (!strcmp(what, "halo"))
         return halo(&w);
+    if (!strcmp(what, "import"))
+        return import(&w);
+    if (!strcmp(what, "calibrate"))
+        return measure(&w);
     if (!strcmp(what, "show"))
         return show(&w);
     misuse("unknown command \"topo %s\"", what);

@@ -118,7 +118,7 @@ static const char *build(hwloc_topology_t machine, struct topology *t)
     return b.wrong;
 }
 
-int topology_discover(const char *xml, struct topology **out, char *why, size_t why_size)
+int topology_import(const char *xml, struct topology **out, char *why, size_t why_size)
 {
     const char *name = xml ? xml : "this machine", *wrong;
     hwloc_topology_t machine;
@@ -137,6 +137,7 @@ int topology_discover(const char *xml, struct topology **out, char *why, size_t 
         hwloc_topology_destroy(machine);
         return -ENOMEM;
     }
+    t->here = !xml;
     wrong = build(machine, t);
     hwloc_topology_destroy(machine);
     if (wrong) {

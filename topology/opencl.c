@@ -38,11 +38,11 @@ bool topology_pci_address(cl_device_id device, char address[TOPOLOGY_ADDRESS])
     return true;
 }
 
-int topology_device_of(const struct topology *t, const char *address, unsigned number, bool as_if)
+int topology_device_of(const struct topology *t, const char *address, unsigned number)
 {
     int node = address ? topology_find(t, address) : -1;
 
     if (node >= 0)
         return t->nodes[node].device;
-    return as_if && number < t->device_count ? (int)number : -1;
+    return !t->here && number < t->device_count ? (int)number : -1;
 }

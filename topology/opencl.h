@@ -12,7 +12,7 @@
  * none, as those that are the host's own processors. */
 bool topology_pci_address(cl_device_id device, char address[TOPOLOGY_ADDRESS]);
 /* The number of the tree's device with that address (NULL: it has none); failing that, where the tree is of another
- * machine (as_if), the one of the same number as OpenCL's among the node's. -1: it is not in the tree. */
-int topology_device_of(const struct topology *t, const char *address, unsigned number, bool as_if);
+ * machine, the one of the same number as OpenCL's among the node's. -1: it is not in the tree. */
+int topology_device_of(const struct topology *t, const char *address, unsigned number);
 
 #endif

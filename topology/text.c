@@ -55,6 +55,10 @@ static const char *parse_words(struct topology *t, const char **words, unsigned 
     const char *wrong;
     double value = 0;
 
+    if (!strcmp(words[0], "here")) {
+        t->here = true;
+        return count > 1 ? "too many words" : NULL;
+    }
     if (!strcmp(words[0], "tau"))
         return count > 2 ? "too many words" : read_number(words[1], 1, &t->tau);
     if (!strcmp(words[0], "bandwidth")) {
@@ -91,6 +95,8 @@ static int parse_line(struct topology *t, char *line, unsigned number, char *why
 
 void topology_write(const struct topology *t, FILE *out)
 {
+    if (t->here)
+        fputs("here\n", out);
     fprintf(out, "tau %.17g\nbandwidth %.17g\n", t->tau, t->bandwidth);
     for (unsigned i = 0; i < t->node_count; i++) {
         const struct topology_node *node = &t->nodes[i];

@@ -30,8 +30,9 @@ struct topology_node {
 
 struct topology {
     char name[64];
-    double tau,
-        bandwidth; /* what a transfer across a root complex loses (section V-C); bytes a second of an idle link */
+    bool here;        /* it is this machine's own, so devices are found in it by their addresses only */
+    double tau;       /* what a transfer across a root complex loses (section V-C) */
+    double bandwidth; /* of an idle link, in bytes a second */
     unsigned node_count, device_count, depth; /* depth: of the deepest node */
     struct topology_node nodes[TOPOLOGY_MOST_NODES];
     unsigned devices[TOPOLOGY_MOST_NODES]; /* by number: node */
@@ -60,19 +61,25 @@ int topology_root_port(const struct topology *t, unsigned node);
 /* ---- discover.c ---- */
 
 /* The tree of this machine (xml NULL), or of the one whose hwloc XML that file is; PCI devices are named by their
- * address, as 0000:3b:00.0. -EINVAL, and why. */
-int topology_discover(const char *xml, struct topology **out, char *why, size_t why_size);
+ * address, as 0000:3b:00.0. hwloc may crash on a bad file. -EINVAL, and why; -ENOMEM. */
+int topology_import(const char *xml, struct topology **out, char *why, size_t why_size);
 /* Let this thread, and those it starts, run on a NUMA node's processors, and have its memory as far as there is some;
  * -1: anywhere again. -ENOENT: this machine has no such node; or what the system says. */
 int topology_bind(int numa);
+
+/* ---- discover_apart.c ---- */
+
+/* topology_import() by a process of its own, `vocl-topo import`: hwloc may crash, and may load and start whatever it
+ * has been given to find devices with. Also -errno where the process cannot be started. */
+int topology_discover(const char *xml, struct topology **out, char *why, size_t why_size);
 
 /* ---- text.c ---- */
 
 /*
  * A tree as text: lines `root NAME`, `switch NAME [PARENT]`, `device NAME PARENT`, `interface NAME PARENT`, each after
  * its parent and with `numa NUMBER` behind it where it is known and not its parent's; `tau FRACTION` and
- * `bandwidth BYTES/S`, if they are not the paper's. # begins a comment. Devices are numbered in order. -EINVAL: why has
- * the line and what is wrong with it; -ENOMEM.
+ * `bandwidth BYTES/S`, if they are not the paper's; `here`. # begins a comment. Devices are numbered in order. -EINVAL:
+ * why has the line and what is wrong with it; -ENOMEM.
  */
 int topology_parse(FILE *file, const char *name, struct topology **out, char *why, size_t why_size);
 void topology_write(const struct topology *t, FILE *out);

@@ -51,6 +51,50 @@ static void take(unsigned device)
         devices[i].node_sessions += devices[i].node == devices[device].node;
 }
 
+/* Two nodes of eight devices in the paper's T2, and one whose tree is not known: what is chosen shares few links. */
+static void topology(void)
+{
+    struct place_device all[24];
+    struct place_wish wish = {.count = 1};
+    struct topology *tree;
+    char why[256];
+
+    EXPECT(!topology_open("T2", &tree, why, sizeof(why)));
+    for (unsigned i = 0; i < 24; i++)
+        all[i] = (struct place_device){.node = i / 8,
+                                       .index = i % 8,
+                                       .name = "GPU",
+                                       .type = "gpu",
+                                       .memory = G,
+                                       .whole = G,
+                                       .most = 2,
+                                       .usable = true,
+                                       .tree = i < 16 ? tree : NULL,
+                                       .leaf = i < 16 ? (int)i % 8 : -1};
+    /* the second device goes to the other port of the root complex; of four, two are at each */
+    wish.count = 4;
+    EXPECT(place(all, 8, &wish, POLICY_PACK, chosen, &ever));
+    EXPECT(chosen[0] == 0 && chosen[1] == 4 && (chosen[2] < 4) != (chosen[3] < 4));
+    EXPECT(place(all, 8, &wish, POLICY_ORDER, chosen, &ever) && chosen[1] == 1);
+    EXPECT(place(all + 16, 8, &wish, POLICY_PACK, chosen, &ever) && chosen[1] == 1);
+    /* away from what others use, but not at the price of what the policy says */
+    wish.count = 1;
+    all[5].sessions = all[5].node_sessions = 1;
+    EXPECT(place(all, 8, &wish, POLICY_LEAST_LOADED, chosen, &ever) && chosen[0] == 0);
+    all[0].sessions = all[2].sessions = 1;
+    EXPECT(place(all, 8, &wish, POLICY_LEAST_LOADED, chosen, &ever) && chosen[0] > 3 && chosen[0] != 5);
+    for (unsigned i = 0; i < 8; i++)
+        all[i].node_sessions = 3;
+    EXPECT(place(all, 16, &wish, POLICY_PACK, chosen, &ever) && chosen[0] > 3 && chosen[0] < 8 && chosen[0] != 5);
+    EXPECT(place(all, 24, &wish, POLICY_SPREAD, chosen, &ever) && chosen[0] == 8);
+    /* near the network, if nothing else counts */
+    EXPECT(!topology_add(tree, TOPOLOGY_INTERFACE, "nic", topology_find(tree, "K2")));
+    for (unsigned i = 0; i < 8; i++)
+        all[i].sessions = 0;
+    EXPECT(place(all, 8, &wish, POLICY_PACK, chosen, &ever) && chosen[0] == 4);
+    free(tree);
+}
+
 int main(void)
 {
     struct place_wish wish = {.count = 1, .name = "quick*"};
@@ -104,5 +148,6 @@ int main(void)
     EXPECT(!try(7, "", 0, false, POLICY_ORDER) && ever);
     devices[2].memory = 4 * G;
     EXPECT(try(1, "gpu", 20 * G, false, POLICY_ORDER) && chosen[0] == 3);
+    topology();
     return 0;
 }

@@ -63,6 +63,19 @@ node=$(dirname "$0")/node.xml
 VOCL_TOPOLOGY=$node vocl topo show > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "XML"
 vocl topo predict --topology "$node" '0>1,2>1' | grep -q ' 2 > 1     1.0000   1.0000   0.3000' || fail "predict by XML"
 
+# measured, here with devices that only are as if in T2; what it prints is a tree, with these parameters
+vocl topo calibrate --topology "$node" --size 4M > "$scratch/out" 2> "$scratch/err" ||
+    fail "one device: $(cat "$scratch/err")"
+grep -q '^# one link, 0 > the host: ' "$scratch/out" || fail "one device: $(cat "$scratch/out")"
+POCL_DEVICES="pthread pthread pthread pthread pthread" vocl topo calibrate --topology T2 --size 4M > "$scratch/measured" ||
+    fail "calibrate"
+grep -q '^# one link, 0 > 1: ' "$scratch/measured" && grep -q '^# across the root complex, 0 > 4: ' "$scratch/measured" ||
+    fail "calibrate: $(cat "$scratch/measured")"
+vocl topo halo --topology "$scratch/measured" --dims 2 > "$scratch/out" || fail "not a tree: $(cat "$scratch/measured")"
+{ echo here; cat "$scratch/measured"; } > "$scratch/tree"
+vocl topo calibrate --topology "$scratch/tree" > "$scratch/out" 2> "$scratch/err" && fail "calibrate without devices"
+grep -q "none of the tree's devices" "$scratch/err" || fail "calibrate without devices: $(cat "$scratch/err")"
+
 # refused WHAT COMMAND...: an error that names it, and nothing else
 refused()
 {
@@ -80,6 +93,10 @@ for bytes in 0 1 50 300 1000 2000 3000; do
     head -c $bytes "$node" > "$scratch/tree"
     refused "$scratch/tree" show --topology "$scratch/tree"
 done
+# hwloc itself crashes on this one
+sed 's/ complete_nodeset="0x00000001" gp_index="3"/ gp_index="3"/' "$node" > "$scratch/tree"
+refused 'hwloc' show --topology "$scratch/tree"
+"$top_builddir/tests/topology/fuzz_xml" "$node" "$scratch/tree" 200 || fail "XML with mistakes"
 sed 's/0302/0106/; s/opencl/sd/; s/osdev_type="5"/osdev_type="0"/; s/0302/0106/; /0302/d' "$node" > "$scratch/tree"
 refused 'no PCI device that computes' show --topology "$scratch/tree"
 refused 'devices 0 to 7' predict --topology T2 '0>8'

@@ -1,0 +1,36 @@
+#!/bin/sh
+# A node of which the pool knows the PCIe tree: sessions get devices that share few links, and their workers are told
+# which they are in the tree.
+. "$(dirname "$0")/one-lib.sh"
+make_pool here 'policy = "pack";'
+eight='pthread pthread pthread pthread pthread pthread pthread pthread'
+sed -i "s/^environment = .*/environment = [ \"POCL_CACHE_DIR=$(echo "$POCL_CACHE_DIR" | sed 's/[&/]/\\&/g')\", \
+\"POCL_DEVICES=$eight\", \"VOCL_TOPOLOGY=T2\", \"VOCL_LOG=info\" ];/" "$scratch/conf"
+start_daemon
+
+# devices OPTION...: of a session, by their numbers in the tree, as its worker says
+devices()
+{
+    VOCL_POOL="$scratch/pool" vocl run "$@" -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" \
+        2> "$scratch/err" &
+    wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+    VOCL_POOL="$scratch/pool" vocl pool status --json > "$scratch/status" || fail "status"
+    numbers=$(tr -d ' \n' < "$scratch/status" | grep -o '"state":"running","devices":\[[0-9,]*\]' | sed 's/.*\[//; s/\]//' |
+        tr '\n' ' ')
+}
+mkfifo "$scratch/say"
+exec 8<> "$scratch/say"
+devices
+[ "$numbers" = "0 " ] || fail "one device: $numbers"
+rm "$scratch/out"
+devices
+case " $numbers" in
+*' 4 '*) ;;
+*) fail "a second session is on $numbers: not at the other port of the root complex" ;;
+esac
+rm "$scratch/out"
+devices --count 2
+# nobody else is on these four, two of them at each port
+[ "$(echo "$numbers" | tr ', ' '\n\n' | grep . | sort | uniq | awk '{ far += $1 > 3; near += $1 < 4 } END { print near, far }')" \
+    = "2 2" ] || fail "four devices are $numbers"
+exec 8>&-

@@ -44,11 +44,11 @@ static int read_tree(FILE *in, pid_t pid, const char *name, struct topology **ou
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!WIFSIGNALED(status))
+    if (!status || first == '!')
         return error;
     if (!error)
         free(*out);
-    snprintf(why, why_size, "%s: hwloc crashes on it", name);
+    snprintf(why, why_size, "%s: hwloc does not bear it", name);
     return -EINVAL;
 }
 

@@ -53,7 +53,8 @@ static void name_object(hwloc_obj_t object, char *name, size_t size)
     const struct hwloc_pcidev_attr_s *pci = &object->attr->pcidev;
 
     if (object->type == HWLOC_OBJ_BRIDGE && object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST) {
-        snprintf(name, size, "host%u", object->logical_index);
+        snprintf(name, size, "host%04x:%02x", (unsigned)object->attr->bridge.downstream.pci.domain,
+                 object->attr->bridge.downstream.pci.secondary_bus);
         return;
     }
     if (object->type == HWLOC_OBJ_BRIDGE)
@@ -94,6 +95,25 @@ static void add_object(struct building *b, hwloc_obj_t object, int parent)
         b->t->nodes[node].numa = numa_of(b->machine, object);
     for (hwloc_obj_t child = object->io_first_child; child && kind != TOPOLOGY_DEVICE; child = child->next_sibling)
         add_object(b, child, node);
+}
+
+static void take_distances(hwloc_topology_t machine, struct topology *t)
+{
+    struct hwloc_distances_s *found[1];
+    unsigned count = 1;
+
+    if (hwloc_distances_get_by_name(machine, "NUMALatency", &count, found, 0) || !count)
+        return;
+    for (unsigned i = 0; i < found[0]->nbobjs; i++) {
+        for (unsigned k = 0; k < found[0]->nbobjs; k++) {
+            const unsigned a = found[0]->objs[i]->os_index, b = found[0]->objs[k]->os_index;
+            const hwloc_uint64_t value = found[0]->values[i * found[0]->nbobjs + k];
+
+            if (a < TOPOLOGY_MOST_NUMA && b < TOPOLOGY_MOST_NUMA && value < 256)
+                t->numa_distances[a][b] = (unsigned char)value;
+        }
+    }
+    hwloc_distances_release(machine, found[0]);
 }
 
 static const char *build(hwloc_topology_t machine, struct topology *t)
@@ -139,6 +159,7 @@ int topology_import(const char *xml, struct topology **out, char *why, size_t wh
     }
     t->here = !xml;
     wrong = build(machine, t);
+    take_distances(machine, t);
     hwloc_topology_destroy(machine);
     if (wrong) {
         snprintf(why, why_size, "%s: %s", name, wrong);

@@ -25,6 +25,18 @@ static void draw_branches(const struct topology *t, unsigned node, FILE *out)
     fputs(last_child(t, (unsigned)parent) ? "   " : "|  ", out);
 }
 
+/* What is near, where it is not as with the parent. */
+static void draw_surroundings(const struct topology *t, unsigned node, FILE *out)
+{
+    const struct topology_node *n = &t->nodes[node];
+    const int near = n->kind == TOPOLOGY_DEVICE ? topology_interface_near(t, node) : -1;
+
+    if (n->numa >= 0 && (n->parent < 0 || t->nodes[n->parent].numa != n->numa))
+        fprintf(out, ", NUMA node %d", n->numa);
+    if (near >= 0)
+        fprintf(out, ", %u links from %s", topology_distance(t, node, (unsigned)near), t->nodes[near].name);
+}
+
 static void draw_node(const struct topology *t, unsigned node, FILE *out)
 {
     const struct topology_node *n = &t->nodes[node];
@@ -33,9 +45,11 @@ static void draw_node(const struct topology *t, unsigned node, FILE *out)
     if (n->parent >= 0)
         fputs(last_child(t, node) ? "`- " : "|- ", out);
     if (n->kind == TOPOLOGY_DEVICE)
-        fprintf(out, "%d: %s\n", n->device, n->name);
+        fprintf(out, "%d: %s", n->device, n->name);
     else
-        fprintf(out, "%s (%s)\n", n->name, kind_name(n->kind));
+        fprintf(out, "%s (%s)", n->name, kind_name(n->kind));
+    draw_surroundings(t, node, out);
+    fputc('\n', out);
     for (unsigned i = node + 1; i < t->node_count; i++) {
         if (t->nodes[i].parent == (int)node)
             draw_node(t, i, out);

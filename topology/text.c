@@ -49,6 +49,19 @@ static const char *add(struct topology *t, const char *word, const char *name, c
     return topology_add(t, kind, name, parent);
 }
 
+/* numa-distance NODE NODE DISTANCE */
+static const char *parse_distance(struct topology *t, const char **words, unsigned count)
+{
+    const char *wrong = count > 4 ? "too many words" : NULL;
+    double values[3] = {0};
+
+    for (unsigned i = 0; i < 3 && !wrong; i++)
+        wrong = read_number(words[i + 1], i < 2 ? TOPOLOGY_MOST_NUMA : 256, &values[i]);
+    if (!wrong)
+        t->numa_distances[(int)values[0]][(int)values[1]] = (unsigned char)values[2];
+    return wrong;
+}
+
 static const char *parse_words(struct topology *t, const char **words, unsigned count)
 {
     unsigned more = count > 2 && !strcmp(words[count - 2], "numa") ? 2 : 0;
@@ -59,6 +72,8 @@ static const char *parse_words(struct topology *t, const char **words, unsigned 
         t->here = true;
         return count > 1 ? "too many words" : NULL;
     }
+    if (!strcmp(words[0], "numa-distance"))
+        return parse_distance(t, words, count);
     if (!strcmp(words[0], "tau"))
         return count > 2 ? "too many words" : read_number(words[1], 1, &t->tau);
     if (!strcmp(words[0], "bandwidth")) {
@@ -93,6 +108,16 @@ static int parse_line(struct topology *t, char *line, unsigned number, char *why
     return -EINVAL;
 }
 
+static void write_distances(const struct topology *t, FILE *out)
+{
+    for (unsigned i = 0; i < TOPOLOGY_MOST_NUMA; i++) {
+        for (unsigned k = 0; k < TOPOLOGY_MOST_NUMA; k++) {
+            if (t->numa_distances[i][k])
+                fprintf(out, "numa-distance %u %u %u\n", i, k, t->numa_distances[i][k]);
+        }
+    }
+}
+
 void topology_write(const struct topology *t, FILE *out)
 {
     if (t->here)
@@ -108,6 +133,7 @@ void topology_write(const struct topology *t, FILE *out)
             fprintf(out, " numa %d", node->numa);
         fputc('\n', out);
     }
+    write_distances(t, out);
 }
 
 int topology_parse(FILE *file, const char *name, struct topology **out, char *why, size_t why_size)

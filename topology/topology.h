@@ -15,6 +15,7 @@
 #define TOPOLOGY_MOST_NODES 1024
 #define TOPOLOGY_MOST_DEPTH 16 /* levels */
 #define TOPOLOGY_MOST_TRANSFERS 256
+#define TOPOLOGY_MOST_NUMA 64
 
 /* A root complex has the tree's top, or there is none and a switch has it. */
 enum topology_kind { TOPOLOGY_ROOT, TOPOLOGY_SWITCH, TOPOLOGY_DEVICE, TOPOLOGY_INTERFACE /* of a network */ };
@@ -36,6 +37,8 @@ struct topology {
     unsigned node_count, device_count, depth; /* depth: of the deepest node */
     struct topology_node nodes[TOPOLOGY_MOST_NODES];
     unsigned devices[TOPOLOGY_MOST_NODES]; /* by number: node */
+    /* How far apart NUMA nodes are, by their numbers, as the firmware says (10 is a node to itself); 0: not known */
+    unsigned char numa_distances[TOPOLOGY_MOST_NUMA][TOPOLOGY_MOST_NUMA];
 };
 
 /* ---- tree.c ---- */
@@ -52,7 +55,10 @@ const char *topology_add(struct topology *t, enum topology_kind kind, const char
 int topology_find(const struct topology *t, const char *name);
 /* Links between two nodes. */
 unsigned topology_distance(const struct topology *t, unsigned a, unsigned b);
-/* The network interface that is nearest to a node, the first of several; -1: there is none. */
+/* The same between the NUMA nodes that they hang at, as numa_distances; 0: not known. */
+unsigned topology_numa_distance(const struct topology *t, unsigned a, unsigned b);
+/* The network interface that is nearest to a node, by NUMA node first and then by links, the first of several; -1:
+ * there is none. */
 int topology_interface_near(const struct topology *t, unsigned node);
 /* The child of the top that a node is, or is below: the port of the root complex that it shares with others. -1: the
  * node is the top. */
@@ -78,8 +84,8 @@ int topology_discover(const char *xml, struct topology **out, char *why, size_t 
 /*
  * A tree as text: lines `root NAME`, `switch NAME [PARENT]`, `device NAME PARENT`, `interface NAME PARENT`, each after
  * its parent and with `numa NUMBER` behind it where it is known and not its parent's; `tau FRACTION` and
- * `bandwidth BYTES/S`, if they are not the paper's; `here`. # begins a comment. Devices are numbered in order. -EINVAL:
- * why has the line and what is wrong with it; -ENOMEM.
+ * `bandwidth BYTES/S`, if they are not the paper's; `here`; `numa-distance NODE NODE DISTANCE`. # begins a comment.
+ * Devices are numbered in order. -EINVAL: why has the line and what is wrong with it; -ENOMEM.
  */
 int topology_parse(FILE *file, const char *name, struct topology **out, char *why, size_t why_size);
 void topology_write(const struct topology *t, FILE *out);

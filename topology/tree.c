@@ -82,21 +82,32 @@ unsigned topology_distance(const struct topology *t, unsigned a, unsigned b)
     return links;
 }
 
+unsigned topology_numa_distance(const struct topology *t, unsigned a, unsigned b)
+{
+    const int from = t->nodes[a].numa, to = t->nodes[b].numa;
+
+    if (from < 0 || to < 0 || from >= TOPOLOGY_MOST_NUMA || to >= TOPOLOGY_MOST_NUMA)
+        return 0;
+    return t->numa_distances[from][to];
+}
+
 int topology_interface_near(const struct topology *t, unsigned node)
 {
-    unsigned least = 0;
+    unsigned least = 0, least_numa = 0;
     int near = -1;
 
     for (unsigned i = 0; i < t->node_count; i++) {
-        unsigned links;
+        unsigned links, numa;
 
         if (t->nodes[i].kind != TOPOLOGY_INTERFACE)
             continue;
         links = topology_distance(t, node, i);
-        if (near >= 0 && links >= least)
+        numa = topology_numa_distance(t, node, i);
+        if (near >= 0 && (numa > least_numa || (numa == least_numa && links >= least)))
             continue;
         near = (int)i;
         least = links;
+        least_numa = numa;
     }
     return near;
 }

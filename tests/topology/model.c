@@ -235,8 +235,10 @@ static void host_memory(void)
 /* What the nodes of a tree are to each other, and that it can be written and read again. */
 static void relations(void)
 {
-    static const char text[] = "tau 0.125\nbandwidth 1e10\nroot R\nswitch A R numa 0\nswitch B R numa 1\n"
-                               "device a A\ndevice b B\nswitch C B numa 3\ninterface n C\ninterface m B\n";
+    static const char text[] =
+        "tau 0.125\nbandwidth 1e10\nroot R\nswitch A R numa 0\nswitch B R numa 1\n"
+        "device a A\ndevice b B\nswitch C B numa 3\ninterface n C\ninterface m B\n"
+        "numa-distance 0 1 32\nnuma-distance 0 3 21\nnuma-distance 1 1 10\nnuma-distance 1 3 16\n";
     struct topology *t, *again;
     char why[256], *written;
     size_t size;
@@ -248,6 +250,8 @@ static void relations(void)
     assert(t->nodes[t->devices[0]].numa == 0 && t->nodes[t->devices[1]].numa == 1 && t->nodes[0].numa == -1);
     assert(topology_distance(t, t->devices[0], t->devices[1]) == 4 && topology_distance(t, 0, 0) == 0);
     assert(topology_interface_near(t, t->devices[1]) == topology_find(t, "m"));
+    assert(topology_interface_near(t, t->devices[0]) == topology_find(t, "n")); /* by NUMA node, if by more links */
+    assert(topology_numa_distance(t, t->devices[0], t->devices[1]) == 32 && topology_numa_distance(t, 0, 1) == 0);
     assert(t->nodes[topology_find(t, "n")].numa == 3);
     assert(topology_root_port(t, t->devices[1]) == topology_find(t, "B") && topology_root_port(t, 0) == -1);
     file = open_memstream(&written, &size);
@@ -414,6 +418,9 @@ static void bad_text(void)
     refuse("bandwidth nan\n", "line 1: that is no number");
     refuse("tau\n", "line 1: no number");
     refuse("tau 0.1 0.2\n", "line 1: too many words");
+    refuse("here too\n", "line 1: too many words");
+    refuse("numa-distance 0 64 10\n", "line 1: that is no number");
+    refuse("numa-distance 0 1\n", "line 1: no number");
     refuse("switch aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "line 1: the name is too long");
     for (unsigned i = 1; i < 30; i++)
         sprintf(deep + strlen(deep), "switch N%u N%u\n", i, i - 1);

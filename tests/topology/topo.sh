@@ -49,19 +49,35 @@ vocl topo show --topology "$scratch/tree" --svg > "$scratch/out" && grep -q '^</
 
 # hwloc's XML: what leads to no device is left out, and a disk is none
 cat > "$scratch/expected" <<'END'
-host0 (root complex)
+host0000:00 (root complex), NUMA node 0
 |- 0000:00:01.0 (switch)
 |  `- 0000:01:00.0 (switch)
-|     |- 0: 0000:03:00.0
-|     `- 1: 0000:04:00.0
+|     |- 0: 0000:03:00.0, 5 links from 0000:06:00.0
+|     `- 1: 0000:04:00.0, 5 links from 0000:06:00.0
 |- 0000:00:02.0 (switch)
-|  `- 2: 0000:05:00.0
+|  `- 2: 0000:05:00.0, 4 links from 0000:06:00.0
 `- 0000:00:03.0 (switch)
    `- 0000:06:00.0 (interface)
 END
 node=$(dirname "$0")/node.xml
 VOCL_TOPOLOGY=$node vocl topo show > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "XML"
 vocl topo predict --topology "$node" '0>1,2>1' | grep -q ' 2 > 1     1.0000   1.0000   0.3000' || fail "predict by XML"
+
+# two sockets: NUMA nodes and their distances
+cat > "$scratch/expected" <<'END'
+machine (root complex)
+|- host0000:00 (switch), NUMA node 0
+|  `- 0000:00:01.0 (switch)
+|     `- 0: 0000:01:00.0, 6 links from 0000:82:00.0
+`- host0000:80 (switch), NUMA node 1
+   |- 0000:80:01.0 (switch)
+   |  `- 1: 0000:81:00.0, 4 links from 0000:82:00.0
+   `- 0000:80:02.0 (switch)
+      `- 0000:82:00.0 (interface)
+END
+two=$(dirname "$0")/two_sockets.xml
+vocl topo show --topology "$two" > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "two sockets"
+vocl topo import --topology "$two" | grep -q '^numa-distance 0 1 21$' || fail "NUMA distances"
 
 # measured, here with devices that only are as if in T2; what it prints is a tree, with these parameters
 vocl topo calibrate --topology "$node" --size 4M > "$scratch/out" 2> "$scratch/err" ||

@@ -30,6 +30,11 @@ exchange 0
 diff "$scratch/came" "$scratch/went" || fail "not first come first served"
 exchange 1
 cmp -s "$scratch/came" "$scratch/went" && fail "the model changed nothing"
+# devices that have memory of their own are read in order, too
+VOCL_ZERO_COPY=0 VOCL_LOG=debug VOCL_TOPOLOGY=T2 vocl run -- "$halo" > "$scratch/out" 2> "$scratch/err" ||
+    fail "halo, staged: $(tail -n 5 "$scratch/err")"
+diff "$scratch/native" "$scratch/out" > /dev/null || fail "halo, staged, prints something else"
+[ "$(grep -c 'debug: moves: [0-7] > -1, ' "$scratch/err")" -ge 120 ] || fail "reads were not put in order"
 grep -q 'device 7 is 7' "$scratch/err" || fail "where the devices are: $(head "$scratch/err")"
 unset POCL_DEVICES
 

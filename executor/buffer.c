@@ -171,7 +171,7 @@ static int two(struct command *c, uint32_t source, uint32_t target, uint64_t byt
     if (!bad)
         bad = buffer_of(c, target, to);
     if (!bad && moves)
-        move_begin(c, place, c->queue->place, bytes);
+        move_begin(c, place, c->queue->place, bytes, (cl_mem[]){*from, *to}, 2);
     return bad;
 }
 
@@ -262,9 +262,12 @@ int exec_unmap_buffer(struct executor *x, const struct wire_unmap_buffer *m)
                                                              c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
 }
 
+#define MOST_MIGRATED 8 /* objects; more than so many go when they are ready */
+
 /* Objects that are all on one other device are moved together. */
 static void migrate_begin(struct command *c, const struct wire_migrate *m)
 {
+    cl_mem memories[MOST_MIGRATED];
     unsigned place = 0, other;
     uint64_t bytes = 0;
 
@@ -272,15 +275,18 @@ static void migrate_begin(struct command *c, const struct wire_migrate *m)
         const struct object *object = object_get(c->x, WIRE_MEMORY, m->objects[i]);
         size_t size = 0;
 
-        if (!object || !is_usable(object) || !memory_is_elsewhere(c, m->objects[i], &other) || (i && other != place))
+        if (i == MOST_MIGRATED || !object || !is_usable(object) || !memory_is_elsewhere(c, m->objects[i], &other) ||
+            (i && other != place))
             return;
         place = other;
         clGetMemObjectInfo(object->memory, CL_MEM_SIZE, sizeof(size), &size, NULL);
+        memories[i] = object->memory;
         bytes += size;
     }
     if (m->flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)
         return;
-    move_begin(c, place, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->place, bytes);
+    move_begin(c, place, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->place, bytes, memories,
+               m->objects_count);
 }
 
 int exec_migrate(struct executor *x, const struct wire_migrate *m)

@@ -91,7 +91,8 @@ struct executor {
     bool gated;
     uint32_t again_left; /* times that again still has to run, stopped on its way */
     uint64_t launches;
-    bool moves; /* it may matter when data move between devices */
+    bool moves;            /* it may matter when data move between devices */
+    struct moving *moving; /* move.c */
     atomic_size_t memory_used;
     struct table tables[WIRE_KIND_LAST + 1];
     cl_platform_id platforms[32];
@@ -236,8 +237,12 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
 void memory_used_at(struct object *memory, const struct object *queue);
 /* Whether a memory object was used last on another device than the command's. */
 bool memory_is_elsewhere(const struct command *c, uint32_t id, unsigned *place);
-/* The command, which is enqueued next, moves so much from one device to another: it may have to wait. */
-void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes);
+/* The command, which is enqueued next, moves so much of these objects from one device to another: it may have to wait.
+ */
+void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
+                unsigned count);
+/* Whether a command that uses it waits for its turn to be moved. */
+bool move_waits(const struct executor *x, cl_mem memory);
 void move_enqueued(struct command *c);
 /* transfer.c: CL_SUCCESS, or what a native command has failed with. */
 cl_int transfer_event_error(cl_event event);

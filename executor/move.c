@@ -7,8 +7,13 @@
 
 #define LEAST_BYTES (1u << 20) /* less is gone sooner than it is thought about */
 
+#define MOST_MEMORIES 8
+
 struct moving {
     struct executor_move move;
+    struct moving *next, **at; /* of those whose gate is closed */
+    cl_mem memories[MOST_MEMORIES];
+    unsigned memory_count;
     struct job reached, over;
     struct executor *x;
     cl_command_queue queue;
@@ -23,6 +28,9 @@ static void settle(struct moving *m, cl_int status)
     if (m->settled)
         return;
     m->settled = true;
+    *m->at = m->next;
+    if (m->next)
+        m->next->at = m->at;
     clSetUserEventStatus(m->event, status);
     gate_end(&m->open);
     clFlush(m->queue);
@@ -54,23 +62,14 @@ static void go(struct executor_move *move)
     settle((struct moving *)move, CL_COMPLETE);
 }
 
-static void ask(struct moving *m)
-{
-    m->asked = !m->ended && !m->x->host.move(m->x->host.owner, &m->move);
-    if (!m->asked)
-        settle(m, CL_COMPLETE);
-}
-
 static void reached(struct executor *x, struct job *job)
 {
     struct moving *m = moving_at(job, offsetof(struct moving, reached));
     cl_int error = transfer_event_error(m->first);
 
-    (void)x;
-    if (error)
-        settle(m, error);
-    else
-        ask(m);
+    m->asked = !error && !m->ended && !x->host.move(x->host.owner, &m->move);
+    if (!m->asked)
+        settle(m, error ? error : CL_COMPLETE);
     part_over(m);
 }
 
@@ -100,34 +99,68 @@ bool memory_is_elsewhere(const struct command *c, uint32_t id, unsigned *place)
     return true;
 }
 
-static cl_int enqueue_marker(const struct command *c, struct moving *m)
+bool move_waits(const struct executor *x, cl_mem memory)
 {
-    if (c->queue->out_of_order && !c->wait_count)
-        return CL_SUCCESS;
-    return clEnqueueMarkerWithWaitList(m->queue, c->wait_count, c->wait_count ? c->wait : NULL, &m->first);
+    for (const struct moving *m = x->moving; m; m = m->next) {
+        for (unsigned i = 0; i < m->memory_count; i++) {
+            if (m->memories[i] == memory)
+                return true;
+        }
+    }
+    return false;
 }
 
-void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes)
+/* Native OpenCL may put commands that use one object in the order they were enqueued in, whatever they wait for; and in
+ * a queue out of order nothing tells when a command that waits for nothing may run, as there may be a barrier before
+ * it. Such commands must not wait for each other at the bus the other way round. */
+static bool may_wait(const struct command *c, const cl_mem *memories, unsigned count)
 {
-    const struct executor_host *host = &c->x->host;
-    struct moving *m;
+    bool may = !c->queue->out_of_order || c->wait_count;
+
+    for (unsigned i = 0; i < count && may; i++)
+        may = !move_waits(c->x, memories[i]);
+    return may && count <= MOST_MEMORIES;
+}
+
+static struct moving *moving_new(struct command *c, const cl_mem *memories, unsigned count)
+{
+    struct moving *m = calloc(1, sizeof(*m));
     cl_int error;
 
-    if (c->error || c->recording || !c->x->moves || bytes < LEAST_BYTES || !host->moves(host->owner, source, target))
-        return;
-    m = calloc(1, sizeof(*m));
     if (!m)
-        return;
+        return NULL;
     m->event = clCreateUserEvent(c->queue->in, &error);
     if (error) {
         free(m);
-        return;
+        return NULL;
     }
-    m->move = (struct executor_move){.source = source, .target = target, .bytes = bytes, .go = go};
+    memcpy(m->memories, memories, count * sizeof(*memories));
+    m->memory_count = count;
     m->x = c->x;
     m->queue = c->queue->queue;
     clRetainCommandQueue(m->queue);
-    if (enqueue_marker(c, m)) {
+    m->next = c->x->moving;
+    m->at = &c->x->moving;
+    if (m->next)
+        m->next->at = &m->next;
+    c->x->moving = m;
+    return m;
+}
+
+void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
+                unsigned count)
+{
+    const struct executor_host *host = &c->x->host;
+    struct moving *m;
+
+    if (c->error || c->recording || !c->x->moves || bytes < LEAST_BYTES || !host->moves(host->owner, source, target) ||
+        !may_wait(c, memories, count))
+        return;
+    m = moving_new(c, memories, count);
+    if (!m)
+        return;
+    m->move = (struct executor_move){.source = source, .target = target, .bytes = bytes, .go = go};
+    if (clEnqueueMarkerWithWaitList(m->queue, c->wait_count, c->wait_count ? c->wait : NULL, &m->first)) {
         moving_free(m);
         return;
     }
@@ -146,10 +179,7 @@ void move_enqueued(struct command *c)
         moving_free(m);
         return;
     }
-    m->parts = 1 + (m->first != NULL);
+    m->parts = 2;
     event_when(c->x, c->event, CL_COMPLETE, over, &m->over);
-    if (m->first)
-        event_when(c->x, m->first, CL_COMPLETE, reached, &m->reached);
-    else
-        ask(m);
+    event_when(c->x, m->first, CL_COMPLETE, reached, &m->reached);
 }

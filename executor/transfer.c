@@ -395,7 +395,7 @@ static void read_in_turn(struct slot *slot)
 
     slot->move =
         (struct executor_move){.source = t->place, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
-    slot->asked = t->x->moves && host->moves(host->owner, t->place, EXECUTOR_HOST);
+    slot->asked = t->x->moves && !move_waits(t->x, t->side.memory) && host->moves(host->owner, t->place, EXECUTOR_HOST);
     if (!slot->asked || host->move(host->owner, &slot->move)) {
         slot->asked = false;
         piece_goes(&slot->move);
@@ -515,7 +515,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     t->bytes = malloc(t->side.size);
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
-    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.size);
+    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.size, &t->side.memory, 1);
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
     if (error)
         return error;

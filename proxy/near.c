@@ -175,8 +175,7 @@ void near_moved(struct near *near, struct executor_move *move)
     free(asked);
 }
 
-void near_decide(struct near *near)
+bool near_decide(struct near *near)
 {
-    if (near->bus)
-        bus_decide(near->bus, (double)clock_us() * 1e-6);
+    return near->bus && bus_decide(near->bus, (double)clock_us() * 1e-6);
 }

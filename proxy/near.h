@@ -19,7 +19,7 @@ bool near_devices_known(struct near *near);
 bool near_moves(const struct near *near, unsigned source, unsigned target);
 int near_move(struct near *near, struct executor_move *move);
 void near_moved(struct near *near, struct executor_move *move);
-/* Let go what may. */
-void near_decide(struct near *near);
+/* Let go what may; whether something waits, and it is to be called again soon. */
+bool near_decide(struct near *near);
 
 #endif

@@ -254,7 +254,7 @@ static int turn(struct worker *worker, bool idle)
         worker->status = 1;
         return 0;
     }
-    near_decide(worker->near);
+    worker->moves_wait = near_decide(worker->near);
     if (idle && output_waits(worker))
         count += forward_output(worker);
     if (worker->leash)
@@ -282,7 +282,7 @@ static void loop(struct worker *worker)
         if (turn(worker, true) || worker->over)
             continue;
         most = worker->leash ? executor_turns(worker->executor) : 1000000;
-        if (worker->notes.length || worker->waiting)
+        if (worker->notes.length || worker->waiting || worker->moves_wait)
             most = 1000;
         transport_sleep(worker->transport, worker->epoll, most);
         active = clock_us();

@@ -14,7 +14,8 @@ struct worker {
     unsigned waiting;            /* of those that have something */
     int output[2], epoll;        /* what this process prints on stdout and stderr; what else wakes it */
     struct near *near;           /* where its devices are */
-    struct leash *leash;         /* to the daemon that started it, or NULL */
+    bool moves_wait;
+    struct leash *leash; /* to the daemon that started it, or NULL */
     bool over;
     int status;
 };

@@ -6,14 +6,16 @@
 
 #define CONSIDERED 24 /* transfers, of which the order is decided at a time */
 #define PASSES 3
-#define LEAST_LEFT 0.05 /* of a transfer that should be over by now, and is not */
+#define PATIENCE 0.01      /* seconds, and so many times what it takes alone, */
+#define PATIENCE_FACTOR 20 /* a transfer is waited for by others of its source */
+#define LEAST_LEFT 0.05    /* of a transfer that should be over by now, and is not */
 
 struct bus {
     const struct topology *t;
     enum bus_order order;
     struct bus_transfer *first, **last; /* that go, or wait; in the order they came */
-    double now;
-    bool changed;
+    double now, seen;                   /* seen: when it was decided last */
+    bool changed, waits;
 };
 
 struct choice {
@@ -112,7 +114,27 @@ static bool is_busy(const struct bus *bus, unsigned source)
     if (source == TOPOLOGY_HOST)
         return false;
     for (const struct bus_transfer *at = bus->first; at; at = at->next) {
-        if (at->moving && at->source == source)
+        if (at->moving && at->source == source && at->until > bus->now)
+            return true;
+    }
+    return false;
+}
+
+/* Whether one that goes should be over by now, and was not to be when it was decided last: it may be waiting for
+ * another that waits here, in a way that is not known here. */
+static bool is_late(const struct bus *bus, double now)
+{
+    for (const struct bus_transfer *at = bus->first; at; at = at->next) {
+        if (at->moving && at->until > bus->now && at->until <= now)
+            return true;
+    }
+    return false;
+}
+
+static bool any_waits(const struct bus *bus)
+{
+    for (const struct bus_transfer *at = bus->first; at; at = at->next) {
+        if (!at->moving)
             return true;
     }
     return false;
@@ -185,21 +207,26 @@ static void pick(const struct bus *bus, const struct choice *choice, bool *picke
     }
 }
 
-void bus_decide(struct bus *bus, double now)
+bool bus_decide(struct bus *bus, double now)
 {
     bool picked[CONSIDERED];
     struct choice choice;
 
-    if (!bus->changed)
-        return;
+    if (!bus->changed && !is_late(bus, now))
+        return bus->waits;
     estimate(bus, now);
     choose(bus, &choice);
     pick(bus, &choice, picked);
     bus->changed = false;
     for (unsigned i = choice.moving; i < choice.count; i++) {
+        struct bus_transfer *transfer = choice.of[i];
+
         if (!picked[i])
             continue;
-        choice.of[i]->moving = true;
-        choice.of[i]->go(choice.of[i]);
+        transfer->moving = true;
+        transfer->until = now + PATIENCE + transfer->bytes * PATIENCE_FACTOR / bus->t->bandwidth;
+        transfer->go(transfer);
     }
+    bus->waits = any_waits(bus);
+    return bus->waits;
 }

@@ -16,7 +16,7 @@ struct bus_transfer {
     void (*go)(struct bus_transfer *transfer); /* it may begin; from bus_decide() */
     /* the bus' own */
     struct bus_transfer *next, **at;
-    double left;
+    double left, until; /* until: it should be over by then, and else is not waited for any more */
     bool moving;
 };
 
@@ -30,8 +30,9 @@ void bus_free(struct bus *bus);
 int bus_ask(struct bus *bus, struct bus_transfer *transfer);
 /* It is over, or will not be. */
 void bus_over(struct bus *bus, struct bus_transfer *transfer);
-/* Let go what may, at this time in seconds; what is asked for together is better ordered together. */
-void bus_decide(struct bus *bus, double now);
+/* Let go what may, at this time in seconds; what is asked for together is better ordered together. To be called again
+ * and again while something waits: whether it does. */
+bool bus_decide(struct bus *bus, double now);
 
 /*
  * simulate.c: how long transfers take, asked for at their starts, on a node whose links do what the model says; ends:

@@ -131,6 +131,32 @@ static void show(int round)
     }
 }
 
+/* One buffer to all devices at once, which then tell each other what they got. */
+static void broadcast(void)
+{
+    cl_event gate, events[PARTS], last[PARTS];
+    cl_int status;
+
+    compute(0, 1, 7);
+    CHECK(clFinish(queues[0]));
+    gate = clCreateUserEvent(context, &status);
+    CHECK(status);
+    for (int i = 1; i < PARTS; i++) {
+        CHECK(clEnqueueCopyBuffer(queues[i], mine[0][1], theirs[i][i ^ 4], 0, 0, SIZE, 1, &gate, &events[i]));
+        CHECK(
+            clEnqueueCopyBuffer(queues[i ^ 4], theirs[i][i ^ 4], mine[i][i ^ 4], 0, 0, SIZE, 1, &events[i], &last[i]));
+    }
+    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(clWaitForEvents(PARTS - 1, last + 1));
+    for (int i = 1; i < PARTS; i++) {
+        CHECK(clEnqueueReadBuffer(queues[i ^ 4], mine[i][i ^ 4], CL_TRUE, 0, SIZE, result, 0, NULL, NULL));
+        parity_hash_print("broadcast", result, SIZE);
+        CHECK(clReleaseEvent(events[i]));
+        CHECK(clReleaseEvent(last[i]));
+    }
+    CHECK(clReleaseEvent(gate));
+}
+
 /* Copies that wait for one that fails, and one that cannot be. */
 static void fail(void)
 {
@@ -153,6 +179,7 @@ int main(void)
         exchange(round);
         show(round);
     }
+    broadcast();
     fail();
     for (int i = 0; i < PARTS; i++) {
         for (int k = 0; k < PARTS; k++) {

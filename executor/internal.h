@@ -92,7 +92,8 @@ struct executor {
     uint32_t again_left; /* times that again still has to run, stopped on its way */
     uint64_t launches;
     bool moves;            /* it may matter when data move between devices */
-    struct moving *moving; /* move.c */
+    struct moving *moving; /* move.c: those whose gate is closed */
+    unsigned moves_open;   /* those that are not over */
     atomic_size_t memory_used;
     struct table tables[WIRE_KIND_LAST + 1];
     cl_platform_id platforms[32];

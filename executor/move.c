@@ -1,7 +1,8 @@
 /*
  * Commands that move data between devices of the node, or from one to the host, may wait for those that are in each
  * other's way. Such a command is enqueued behind a gate; what it waits for itself is waited for by a marker, and once
- * that is complete the host is asked, which opens the gate when its turn has come.
+ * that is complete the host is asked, which opens the gate when its turn has come. One that nobody is there to be in
+ * the way of goes as it is, and the host is only told.
  */
 #include "executor/internal.h"
 
@@ -39,9 +40,11 @@ static void settle(struct moving *m, cl_int status)
 static void moving_free(struct moving *m)
 {
     settle(m, CL_COMPLETE);
+    m->x->moves_open--;
     if (m->first)
         clReleaseEvent(m->first);
-    clReleaseEvent(m->event);
+    if (m->event)
+        clReleaseEvent(m->event);
     clReleaseCommandQueue(m->queue);
     free(m);
 }
@@ -122,29 +125,43 @@ static bool may_wait(const struct command *c, const cl_mem *memories, unsigned c
     return may && count <= MOST_MEMORIES;
 }
 
-static struct moving *moving_new(struct command *c, const cl_mem *memories, unsigned count)
+static struct moving *moving_new(struct command *c)
 {
     struct moving *m = calloc(1, sizeof(*m));
-    cl_int error;
 
     if (!m)
         return NULL;
-    m->event = clCreateUserEvent(c->queue->in, &error);
-    if (error) {
-        free(m);
-        return NULL;
-    }
-    memcpy(m->memories, memories, count * sizeof(*memories));
-    m->memory_count = count;
     m->x = c->x;
+    m->x->moves_open++;
     m->queue = c->queue->queue;
     clRetainCommandQueue(m->queue);
+    m->settled = true;
+    return m;
+}
+
+/* Have it wait for its turn. Without, if that cannot be. */
+static void make_wait(struct command *c, struct moving *m, const cl_mem *memories, unsigned count)
+{
+    cl_event event = clCreateUserEvent(c->queue->in, NULL);
+
+    if (!event)
+        return;
+    if (clEnqueueMarkerWithWaitList(m->queue, c->wait_count, c->wait_count ? c->wait : NULL, &m->first)) {
+        clReleaseEvent(event);
+        return;
+    }
+    m->event = event;
+    m->settled = false;
+    memcpy(m->memories, memories, count * sizeof(*memories));
+    m->memory_count = count;
     m->next = c->x->moving;
     m->at = &c->x->moving;
     if (m->next)
         m->next->at = &m->next;
     c->x->moving = m;
-    return m;
+    command_gate(c, &m->open);
+    c->wait[0] = m->event;
+    c->wait_count = 1;
 }
 
 void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
@@ -153,20 +170,14 @@ void move_begin(struct command *c, unsigned source, unsigned target, uint64_t by
     const struct executor_host *host = &c->x->host;
     struct moving *m;
 
-    if (c->error || c->recording || !c->x->moves || bytes < LEAST_BYTES || !host->moves(host->owner, source, target) ||
-        !may_wait(c, memories, count))
+    if (c->error || c->recording || !c->x->moves || bytes < LEAST_BYTES || !host->moves(host->owner, source, target))
         return;
-    m = moving_new(c, memories, count);
+    m = moving_new(c);
     if (!m)
         return;
     m->move = (struct executor_move){.source = source, .target = target, .bytes = bytes, .go = go};
-    if (clEnqueueMarkerWithWaitList(m->queue, c->wait_count, c->wait_count ? c->wait : NULL, &m->first)) {
-        moving_free(m);
-        return;
-    }
-    command_gate(c, &m->open);
-    c->wait[0] = m->event;
-    c->wait_count = 1;
+    if (m->x->moves_open > 1 && may_wait(c, memories, count))
+        make_wait(c, m, memories, count);
     c->ask = &c->event;
     c->moving = m;
 }
@@ -179,7 +190,10 @@ void move_enqueued(struct command *c)
         moving_free(m);
         return;
     }
-    m->parts = 2;
+    m->parts = 1 + !m->settled;
     event_when(c->x, c->event, CL_COMPLETE, over, &m->over);
-    event_when(c->x, m->first, CL_COMPLETE, reached, &m->reached);
+    if (m->settled)
+        m->asked = !m->x->host.move(m->x->host.owner, &m->move);
+    else
+        event_when(c->x, m->first, CL_COMPLETE, reached, &m->reached);
 }

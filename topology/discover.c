@@ -16,12 +16,26 @@ struct building {
     const char *wrong;
 };
 
+/* A screen of a board's management, or of a virtual machine: it is of the class of GPUs, and computes nothing. */
+static bool is_mere_screen(const struct hwloc_pcidev_attr_s *pci)
+{
+    /* ASPEED, Matrox, Huawei's, Silicon Motion, Cirrus, QEMU's, QXL, VMware, virtio */
+    static const unsigned short vendors[] = {0x1a03, 0x102b, 0x19e5, 0x126f, 0x1013, 0x1234, 0x1b36, 0x15ad, 0x1af4};
+
+    for (unsigned i = 0; i < sizeof(vendors) / sizeof(*vendors); i++) {
+        if (pci->vendor_id == vendors[i])
+            return pci->class_id >> 8 == 0x03;
+    }
+    return false;
+}
+
 /* Display and co-processors, and whatever OpenCL or another library has found to compute. */
 static bool is_device(hwloc_obj_t object)
 {
     unsigned class = object->attr->pcidev.class_id >> 8;
 
-    if (class == 0x03 || class == 0x12 || object->attr->pcidev.class_id == 0x0b40)
+    if ((class == 0x03 && !is_mere_screen(&object->attr->pcidev)) || class == 0x12 ||
+        object->attr->pcidev.class_id == 0x0b40)
         return true;
     for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
         if (child->type == HWLOC_OBJ_OS_DEVICE && child->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC)

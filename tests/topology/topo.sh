@@ -63,6 +63,10 @@ node=$(dirname "$0")/node.xml
 VOCL_TOPOLOGY=$node vocl topo show > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "XML"
 vocl topo predict --topology "$node" '0>1,2>1' | grep -q ' 2 > 1     1.0000   1.0000   0.3000' || fail "predict by XML"
 
+# the screen of a board's management is none, though its class is a GPU's
+sed 's/0302 \[10de:102d\] \[10de:106c\] a1" pci_link_speed="15.753846"\/>/0300 [1a03:2000] [1a03:2000] 41"\/>/' "$node" > "$scratch/tree"
+[ "$(vocl topo show --topology "$scratch/tree" | grep -c ': 0000')" -eq 1 ] || fail "screens: $(vocl topo show --topology "$scratch/tree")"
+
 # two sockets: NUMA nodes and their distances
 cat > "$scratch/expected" <<'END'
 machine (root complex)

@@ -56,7 +56,8 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
 
 /*
  * Collective: waits until the puts of all ranks have run, then frees all, registrations included. -ECONNRESET: a rank
- * of this host died before; what belongs to this rank is freed all the same.
+ * of this host died before; what belongs to this rank is freed all the same. Where ranks are on several hosts it takes
+ * a tenth of a second, so that MPI_Finalize, called next, finds no rank at work any more (doc/xtq.md).
  */
 int xtq_finalize(struct xtq *x);
 

@@ -70,3 +70,17 @@ for round in 1 2 3; do
     [ $status -eq 3 ] || fail "the worker was killed and the program got no error: status $status"
     wait_until 2 none_left "$mark" || fail "left after the worker was killed: $(session_processes "$mark")"
 done
+
+# One job of the application and a worker on the other host: its end, MPI_Finalize, where ranks may miss each other.
+cat > "$scratch/rank" <<END
+#!/bin/sh
+[ "\$PMI_RANK" = 0 ] || exec "$VOCL_LIBEXECDIR/vocl-proxy" --worker
+LD_PRELOAD=\${LD_PRELOAD:+\$LD_PRELOAD:}$VOCL_LIBEXECDIR/libvocl.so VOCL_JOB=mpmd VOCL_ADDRESS=10.93.0.1 exec "$top_builddir/tests/parity/vector_add"
+END
+chmod +x "$scratch/rank"
+"$top_builddir/tests/parity/vector_add" > "$scratch/native" || fail "vector_add natively"
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    env VOCL_SHARE=0 timeout -k 5 60 "$top_srcdir/tests/net/two-hosts" --mpi -- "$scratch/rank" > "$scratch/out" 2> "$scratch/err" ||
+        fail "one job on two hosts, round $round: status $?: $(cat "$scratch/out" "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "one job on two hosts prints something else"
+done

@@ -49,20 +49,29 @@ double number_of(const json_t *object, const char *name)
 
 /* ---- asking daemons ---- */
 
-static json_t *ask(const struct poolfile *pool, const char *address, json_t *question)
+/* NULL, and why. address NULL: any daemon. */
+static json_t *try_to_ask(const struct poolfile *pool, const char *address, json_t *question, char *why,
+                          size_t why_size)
 {
     struct client client;
     json_t *answer = NULL;
-    char why[512];
-    int error = address ? client_connect(&client, pool, address, why, sizeof(why))
-                        : client_connect_any(&client, pool, why, sizeof(why));
+    int error = address ? client_connect(&client, pool, address, why, why_size)
+                        : client_connect_any(&client, pool, why, why_size);
 
     if (!error) {
-        error = client_call(&client, question, &answer, why, sizeof(why));
+        error = client_call(&client, question, &answer, why, why_size);
         client_close(&client);
     }
     json_decref(question);
-    if (error)
+    return error ? NULL : answer;
+}
+
+static json_t *ask(const struct poolfile *pool, const char *address, json_t *question)
+{
+    char why[512];
+    json_t *answer = try_to_ask(pool, address, question, why, sizeof(why));
+
+    if (!answer)
         fail(1, "%s", why);
     return answer;
 }
@@ -90,11 +99,13 @@ static void change_node(const struct poolfile *pool, const char *what, const cha
     fail(1, "there is no node %s", name);
 }
 
-/* A session may have parts on several nodes; a beginning of its name is enough. */
+/* A session may have parts on several nodes, which end by themselves, maybe before they can be asked to, when one does;
+ * a beginning of its name is enough. */
 static void kill_session(const struct poolfile *pool, const char *id)
 {
-    json_t *status = pool_status(pool), *node, *session;
-    char found[64] = "";
+    json_t *status = pool_status(pool), *node, *session, *answer;
+    char found[64] = "", why[512];
+    bool ended = false;
     size_t i, j;
 
     for (int ending = 0; ending < 2; ending++) { /* first, which it is */
@@ -109,14 +120,19 @@ static void kill_session(const struct poolfile *pool, const char *id)
                 if (*found && strcmp(found, other))
                     fail(1, "more than one session begins with %s", id);
                 snprintf(found, sizeof(found), "%s", other);
-                if (ending)
-                    json_decref(
-                        ask(pool, text_of(node, "address"), json_pack("{s:s, s:s}", "do", "kill", "session", other)));
+                if (!ending)
+                    continue;
+                answer = try_to_ask(pool, text_of(node, "address"),
+                                    json_pack("{s:s, s:s}", "do", "kill", "session", other), why, sizeof(why));
+                ended |= answer != NULL;
+                json_decref(answer);
             }
         }
         if (!*found)
             fail(1, "there is no session %s", id);
     }
+    if (!ended)
+        fail(1, "%s", why);
     json_decref(status);
 }
 

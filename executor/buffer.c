@@ -262,12 +262,10 @@ int exec_unmap_buffer(struct executor *x, const struct wire_unmap_buffer *m)
                                                              c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
 }
 
-#define MOST_MIGRATED 8 /* objects; more than so many go when they are ready */
-
 /* Objects that are all on one other device are moved together. */
 static void migrate_begin(struct command *c, const struct wire_migrate *m)
 {
-    cl_mem memories[MOST_MIGRATED];
+    cl_mem memories[MOST_MOVED];
     unsigned place = 0, other;
     uint64_t bytes = 0;
 
@@ -275,7 +273,7 @@ static void migrate_begin(struct command *c, const struct wire_migrate *m)
         const struct object *object = object_get(c->x, WIRE_MEMORY, m->objects[i]);
         size_t size = 0;
 
-        if (i == MOST_MIGRATED || !object || !is_usable(object) || !memory_is_elsewhere(c, m->objects[i], &other) ||
+        if (i == MOST_MOVED || !object || !is_usable(object) || !memory_is_elsewhere(c, m->objects[i], &other) ||
             (i && other != place))
             return;
         place = other;

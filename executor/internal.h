@@ -235,6 +235,7 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
                 struct job *job);
 
 /* move.c */
+#define MOST_MOVED 8 /* objects of one command; one with more goes when it is ready */
 void memory_used_at(struct object *memory, const struct object *queue);
 /* Whether a memory object was used last on another device than the command's. */
 bool memory_is_elsewhere(const struct command *c, uint32_t id, unsigned *place);

@@ -185,16 +185,6 @@ const size_t *local_of(const struct wire_enqueue_ndrange *m)
     return m->local_count ? m->local : NULL;
 }
 
-/* Its event was asked for here; the application may not want one. */
-static void count_launch(struct command *c)
-{
-    turn_launched(c->x, c->queue, c->event);
-    if (c->event_id || c->behind)
-        return;
-    clReleaseEvent(c->event);
-    c->event = NULL;
-}
-
 int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *m)
 {
     struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
@@ -222,7 +212,7 @@ int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *
             clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count, m->offset_count ? m->offset : NULL,
                                    m->global, local_of(m), c.wait_count, c.wait_count ? c.wait : NULL, c.ask);
     if (!c.error && x->host.turn)
-        count_launch(&c);
+        turn_launched(x, c.queue, c.event);
     if (!c.error)
         use_memories(&c, kernel);
     return command_end(&c, c.error);

@@ -8,12 +8,10 @@
 
 #define LEAST_BYTES (1u << 20) /* less is gone sooner than it is thought about */
 
-#define MOST_MEMORIES 8
-
 struct moving {
     struct executor_move move;
     struct moving *next, **at; /* of those whose gate is closed */
-    cl_mem memories[MOST_MEMORIES];
+    cl_mem memories[MOST_MOVED];
     unsigned memory_count;
     struct job reached, over;
     struct executor *x;
@@ -122,7 +120,7 @@ static bool may_wait(const struct command *c, const cl_mem *memories, unsigned c
 
     for (unsigned i = 0; i < count && may; i++)
         may = !move_waits(c->x, memories[i]);
-    return may && count <= MOST_MEMORIES;
+    return may && count <= MOST_MOVED;
 }
 
 static struct moving *moving_new(struct command *c)

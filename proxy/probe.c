@@ -82,9 +82,10 @@ static int read_output(int fd, char *text, size_t size, size_t *length)
 
     for (*length = 0; *length + 1 < size;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
+        const long left = until - clock_ms();
         ssize_t got;
 
-        if (poll(&ready, 1, (int)(until - clock_ms() > 0 ? until - clock_ms() : 0)) <= 0)
+        if (poll(&ready, 1, left > 0 ? (int)left : 0) <= 0)
             return -ETIMEDOUT;
         got = read(fd, text + *length, size - *length - 1);
         if (got < 0)

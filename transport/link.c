@@ -152,8 +152,9 @@ static void wait_for_end(const struct bell *bell, long until)
 {
     struct pollfd end = {.fd = bell->fd, .events = POLLIN};
     char bytes[256];
+    long left;
 
-    while (clock_ms() < until && poll(&end, 1, (int)(until - clock_ms())) >= 0) {
+    while ((left = until - clock_ms()) > 0 && poll(&end, 1, (int)left) >= 0) {
         ssize_t got = end.revents ? recv(bell->fd, bytes, sizeof(bytes), MSG_DONTWAIT) : -1;
 
         if (!got || (end.revents && got < 0 && errno != EAGAIN && errno != EINTR))
@@ -172,11 +173,12 @@ static void leave_together(struct transport *t)
     static const struct timespec quiet = {.tv_nsec = QUIET_MS * 1000000L};
     const long until = clock_ms() + LEAVING_MS;
 
-    for (int i = t->client ? 1 : 0; i < (t->client ? t->job.size : 1); i++) {
-        if (!t->client)
-            shutdown(t->peers[i].bell.fd, SHUT_WR);
-        wait_for_end(&t->peers[i].bell, until);
+    if (!t->client) {
+        shutdown(t->peers[0].bell.fd, SHUT_WR);
+        wait_for_end(&t->peers[0].bell, until);
     }
+    for (int i = 1; t->client && i < t->job.size; i++)
+        wait_for_end(&t->peers[i].bell, until);
     for (int i = 1; t->client && i < t->job.size; i++)
         shutdown(t->peers[i].bell.fd, SHUT_WR);
     nanosleep(&quiet, NULL);

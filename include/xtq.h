@@ -55,7 +55,7 @@ struct xtq_options {
 int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out);
 
 /*
- * Collective: waits until the puts of all ranks have run, then frees all, registrations included. -ECONNRESET: a rank
+ * Collective: waits as xtq_barrier() does, then frees all, registrations included. -ECONNRESET: a rank
  * of this host died before; what belongs to this rank is freed all the same. Where ranks are on several hosts it takes
  * a tenth of a second, so that MPI_Finalize, called next, finds no rank at work any more (doc/xtq.md).
  */
@@ -64,7 +64,8 @@ int xtq_finalize(struct xtq *x);
 /* False once a rank of this host is known to have died; of other hosts it is MPI that ends the job. */
 bool xtq_alive(const struct xtq *x, int rank);
 
-/* Collective: the puts of all ranks have run. -ECONNRESET as above. */
+/* Collective: the puts of all ranks have run, with those that their tasks made, and the tasks of these. Tasks that put
+ * for ever keep it for ever. -ECONNRESET as above; -EDEADLK: a task calls it. */
 int xtq_barrier(struct xtq *x);
 
 /* Collective: the least of what the ranks give, as of errors: all of them learn of one's failure. -EIO: MPI failed. */
@@ -133,11 +134,15 @@ struct xtq_function_packet {
     uint64_t completion_signal; /* 0 -> the signal registered with the function */
 };
 
-/* Fill in a packet. dimensions: 1 to 3; grid and group: that many numbers of work-items; group may be NULL. */
-void xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
-                       const size_t *grid, const size_t *group);
-void xtq_function_packet(struct xtq_function_packet *packet, unsigned queue, unsigned function, uint64_t arg2,
-                         uint64_t arg3);
+/*
+ * Fill in a packet. dimensions: 1 to 3; grid and group: that many numbers of work-items; group may be NULL.
+ * -EINVAL: something is more than its field holds (queue, function and sizes of work-groups: 16 bits; of the grid: 32);
+ * the packet is then one that xtq_put() refuses.
+ */
+int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
+                      const size_t *grid, const size_t *group);
+int xtq_function_packet(struct xtq_function_packet *packet, unsigned queue, unsigned function, uint64_t arg2,
+                        uint64_t arg3);
 
 /* ---- registration (section IV-B) ---- */
 

@@ -42,7 +42,8 @@ static int agree(const struct xtq *x, MPI_Comm comm, int error)
     long mine[] = {error, x->queues, x->kernels, x->functions, (long)x->lane_bytes};
     long least[5], most[5];
 
-    if (MPI_Allreduce(mine, least, 5, MPI_LONG, MPI_MIN, comm) || MPI_Allreduce(mine, most, 5, MPI_LONG, MPI_MAX, comm))
+    if (PMPI_Allreduce(mine, least, 5, MPI_LONG, MPI_MIN, comm) ||
+        PMPI_Allreduce(mine, most, 5, MPI_LONG, MPI_MAX, comm))
         return -EIO;
     if (least[0])
         return (int)least[0];
@@ -85,7 +86,7 @@ static void context_free(struct xtq *x, bool collective)
     host_queue_free(x->stopped);
     region_close(&x->region, collective);
     if (collective)
-        MPI_Comm_free(&x->comm);
+        PMPI_Comm_free(&x->comm);
     pthread_mutex_destroy(&x->registering);
     free(x->senders);
     free(x->function_slots);
@@ -129,14 +130,14 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
         free(x);
         return error;
     }
-    if (MPI_Comm_dup(comm, &x->comm)) {
+    if (PMPI_Comm_dup(comm, &x->comm)) {
         free(x);
         return -EIO;
     }
     pthread_mutex_init(&x->registering, NULL);
     x->spin_us = settings_number(SETTING_SPIN_US);
-    MPI_Comm_rank(x->comm, &x->rank);
-    MPI_Comm_size(x->comm, &x->size);
+    PMPI_Comm_rank(x->comm, &x->rank);
+    PMPI_Comm_size(x->comm, &x->size);
     error = region_open(&x->region, x->comm, x->queues, x->lane_bytes);
     if (error) {
         context_free(x, false);
@@ -156,45 +157,11 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
     return 0;
 }
 
-/* A barrier that ends even if somebody is missing. */
-static int patient_barrier(struct xtq *x)
-{
-    struct waiting waiting;
-    MPI_Request request;
-    int done = 0, error = 0;
-
-    if (MPI_Ibarrier(x->comm, &request))
-        return -EIO;
-    context_wait_begin(x, &waiting);
-    while (!done && !error) {
-        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-            error = -EIO;
-        else if (!done && waiting.naps && context_any_lost(x))
-            error = -ECONNRESET;
-        else if (!done)
-            context_wait_step(x, &waiting);
-    }
-    context_wait_end(x, &waiting);
-    return error;
-}
-
-int xtq_barrier(struct xtq *x)
-{
-    int error = 0;
-
-    for (int target = 0; target < x->size; target++) {
-        int fenced = xtq_fence(x, target);
-
-        error = error ? error : fenced;
-    }
-    return error ? error : patient_barrier(x);
-}
-
 int xtq_agree(struct xtq *x, int error)
 {
     int least = 0;
 
-    return MPI_Allreduce(&error, &least, 1, MPI_INT, MPI_MIN, x->comm) ? -EIO : least;
+    return PMPI_Allreduce(&error, &least, 1, MPI_INT, MPI_MIN, x->comm) ? -EIO : least;
 }
 
 size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
@@ -226,7 +193,7 @@ int xtq_finalize(struct xtq *x)
         queue_stop(x, i);
     threads_close(x);
     if (several_hosts && !error)
-        error = patient_barrier(x);
+        error = barrier_meet(x);
     for (unsigned i = 0; i < x->kernels; i++)
         xtq_unregister_kernel(x, i);
     for (unsigned i = 0; i < (unsigned)x->size * x->queues; i++)

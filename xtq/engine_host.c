@@ -72,14 +72,15 @@ static bool nothing_flies(struct lane *lane)
     return none;
 }
 
-/* Completion first, then the place in the lane, then those that wait. */
+/* Completion first, then the place in the lane, then those that wait. The entry last: once it is released, the signal
+ * may be gone. */
 static void task_end(struct lane *lane, struct table_entry *entry, struct xtq_signal *signal, int error)
 {
-    table_release(entry);
     if (error)
         context_refuse(lane->queue->server.x, &lane->ring, error);
     if (signal)
         xtq_signal_add(signal, -1);
+    table_release(entry);
 }
 
 static void flight_end(void *argument, int error)

@@ -1,4 +1,9 @@
-/* What the files of xtq/ share. A context is one rank's end of all its lanes. */
+/*
+ * What the files of xtq/ share. A context is one rank's end of all its lanes.
+ *
+ * XTQ calls MPI by its profiling names, PMPI_*: what catches an application's calls, as libxtqmpi does, must not catch
+ * those that XTQ makes for it.
+ */
 #ifndef XTQ_INTERNAL_H
 #define XTQ_INTERNAL_H
 
@@ -156,6 +161,7 @@ struct xtq {
     _Atomic uint32_t ticks; /* futex: something has completed */
     _Atomic uint32_t waiters;
     _Atomic uint64_t sent; /* see context_sent() */
+    uint64_t completed;    /* barrier.c: bytes that all ranks had seen completed when they met last */
 };
 
 /* Something has happened that a thread of this process may wait for. */
@@ -179,6 +185,11 @@ void context_wait_end(struct xtq *x, struct waiting *waiting);
 /* A message of this rank's was refused. */
 void context_refuse(struct xtq *x, const struct ring *ring, int error);
 
+/* ---- barrier.c ---- */
+
+/* Collective: all ranks have come, whatever they have put. -ECONNRESET: somebody is missing; -EIO. */
+int barrier_meet(struct xtq *x);
+
 /* Order that comes about through other processes (what is put has been read here before the answer is written) is
  * nothing that the thread sanitizer can see; it is told by these. */
 static inline void context_sent(struct xtq *x)
@@ -199,6 +210,8 @@ static inline void context_received(struct xtq *x)
 
 /* ---- put.c ---- */
 struct sender *put_sender(struct xtq *x, unsigned target, unsigned queue);
+/* Bytes that this rank has sent in all its lanes, and how many of them have completed or never will. Both only grow. */
+void put_count(struct xtq *x, uint64_t *sent, uint64_t *completed);
 
 /* ---- rewrite.c (section III-C.2, Figure 5) ---- */
 

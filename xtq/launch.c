@@ -64,12 +64,13 @@ void launcher_close(struct launcher *launcher)
     free(launcher);
 }
 
+/* A device that takes no addresses knows those of SVM, if it has SVM at all. */
 static cl_int set_buffer(const struct rewritten *task)
 {
     const struct kernel_slot *slot = task->kernel;
 
-    if (slot->memory)
-        return clSetKernelArg(slot->kernel, 0, sizeof(slot->memory), &slot->memory);
+    if (slot->memory || !task->task.buffer)
+        return clSetKernelArg(slot->kernel, 0, sizeof(slot->memory), slot->memory ? &slot->memory : NULL);
     return clSetKernelArgSVMPointer(slot->kernel, 0, task->task.buffer);
 }
 
@@ -77,7 +78,9 @@ static cl_int set_payload(struct launcher *launcher, const struct rewritten *tas
 {
     cl_int status;
 
-    if (launcher->addresses || !task->task.payload_bytes)
+    if (!task->task.payload_bytes)
+        return clSetKernelArg(task->kernel->kernel, 1, sizeof(*copy), NULL);
+    if (launcher->addresses)
         return clSetKernelArgSVMPointer(task->kernel->kernel, 1, task->task.payload);
     *copy =
         clCreateBuffer(launcher->context, CL_MEM_COPY_HOST_PTR, task->task.payload_bytes, task->task.payload, &status);

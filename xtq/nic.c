@@ -72,11 +72,11 @@ static int send_gathered(struct nic *nic, int target, unsigned queue, const unio
     int error;
 
     for (unsigned i = 0; i < 5; i++)
-        MPI_Get_address(lengths[i] ? parts[i] : padding, &places[i]);
-    if (MPI_Type_create_hindexed(5, lengths, places, MPI_BYTE, &type) || MPI_Type_commit(&type))
+        PMPI_Get_address(lengths[i] ? parts[i] : padding, &places[i]);
+    if (PMPI_Type_create_hindexed(5, lengths, places, MPI_BYTE, &type) || PMPI_Type_commit(&type))
         return -EIO;
-    error = MPI_Isend(MPI_BOTTOM, 1, type, target, 1 + (int)queue, nic->x->comm, request) ? -EIO : 0;
-    MPI_Type_free(&type);
+    error = PMPI_Isend(MPI_BOTTOM, 1, type, target, 1 + (int)queue, nic->x->comm, request) ? -EIO : 0;
+    PMPI_Type_free(&type);
     return error;
 }
 
@@ -87,7 +87,7 @@ static int send_copied(struct nic *nic, int target, unsigned queue, const struct
 
     memset(parting->copy, 0, (size_t)bytes);
     ring_write(parting->copy, parts);
-    if (MPI_Isend(parting->copy, bytes, MPI_BYTE, target, 1 + (int)queue, nic->x->comm, &parting->request))
+    if (PMPI_Isend(parting->copy, bytes, MPI_BYTE, target, 1 + (int)queue, nic->x->comm, &parting->request))
         return -EIO;
     return 0;
 }
@@ -141,7 +141,7 @@ static int poll_partings(struct nic *nic)
         struct parting *parting = *at;
         int done = 0;
 
-        MPI_Test(&parting->request, &done, MPI_STATUS_IGNORE);
+        PMPI_Test(&parting->request, &done, MPI_STATUS_IGNORE);
         if (!done) {
             at = &parting->next;
             continue;
@@ -168,7 +168,7 @@ static void receive_nowhere(MPI_Message *message, int bytes)
     void *nowhere = malloc((size_t)bytes + 1);
 
     if (nowhere)
-        MPI_Mrecv(nowhere, bytes, MPI_BYTE, message, MPI_STATUS_IGNORE);
+        PMPI_Mrecv(nowhere, bytes, MPI_BYTE, message, MPI_STATUS_IGNORE);
     free(nowhere);
 }
 
@@ -202,7 +202,7 @@ static void take_message(struct nic *nic, int initiator, unsigned queue, MPI_Mes
         ring_break(&ring);
         return;
     }
-    MPI_Mrecv(ring_at(&ring, lane->head), length, MPI_BYTE, message, MPI_STATUS_IGNORE);
+    PMPI_Mrecv(ring_at(&ring, lane->head), length, MPI_BYTE, message, MPI_STATUS_IGNORE);
     if (!sizes_agree(&ring, lane->head, &bytes)) {
         context_refuse(x, &ring, -EPROTO);
         ring_break(&ring);
@@ -222,7 +222,7 @@ static void take_credit(struct nic *nic, int target, MPI_Message *message, int l
         receive_nowhere(message, length);
         return;
     }
-    MPI_Mrecv(&note, sizeof(note), MPI_BYTE, message, MPI_STATUS_IGNORE);
+    PMPI_Mrecv(&note, sizeof(note), MPI_BYTE, message, MPI_STATUS_IGNORE);
     if (note.queue >= nic->x->queues)
         return;
     credit = region_mirror(&nic->x->region, (unsigned)target, note.queue);
@@ -242,9 +242,9 @@ static int receive(struct nic *nic)
         MPI_Status status;
         int length;
 
-        if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, nic->x->comm, &found, &message, &status) || !found)
+        if (PMPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, nic->x->comm, &found, &message, &status) || !found)
             break;
-        MPI_Get_count(&status, MPI_BYTE, &length);
+        PMPI_Get_count(&status, MPI_BYTE, &length);
         if (status.MPI_TAG == CREDIT_TAG)
             take_credit(nic, status.MPI_SOURCE, &message, length);
         else if ((unsigned)status.MPI_TAG <= nic->x->queues && nic->peers[status.MPI_SOURCE].lanes)
@@ -263,7 +263,7 @@ static int tell(struct nic *nic, int initiator)
     int free_again = 1;
 
     if (peer->request != MPI_REQUEST_NULL)
-        MPI_Test(&peer->request, &free_again, MPI_STATUS_IGNORE);
+        PMPI_Test(&peer->request, &free_again, MPI_STATUS_IGNORE);
     for (unsigned queue = 0; queue < nic->x->queues && free_again; queue++) {
         struct ring ring = region_lane(&nic->x->region, (unsigned)nic->x->rank, queue, (unsigned)initiator);
         struct credit_note note = {.queue = queue};
@@ -275,7 +275,7 @@ static int tell(struct nic *nic, int initiator)
         if (!memcmp(&note, &peer->lanes[queue].told, sizeof(note)))
             continue;
         peer->lanes[queue].told = peer->note = note;
-        if (MPI_Isend(&peer->note, sizeof(note), MPI_BYTE, initiator, CREDIT_TAG, nic->x->comm, &peer->request))
+        if (PMPI_Isend(&peer->note, sizeof(note), MPI_BYTE, initiator, CREDIT_TAG, nic->x->comm, &peer->request))
             vocl_log(LOG_WARN, "xtq: rank %d cannot be told of its credit", initiator);
         return 1;
     }
@@ -315,7 +315,7 @@ static void nic_free(struct nic *nic, int ranks)
 {
     for (int rank = 0; nic->peers && rank < ranks; rank++) {
         if (nic->peers[rank].request != MPI_REQUEST_NULL)
-            MPI_Request_free(&nic->peers[rank].request);
+            PMPI_Request_free(&nic->peers[rank].request);
         free(nic->peers[rank].lanes);
     }
     free(nic->peers);
@@ -328,7 +328,7 @@ int nic_open(struct xtq *x)
     struct nic *nic;
     int level, error = 0;
 
-    MPI_Query_thread(&level);
+    PMPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE) {
         vocl_log(LOG_ERROR, "xtq: ranks on several hosts need MPI_THREAD_MULTIPLE");
         return -ENOTSUP;

@@ -133,9 +133,9 @@ int xtq_kernel(global struct xtq_control *c, const ulong *packet, global uchar *
     task.initiator = initiator;
     result = xtq_run(c, entry->body, &task, items);
     signal = entry->signal;
-    atomic_fetch_sub_explicit(&entry->users, 1ul, memory_order_release, XTQ_SCOPE);
     if (signal)
         atomic_fetch_sub_explicit((global atomic_long *)signal, 1l, memory_order_acq_rel, XTQ_SCOPE);
+    atomic_fetch_sub_explicit(&entry->users, 1ul, memory_order_release, XTQ_SCOPE); /* the signal may be gone now */
     return result;
 }
 

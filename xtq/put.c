@@ -4,22 +4,39 @@
 
 #include "xtq/internal.h"
 
-void xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
-                       const size_t *grid, const size_t *group)
+int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
+                      const size_t *grid, const size_t *group)
 {
-    *packet = (struct xtq_kernel_packet){
-        .header = XTQ_KERNEL, .setup = (uint16_t)dimensions, .queue = (uint16_t)queue, .kernel_object = kernel};
+    *packet = (struct xtq_kernel_packet){0};
+    if (queue > UINT16_MAX || dimensions < 1 || dimensions > 3)
+        return -EINVAL;
+    for (unsigned i = 0; i < dimensions; i++) {
+        if (grid[i] > UINT32_MAX || (group && group[i] > UINT16_MAX))
+            return -EINVAL;
+    }
+    packet->header = XTQ_KERNEL;
+    packet->setup = (uint16_t)dimensions;
+    packet->queue = (uint16_t)queue;
+    packet->kernel_object = kernel;
     for (unsigned i = 0; i < 3; i++) {
         packet->grid_size[i] = i < dimensions ? (uint32_t)grid[i] : 1;
         packet->workgroup_size[i] = group ? i < dimensions ? (uint16_t)group[i] : 1 : 0;
     }
+    return 0;
 }
 
-void xtq_function_packet(struct xtq_function_packet *packet, unsigned queue, unsigned function, uint64_t arg2,
-                         uint64_t arg3)
+int xtq_function_packet(struct xtq_function_packet *packet, unsigned queue, unsigned function, uint64_t arg2,
+                        uint64_t arg3)
 {
-    *packet = (struct xtq_function_packet){
-        .header = XTQ_FUNCTION, .type = (uint16_t)function, .queue = (uint16_t)queue, .arg = {[2] = arg2, [3] = arg3}};
+    *packet = (struct xtq_function_packet){0};
+    if (queue > UINT16_MAX || function > UINT16_MAX)
+        return -EINVAL;
+    packet->header = XTQ_FUNCTION;
+    packet->type = (uint16_t)function;
+    packet->queue = (uint16_t)queue;
+    packet->arg[2] = arg2;
+    packet->arg[3] = arg3;
+    return 0;
 }
 
 struct sender *put_sender(struct xtq *x, unsigned target, unsigned queue)
@@ -171,6 +188,13 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
     return 0;
 }
 
+/* Position up to which the target is done, or never will be: nothing that follows nonsense is looked at. */
+static uint64_t lane_completed(const struct sender *sender)
+{
+    return ring_broken(&sender->ring) ? sender->head
+                                      : atomic_load_explicit(&sender->ring.credit->tail, memory_order_acquire);
+}
+
 static bool all_done(struct xtq *x, int target)
 {
     for (unsigned queue = 0; queue < x->queues; queue++) {
@@ -178,13 +202,25 @@ static bool all_done(struct xtq *x, int target)
         bool done;
 
         pthread_mutex_lock(&sender->lock);
-        done = atomic_load_explicit(&sender->ring.credit->tail, memory_order_acquire) == sender->head ||
-               ring_broken(&sender->ring);
+        done = lane_completed(sender) == sender->head;
         pthread_mutex_unlock(&sender->lock);
         if (!done)
             return false;
     }
     return true;
+}
+
+void put_count(struct xtq *x, uint64_t *sent, uint64_t *completed)
+{
+    *sent = *completed = 0;
+    for (unsigned i = 0; i < (unsigned)x->size * x->queues; i++) {
+        struct sender *sender = &x->senders[i];
+
+        pthread_mutex_lock(&sender->lock);
+        *completed += lane_completed(sender);
+        *sent += sender->head;
+        pthread_mutex_unlock(&sender->lock);
+    }
 }
 
 int xtq_fence(struct xtq *x, int target)

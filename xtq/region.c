@@ -100,31 +100,31 @@ static int find_others(struct region *region, MPI_Comm comm, MPI_Comm node)
     int size, *theirs, *ours, *skips, error = 0, skip = (int)(-(uintptr_t)region->own & (PAGE - 1));
     MPI_Group group, node_group;
 
-    MPI_Comm_size(node, &size);
+    PMPI_Comm_size(node, &size);
     theirs = calloc((size_t)size * 3, sizeof(*theirs));
     if (!theirs)
         return -ENOMEM;
     ours = theirs + size;
     skips = ours + size;
-    MPI_Allgather(&skip, 1, MPI_INT, skips, 1, MPI_INT, node);
+    PMPI_Allgather(&skip, 1, MPI_INT, skips, 1, MPI_INT, node);
     region->own += skip;
     for (int i = 0; i < size; i++)
         theirs[i] = i;
-    MPI_Comm_group(comm, &group);
-    MPI_Comm_group(node, &node_group);
-    MPI_Group_translate_ranks(node_group, size, theirs, group, ours);
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(node, &node_group);
+    PMPI_Group_translate_ranks(node_group, size, theirs, group, ours);
     for (int i = 0; i < size && !error; i++) {
         MPI_Aint bytes;
         void *base;
         int unit;
 
-        if (MPI_Win_shared_query(region->window, i, &bytes, &unit, &base))
+        if (PMPI_Win_shared_query(region->window, i, &bytes, &unit, &base))
             error = -EIO;
         else
             region->bases[ours[i]] = (uint8_t *)base + skips[i];
     }
-    MPI_Group_free(&group);
-    MPI_Group_free(&node_group);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&node_group);
     free(theirs);
     return error;
 }
@@ -135,21 +135,21 @@ int region_open(struct region *region, MPI_Comm comm, unsigned queues, size_t la
     MPI_Info info;
     int rank, size, together, least = 0, error = 0;
 
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
     *region =
         (struct region){.window = MPI_WIN_NULL, .ranks = (unsigned)size, .queues = queues, .lane_bytes = lane_bytes};
     region->bases = calloc((size_t)size, sizeof(*region->bases));
     if (settings_number(SETTING_SHARE))
-        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+        PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     else
-        MPI_Comm_split(comm, rank, 0, &node);
-    MPI_Comm_size(node, &together);
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    if (MPI_Win_allocate_shared((MPI_Aint)region_bytes(region) + PAGE, 1, info, node, &region->own, &region->window))
+        PMPI_Comm_split(comm, rank, 0, &node);
+    PMPI_Comm_size(node, &together);
+    PMPI_Info_create(&info);
+    PMPI_Info_set(info, "alloc_shared_noncontig", "true");
+    if (PMPI_Win_allocate_shared((MPI_Aint)region_bytes(region) + PAGE, 1, info, node, &region->own, &region->window))
         error = -ENOMEM;
-    MPI_Info_free(&info);
+    PMPI_Info_free(&info);
     region->mirror = aligned_alloc(RING_LINE, queues * (size_t)size * sizeof(struct ring_credit));
     if (!error && (!region->bases || !region->mirror))
         error = -ENOMEM;
@@ -162,17 +162,17 @@ int region_open(struct region *region, MPI_Comm comm, unsigned queues, size_t la
         for (unsigned queue = 0; queue < MOST_QUEUES; queue++)
             region_header(region, (unsigned)rank)->server_of[queue] = REFUSER;
     }
-    MPI_Comm_free(&node);
-    MPI_Allreduce(&together, &least, 1, MPI_INT, MPI_MIN, comm);
+    PMPI_Comm_free(&node);
+    PMPI_Allreduce(&together, &least, 1, MPI_INT, MPI_MIN, comm);
     region->all_shared = least == size;
-    MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MIN, comm); /* a barrier, too */
+    PMPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MIN, comm); /* a barrier, too */
     return error;
 }
 
 void region_close(struct region *region, bool collective)
 {
     if (collective && region->window != MPI_WIN_NULL)
-        MPI_Win_free(&region->window);
+        PMPI_Win_free(&region->window);
     free(region->bases);
     free(region->mirror);
 }

@@ -18,3 +18,4 @@ export VOCL_SHARE
 across "$top_builddir/tests/xtq/tasks"
 across "$top_builddir/tests/xtq/reductions"
 across "$top_builddir/tests/xtq/random_puts" 10000
+across "$top_builddir/tests/xtq/edges"

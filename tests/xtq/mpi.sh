@@ -24,6 +24,14 @@ for number in 2 3 5; do
     [ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" $number libxtqmpi.so
     [ -z "$MPIEXEC_OPENMPI" ] || try openmpi "$MPICC_OPENMPI" $number "libxtqmpi$xtq_suffix.so"
 done
+# however small: what XTQ itself asks of MPI is not for XTQ
+for bytes in 0 8 40; do
+    VOCL_XTQ_BYTES=$bytes
+    export VOCL_XTQ_BYTES
+    [ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" 2 libxtqmpi.so
+    [ -z "$MPIEXEC_OPENMPI" ] || try openmpi "$MPICC_OPENMPI" 2 "libxtqmpi$xtq_suffix.so"
+done
+unset VOCL_XTQ_BYTES
 VOCL_SHARE=0
 export VOCL_SHARE
 [ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" 3 libxtqmpi.so

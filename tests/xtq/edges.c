@@ -1,0 +1,246 @@
+/*
+ * What is easily forgotten: tasks that put while ranks meet, signals that go away with their registration, sizes that
+ * no packet holds, kernels without a payload. With "kernels" only the last, on whatever device OpenCL shows first.
+ */
+#include "xtqtest.h"
+
+enum { FUNCTIONS, KERNELS, DEVICE };
+enum { HOPS = 301, WIDTH = 5, ROUNDS = 20, REGISTRATIONS = 2000 };
+
+static struct xtq *x;
+static int rank, size;
+
+/* ---- tasks that put ---- */
+
+static _Atomic long ran;
+
+/* arg[2]: how many are to follow; arg[3]: whether all ranks are next, and not just the one after this. */
+static int pass_on(const struct xtq_task *task, void *argument)
+{
+    struct xtq_function_packet packet;
+
+    (void)argument;
+    ran++;
+    if (!task->arg[2])
+        return 0;
+    EQUAL(xtq_function_packet(&packet, FUNCTIONS, 1, task->arg[2] - 1, task->arg[3]), 0);
+    for (int i = 0; i < (task->arg[3] ? size : 1); i++)
+        EQUAL(xtq_put(x, (rank + 1 + i) % size, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+    return 0;
+}
+
+static long ran_together(void)
+{
+    long mine = ran, all = 0;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+}
+
+/* All has run when the barrier is over, nothing of it before the last puts were made. */
+static void quiescence(void)
+{
+    struct xtq_function_packet packet;
+    long tree = 0, expected = 0;
+
+    for (long level = 0, tasks = size; level < WIDTH; level++, tasks *= size)
+        tree += tasks;
+    for (int round = 0; round < ROUNDS; round++) {
+        EQUAL(xtq_function_packet(&packet, FUNCTIONS, 1, HOPS - 1, 0), 0);
+        if (rank == round % size)
+            EQUAL(xtq_put(x, (rank + 1) % size, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+        EQUAL(xtq_barrier(x), 0);
+        expected += HOPS;
+        EQUAL(ran_together(), expected);
+        /* from each rank, to all and again to all */
+        EQUAL(xtq_function_packet(&packet, FUNCTIONS, 1, WIDTH - 1, 1), 0);
+        EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+        EQUAL(xtq_barrier(x), 0);
+        expected += tree;
+        EQUAL(ran_together(), expected);
+    }
+    EQUAL(xtq_barrier(x), 0); /* with nothing to do */
+}
+
+/* ---- what ends with a registration ---- */
+
+static _Atomic bool began;
+
+static int begin(const struct xtq_task *task, void *argument)
+{
+    (void)task;
+    (void)argument;
+    began = true;
+    return 0;
+}
+
+/* After unregistering nobody counts the signal down any more. */
+static void unregistered(void)
+{
+    struct xtq_function_entry entry = {.function = begin};
+    struct xtq_function_packet packet;
+
+    EQUAL(xtq_function_packet(&packet, FUNCTIONS, 2, 0, 0), 0);
+    for (int i = 0; i < REGISTRATIONS; i++) {
+        EQUAL(xtq_signal_create(1, &entry.signal), 0);
+        EQUAL(xtq_register_function(x, 2, &entry), 0);
+        began = false;
+        EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+        while (!began)
+            ;
+        EQUAL(xtq_unregister_function(x, 2), 0);
+        EQUAL(xtq_signal_load(entry.signal), 0);
+        xtq_signal_destroy(entry.signal);
+    }
+    EQUAL(xtq_fence(x, rank), 0);
+}
+
+static const char body_source[] = "int begin(const struct xtq_task *t, ulong first, ulong last)\n"
+                                  "{\n"
+                                  "    *(volatile global int *)t->buffer = 1;\n"
+                                  "    return 0;\n"
+                                  "}\n";
+
+static void unregistered_on_device(const struct xtqtest_device *d)
+{
+    const char *bodies[] = {"begin"};
+    struct xtq_queue_entry queue = {.engine = XTQ_DEVICE,
+                                    .context = d->context,
+                                    .device = d->device,
+                                    .source = body_source,
+                                    .bodies = bodies,
+                                    .body_count = 1};
+    volatile int seen;
+    struct xtq_kernel_entry entry = {.body = 1, .address = (void *)&seen, .buffer_bytes = sizeof(seen)};
+    struct xtq_kernel_packet packet;
+    size_t one = 1;
+
+    EQUAL(xtq_register_queue(x, DEVICE, &queue), 0);
+    EQUAL(xtq_kernel_packet(&packet, DEVICE, 1, 1, &one, NULL), 0);
+    for (int i = 0; i < REGISTRATIONS; i++) {
+        EQUAL(xtq_signal_create(1, &entry.signal), 0);
+        seen = 0;
+        EQUAL(xtq_register_kernel(x, 1, &entry), 0);
+        EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+        while (!seen)
+            ;
+        EQUAL(xtq_unregister_kernel(x, 1), 0);
+        EQUAL(xtq_signal_load(entry.signal), 0);
+        xtq_signal_destroy(entry.signal);
+    }
+    EQUAL(xtq_fence(x, rank), 0);
+    EQUAL(xtq_unregister_queue(x, DEVICE), 0);
+}
+
+/* ---- what no packet holds ---- */
+
+static void refused_by_put(const void *packet)
+{
+    EQUAL(xtq_put(x, rank, packet, sizeof(struct xtq_kernel_packet), NULL, 0, 0, NULL), -EINVAL);
+}
+
+static void too_large(void)
+{
+    size_t ones[3] = {1, 1, 1}, grid[3] = {((size_t)1 << 32) + 1, 1, 1}, group[3] = {65537, 1, 1};
+    struct xtq_function_packet function;
+    struct xtq_kernel_packet kernel;
+
+    EQUAL(xtq_function_packet(&function, FUNCTIONS, 65537, 0, 0), -EINVAL);
+    refused_by_put(&function);
+    EQUAL(xtq_function_packet(&function, 65536, 1, 0, 0), -EINVAL);
+    refused_by_put(&function);
+    EQUAL(xtq_function_packet(&function, 65535, 65535, 1, 2), 0);
+    EQUAL(xtq_kernel_packet(&kernel, 65536, 1, 1, ones, NULL), -EINVAL);
+    refused_by_put(&kernel);
+    EQUAL(xtq_kernel_packet(&kernel, KERNELS, 1, 1, grid, NULL), -EINVAL);
+    refused_by_put(&kernel);
+    EQUAL(xtq_kernel_packet(&kernel, KERNELS, 1, 1, ones, group), -EINVAL);
+    refused_by_put(&kernel);
+    EQUAL(xtq_kernel_packet(&kernel, KERNELS, 1, 0, ones, NULL), -EINVAL);
+    EQUAL(xtq_kernel_packet(&kernel, KERNELS, 1, 4, ones, NULL), -EINVAL);
+    EQUAL(xtq_kernel_packet(&kernel, KERNELS, 1, 3, ones, ones), 0);
+    EQUAL(kernel.grid_size[2] + kernel.workgroup_size[2], 2);
+}
+
+/* ---- kernels without a payload, or a buffer ---- */
+
+static const char kernel_source[] = "kernel void add(global int *sum, global const int *more, int value)\n"
+                                    "{\n"
+                                    "    if (sum)\n"
+                                    "        sum[get_global_id(0)] += value + (more ? more[get_global_id(0)] : 0);\n"
+                                    "}\n";
+
+struct kernel_command {
+    struct xtq_kernel_packet packet;
+    int value;
+};
+
+static void put_kernel(unsigned kernel, int value, const int *more)
+{
+    struct kernel_command command = {.value = value};
+    size_t grid = 4;
+
+    EQUAL(xtq_kernel_packet(&command.packet, KERNELS, kernel, 1, &grid, NULL), 0);
+    EQUAL(xtq_put(x, rank, &command, sizeof(command), more, more ? 4 * sizeof(*more) : 0, 0, NULL), 0);
+    EQUAL(xtq_fence(x, rank), 0);
+}
+
+static void without_payload(const struct xtqtest_device *d)
+{
+    const size_t bytes = sizeof(int);
+    int sums[4] = {1, 2, 3, 4}, more[4] = {10, 20, 30, 40};
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST, .commands = d->commands};
+    struct xtq_kernel_entry entry = {
+        .kernel = xtqtest_kernel(d, kernel_source, "add"), .argument_count = 1, .argument_bytes = &bytes};
+    struct xtq_error error;
+    cl_int status;
+
+    EQUAL(xtq_register_queue(x, KERNELS, &queue), 0);
+    EQUAL(xtq_register_kernel(x, 6, &entry), 0); /* neither memory nor address */
+    entry.memory = clCreateBuffer(d->context, CL_MEM_COPY_HOST_PTR, sizeof(sums), sums, &status);
+    EQUAL(status, CL_SUCCESS);
+    EQUAL(xtq_register_kernel(x, 5, &entry), 0);
+    put_kernel(5, 100, NULL);
+    put_kernel(5, 1000, more);
+    put_kernel(5, 10000, NULL);
+    put_kernel(6, 1, NULL);
+    EQUAL(xtq_error(x, rank, KERNELS, &error), 0);
+    EQUAL(error.count, 0);
+    EQUAL(clEnqueueReadBuffer(d->commands, entry.memory, CL_TRUE, 0, sizeof(sums), sums, 0, NULL, NULL), CL_SUCCESS);
+    for (int i = 0; i < 4; i++)
+        EQUAL(sums[i], 11100 + 11 * i + 11);
+    EQUAL(xtq_unregister_kernel(x, 5), 0);
+    EQUAL(xtq_unregister_kernel(x, 6), 0);
+    EQUAL(xtq_unregister_queue(x, KERNELS), 0);
+    clReleaseMemObject(entry.memory);
+    clReleaseKernel(entry.kernel);
+}
+
+int main(int count, char **words)
+{
+    bool kernels_only = count > 1 && !strcmp(words[1], "kernels");
+    struct xtq_function_entry entry = {.function = pass_on};
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST};
+    struct xtqtest_device d;
+    int level;
+
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    d = xtqtest_device();
+    EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
+    without_payload(&d);
+    if (!kernels_only) {
+        too_large();
+        EQUAL(xtq_register_queue(x, FUNCTIONS, &queue), 0);
+        EQUAL(xtq_register_function(x, 1, &entry), 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        quiescence();
+        unregistered();
+        unregistered_on_device(&d);
+    }
+    EQUAL(xtq_finalize(x), 0);
+    xtqtest_device_close(&d);
+    MPI_Finalize();
+    return 0;
+}

@@ -293,7 +293,13 @@ enum xtq_type {
     XTQ_FLOAT,
     XTQ_DOUBLE,
 };
-enum xtq_op { XTQ_SUM, XTQ_PROD, XTQ_MIN, XTQ_MAX };
+enum xtq_op {
+    XTQ_SUM,
+    XTQ_PROD,
+    XTQ_MIN,
+    XTQ_MAX,
+    XTQ_REPLACE, /* of xtq_accumulate() only: the initiator's element in place of the target's */
+};
 
 size_t xtq_type_bytes(enum xtq_type type);
 
@@ -302,7 +308,8 @@ struct xtq_request;
 
 struct xtq_collectives_options {
     unsigned queue;         /* a queue index that nothing else uses */
-    unsigned first_index;   /* of 40 kernel or function indices that nothing else uses */
+    unsigned first_index;   /* of 24 + exposed kernel or function indices that nothing else uses */
+    unsigned exposed;       /* how many numbers xtq_expose() takes; 0: 16 */
     enum xtq_engine engine; /* who computes. XTQ_HOST: this rank's CPU; XTQ_DEVICE: a persistent kernel */
     cl_context context;     /* XTQ_DEVICE */
     cl_device_id device;    /* XTQ_DEVICE */
@@ -314,7 +321,7 @@ int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *op
 /* Collective: nothing may be under way. Before xtq_finalize(). */
 int xtq_collectives_close(struct xtq_collectives *c);
 
-/* Let others accumulate into memory under a number (0 to 15) that they know; NULL ends it. */
+/* Let others accumulate into memory under a number (0 to exposed - 1) that they know; NULL ends it. */
 int xtq_expose(struct xtq_collectives *c, unsigned number, void *memory, size_t bytes);
 
 /*

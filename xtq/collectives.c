@@ -18,11 +18,12 @@
 
 #include "xtq/combine.h"
 
-#define EXPOSED 16
+#define EXPOSED 16 /* unless the options say otherwise */
 #define SLOTS 8
-#define INDEX_REDUCE EXPOSED                /* + slot */
+#define INDEX_REDUCE 0                      /* + slot */
 #define INDEX_SPREAD (INDEX_REDUCE + SLOTS) /* + slot */
 #define INDEX_READY (INDEX_SPREAD + SLOTS)
+#define INDEX_EXPOSED 24         /* + number */
 #define CHUNK ((size_t)64 << 10) /* bytes in a message: large vectors are sent and combined at the same time */
 #define TREE_BYTES ((size_t)16 << 10)
 #define MOST_STEPS 66
@@ -62,7 +63,7 @@ struct xtq_collectives {
     struct xtq *x;
     pthread_mutex_t lock;
     int rank, size;
-    unsigned queue, first_index;
+    unsigned queue, first_index, exposed;
     enum xtq_engine engine;
     size_t chunk;
     uint64_t sequence;
@@ -170,7 +171,7 @@ static int spread_go_on(struct xtq_request *r)
 
         if (r->spread_to == r->c->rank || !r->spread_count)
             continue;
-        error = send_elements(r, r->work, r->spread_to, INDEX_SPREAD + r->slot, COMBINE_COPY, r->spread_first,
+        error = send_elements(r, r->work, r->spread_to, INDEX_SPREAD + r->slot, XTQ_REPLACE, r->spread_first,
                               r->spread_count);
         if (error)
             return error;
@@ -496,9 +497,10 @@ int xtq_allreduce(struct xtq_collectives *c, const void *data, void *result, siz
 
 int xtq_expose(struct xtq_collectives *c, unsigned number, void *memory, size_t bytes)
 {
-    if (number >= EXPOSED)
+    if (number >= c->exposed)
         return -EINVAL;
-    return memory ? register_buffer(c, number, memory, bytes, NULL) : unregister(c, number);
+    return memory ? register_buffer(c, INDEX_EXPOSED + number, memory, bytes, NULL)
+                  : unregister(c, INDEX_EXPOSED + number);
 }
 
 int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_t offset, const void *data,
@@ -506,13 +508,14 @@ int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_
 {
     size_t element = xtq_type_bytes(type), most;
 
-    if (!element || (unsigned)op > XTQ_MAX || number >= EXPOSED || offset % element)
+    if (!element || (unsigned)op > XTQ_REPLACE || number >= c->exposed || offset % element)
         return -EINVAL;
     most = chunk_elements(c, element);
     for (size_t done = 0; done < count;) {
         size_t some = count - done < most ? count - done : most;
         struct combine_arguments arguments = {.offset = offset + done * element, .type = type, .op = op};
-        int error = put(c, target, number, arguments, (const uint8_t *)data + done * element, some, some * element, 0);
+        int error = put(c, target, INDEX_EXPOSED + number, arguments, (const uint8_t *)data + done * element, some,
+                        some * element, 0);
 
         if (error)
             return error;
@@ -579,6 +582,7 @@ int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *op
     c->size = xtq_size(x);
     c->queue = options->queue;
     c->first_index = options->first_index;
+    c->exposed = options->exposed ? options->exposed : EXPOSED;
     c->engine = options->engine;
     c->chunk = xtq_largest_payload(x, sizeof(struct combine_arguments)) / 4;
     c->chunk = c->chunk > CHUNK ? CHUNK : c->chunk & ~(size_t)63;
@@ -604,8 +608,8 @@ int xtq_collectives_close(struct xtq_collectives *c)
     int error = xtq_barrier(c->x);
 
     xtq_unregister_queue(c->x, c->queue);
-    for (unsigned number = 0; number < EXPOSED; number++)
-        unregister(c, number);
+    for (unsigned number = 0; number < c->exposed; number++)
+        unregister(c, INDEX_EXPOSED + number);
     unregister(c, INDEX_READY);
     collectives_free(c);
     return error;

@@ -95,7 +95,7 @@ int combine(const struct xtq_task *task, void *argument)
     if (!bytes || a.op >= COMBINE_READY || a.offset % bytes || task->payload_bytes % bytes ||
         a.offset > task->buffer_bytes || task->payload_bytes > task->buffer_bytes - a.offset)
         return -EINVAL;
-    if (a.op == COMBINE_COPY)
+    if (a.op == XTQ_REPLACE)
         memcpy(into + a.offset, task->payload, task->payload_bytes);
     else
         types[a.type].combine(into + a.offset, task->payload, task->payload_bytes / bytes, a.op);

@@ -4,12 +4,10 @@
 
 #include "xtq.h"
 
-/* Operations beside enum xtq_op. */
 enum {
-    COMBINE_COPY = XTQ_MAX + 1, /* the elements as they are */
-    COMBINE_READY, /* the buffer is a table of signals, by number and rank; that of offset and the initiator counts up
-                    */
-    COMBINE_OPS
+    /* Beside enum xtq_op: the buffer is a table of signals, by number and rank; that of offset and the initiator counts
+       up. */
+    COMBINE_READY = XTQ_REPLACE + 1,
 };
 #define COMBINE_TYPES (XTQ_DOUBLE + 1)
 

@@ -3,24 +3,41 @@
  *
  * An accumulate is a put, which has ended when xtq_fence() returns; so whatever of MPI ends accumulates (flush, unlock,
  * fence, free) waits for that first. All accumulates that can be are puts, large or small: were some MPI's own, two of
- * one element would not be atomic. MPI's other atomic operations wait for this rank's accumulates, so their order
- * holds; but against accumulates of other ranks that run at the same time they are not atomic (doc/xtq.md).
+ * one element would not be atomic. MPI's other atomic operations may not be atomic against accumulates of other ranks
+ * that run at the same time (doc/xtq.md); but this rank's own are in order, whoever carries them: MPI's wait for the
+ * puts before them, and a put that meets what MPI carries waits for that, or, where MPI has no way to wait, between
+ * fences, goes by MPI as well.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "xtq/mpi_intercept.h"
 
-#define EXPOSED 16
+#define MOST_RANGES 64
+
+/* Where MPI may still have atomic operations of this rank under way: bytes of the target's memory. */
+struct carried {
+    unsigned count;
+    struct range {
+        size_t first, end;
+    } ranges[MOST_RANGES];
+};
+
+/* What this rank knows of a target. */
+struct target {
+    struct carried carried;
+    bool locked;     /* in an epoch of MPI_Win_lock or MPI_Win_lock_all */
+    bool unsure;     /* a lock that MPI may not have got yet */
+    uint64_t errors; /* how many it has refused */
+};
 
 struct window {
     struct link *link;
     unsigned number; /* of xtq_expose() */
     int size;
-    bool started;     /* between MPI_Win_start and MPI_Win_complete, where a target may not have agreed yet */
-    bool *unsure;     /* by rank: a lock that MPI may not have got yet */
-    int *units;       /* by rank: bytes of a displacement */
-    uint64_t *errors; /* by rank: how many it has refused, as far as this rank knows */
+    bool started; /* between MPI_Win_start and MPI_Win_complete, where a target may not have agreed yet */
+    struct target *targets;
+    int *units; /* by rank: bytes of a displacement */
 };
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -41,9 +58,8 @@ static void window_free(struct window *window)
 {
     if (!window)
         return;
-    free(window->unsure);
+    free(window->targets);
     free(window->units);
-    free(window->errors);
     free(window);
 }
 
@@ -56,35 +72,45 @@ static struct window *window_allocate(struct link *link)
         return NULL;
     window->link = link;
     window->size = (int)size;
-    window->unsure = calloc(size, sizeof(*window->unsure));
+    window->targets = calloc(size, sizeof(*window->targets));
     window->units = calloc(size, sizeof(*window->units));
-    window->errors = calloc(size, sizeof(*window->errors));
-    if (window->unsure && window->units && window->errors)
+    if (window->targets && window->units)
         return window;
     window_free(window);
     return NULL;
+}
+
+/* Collective: a number that is free on all ranks, or WINDOWS. */
+static unsigned number_choose(const struct link *link, MPI_Comm comm)
+{
+    uint64_t taken = UINT64_MAX;
+
+    PMPI_Allreduce(&link->exposed, &taken, 1, MPI_UINT64_T, MPI_BOR, comm);
+    return taken == UINT64_MAX ? WINDOWS : (unsigned)__builtin_ctzll(~taken);
 }
 
 /* Collective: nothing if one of the ranks cannot. */
 static void window_open(void *base, MPI_Aint bytes, int unit, MPI_Comm comm, MPI_Win win)
 {
     struct link *link = link_of(comm);
+    unsigned number = link ? number_choose(link, comm) : WINDOWS;
     struct window *window;
     int error;
 
-    if (!link || link->exposed == EXPOSED)
+    if (number == WINDOWS)
         return;
     window = window_allocate(link);
     error = window ? 0 : -ENOMEM;
     if (!error && bytes)
-        error = xtq_expose(link->c, link->exposed, base, (size_t)bytes);
+        error = xtq_expose(link->c, number, base, (size_t)bytes);
     if (xtq_agree(link->x, error)) {
-        xtq_expose(link->c, link->exposed, NULL, 0);
+        xtq_expose(link->c, number, NULL, 0);
         window_free(window);
         return;
     }
     PMPI_Allgather(&unit, 1, MPI_INT, window->units, 1, MPI_INT, comm);
-    window->number = link->exposed++;
+    window->number = number;
+    link->exposed |= UINT64_C(1) << number;
     link_keep(link);
     if (keyval == MPI_KEYVAL_INVALID)
         PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL);
@@ -116,8 +142,9 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
     int result;
 
     if (window) {
-        xtq_barrier(link->x);
+        xtq_barrier(link->x); /* no put of this window's can come any more: its number may be used again */
         xtq_expose(link->c, window->number, NULL, 0);
+        link->exposed &= ~(UINT64_C(1) << window->number);
         window_free(window);
     }
     result = PMPI_Win_free(win);
@@ -126,7 +153,64 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
     return result;
 }
 
+/* ---- what MPI carries ---- */
+
+/* The last one takes what is beside it, and all that there is no room for. */
+static void carried_add(struct carried *carried, struct range range)
+{
+    struct range *last = carried->count ? &carried->ranges[carried->count - 1] : NULL;
+
+    if (!last || (carried->count < MOST_RANGES && (range.first > last->end || range.end < last->first))) {
+        carried->ranges[carried->count++] = range;
+        return;
+    }
+    last->first = range.first < last->first ? range.first : last->first;
+    last->end = range.end > last->end ? range.end : last->end;
+}
+
+static bool carried_meets(const struct carried *carried, struct range range)
+{
+    for (unsigned i = 0; i < carried->count; i++) {
+        if (range.first < carried->ranges[i].end && range.end > carried->ranges[i].first)
+            return true;
+    }
+    return false;
+}
+
+static struct target *target_of(struct window *window, int target)
+{
+    return window && target >= 0 && target < window->size ? &window->targets[target] : NULL;
+}
+
+/* Where an operation of MPI's reaches to, at most. */
+static struct range range_of(const struct window *window, int target, MPI_Aint place, int count, MPI_Datatype datatype)
+{
+    MPI_Aint lower = 0, extent = 0, first = place * window->units[target], end;
+
+    if (count < 1 || PMPI_Type_get_extent(datatype, &lower, &extent))
+        return (struct range){0, SIZE_MAX};
+    end = first + extent * (count - 1);
+    if (extent < 0) {
+        MPI_Aint swap = first;
+
+        first = end;
+        end = swap;
+    }
+    PMPI_Type_get_true_extent(datatype, &lower, &extent);
+    first += lower;
+    end += lower + extent;
+    return (struct range){first < 0 ? 0 : (size_t)first, end < 0 ? 0 : (size_t)end};
+}
+
 /* ---- accumulating ---- */
+
+static bool accumulate_op(MPI_Op mpi_op, enum xtq_op *op)
+{
+    if (mpi_op != MPI_REPLACE)
+        return intercept_op(mpi_op, op);
+    *op = XTQ_REPLACE;
+    return true;
+}
 
 /* The window if the operation is a put. */
 static struct window *taken(MPI_Win win, int count, MPI_Datatype datatype, int target, MPI_Aint place, int target_count,
@@ -135,7 +219,7 @@ static struct window *taken(MPI_Win win, int count, MPI_Datatype datatype, int t
     struct window *window = window_of(win);
 
     if (!window || window->started || target < 0 || target >= window->size || count != target_count || count < 0 ||
-        place < 0 || datatype != target_datatype || !intercept_type(datatype, type) || !intercept_op(mpi_op, op) ||
+        place < 0 || datatype != target_datatype || !intercept_type(datatype, type) || !accumulate_op(mpi_op, op) ||
         (size_t)place * (size_t)window->units[target] % xtq_type_bytes(*type))
         return NULL;
     return window;
@@ -148,9 +232,9 @@ static int complete(struct window *window, MPI_Win win, int target)
     int result = xtq_fence(window->link->x, target) ? MPI_ERR_OTHER : MPI_SUCCESS;
 
     xtq_error(window->link->x, target, 1, &error);
-    if (error.count != window->errors[target])
+    if (error.count != window->targets[target].errors)
         result = MPI_ERR_RMA_RANGE;
-    window->errors[target] = error.count;
+    window->targets[target].errors = error.count;
     if (result)
         PMPI_Win_call_errhandler(win, result);
     return result;
@@ -173,7 +257,47 @@ static int complete_one(MPI_Win win, int target)
 {
     struct window *window = window_of(win);
 
-    return window && target >= 0 && target < window->size ? complete(window, win, target) : MPI_SUCCESS;
+    return target_of(window, target) ? complete(window, win, target) : MPI_SUCCESS;
+}
+
+/* An atomic operation that MPI carries comes after this rank's puts, and before what follows. */
+static void before_mpi(MPI_Win win, int target, MPI_Aint place, int count, MPI_Datatype datatype)
+{
+    struct window *window = window_of(win);
+
+    complete_one(win, target);
+    if (target_of(window, target))
+        carried_add(&window->targets[target].carried, range_of(window, target, place, count, datatype));
+}
+
+/* MPI has carried all there was to this target, and holds whatever lock it was asked for. */
+static void settle(struct target *target)
+{
+    if (target) {
+        target->carried.count = 0;
+        target->unsure = false;
+    }
+}
+
+static void settle_all(struct window *window)
+{
+    for (int target = 0; window && target < window->size; target++)
+        settle(&window->targets[target]);
+}
+
+/* Whether a put may go now, after what MPI has carried of this rank. */
+static bool may_put(struct window *window, MPI_Win win, int target, MPI_Aint place, int count, MPI_Datatype datatype)
+{
+    struct target *t = &window->targets[target];
+    bool meets = t->carried.count && carried_meets(&t->carried, range_of(window, target, place, count, datatype));
+
+    if (meets && !t->locked)
+        return false;
+    if (meets || t->unsure) { /* MPI_Win_lock may return before there is a lock */
+        PMPI_Win_flush(target, win);
+        settle(t);
+    }
+    return true;
 }
 
 INTERCEPT MPI_Accumulate(const void *data, int count, MPI_Datatype datatype, int target, MPI_Aint place,
@@ -184,13 +308,9 @@ INTERCEPT MPI_Accumulate(const void *data, int count, MPI_Datatype datatype, int
     struct window *window =
         taken(win, count, datatype, target, place, target_count, target_datatype, mpi_op, &type, &op);
 
-    if (!window) {
-        complete_one(win, target);
+    if (!window || !may_put(window, win, target, place, count, datatype)) {
+        before_mpi(win, target, place, target_count, target_datatype);
         return PMPI_Accumulate(data, count, datatype, target, place, target_count, target_datatype, mpi_op, win);
-    }
-    if (window->unsure[target]) { /* MPI_Win_lock may return before there is a lock */
-        PMPI_Win_flush(target, win);
-        window->unsure[target] = false;
     }
     link_count_accumulate();
     if (!xtq_accumulate(window->link->c, target, window->number, (size_t)place * (size_t)window->units[target], data,
@@ -205,7 +325,7 @@ INTERCEPT MPI_Accumulate(const void *data, int count, MPI_Datatype datatype, int
 INTERCEPT MPI_Raccumulate(const void *data, int count, MPI_Datatype datatype, int target, MPI_Aint place,
                           int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
-    complete_one(win, target);
+    before_mpi(win, target, place, target_count, target_datatype);
     return PMPI_Raccumulate(data, count, datatype, target, place, target_count, target_datatype, op, win, request);
 }
 
@@ -213,7 +333,7 @@ INTERCEPT MPI_Get_accumulate(const void *data, int count, MPI_Datatype datatype,
                              MPI_Datatype result_datatype, int target, MPI_Aint place, int target_count,
                              MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
-    complete_one(win, target);
+    before_mpi(win, target, place, target_count, target_datatype);
     return PMPI_Get_accumulate(data, count, datatype, result, result_count, result_datatype, target, place,
                                target_count, target_datatype, op, win);
 }
@@ -222,7 +342,7 @@ INTERCEPT MPI_Rget_accumulate(const void *data, int count, MPI_Datatype datatype
                               MPI_Datatype result_datatype, int target, MPI_Aint place, int target_count,
                               MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
-    complete_one(win, target);
+    before_mpi(win, target, place, target_count, target_datatype);
     return PMPI_Rget_accumulate(data, count, datatype, result, result_count, result_datatype, target, place,
                                 target_count, target_datatype, op, win, request);
 }
@@ -230,28 +350,31 @@ INTERCEPT MPI_Rget_accumulate(const void *data, int count, MPI_Datatype datatype
 INTERCEPT MPI_Fetch_and_op(const void *data, void *result, MPI_Datatype datatype, int target, MPI_Aint place, MPI_Op op,
                            MPI_Win win)
 {
-    complete_one(win, target);
+    before_mpi(win, target, place, 1, datatype);
     return PMPI_Fetch_and_op(data, result, datatype, target, place, op, win);
 }
 
 INTERCEPT MPI_Compare_and_swap(const void *data, const void *compare, void *result, MPI_Datatype datatype, int target,
                                MPI_Aint place, MPI_Win win)
 {
-    complete_one(win, target);
+    before_mpi(win, target, place, 1, datatype);
     return PMPI_Compare_and_swap(data, compare, result, datatype, target, place, win);
 }
 
 /* ---- epochs ---- */
 
-/* All ranks' puts have run, and all ranks have come here, before any goes on. */
+/*
+ * All ranks' puts have run, and MPI's own operations are over at all targets, before any rank goes on: with MPI's fence
+ * alone the next put could come to a target that is still waiting for these.
+ */
 INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
 {
     struct window *window = window_of(win);
-    int result = complete_all(win), fenced;
+    int result = complete_all(win), fenced = PMPI_Win_fence(assertion, win);
 
     if (window && xtq_barrier(window->link->x))
         result = MPI_ERR_OTHER;
-    fenced = PMPI_Win_fence(assertion, win);
+    settle_all(window);
     return result ? result : fenced;
 }
 
@@ -275,11 +398,11 @@ INTERCEPT MPI_Win_complete(MPI_Win win)
 
 INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
 {
-    struct window *window = window_of(win);
+    struct target *t = target_of(window_of(win), target);
     int result = PMPI_Win_lock(type, target, assertion, win);
 
-    if (window && target >= 0 && target < window->size)
-        window->unsure[target] = true;
+    if (t && !result)
+        t->locked = t->unsure = true;
     return result;
 }
 
@@ -288,18 +411,19 @@ INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
     struct window *window = window_of(win);
     int result = PMPI_Win_lock_all(assertion, win);
 
-    for (int target = 0; window && target < window->size; target++)
-        window->unsure[target] = true;
+    for (int target = 0; window && !result && target < window->size; target++)
+        window->targets[target].locked = window->targets[target].unsure = true;
     return result;
 }
 
 INTERCEPT MPI_Win_unlock(int target, MPI_Win win)
 {
-    struct window *window = window_of(win);
+    struct target *t = target_of(window_of(win), target);
     int result = complete_one(win, target), unlocked = PMPI_Win_unlock(target, win);
 
-    if (window && target >= 0 && target < window->size)
-        window->unsure[target] = false;
+    settle(t);
+    if (t)
+        t->locked = false;
     return result ? result : unlocked;
 }
 
@@ -308,8 +432,9 @@ INTERCEPT MPI_Win_unlock_all(MPI_Win win)
     struct window *window = window_of(win);
     int result = complete_all(win), unlocked = PMPI_Win_unlock_all(win);
 
+    settle_all(window);
     for (int target = 0; window && target < window->size; target++)
-        window->unsure[target] = false;
+        window->targets[target].locked = false;
     return result ? result : unlocked;
 }
 
@@ -317,6 +442,8 @@ INTERCEPT MPI_Win_flush(int target, MPI_Win win)
 {
     int result = complete_one(win, target), flushed = PMPI_Win_flush(target, win);
 
+    if (!flushed)
+        settle(target_of(window_of(win), target));
     return result ? result : flushed;
 }
 
@@ -324,5 +451,7 @@ INTERCEPT MPI_Win_flush_all(MPI_Win win)
 {
     int result = complete_all(win), flushed = PMPI_Win_flush_all(win);
 
+    if (!flushed)
+        settle_all(window_of(win));
     return result ? result : flushed;
 }

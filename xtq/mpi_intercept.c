@@ -1,4 +1,5 @@
 /* See mpi_intercept.h: start and end, XTQ on communicators, and what MPI's types and operations are in XTQ. */
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #define QUEUES 2
 #define QUEUE 1
 #define FIRST_INDEX 0
-#define INDICES 40
+#define INDICES (24 + WINDOWS)
 #define LANE_BYTES ((size_t)512 << 10)
 
 /* Under the lock; communicators of one process may be used by several threads. */
@@ -53,7 +54,7 @@ static struct link *link_open(MPI_Comm comm)
 {
     struct xtq_options xtq_options = {
         .queues = QUEUES, .kernels = INDICES, .functions = INDICES, .lane_bytes = LANE_BYTES};
-    struct xtq_collectives_options options = {.queue = QUEUE, .first_index = FIRST_INDEX};
+    struct xtq_collectives_options options = {.queue = QUEUE, .first_index = FIRST_INDEX, .exposed = WINDOWS};
     struct link *link = calloc(1, sizeof(*link));
     int error;
 
@@ -174,7 +175,33 @@ INTERCEPT MPI_Finalize(void)
 
 /* ---- types and operations ---- */
 
-#define SIGNED(c_type) (sizeof(c_type) == 8 ? XTQ_INT64 : sizeof(c_type) == 4 ? XTQ_INT32 : XTQ_INT16)
+#define SIGNED(c_type)                                                                                                 \
+    (sizeof(c_type) == 8 ? XTQ_INT64 : sizeof(c_type) == 4 ? XTQ_INT32 : sizeof(c_type) == 2 ? XTQ_INT16 : XTQ_INT8)
+#define UNSIGNED(c_type) ((enum xtq_type)(SIGNED(c_type) + 1))
+
+/* Fortran's types have no C type to ask for its size; MPI_DATATYPE_NULL where MPI was built without. */
+static bool fortran_type(MPI_Datatype datatype, enum xtq_type *type)
+{
+    const MPI_Datatype integers[] = {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8};
+    const MPI_Datatype reals[] = {MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8};
+    int bytes = 0;
+
+    if (datatype == MPI_DATATYPE_NULL)
+        return false;
+    for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++) {
+        if (integers[i] == datatype && !PMPI_Type_size(datatype, &bytes)) {
+            *type = bytes == 8 ? XTQ_INT64 : bytes == 4 ? XTQ_INT32 : bytes == 2 ? XTQ_INT16 : XTQ_INT8;
+            return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+        }
+    }
+    for (size_t i = 0; i < sizeof(reals) / sizeof(*reals); i++) {
+        if (reals[i] == datatype && !PMPI_Type_size(datatype, &bytes)) {
+            *type = bytes == 4 ? XTQ_FLOAT : XTQ_DOUBLE;
+            return bytes == 4 || bytes == 8;
+        }
+    }
+    return false;
+}
 
 bool intercept_type(MPI_Datatype datatype, enum xtq_type *type)
 {
@@ -182,16 +209,30 @@ bool intercept_type(MPI_Datatype datatype, enum xtq_type *type)
         MPI_Datatype datatype;
         enum xtq_type type;
     } types[] = {
-        {MPI_SIGNED_CHAR, XTQ_INT8}, {MPI_UNSIGNED_CHAR, XTQ_UINT8},
-        {MPI_SHORT, XTQ_INT16},      {MPI_UNSIGNED_SHORT, XTQ_UINT16},
-        {MPI_INT, XTQ_INT32},        {MPI_UNSIGNED, XTQ_UINT32},
-        {MPI_LONG, SIGNED(long)},    {MPI_UNSIGNED_LONG, (enum xtq_type)(SIGNED(long) + 1)},
-        {MPI_LONG_LONG, XTQ_INT64},  {MPI_UNSIGNED_LONG_LONG, XTQ_UINT64},
-        {MPI_INT8_T, XTQ_INT8},      {MPI_UINT8_T, XTQ_UINT8},
-        {MPI_INT16_T, XTQ_INT16},    {MPI_UINT16_T, XTQ_UINT16},
-        {MPI_INT32_T, XTQ_INT32},    {MPI_UINT32_T, XTQ_UINT32},
-        {MPI_INT64_T, XTQ_INT64},    {MPI_UINT64_T, XTQ_UINT64},
-        {MPI_FLOAT, XTQ_FLOAT},      {MPI_DOUBLE, XTQ_DOUBLE},
+        {MPI_CHAR, CHAR_MIN < 0 ? XTQ_INT8 : XTQ_UINT8},
+        {MPI_SIGNED_CHAR, XTQ_INT8},
+        {MPI_UNSIGNED_CHAR, XTQ_UINT8},
+        {MPI_SHORT, XTQ_INT16},
+        {MPI_UNSIGNED_SHORT, XTQ_UINT16},
+        {MPI_INT, XTQ_INT32},
+        {MPI_UNSIGNED, XTQ_UINT32},
+        {MPI_LONG, SIGNED(long)},
+        {MPI_UNSIGNED_LONG, UNSIGNED(long)},
+        {MPI_LONG_LONG, XTQ_INT64},
+        {MPI_UNSIGNED_LONG_LONG, XTQ_UINT64},
+        {MPI_INT8_T, XTQ_INT8},
+        {MPI_UINT8_T, XTQ_UINT8},
+        {MPI_INT16_T, XTQ_INT16},
+        {MPI_UINT16_T, XTQ_UINT16},
+        {MPI_INT32_T, XTQ_INT32},
+        {MPI_UINT32_T, XTQ_UINT32},
+        {MPI_INT64_T, XTQ_INT64},
+        {MPI_UINT64_T, XTQ_UINT64},
+        {MPI_FLOAT, XTQ_FLOAT},
+        {MPI_DOUBLE, XTQ_DOUBLE},
+        {MPI_AINT, SIGNED(MPI_Aint)},
+        {MPI_OFFSET, SIGNED(MPI_Offset)},
+        {MPI_COUNT, SIGNED(MPI_Count)},
     };
 
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
@@ -200,7 +241,7 @@ bool intercept_type(MPI_Datatype datatype, enum xtq_type *type)
             return true;
         }
     }
-    return false;
+    return fortran_type(datatype, type);
 }
 
 bool intercept_op(MPI_Op mpi_op, enum xtq_op *op)

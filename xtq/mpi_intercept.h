@@ -8,6 +8,8 @@
 
 #include "xtq.h"
 
+#define WINDOWS 64 /* of a communicator at a time; further ones are MPI's alone */
+
 /* A function of MPI that the program is to find here first. */
 #define INTERCEPT __attribute__((visibility("default"))) int
 
@@ -17,7 +19,7 @@ struct link {
     struct xtq *x;
     struct xtq_collectives *c;
     unsigned users;   /* the communicator and the windows */
-    unsigned exposed; /* numbers of xtq_expose() that have been given out; none is used twice */
+    uint64_t exposed; /* numbers of xtq_expose() that windows have: a bit for each */
 };
 
 /* Collective. NULL: there is none, on any of the ranks. */

@@ -143,6 +143,136 @@ static void accumulates(MPI_Win win, long *memory)
     free(data);
 }
 
+/*
+ * What one rank does to elements of its own at the next rank, MPI's operations and those that XTQ may carry, in turns:
+ * each must come after the one before. With fences MPI has no way to wait in between.
+ */
+static void in_order(MPI_Win win, long *memory, int locked)
+{
+    int target = (rank + 1) % size, place = 30000 + rank * 8;
+    long data[8], got[8], sum = 0, value, one = 1, before = 0;
+    MPI_Datatype every_second;
+    MPI_Request request;
+
+    MPI_Type_vector(4, 1, 2, MPI_LONG, &every_second);
+    MPI_Type_commit(&every_second);
+    if (!locked)
+        MPI_Win_fence(0, win);
+    for (int round = 0; round < 100; round++) {
+        value = round * 1000;
+        for (int i = 0; i < 8; i++)
+            data[i] = round + i;
+        if (locked)
+            MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, win);
+        MPI_Fetch_and_op(&value, got, MPI_LONG, target, place, MPI_REPLACE, win);
+        MPI_Accumulate(data, 8, MPI_LONG, target, place, 8, MPI_LONG, MPI_SUM, win);
+        MPI_Accumulate(data, 8, MPI_LONG, target, place, 8, MPI_LONG, MPI_REPLACE, win);
+        MPI_Fetch_and_op(NULL, &before, MPI_LONG, target, place + 7, MPI_NO_OP, win);
+        MPI_Accumulate(data, 1, every_second, target, place, 1, every_second, MPI_REPLACE, win);
+        MPI_Accumulate(data, 8, MPI_LONG, target, place, 8, MPI_LONG, MPI_SUM, win);
+        MPI_Get_accumulate(data, 8, MPI_LONG, got, 8, MPI_LONG, target, place, 8, MPI_LONG, MPI_REPLACE, win);
+        MPI_Accumulate(&one, 1, MPI_LONG, target, place + 5, 1, MPI_LONG, MPI_SUM, win);
+        if (locked) {
+            MPI_Raccumulate(data, 8, MPI_LONG, target, place, 8, MPI_LONG, MPI_PROD, win, &request);
+            MPI_Accumulate(data, 8, MPI_LONG, target, place, 8, MPI_LONG, MPI_SUM, win);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Win_unlock(target, win);
+        } else {
+            MPI_Win_fence(0, win);
+        }
+        sum += before;
+        for (int i = 0; i < 8; i++)
+            sum += got[i] * (i + 1);
+    }
+    MPI_Type_free(&every_second);
+    MPI_Barrier(MPI_COMM_WORLD);
+    show(locked ? "order, locks" : "order, fences", &sum, sizeof(sum));
+    if (locked)
+        MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    show(locked ? "order, locks" : "order, fences", memory + 30000, sizeof(*memory) * 8 * (size_t)size);
+    if (locked)
+        MPI_Win_unlock(rank, win);
+    else
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* More at once than XTQ has numbers for, and more one after the other. */
+static void many_windows(void)
+{
+    enum { AT_ONCE = 70, AFTER_EACH_OTHER = 40 };
+    long memory[AT_ONCE][8] = {{0}}, one = 1; /* of windows side by side MPICH 4.0.2 takes the wrong one */
+    MPI_Win wins[AT_ONCE];
+
+    for (int i = 0; i < AT_ONCE; i++)
+        MPI_Win_create(memory[i], sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &wins[i]);
+    for (int i = 0; i < AT_ONCE; i++) {
+        MPI_Win_fence(0, wins[i]);
+        MPI_Accumulate(&one, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, MPI_SUM, wins[i]);
+        MPI_Win_fence(0, wins[i]);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        MPI_Win_free(&wins[i]);
+    for (int i = 0; i < AFTER_EACH_OTHER; i++) {
+        MPI_Win_create(memory[i], sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &wins[0]);
+        MPI_Win_fence(0, wins[0]);
+        MPI_Accumulate(&one, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, MPI_SUM, wins[0]);
+        MPI_Win_fence(0, wins[0]);
+        MPI_Win_free(&wins[0]);
+    }
+    show("windows", memory, sizeof(memory));
+}
+
+static void types(void)
+{
+    const struct {
+        MPI_Datatype type;
+        size_t bytes;
+    } all[] = {
+        {MPI_CHAR, 1},
+        {MPI_SIGNED_CHAR, 1},
+        {MPI_UNSIGNED_CHAR, 1},
+        {MPI_SHORT, 2},
+        {MPI_UNSIGNED_SHORT, 2},
+        {MPI_INT, 4},
+        {MPI_LONG, 8},
+        {MPI_UINT64_T, 8},
+        {MPI_AINT, 8},
+        {MPI_OFFSET, 8},
+        {MPI_COUNT, 8},
+        {MPI_FLOAT, 4},
+        {MPI_DOUBLE, 8},
+        {MPI_INTEGER, 4},
+        {MPI_REAL, 4},
+        {MPI_INTEGER2, 2},
+        {MPI_INTEGER8, 8},
+        {MPI_REAL8, 8},
+        {MPI_DOUBLE_PRECISION, 8},
+    };
+    static const MPI_Op ops[] = {MPI_SUM, MPI_MAX};
+    char memory[64], data[64], result[64];
+
+    for (size_t t = 0; t < sizeof(all) / sizeof(*all); t++) {
+        size_t bytes = all[t].bytes * 8;
+        MPI_Win win;
+
+        memset(memory, 0, sizeof(memory));
+        for (size_t i = 0; i < bytes; i++) /* small numbers, of any type */
+            data[i] = (char)(i % all[t].bytes == 0 ? (int)i % 7 + rank : 0);
+        MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win_fence(0, win);
+        MPI_Accumulate(data, 8, all[t].type, 0, 0, 8, all[t].type, MPI_SUM, win);
+        MPI_Win_fence(0, win);
+        show("type", memory, sizeof(memory));
+        MPI_Win_free(&win);
+        for (int op = 0; op < 2; op++) {
+            memset(result, 0, sizeof(result));
+            MPI_Allreduce(data, result, 8, all[t].type, ops[op], MPI_COMM_WORLD);
+            show("type", result, bytes);
+        }
+    }
+}
+
 static void general_active_target(MPI_Win win, long *memory)
 {
     MPI_Group world, others;
@@ -190,11 +320,15 @@ int main(int count, char **words)
             MPI_Win_create(memory, sizeof(*memory) * LENGTH, sizeof(*memory), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
         }
         accumulates(win, memory);
+        in_order(win, memory, 0);
+        in_order(win, memory, 1);
         general_active_target(win, memory);
         MPI_Win_free(&win);
         if (i != 1)
             free(memory);
     }
+    many_windows();
+    types();
     MPI_Finalize();
     return 0;
 }

@@ -104,13 +104,30 @@ cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, ui
 void info_forget(struct object *object);
 void info_after_fork(void);
 
+/* ---- arrival.c: under the session's lock ---- */
+struct arrival; /* NULL: there is nothing to wait for */
+/* One part of it is missing. NULL: no memory. */
+struct arrival *arrival_new(void);
+struct arrival *arrival_use(struct arrival *arrival);
+void arrival_drop(struct arrival *arrival);
+void arrival_part_over(struct arrival *arrival);
+bool arrival_is_over(const struct arrival *arrival);
+/* Both have to be over: *to gives up its use for one of what it becomes. False: no memory. */
+bool arrival_join(struct arrival **to, struct arrival *more);
+/* Now, or when it is over. */
+void arrival_then(struct arrival *arrival, struct arrival_waiter *waiter, void (*run)(void *), void *argument);
+/* Without the lock. */
+bool arrival_any(void); /* whether there is one that is not over */
+void arrival_wait(struct session *session, struct arrival *arrival);
+void arrival_free(struct session *session, struct arrival *arrival, void *memory); /* when it is over */
+void arrival_after_fork(void);
+
 /* ---- event.c ---- */
 cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);
 /* The numbers of the events of a list, in ids[count]; the node then knows them all. */
 uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
-void event_data_done(cl_event event, cl_int status);
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);
 void event_lose(struct node *node);
@@ -133,7 +150,9 @@ struct enqueue {
     struct node *node;
     const struct site *site; /* NULL: enqueue_begin() */
     struct wire_buffer recorded;
-    cl_event event; /* NULL if nobody wants one */
+    cl_event event;                   /* NULL if nobody wants one */
+    struct arrival *arrival, *behind; /* behind: the queue's when this one began */
+    bool bars;                        /* what is behind it waits for it */
     uint32_t event_id, want;
     uint32_t wait_count;
     uint32_t *wait, small_wait[16];
@@ -177,6 +196,10 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
 cl_int enqueue_need_event(struct enqueue *e, cl_command_type type);
 /* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->want). */
 cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
+/* The same for a write, which can be over for the application before it is. */
+cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type);
+/* It counts as over only after that. False: no memory. Under the lock. */
+bool enqueue_arrival(struct enqueue *e, struct arrival *arrival);
 /* Sends it, waits if it is blocking, and finishes it. */
 cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(). Hands the event to the application. */
@@ -246,9 +269,11 @@ void layout_copy(const struct layout *to, const struct layout *from);
 
 /* ---- transfer.c: data between the application's memory and a node ---- */
 struct transfer;
-/* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). */
-cl_int transfer_write(struct node *node, const struct layout *layout, bool chunked, struct object *keep,
-                      struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
+/* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). e: NULL if it is
+ * no command. keep: used until then, or NULL. */
+cl_int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked,
+                      struct object *keep, struct transfer **out, uint32_t *tag, const void **inline_data,
+                      uint32_t *inline_length);
 /* memory is freed with the transfer. */
 void transfer_own(struct transfer *transfer, void *memory);
 /* Also short data is to go in bulk; the tag. */
@@ -257,9 +282,11 @@ uint32_t transfer_bulk(struct transfer *transfer);
 bool transfer_chunked(cl_command_queue queue);
 /* Under the lock, after the command was encoded: start sending. */
 void transfer_start(struct transfer *transfer);
-/* Prepare to receive; event (or NULL) completes only when the data is in. */
-cl_int transfer_read(struct node *node, const struct layout *layout, bool chunked, cl_event event, struct object *keep,
+/* Prepare to receive. */
+cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
                      struct transfer **out, uint32_t *tag);
+/* What is moving at the moment, which needs nobody to go on. */
+struct arrival *transfer_moving(void);
 /* Wait until the application's memory is no longer used (write) or filled (read); frees it. */
 cl_int transfer_wait(struct transfer *transfer);
 /* Nobody waits for it: it frees itself when done. */
@@ -267,6 +294,7 @@ void transfer_detach(struct transfer *transfer);
 void transfer_cancel(struct transfer *transfer);
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length);
 void transfer_lose(struct node *node);
+void transfer_after_fork(void);
 
 /* What reads and writes end with, under the lock that stream_finish() kept, which they give back; error is its
  * result. A blocking one waits here. */
@@ -368,9 +396,8 @@ void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t s
 /* Takes over e, and owned, memory to free when the data has left it. */
 cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
                           const struct layout *layout, void *owned, cl_event *event);
-/* keep: used until the data is there, or NULL. */
 cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
-                         const struct layout *layout, struct object *keep, cl_event *event);
+                         const struct layout *layout, cl_event *event);
 
 /* ---- include.c ---- */
 /* The files that a source includes, as build_program takes them, if the node may not have them. */

@@ -73,16 +73,12 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
                                  .slice_pitch = slice,
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
-    if (blocking && (event || count)) {
-        error = enqueue_need_event(&e, CL_COMMAND_WRITE_BUFFER_RECT);
-        m.want = 1u << CL_COMPLETE;
-    }
+    error = enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER_RECT);
     if (!error)
-        error = transfer_write(e.node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+        error = transfer_write(e.node, &e, &layout, false, &buffer->object, &transfer, &m.tag, &m.data, &m.data_length);
     if (error)
         return enqueue_fail(&e, error);
-    if (e.event)
-        e.event->wanted = m.want;
+    m.want = e.want;
     m.event = e.event_id;
     part_after(&e, &part);
     wire_put_write_rect(stream_begin(e.node), &m);
@@ -130,7 +126,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                 .slice_pitch = slice,
                                 .wait = e.wait,
                                 .wait_count = e.wait_count};
-    error = transfer_read(e.node, &layout, false, e.event, NULL, &transfer, &m.tag);
+    error = transfer_read(&e, &layout, false, &buffer->object, &transfer, &m.tag);
     if (error)
         return enqueue_fail(&e, error);
     if (e.event)

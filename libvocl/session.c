@@ -433,6 +433,8 @@ static void after_fork(void)
     pthread_mutex_init(&start_lock, NULL);
     handle_after_fork();
     arena_after_fork();
+    arrival_after_fork();
+    transfer_after_fork();
     start_failed = false;
     if (!session)
         return;

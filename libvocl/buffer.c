@@ -298,6 +298,11 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     error = coherence_before(&e, buffer, offset, size, USE_WRITE);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout)) {
+        const struct part part = part_piece(buffer, offset, size);
+
+        return shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER, event);
+    }
     m = (struct wire_write_buffer){.queue = queue->object.id,
                                    .buffer = buffer->object.id,
                                    .offset = offset,
@@ -345,6 +350,11 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     error = coherence_before(&e, buffer, offset, size, USE_READ);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout)) {
+        const struct part part = part_piece(buffer, offset, size);
+
+        return shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER, event);
+    }
     m = (struct wire_read_buffer){.queue = queue->object.id,
                                   .buffer = buffer->object.id,
                                   .event = e.event_id,

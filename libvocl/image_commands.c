@@ -72,6 +72,11 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
     m.wait_count = e->wait_count;
     copy3(m.origin, origin);
     copy3(m.region, region);
+    if (!error && !owned && shared_has(e->node, layout)) {
+        const struct part part = part_image(image, origin, region);
+
+        return shared_write(e, &part, layout, blocking, CL_COMMAND_WRITE_IMAGE, event);
+    }
     if (!error)
         error = enqueue_want_written(e, blocking, event, CL_COMMAND_WRITE_IMAGE);
     if (!error)
@@ -101,6 +106,11 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
 
     m.wait = e->wait;
     m.wait_count = e->wait_count;
+    if (!error && shared_has(e->node, layout)) {
+        const struct part part = part_image(image, origin, region);
+
+        return shared_read(e, &part, layout, blocking, CL_COMMAND_READ_IMAGE, event);
+    }
     if (!error)
         error = transfer_read(e, layout, false, &image->object, &transfer, &m.tag);
 

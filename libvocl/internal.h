@@ -208,6 +208,9 @@ cl_int enqueue_fail(struct enqueue *e, cl_int error);
 /* A marker that says it is another command. */
 cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,
                          cl_event *event);
+/* The same for one that the program does: it waits for the gate, and is over after that. */
+cl_int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done,
+                     cl_event *event);
 cl_int queue_wait_idle(cl_command_queue queue);
 /* Commands up to that number are over. */
 void queue_finished(cl_command_queue queue, uint64_t number);
@@ -244,6 +247,9 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
+/* On the wire, as in lend. */
+void part_put(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
+              uint64_t *region, uint32_t *pitch_count, uint64_t *pitch);
 cl_int part_before(struct enqueue *e, const struct part *part, unsigned use);
 void part_after(struct enqueue *e, const struct part *part);
 /* All that a copy needs before it is sent. *sent: another node has its source, and it was sent as a transfer straight
@@ -263,6 +269,7 @@ struct layout layout_rect(const void *memory, const size_t *origin, const size_t
 /* The same rows without gaps. */
 struct layout layout_tight(const struct layout *layout, uint8_t *memory);
 size_t layout_bytes(const struct layout *layout);
+size_t layout_extent(const struct layout *layout); /* from the first byte to behind the last */
 bool layout_is_contiguous(const struct layout *layout);
 /* Between layouts of the same rows. */
 void layout_copy(const struct layout *to, const struct layout *from);
@@ -303,12 +310,26 @@ cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocki
 /* A command that moves no data but has its place in the queue. */
 cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event);
 
+/* ---- shared.c ---- */
+/* Whether the node has the memory, too. */
+bool shared_has(const struct node *node, const struct layout *layout);
+/* What follows part_before(). */
+cl_int shared_read(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                   cl_command_type type, cl_event *event);
+cl_int shared_write(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                    cl_command_type type, cl_event *event);
+
 /* ---- host.c ---- */
 struct host_command {
     cl_int (*run)(struct host_command *command); /* CL_SUCCESS, or the event's error */
     void (*free)(struct host_command *command);
     cl_event gate;
+    struct session *session;
+    struct arrival *done;
 };
+
+/* Whether there is one that is not over; under the lock. */
+bool host_command_any(void);
 
 /* Takes over command, also when it fails. */
 cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,

@@ -359,6 +359,23 @@ cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint c
     return enqueue_sync(queue, MARKER, type, count, list, event);
 }
 
+cl_int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done, cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = enqueue_begin(&e, queue, 1, &gate, event, type);
+
+    if (error)
+        return error;
+    session_lock(e.node->session);
+    if (!enqueue_arrival(&e, done))
+        error = CL_OUT_OF_HOST_MEMORY;
+    session_unlock(e.node->session);
+    if (error)
+        return enqueue_fail(&e, error);
+    put_sync(&e, MARKER);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
 cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
     return enqueue_sync(queue, MARKER, CL_COMMAND_MARKER, count, list, event);

@@ -63,6 +63,8 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
     error = part_before(&e, &part, USE_WRITE);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout))
+        return shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER_RECT, event);
     m = (struct wire_write_rect){.queue = queue->object.id,
                                  .buffer = buffer->object.id,
                                  .origin_count = 3,
@@ -114,6 +116,8 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
     error = part_before(&e, &part, USE_READ);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout))
+        return shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER_RECT, event);
     m = (struct wire_read_rect){.queue = queue->object.id,
                                 .buffer = buffer->object.id,
                                 .event = e.event_id,

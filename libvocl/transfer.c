@@ -204,13 +204,15 @@ static void transfer_turn(void *argument)
 
 static const uint8_t *layout_end(const struct layout *layout)
 {
-    return layout->memory + (layout->slices - 1) * layout->slice_pitch + (layout->rows - 1) * layout->row_pitch +
-           layout->row_bytes;
+    return layout->memory + layout_extent(layout);
 }
 
-/* Whether data come to its memory that may be those of a command before it. */
+/* Whether data come to its memory that may be those of a command before it; what those of the program write is not
+ * known. */
 static bool meets_others(const struct transfer *transfer)
 {
+    if (host_command_any())
+        return true;
     for (const struct transfer *other = transfers; other; other = other->next) {
         if (other->reading && other->layout.memory < layout_end(&transfer->layout) &&
             transfer->layout.memory < layout_end(&other->layout))

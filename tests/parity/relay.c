@@ -1,6 +1,8 @@
 /*
  * Commands that hand on data in the program's memory: what one leaves there the next takes, without the program waiting
  * in between; in a queue in order, and by events across queues, of several devices if there are.
+ *
+ * usage: relay [SIZE...]
  */
 #include "parity.h"
 #include <sys/mman.h>
@@ -333,9 +335,9 @@ static void open_devices(struct relay *r, cl_device_id *second)
     CHECK(status);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {1, 5000, 300000, (size_t)4 << 20};
+    size_t sizes[16] = {1, 5000, 300000, (size_t)4 << 20}, count = 4;
     struct relay r = {.value = 1};
     cl_command_queue in_order, other;
     cl_device_id second;
@@ -343,6 +345,10 @@ int main(void)
     const char *text = source;
     cl_int status;
 
+    if (argc > 1)
+        count = 0;
+    for (int i = 1; i < argc && count < PARITY_COUNT(sizes); i++)
+        sizes[count++] = strtoul(argv[i], NULL, 0);
     open_devices(&r, &second);
     in_order = parity_queue(&r.parity, 0);
     other = clCreateCommandQueue(r.parity.context, second, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
@@ -356,11 +362,11 @@ int main(void)
     for (int by_events = 0; by_events < 2; by_events++) {
         r.by_events = by_events;
         r.second = by_events ? other : in_order;
-        for (size_t i = 0; i < PARITY_COUNT(sizes); i++)
+        for (size_t i = 0; i < count; i++)
             test_size(&r, sizes[i]);
     }
-    for (size_t i = 0; i < PARITY_COUNT(sizes);
-         i++) { /* in queues of their own: a queue does not survive it everywhere */
+    /* in queues of their own: one does not survive it everywhere */
+    for (size_t i = 0; i < count; i++) {
         r.size = sizes[i];
         r.from = parity_buffer(&r.parity, CL_MEM_READ_WRITE, r.size, NULL);
         r.to = parity_buffer(&r.parity, CL_MEM_READ_WRITE, r.size, NULL);

@@ -43,6 +43,8 @@ void session_lock(struct session *session);
 void session_unlock(struct session *session);
 /* Wait, under the lock (let go while waiting), until ready(argument). */
 void session_wait(struct session *session, bool (*ready)(void *), void *argument);
+/* Whether this thread is taking what nodes say: it must not wait for them. */
+bool session_polls(void);
 /* Something must go on without an application thread waiting for it. Under the lock. */
 void session_need_progress(struct session *session);
 /* Run callback->run on the library's callback thread. Under the lock. */

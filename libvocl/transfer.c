@@ -64,26 +64,6 @@ static void transfer_unlink(struct transfer *transfer)
     }
 }
 
-static void drop(struct callback *callback)
-{
-    handle_drop(callback->handle);
-    free(callback);
-}
-
-/* The end of an object with destructor callbacks takes a round trip, which cannot be waited for here. */
-static void drop_kept(struct transfer *transfer)
-{
-    cl_mem memory = (cl_mem)transfer->keep;
-    struct callback *callback = memory->destructors ? calloc(1, sizeof(*callback)) : NULL;
-
-    if (!callback) {
-        handle_drop(memory);
-        return;
-    }
-    *callback = (struct callback){.run = drop, .handle = memory};
-    session_deliver(transfer->node->session, callback);
-}
-
 /* Under the lock. */
 static void transfer_free(struct transfer *transfer)
 {
@@ -97,7 +77,7 @@ static void transfer_free(struct transfer *transfer)
     if (transfer->event)
         handle_drop(transfer->event);
     if (transfer->keep)
-        drop_kept(transfer);
+        handle_drop(transfer->keep);
     free(transfer);
 }
 

@@ -262,6 +262,7 @@ struct side { /* how the bytes get in and out of the object */
     bool is_image, is_rect;
     size_t offset, size; /* size: of the data, always */
     size_t origin[3], region[3], row_pitch, slice_pitch;
+    size_t host_row, host_slice; /* of the data's memory; 0: tight */
 };
 /* From fields of the wire, as lend and fetch have them, without the object; false if they do not hold together. */
 bool side_from(struct side *side, uint64_t size, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,

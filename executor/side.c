@@ -58,10 +58,11 @@ cl_int side_write(cl_command_queue queue, const struct side *s, const void *from
     if (s->svm)
         return clEnqueueSVMMemcpy(queue, blocking, s->svm, from, s->size, count, wait, event);
     if (s->is_image)
-        return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, 0, 0, from, count, wait, event);
+        return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, s->host_row, s->host_slice, from,
+                                   count, wait, event);
     if (s->is_rect)
         return clEnqueueWriteBufferRect(queue, s->memory, blocking, s->origin, zero, s->region, s->row_pitch,
-                                        s->slice_pitch, 0, 0, from, count, wait, event);
+                                        s->slice_pitch, s->host_row, s->host_slice, from, count, wait, event);
     return clEnqueueWriteBuffer(queue, s->memory, blocking, s->offset, s->size, from, count, wait, event);
 }
 
@@ -73,10 +74,11 @@ cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint
     if (s->svm)
         return clEnqueueSVMMemcpy(queue, CL_FALSE, to, s->svm, s->size, count, wait, event);
     if (s->is_image)
-        return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, 0, 0, to, count, wait, event);
+        return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, s->host_row, s->host_slice, to,
+                                  count, wait, event);
     if (s->is_rect)
         return clEnqueueReadBufferRect(queue, s->memory, CL_FALSE, s->origin, zero, s->region, s->row_pitch,
-                                       s->slice_pitch, 0, 0, to, count, wait, event);
+                                       s->slice_pitch, s->host_row, s->host_slice, to, count, wait, event);
     return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, s->offset, s->size, to, count, wait, event);
 }
 

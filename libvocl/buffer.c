@@ -30,7 +30,7 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
         stream_end(buffer->context->nodes[i], STREAM_LATER);
     }
     if (host_pointer && !m.address) {
-        error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
+        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
             return error;
         m.tag = transfer_bulk(transfer);
@@ -227,7 +227,6 @@ bool transfer_chunked(cl_command_queue queue)
 
 cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
 {
-    cl_event waited = blocking && (event || e->wait_count) ? e->event : NULL;
     cl_int status;
 
     if (!error)
@@ -242,10 +241,12 @@ cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool block
         return enqueue_finish(e, CL_SUCCESS, event);
     }
     error = transfer_wait(transfer);
-    if (!error && waited) {
-        status = event_wait(waited);
+    if (!error && e->want) {
+        status = event_wait(e->event);
         error = status < 0 ? status : CL_SUCCESS;
     }
+    if (!error)
+        arrival_wait(e->node->session, e->arrival);
     return enqueue_finish(e, error, event);
 }
 
@@ -265,6 +266,8 @@ cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocki
     error = transfer_wait(transfer);
     if (!error && e->event)
         event_wait(e->event);
+    if (!error)
+        arrival_wait(e->node->session, e->arrival);
     return enqueue_finish(e, error, event);
 }
 
@@ -295,23 +298,24 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     error = coherence_before(&e, buffer, offset, size, USE_WRITE);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout)) {
+        const struct part part = part_piece(buffer, offset, size);
+
+        return shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER, event);
+    }
     m = (struct wire_write_buffer){.queue = queue->object.id,
                                    .buffer = buffer->object.id,
                                    .offset = offset,
                                    .size = size,
                                    .wait = e.wait,
                                    .wait_count = e.wait_count};
-    if (blocking && (event || count)) {
-        error = enqueue_need_event(&e, CL_COMMAND_WRITE_BUFFER);
-        m.want = 1u << CL_COMPLETE;
-    }
+    error = enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER);
     if (!error)
-        error =
-            transfer_write(e.node, &layout, transfer_chunked(queue), NULL, &transfer, &m.tag, &m.data, &m.data_length);
+        error = transfer_write(e.node, &e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag,
+                               &m.data, &m.data_length);
     if (error)
         return enqueue_fail(&e, error);
-    if (e.event)
-        e.event->wanted = m.want;
+    m.want = e.want;
     m.event = e.event_id;
     coherence_after(&e, buffer, offset, size);
     wire_put_write_buffer(stream_begin(e.node), &m);
@@ -346,6 +350,11 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     error = coherence_before(&e, buffer, offset, size, USE_READ);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout)) {
+        const struct part part = part_piece(buffer, offset, size);
+
+        return shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER, event);
+    }
     m = (struct wire_read_buffer){.queue = queue->object.id,
                                   .buffer = buffer->object.id,
                                   .event = e.event_id,
@@ -354,7 +363,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
-    error = transfer_read(e.node, &layout, transfer_chunked(queue), e.event, NULL, &transfer, &m.tag);
+    error = transfer_read(&e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag);
     if (error)
         return enqueue_fail(&e, error);
     if (e.event)

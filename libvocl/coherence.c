@@ -188,8 +188,8 @@ static const struct holder *choose(const struct piece *piece)
     return NULL;
 }
 
-static void put_place(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
-                      uint64_t *region, uint32_t *pitch_count, uint64_t *pitch)
+void part_put(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
+              uint64_t *region, uint32_t *pitch_count, uint64_t *pitch)
 {
     *origin_count = part->kind == PART_PIECE ? 1 : 3;
     *region_count = part->kind == PART_PIECE ? 0 : 3;
@@ -220,9 +220,8 @@ static cl_int transfer_between(struct enqueue *e, const struct part *from, struc
                                .wait = e->wait,
                                .wait_count = e->wait_count};
 
-    put_place(from, &lend.origin_count, lend.origin, &lend.region_count, lend.region, &lend.pitch_count, lend.pitch);
-    put_place(to, &fetch.origin_count, fetch.origin, &fetch.region_count, fetch.region, &fetch.pitch_count,
-              fetch.pitch);
+    part_put(from, &lend.origin_count, lend.origin, &lend.region_count, lend.region, &lend.pitch_count, lend.pitch);
+    part_put(to, &fetch.origin_count, fetch.origin, &fetch.region_count, fetch.region, &fetch.pitch_count, fetch.pitch);
     wire_put_lend(stream_begin(holder), &lend);
     wire_put_fetch(&e->node->batch, &fetch);
     stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */

@@ -70,15 +70,38 @@ static bool finish(struct dying *dying)
     return true;
 }
 
+static void begin_later(struct callback *callback)
+{
+    struct object *object = callback->handle;
+
+    dying_begin(object, callback->data);
+    free(callback);
+}
+
+/* The last to use it was a command whose end is being told. */
+static bool is_for_later(struct object *object, struct node *node)
+{
+    struct callback *callback = session_polls() ? calloc(1, sizeof(*callback)) : NULL;
+
+    if (!callback)
+        return false;
+    *callback = (struct callback){.run = begin_later, .handle = object, .data = node};
+    session_deliver(node->session, callback);
+    return true;
+}
+
 void dying_begin(struct object *object, struct node *node)
 {
     struct wire_release_watched m = {.kind = atomic_load(&object->kind), .object = object->id};
     struct wire_release_watched_reply reply = {0};
-    struct dying *dying = calloc(1, sizeof(*dying));
+    struct dying *dying;
     struct wire_buffer *out;
     struct call call;
     bool gone, mine;
 
+    if (is_for_later(object, node))
+        return;
+    dying = calloc(1, sizeof(*dying));
     if (!dying) { /* the callbacks come early rather than never */
         destroy(object);
         return;

@@ -35,6 +35,7 @@ void event_destroy(cl_event event)
         free(event->callbacks);
         event->callbacks = next;
     }
+    arrival_drop(event->arrival);
     handle_free(&event->object);
     session_unlock(session);
     if (queue)
@@ -146,26 +147,41 @@ static void set_status(cl_event event, cl_int status)
     call_back(event, status);
 }
 
+static void arrived(void *argument)
+{
+    cl_event event = argument;
+
+    set_status(event, event->told_status);
+    handle_drop(event);
+}
+
+/* Its node is through with it, but not all data are there. That it has failed may be why others go on: so it waits only
+ * for what moves by itself. */
+static void tell_later(cl_event event, cl_int status)
+{
+    if (!event->told || status < 0)
+        event->told_status = status;
+    if (event->told)
+        return;
+    event->told = true;
+    handle_use(event);
+    if (status < 0) {
+        arrival_drop(event->arrival);
+        event->arrival = transfer_moving();
+    }
+    arrival_then(event->arrival, &event->arrived, arrived, event);
+}
+
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
 {
     if (time_count == 4 && !event->has_times) {
         memcpy(event->times, times, sizeof(event->times));
         event->has_times = true;
     }
-    if (event->data_pending && status == CL_COMPLETE) {
-        event->told = true;
-        return;
-    }
-    set_status(event, status);
-}
-
-void event_data_done(cl_event event, cl_int status)
-{
-    event->data_pending = false;
-    if (status < 0)
+    if (status > CL_COMPLETE || arrival_is_over(event->arrival))
         set_status(event, status);
-    else if (event->told)
-        set_status(event, CL_COMPLETE);
+    else
+        tell_later(event, status);
 }
 
 /* An event of the node that is lost has failed, for those that wait for it on others, too. A user event goes on as long
@@ -262,6 +278,20 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
 
 /* ---- queries ---- */
 
+/* It has run, but not all data are there. */
+static bool still_moves(cl_event event)
+{
+    struct session *session = event->node->session;
+    bool moves;
+
+    session_lock(session);
+    moves = !arrival_is_over(event->arrival);
+    if (moves)
+        set_status(event, CL_RUNNING);
+    session_unlock(session);
+    return moves;
+}
+
 /* The status as native would tell it: the first time the node is asked, and to tell of the rest by itself. */
 static cl_int event_status(cl_event event)
 {
@@ -282,8 +312,11 @@ static cl_int event_status(cl_event event)
     session_unlock(node->session);
     if (first && (info_ask(node, WIRE_INFO_EVENT, event->object.id, 0, CL_EVENT_COMMAND_EXECUTION_STATUS, NULL, 0,
                            sizeof(status), &status, NULL) ||
-                  status <= CL_COMPLETE))
-        return event_wait(event); /* the news, with the times, is on its way */
+                  status <= CL_COMPLETE)) {
+        if (!still_moves(event))
+            return event_wait(event); /* the news, with the times, is on its way */
+        status = CL_RUNNING;
+    }
     return atomic_load(&event->status) < status ? atomic_load(&event->status) : status;
 }
 

@@ -4,10 +4,22 @@
  */
 #include "libvocl/internal.h"
 
+static unsigned open_count; /* under the session's lock */
+
+bool host_command_any(void)
+{
+    return open_count > 0;
+}
+
 static void finish(struct host_command *command, cl_int status)
 {
     clSetUserEventStatus(command->gate, status);
     clReleaseEvent(command->gate);
+    session_lock(command->session);
+    open_count--;
+    arrival_part_over(command->done);
+    arrival_drop(command->done);
+    session_unlock(command->session);
     command->free(command);
 }
 
@@ -32,9 +44,20 @@ cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct
         command->free(command);
         return error;
     }
+    command->session = queue->node->session;
+    session_lock(command->session);
+    command->done = arrival_new();
+    open_count += command->done != NULL;
+    session_unlock(command->session);
+    if (!command->done) {
+        clSetUserEventStatus(command->gate, CL_OUT_OF_HOST_MEMORY);
+        clReleaseEvent(command->gate);
+        command->free(command);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
     error = clEnqueueMarkerWithWaitList(queue, count, list, &reached);
     if (!error)
-        error = enqueue_marker_as(queue, type, 1, &command->gate, event);
+        error = enqueue_gated(queue, type, command->gate, command->done, event);
     if (!error)
         error = clSetEventCallback(reached, CL_COMPLETE, run, command);
     if (error) {

@@ -226,7 +226,7 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
                                  .slices = extent[2],
                                  .row_pitch = array ? image->slice_pitch : image->row_pitch,
                                  .slice_pitch = image->slice_pitch};
-        error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
+        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
             return error;
         m.tag = transfer_bulk(transfer);

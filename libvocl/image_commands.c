@@ -72,17 +72,19 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
     m.wait_count = e->wait_count;
     copy3(m.origin, origin);
     copy3(m.region, region);
-    if (!error && blocking && (event || e->wait_count)) {
-        error = enqueue_need_event(e, CL_COMMAND_WRITE_IMAGE);
-        m.want = 1u << CL_COMPLETE;
+    if (!error && !owned && shared_has(e->node, layout)) {
+        const struct part part = part_image(image, origin, region);
+
+        return shared_write(e, &part, layout, blocking, CL_COMMAND_WRITE_IMAGE, event);
     }
     if (!error)
-        error = transfer_write(e->node, layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+        error = enqueue_want_written(e, blocking, event, CL_COMMAND_WRITE_IMAGE);
+    if (!error)
+        error = transfer_write(e->node, e, layout, false, &image->object, &transfer, &m.tag, &m.data, &m.data_length);
     if (error)
         return enqueue_fail(e, error);
     transfer_own(transfer, owned);
-    if (e->event)
-        e->event->wanted = m.want;
+    m.want = e->want;
     m.event = e->event_id;
     coherence_after(e, image, 0, image->size);
     wire_put_write_image(stream_begin(e->node), &m);
@@ -90,7 +92,7 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
 }
 
 cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
-                         const struct layout *layout, struct object *keep, cl_event *event)
+                         const struct layout *layout, cl_event *event)
 {
     struct transfer *transfer;
     struct wire_read_image m = {.queue = e->queue->object.id,
@@ -104,8 +106,13 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
 
     m.wait = e->wait;
     m.wait_count = e->wait_count;
+    if (!error && shared_has(e->node, layout)) {
+        const struct part part = part_image(image, origin, region);
+
+        return shared_read(e, &part, layout, blocking, CL_COMMAND_READ_IMAGE, event);
+    }
     if (!error)
-        error = transfer_read(e->node, layout, false, e->event, keep, &transfer, &m.tag);
+        error = transfer_read(e, layout, false, &image->object, &transfer, &m.tag);
 
     if (error)
         return enqueue_fail(e, error);
@@ -156,7 +163,7 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_IMAGE);
     if (!error && image_is_nothing(region))
         return enqueue_nothing(&e, blocking, event);
-    return error ? error : image_read_region(&e, image, blocking, origin, region, &layout, NULL, event);
+    return error ? error : image_read_region(&e, image, blocking, origin, region, &layout, event);
 }
 
 cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,

@@ -43,6 +43,8 @@ void session_lock(struct session *session);
 void session_unlock(struct session *session);
 /* Wait, under the lock (let go while waiting), until ready(argument). */
 void session_wait(struct session *session, bool (*ready)(void *), void *argument);
+/* Whether this thread is taking what nodes say: it must not wait for them. */
+bool session_polls(void);
 /* Something must go on without an application thread waiting for it. Under the lock. */
 void session_need_progress(struct session *session);
 /* Run callback->run on the library's callback thread. Under the lock. */
@@ -104,13 +106,30 @@ cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, ui
 void info_forget(struct object *object);
 void info_after_fork(void);
 
+/* ---- arrival.c: under the session's lock ---- */
+struct arrival; /* NULL: there is nothing to wait for */
+/* One part of it is missing. NULL: no memory. */
+struct arrival *arrival_new(void);
+struct arrival *arrival_use(struct arrival *arrival);
+void arrival_drop(struct arrival *arrival);
+void arrival_part_over(struct arrival *arrival);
+bool arrival_is_over(const struct arrival *arrival);
+/* Both have to be over: *to gives up its use for one of what it becomes. False: no memory. */
+bool arrival_join(struct arrival **to, struct arrival *more);
+/* Now, or when it is over. */
+void arrival_then(struct arrival *arrival, struct arrival_waiter *waiter, void (*run)(void *), void *argument);
+/* Without the lock. */
+bool arrival_any(void); /* whether there is one that is not over */
+void arrival_wait(struct session *session, struct arrival *arrival);
+void arrival_free(struct session *session, struct arrival *arrival, void *memory); /* when it is over */
+void arrival_after_fork(void);
+
 /* ---- event.c ---- */
 cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);
 /* The numbers of the events of a list, in ids[count]; the node then knows them all. */
 uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
-void event_data_done(cl_event event, cl_int status);
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);
 void event_lose(struct node *node);
@@ -133,7 +152,9 @@ struct enqueue {
     struct node *node;
     const struct site *site; /* NULL: enqueue_begin() */
     struct wire_buffer recorded;
-    cl_event event; /* NULL if nobody wants one */
+    cl_event event;                   /* NULL if nobody wants one */
+    struct arrival *arrival, *behind; /* behind: the queue's when this one began */
+    bool bars;                        /* what is behind it waits for it */
     uint32_t event_id, want;
     uint32_t wait_count;
     uint32_t *wait, small_wait[16];
@@ -177,6 +198,10 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
 cl_int enqueue_need_event(struct enqueue *e, cl_command_type type);
 /* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->want). */
 cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
+/* The same for a write, which can be over for the application before it is. */
+cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type);
+/* It counts as over only after that. False: no memory. Under the lock. */
+bool enqueue_arrival(struct enqueue *e, struct arrival *arrival);
 /* Sends it, waits if it is blocking, and finishes it. */
 cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(). Hands the event to the application. */
@@ -185,6 +210,9 @@ cl_int enqueue_fail(struct enqueue *e, cl_int error);
 /* A marker that says it is another command. */
 cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,
                          cl_event *event);
+/* The same for one that the program does: it waits for the gate, and is over after that. */
+cl_int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done,
+                     cl_event *event);
 cl_int queue_wait_idle(cl_command_queue queue);
 /* Commands up to that number are over. */
 void queue_finished(cl_command_queue queue, uint64_t number);
@@ -221,6 +249,9 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
+/* On the wire, as in lend. */
+void part_put(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
+              uint64_t *region, uint32_t *pitch_count, uint64_t *pitch);
 cl_int part_before(struct enqueue *e, const struct part *part, unsigned use);
 void part_after(struct enqueue *e, const struct part *part);
 /* All that a copy needs before it is sent. *sent: another node has its source, and it was sent as a transfer straight
@@ -240,15 +271,18 @@ struct layout layout_rect(const void *memory, const size_t *origin, const size_t
 /* The same rows without gaps. */
 struct layout layout_tight(const struct layout *layout, uint8_t *memory);
 size_t layout_bytes(const struct layout *layout);
+size_t layout_extent(const struct layout *layout); /* from the first byte to behind the last */
 bool layout_is_contiguous(const struct layout *layout);
 /* Between layouts of the same rows. */
 void layout_copy(const struct layout *to, const struct layout *from);
 
 /* ---- transfer.c: data between the application's memory and a node ---- */
 struct transfer;
-/* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). */
-cl_int transfer_write(struct node *node, const struct layout *layout, bool chunked, struct object *keep,
-                      struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
+/* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). e: NULL if it is
+ * no command. keep: used until then, or NULL. */
+cl_int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked,
+                      struct object *keep, struct transfer **out, uint32_t *tag, const void **inline_data,
+                      uint32_t *inline_length);
 /* memory is freed with the transfer. */
 void transfer_own(struct transfer *transfer, void *memory);
 /* Also short data is to go in bulk; the tag. */
@@ -257,9 +291,11 @@ uint32_t transfer_bulk(struct transfer *transfer);
 bool transfer_chunked(cl_command_queue queue);
 /* Under the lock, after the command was encoded: start sending. */
 void transfer_start(struct transfer *transfer);
-/* Prepare to receive; event (or NULL) completes only when the data is in. */
-cl_int transfer_read(struct node *node, const struct layout *layout, bool chunked, cl_event event, struct object *keep,
+/* Prepare to receive. */
+cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
                      struct transfer **out, uint32_t *tag);
+/* What is moving at the moment, which needs nobody to go on. */
+struct arrival *transfer_moving(void);
 /* Wait until the application's memory is no longer used (write) or filled (read); frees it. */
 cl_int transfer_wait(struct transfer *transfer);
 /* Nobody waits for it: it frees itself when done. */
@@ -267,6 +303,7 @@ void transfer_detach(struct transfer *transfer);
 void transfer_cancel(struct transfer *transfer);
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length);
 void transfer_lose(struct node *node);
+void transfer_after_fork(void);
 
 /* What reads and writes end with, under the lock that stream_finish() kept, which they give back; error is its
  * result. A blocking one waits here. */
@@ -275,12 +312,26 @@ cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocki
 /* A command that moves no data but has its place in the queue. */
 cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event);
 
+/* ---- shared.c ---- */
+/* Whether the node has the memory, too. */
+bool shared_has(const struct node *node, const struct layout *layout);
+/* What follows part_before(). */
+cl_int shared_read(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                   cl_command_type type, cl_event *event);
+cl_int shared_write(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                    cl_command_type type, cl_event *event);
+
 /* ---- host.c ---- */
 struct host_command {
     cl_int (*run)(struct host_command *command); /* CL_SUCCESS, or the event's error */
     void (*free)(struct host_command *command);
     cl_event gate;
+    struct session *session;
+    struct arrival *done;
 };
+
+/* Whether there is one that is not over; under the lock. */
+bool host_command_any(void);
 
 /* Takes over command, also when it fails. */
 cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,
@@ -368,9 +419,8 @@ void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t s
 /* Takes over e, and owned, memory to free when the data has left it. */
 cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
                           const struct layout *layout, void *owned, cl_event *event);
-/* keep: used until the data is there, or NULL. */
 cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
-                         const struct layout *layout, struct object *keep, cl_event *event);
+                         const struct layout *layout, cl_event *event);
 
 /* ---- include.c ---- */
 /* The files that a source includes, as build_program takes them, if the node may not have them. */

@@ -36,6 +36,11 @@ size_t layout_bytes(const struct layout *layout)
     return layout->row_bytes * layout->rows * layout->slices;
 }
 
+size_t layout_extent(const struct layout *layout)
+{
+    return (layout->slices - 1) * layout->slice_pitch + (layout->rows - 1) * layout->row_pitch + layout->row_bytes;
+}
+
 bool layout_is_contiguous(const struct layout *layout)
 {
     return (layout->rows == 1 || layout->row_pitch == layout->row_bytes) &&

@@ -15,15 +15,32 @@ static struct {
     const struct executor_plugin *plugin;
     struct transport *transport;
     struct executor *executor;
+    struct wire_buffer *fellows; /* what is to be sent to workers, by number */
+    unsigned fellow_count;
 } local;
+
+/* What does not fit through now goes with the next poll. */
+static void flush_fellows(void)
+{
+    for (unsigned peer = 1; peer < local.fellow_count; peer++) {
+        struct wire_buffer *buffer = &local.fellows[peer];
+
+        if (buffer->length && transport_local_send(local.transport, peer, buffer->bytes, buffer->length) != -EAGAIN)
+            wire_buffer_free(buffer);
+    }
+}
 
 /* ---- from the transport ---- */
 
 static int frame(void *owner, unsigned peer, const void *bytes, size_t length)
 {
+    int error;
+
     (void)owner;
-    return peer ? local.plugin->run_fellow(local.executor, peer, bytes, length)
-                : local.plugin->run(local.executor, bytes, length);
+    error = peer ? local.plugin->run_fellow(local.executor, peer, bytes, length)
+                 : local.plugin->run(local.executor, bytes, length);
+    flush_fellows();
+    return error;
 }
 
 static void lost(void *owner, unsigned peer)
@@ -34,10 +51,15 @@ static void lost(void *owner, unsigned peer)
 
 static int poll(void *owner, bool idle)
 {
+    int count;
+
     (void)owner;
+
     if (idle)
         local.plugin->check(local.executor);
-    return local.plugin->poll(local.executor);
+    count = local.plugin->poll(local.executor);
+    flush_fellows();
+    return count;
 }
 
 /* ---- from the executor ---- */
@@ -51,8 +73,16 @@ static void host_send(void *owner, const void *command, size_t length)
 
 static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
 {
+    struct wire_buffer *buffer = peer < local.fellow_count ? &local.fellows[peer] : NULL;
+
     (void)owner;
-    return transport_local_send(local.transport, peer, command, length);
+    if (!buffer || !transport_peer_alive(local.transport, peer))
+        return -ECONNRESET;
+    wire_put_bytes(buffer, command, length);
+    if (!buffer->failed)
+        return 0;
+    buffer->failed = false;
+    return -ENOMEM;
 }
 
 static int host_give(void *owner, unsigned peer, uint32_t tag, const void *memory, size_t length,
@@ -103,6 +133,10 @@ bool local_open(struct transport *transport)
         return false;
     }
     local.transport = transport;
+    local.fellow_count = transport_peers(transport);
+    local.fellows = calloc(local.fellow_count, sizeof(*local.fellows));
+    if (!local.fellows)
+        return false;
     if (local.plugin->open(&host, &local.executor) || transport_add_local(transport, &member)) {
         vocl_log(LOG_ERROR, "no local devices: %s", strerror(ENOMEM));
         return false;

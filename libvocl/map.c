@@ -59,9 +59,7 @@ static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t s
     m.wait = e->wait;
     m.wait_count = e->wait_count;
     if (!error)
-        error =
-            transfer_read(e->node, &layout, transfer_chunked(e->queue), e->event, &buffer->object, &transfer, &m.tag);
-
+        error = transfer_read(e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag);
     if (error)
         return enqueue_fail(e, error);
     if (e->event)
@@ -185,7 +183,7 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
                                    .size = mapping->region[0],
                                    .wait = e->wait,
                                    .wait_count = e->wait_count};
-    error = transfer_write(e->node, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag, &m.data,
+    error = transfer_write(e->node, e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag, &m.data,
                            &m.data_length);
     if (error)
         return enqueue_fail(e, error);
@@ -268,7 +266,7 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
         error = enqueue_nothing(&e, blocking, event);
     } else {
         image_layout(image, region, mapping->row_pitch, mapping->slice_pitch, pointer, &layout);
-        error = image_read_region(&e, image, blocking, origin, region, &layout, &image->object, event);
+        error = image_read_region(&e, image, blocking, origin, region, &layout, event);
     }
     fail_ret(ret, error);
     if (!error)
@@ -283,17 +281,15 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
 static cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_event *event)
 {
     struct layout layout;
-    cl_int error;
 
     if (mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) && !image_is_nothing(mapping->region)) {
         image_layout(image, mapping->region, mapping->row_pitch, mapping->slice_pitch, mapping->pointer, &layout);
         return image_write_region(e, image, CL_FALSE, mapping->origin, mapping->region, &layout,
                                   mapping->owned ? mapping->pointer : NULL, event);
     }
-    error = enqueue_nothing(e, CL_FALSE, event);
     if (mapping->owned)
-        free(mapping->pointer);
-    return error;
+        arrival_free(e->node->session, e->arrival, mapping->pointer);
+    return enqueue_nothing(e, CL_FALSE, event);
 }
 
 /* ---- both ---- */

@@ -210,18 +210,13 @@ static cl_int write_range(struct enqueue *e, cl_command_type type, void *to, con
                                .wait = e->wait,
                                .wait_count = e->wait_count};
     struct transfer *transfer;
-    cl_int error = CL_SUCCESS;
+    cl_int error = enqueue_want_written(e, blocking, event, type);
 
-    if (blocking && (event || e->wait_count)) {
-        error = enqueue_need_event(e, type);
-        m.want = 1u << CL_COMPLETE;
-    }
     if (!error)
-        error = transfer_write(e->node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+        error = transfer_write(e->node, e, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
     if (error)
         return enqueue_fail(e, error);
-    if (e->event)
-        e->event->wanted = m.want;
+    m.want = e->want;
     m.event = e->event_id;
     wire_put_write_svm(stream_begin(e->node), &m);
     return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
@@ -238,7 +233,7 @@ static cl_int read_range(struct enqueue *e, void *to, const void *from, size_t s
                               .wait = e->wait,
                               .wait_count = e->wait_count};
     struct transfer *transfer;
-    cl_int error = transfer_read(e->node, &layout, false, e->event, NULL, &transfer, &m.tag);
+    cl_int error = transfer_read(e, &layout, false, NULL, &transfer, &m.tag);
 
     if (error)
         return enqueue_fail(e, error);

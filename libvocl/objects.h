@@ -133,6 +133,8 @@ struct _cl_command_queue {
     cl_uint size;
     atomic_int error; /* of a command that has no event to tell it */
     atomic_uint_fast64_t enqueued, finished;
+    /* under the session's lock: of the last command, or, out of order, of all so far; of what barriers came before */
+    struct arrival *arrival, *barred;
 };
 
 struct mapping {
@@ -252,6 +254,13 @@ struct _cl_command_buffer_khr {
     cl_event last; /* of the last run, where only one is allowed at a time */
 };
 
+/* Where something waits for an arrival (arrival.c). */
+struct arrival_waiter {
+    struct arrival_waiter *next;
+    void (*run)(void *argument);
+    void *argument;
+};
+
 struct event_callback {
     struct event_callback *next;
     cl_int status;
@@ -271,8 +280,10 @@ struct _cl_event {
     atomic_int status;
     /* under the session's lock */
     uint32_t wanted;
-    bool data_pending, told;
+    bool told; /* it is over on its node, or the application has set it */
     cl_int told_status;
+    struct arrival *arrival; /* without which it does not count as over here */
+    struct arrival_waiter arrived;
     bool has_times;
     uint64_t times[4];
     struct event_callback *callbacks;

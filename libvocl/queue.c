@@ -98,6 +98,8 @@ void queue_destroy(cl_command_queue queue)
 
     free(queue->array);
     session_lock(session);
+    arrival_drop(queue->arrival);
+    arrival_drop(queue->barred);
     handle_free(&queue->object);
     session_unlock(session);
     handle_drop(context);
@@ -157,6 +159,60 @@ cl_int clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_proper
 
 /* ---- commands ---- */
 
+static bool is_in_order(cl_command_queue queue)
+{
+    return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+static void event_arrival(struct enqueue *e)
+{
+    if (!e->event)
+        return;
+    arrival_drop(e->event->arrival);
+    e->event->arrival = arrival_use(e->arrival);
+}
+
+bool enqueue_arrival(struct enqueue *e, struct arrival *arrival)
+{
+    bool done = arrival_join(&e->arrival, arrival);
+
+    event_arrival(e);
+    return done;
+}
+
+/* What has to be there before it, by its queue's order and by its list. */
+static cl_int arrival_before(struct enqueue *e, cl_uint count, const cl_event *list, cl_command_type type)
+{
+    const bool all = is_in_order(e->queue) || (!count && (type == CL_COMMAND_MARKER || type == CL_COMMAND_BARRIER));
+    bool done;
+
+    if (!arrival_any())
+        return CL_SUCCESS;
+    session_lock(e->node->session);
+    e->behind = arrival_use(e->queue->arrival);
+    done = arrival_join(&e->arrival, all ? e->behind : e->queue->barred);
+    for (cl_uint i = 0; i < count; i++)
+        done = arrival_join(&e->arrival, list[i]->arrival) && done;
+    session_unlock(e->node->session);
+    return done ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
+static void arrival_after(struct enqueue *e)
+{
+    cl_command_queue queue = e->queue;
+
+    session_lock(e->node->session);
+    if (is_in_order(queue) && queue->arrival == e->behind) {
+        arrival_drop(queue->arrival);
+        queue->arrival = arrival_use(e->arrival);
+    } else { /* or another thread's came in between */
+        arrival_join(&queue->arrival, e->arrival);
+    }
+    if (e->bars)
+        arrival_join(&queue->barred, e->arrival);
+    session_unlock(e->node->session);
+}
+
 cl_int enqueue_need_event(struct enqueue *e, cl_command_type type)
 {
     if (e->event)
@@ -166,7 +222,29 @@ cl_int enqueue_need_event(struct enqueue *e, cl_command_type type)
         return CL_OUT_OF_HOST_MEMORY;
     e->event_id = e->event->object.id;
     e->event->before = atomic_load(&e->queue->enqueued);
+    if (e->arrival) {
+        session_lock(e->node->session);
+        event_arrival(e);
+        session_unlock(e->node->session);
+    }
     return CL_SUCCESS;
+}
+
+static void enqueue_free(struct enqueue *e)
+{
+    if (e->wait != e->small_wait)
+        free(e->wait);
+    while (e->held_count)
+        handle_drop(e->held[--e->held_count]);
+    free(e->held);
+    free(e->written);
+    if (e->arrival || e->behind) {
+        session_lock(e->node->session);
+        arrival_drop(e->arrival);
+        arrival_drop(e->behind);
+        session_unlock(e->node->session);
+    }
+    wire_buffer_free(&e->recorded);
 }
 
 cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event,
@@ -174,7 +252,7 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
 {
     cl_int error;
 
-    *e = (struct enqueue){.queue = queue, .wait_count = count};
+    *e = (struct enqueue){.queue = queue, .wait_count = count, .bars = type == CL_COMMAND_BARRIER};
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     e->node = queue->node;
@@ -184,7 +262,12 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
     e->wait = event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait));
     if (!e->wait)
         return CL_OUT_OF_HOST_MEMORY;
-    return event ? enqueue_need_event(e, type) : CL_SUCCESS;
+    error = arrival_before(e, count, list, type);
+    if (!error && event)
+        error = enqueue_need_event(e, type);
+    if (error)
+        enqueue_free(e);
+    return error;
 }
 
 cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type type)
@@ -210,21 +293,12 @@ cl_int site_finish(struct enqueue *e, const struct site *site)
     return enqueue_finish(e, site_send(e), site->event);
 }
 
-static void enqueue_free(struct enqueue *e)
-{
-    if (e->wait != e->small_wait)
-        free(e->wait);
-    while (e->held_count)
-        handle_drop(e->held[--e->held_count]);
-    free(e->held);
-    free(e->written);
-    wire_buffer_free(&e->recorded);
-}
-
 cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
 {
     if (status == CL_SUCCESS)
         coherence_sent(e);
+    if (status == CL_SUCCESS && e->arrival)
+        arrival_after(e);
     enqueue_free(e);
     if (e->site)
         return status;
@@ -285,6 +359,23 @@ cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint c
     return enqueue_sync(queue, MARKER, type, count, list, event);
 }
 
+cl_int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done, cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = enqueue_begin(&e, queue, 1, &gate, event, type);
+
+    if (error)
+        return error;
+    session_lock(e.node->session);
+    if (!enqueue_arrival(&e, done))
+        error = CL_OUT_OF_HOST_MEMORY;
+    session_unlock(e.node->session);
+    if (error)
+        return enqueue_fail(&e, error);
+    put_sync(&e, MARKER);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
 cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
     return enqueue_sync(queue, MARKER, CL_COMMAND_MARKER, count, list, event);
@@ -329,6 +420,23 @@ cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
     if (error)
         return enqueue_fail(e, error);
     e->want = blocking ? WANT_COMPLETE : 0;
+    if (e->event)
+        e->event->wanted = e->want;
+    return CL_SUCCESS;
+}
+
+/* It returns when the data are on their way, unless something is to be told, or what is before it in the queue can
+ * have its effect in memory that the node has, too. */
+cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type)
+{
+    const bool shared = is_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
+                        atomic_load(&e->queue->enqueued) != atomic_load(&e->queue->finished);
+    const bool waits = blocking && (event || e->wait_count || shared);
+    cl_int error = waits ? enqueue_need_event(e, type) : CL_SUCCESS;
+
+    if (error)
+        return error;
+    e->want = waits ? WANT_COMPLETE : 0;
     if (e->event)
         e->event->wanted = e->want;
     return CL_SUCCESS;
@@ -399,6 +507,8 @@ cl_int queue_wait_idle(cl_command_queue queue)
     error = stream_end(e.node, STREAM_NOW);
     if (!error && event_wait(e.event) == node_lost_error())
         error = node_lost_error();
+    if (!error)
+        arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed with something before it */
     if (!error)
         queue_finished(queue, number);
     return enqueue_fail(&e, error);

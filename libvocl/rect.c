@@ -63,6 +63,8 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
     error = part_before(&e, &part, USE_WRITE);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout))
+        return shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER_RECT, event);
     m = (struct wire_write_rect){.queue = queue->object.id,
                                  .buffer = buffer->object.id,
                                  .origin_count = 3,
@@ -73,16 +75,12 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
                                  .slice_pitch = slice,
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
-    if (blocking && (event || count)) {
-        error = enqueue_need_event(&e, CL_COMMAND_WRITE_BUFFER_RECT);
-        m.want = 1u << CL_COMPLETE;
-    }
+    error = enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER_RECT);
     if (!error)
-        error = transfer_write(e.node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+        error = transfer_write(e.node, &e, &layout, false, &buffer->object, &transfer, &m.tag, &m.data, &m.data_length);
     if (error)
         return enqueue_fail(&e, error);
-    if (e.event)
-        e.event->wanted = m.want;
+    m.want = e.want;
     m.event = e.event_id;
     part_after(&e, &part);
     wire_put_write_rect(stream_begin(e.node), &m);
@@ -118,6 +116,8 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
     error = part_before(&e, &part, USE_READ);
     if (error)
         return enqueue_fail(&e, error);
+    if (shared_has(e.node, &layout))
+        return shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER_RECT, event);
     m = (struct wire_read_rect){.queue = queue->object.id,
                                 .buffer = buffer->object.id,
                                 .event = e.event_id,
@@ -130,7 +130,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                 .slice_pitch = slice,
                                 .wait = e.wait,
                                 .wait_count = e.wait_count};
-    error = transfer_read(e.node, &layout, false, e.event, NULL, &transfer, &m.tag);
+    error = transfer_read(&e, &layout, false, &buffer->object, &transfer, &m.tag);
     if (error)
         return enqueue_fail(&e, error);
     if (e.event)

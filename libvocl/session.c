@@ -115,12 +115,22 @@ static void on_lost(void *owner, unsigned peer, const char *why)
 
 /* ---- who drives ---- */
 
+static _Thread_local bool polls;
+
+bool session_polls(void)
+{
+    return polls;
+}
+
 static int progress(struct session *session)
 {
-    int count = transport_poll(session->transport);
+    int count;
 
+    polls = true;
+    count = transport_poll(session->transport);
     for (unsigned i = 0; i < session->node_count; i++)
         stream_advance(&session->nodes[i]);
+    polls = false;
     return count;
 }
 
@@ -433,6 +443,8 @@ static void after_fork(void)
     pthread_mutex_init(&start_lock, NULL);
     handle_after_fork();
     arena_after_fork();
+    arrival_after_fork();
+    transfer_after_fork();
     start_failed = false;
     if (!session)
         return;

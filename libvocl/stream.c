@@ -123,7 +123,7 @@ cl_int stream_finish(struct node *node, enum stream_urgency urgency)
         stream_push(node);
     else if (urgency == STREAM_SOON)
         session_need_progress(node->session);
-    if (node->batch.length >= BATCH_LIMIT)
+    if (node->batch.length >= BATCH_LIMIT && !session_polls())
         session_wait(node->session, has_room, node);
     return CL_SUCCESS;
 }

@@ -14,15 +14,18 @@ struct transfer {
     struct layout layout;
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
-    bool packed, reading, bulk, detached, started, done;
+    bool packed, reading, bulk, detached, started, waiting, done;
     unsigned pieces;
     cl_int status;
     cl_event event;
     struct object *keep;
     void *owned;
+    struct arrival *own;        /* its part of the command's, or NULL */
+    struct arrival *before;     /* what uses the same memory, and comes first */
+    struct arrival_waiter turn; /* waiting: for that */
 };
 
-static struct transfer *transfers; /* reads under way, under the session's lock */
+static struct transfer *transfers; /* under way, under the session's lock */
 static atomic_uint last_tag;
 
 static struct transfer *transfer_new(struct node *node, const struct layout *layout, bool chunked)
@@ -51,8 +54,23 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
     return transfer;
 }
 
+static void transfer_unlink(struct transfer *transfer)
+{
+    for (struct transfer **at = &transfers; *at; at = &(*at)->next) {
+        if (*at == transfer) {
+            *at = transfer->next;
+            return;
+        }
+    }
+}
+
+/* Under the lock. */
 static void transfer_free(struct transfer *transfer)
 {
+    transfer->detached = true;
+    if (transfer->waiting)
+        return;
+    arrival_drop(transfer->before);
     free(transfer->owned);
     if (transfer->packed)
         free(transfer->memory);
@@ -63,26 +81,42 @@ static void transfer_free(struct transfer *transfer)
     free(transfer);
 }
 
+/* Its memory's turn has come. */
+static void transfer_turn(void *argument);
+
+static void wait_for_turn(struct transfer *transfer)
+{
+    if (transfer->waiting)
+        return;
+    transfer->waiting = true;
+    arrival_then(transfer->before, &transfer->turn, transfer_turn, transfer);
+}
+
 static void transfer_end(struct transfer *transfer, cl_int status)
 {
     const struct layout tight = layout_tight(&transfer->layout, transfer->memory);
+    struct arrival *own = transfer->own;
 
     if (transfer->done)
         return;
-    for (struct transfer **at = &transfers; *at; at = &(*at)->next) {
-        if (*at == transfer) {
-            *at = transfer->next;
-            break;
-        }
+    if (transfer->reading && !status && !arrival_is_over(transfer->before)) {
+        wait_for_turn(transfer);
+        return;
     }
+    transfer_unlink(transfer);
     if (transfer->reading && !status && transfer->packed)
         layout_copy(&transfer->layout, &tight);
     transfer->done = true;
     transfer->status = status;
-    if (transfer->event && transfer->reading)
-        event_data_done(transfer->event, status);
+    transfer->own = NULL;
+    if (transfer->event && status < 0)
+        event_told(transfer->event, status, 0, NULL);
     if (transfer->detached)
         transfer_free(transfer);
+    if (own) {
+        arrival_part_over(own);
+        arrival_drop(own);
+    }
 }
 
 static void piece_done(void *argument, int status)
@@ -122,25 +156,106 @@ static void start_pieces(struct transfer *transfer)
     piece_done(transfer, error);
 }
 
-cl_int transfer_write(struct node *node, const struct layout *layout, bool chunked, struct object *keep,
-                      struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length)
+static void pack(struct transfer *transfer)
+{
+    const struct layout tight = layout_tight(&transfer->layout, transfer->memory);
+
+    if (transfer->packed)
+        layout_copy(&tight, &transfer->layout);
+}
+
+static void transfer_turn(void *argument)
+{
+    struct transfer *transfer = argument;
+
+    transfer->waiting = false;
+    if (transfer->done) {
+        if (transfer->detached)
+            transfer_free(transfer);
+    } else if (transfer->reading) {
+        transfer_end(transfer, CL_SUCCESS);
+    } else {
+        pack(transfer);
+        start_pieces(transfer);
+    }
+}
+
+/* ---- what a transfer has to do with others ---- */
+
+static const uint8_t *layout_end(const struct layout *layout)
+{
+    return layout->memory + layout_extent(layout);
+}
+
+/* Whether data come to its memory that may be those of a command before it; what those of the program write is not
+ * known. */
+static bool meets_others(const struct transfer *transfer)
+{
+    if (host_command_any())
+        return true;
+    for (const struct transfer *other = transfers; other; other = other->next) {
+        if (other->reading && other->layout.memory < layout_end(&transfer->layout) &&
+            transfer->layout.memory < layout_end(&other->layout))
+            return true;
+    }
+    return false;
+}
+
+/* The command is over when its data have moved. Under the lock. */
+static cl_int transfer_join(struct transfer *transfer, struct enqueue *e)
+{
+    if (!arrival_is_over(e->arrival) && meets_others(transfer))
+        transfer->before = arrival_use(e->arrival);
+    if (transfer->before && transfer->reading && !transfer->packed) {
+        transfer->memory = malloc(transfer->length);
+        transfer->packed = transfer->memory != NULL;
+        if (!transfer->packed)
+            return CL_OUT_OF_HOST_MEMORY;
+    }
+    if (!transfer->reading && transfer->length <= WIRE_MAX_INLINE && !transfer->before)
+        return CL_SUCCESS; /* it goes with the command */
+    transfer->own = arrival_new();
+    return transfer->own && enqueue_arrival(e, transfer->own) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
+struct arrival *transfer_moving(void)
+{
+    struct arrival *moving = NULL;
+
+    for (const struct transfer *transfer = transfers; transfer; transfer = transfer->next) {
+        if (transfer->started)
+            arrival_join(&moving, transfer->own);
+    }
+    return moving;
+}
+
+cl_int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked,
+                      struct object *keep, struct transfer **out, uint32_t *tag, const void **inline_data,
+                      uint32_t *inline_length)
 {
     struct transfer *transfer = transfer_new(node, layout, chunked);
-    struct layout tight;
+    cl_int error = CL_SUCCESS;
 
     if (!transfer)
         return CL_OUT_OF_HOST_MEMORY;
-    tight = layout_tight(layout, transfer->memory);
-    if (transfer->packed)
-        layout_copy(&tight, layout);
+    session_lock(node->session);
     if (keep)
         handle_use(keep);
     transfer->keep = keep;
+    if (e)
+        error = transfer_join(transfer, e);
+    session_unlock(node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return error;
+    }
+    if (!transfer->before)
+        pack(transfer);
     *out = transfer;
     *tag = transfer->tag;
     *inline_data = NULL;
     *inline_length = 0;
-    if (transfer->length <= WIRE_MAX_INLINE) {
+    if (transfer->length <= WIRE_MAX_INLINE && !transfer->before) {
         *inline_data = transfer->memory;
         *inline_length = (uint32_t)transfer->length;
         *tag = 0;
@@ -161,32 +276,45 @@ uint32_t transfer_bulk(struct transfer *transfer)
 
 void transfer_start(struct transfer *transfer)
 {
-    if (transfer->reading) {
-        transfer->next = transfers;
-        transfers = transfer;
-    } else if (transfer->length <= WIRE_MAX_INLINE && !transfer->bulk) {
+    if (transfer->reading)
+        return;
+    if (transfer->length <= WIRE_MAX_INLINE && !transfer->bulk && !transfer->before) {
         transfer->done = true; /* it went with the command */
-    } else {
-        start_pieces(transfer);
+        return;
     }
+    transfer->next = transfers;
+    transfers = transfer;
+    if (transfer->before)
+        wait_for_turn(transfer);
+    else
+        start_pieces(transfer);
 }
 
-cl_int transfer_read(struct node *node, const struct layout *layout, bool chunked, cl_event event, struct object *keep,
+/* It is there to be answered before the command is sent. */
+cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
                      struct transfer **out, uint32_t *tag)
 {
-    struct transfer *transfer = transfer_new(node, layout, chunked);
+    struct transfer *transfer = transfer_new(e->node, layout, chunked);
+    cl_int error;
 
     if (!transfer)
         return CL_OUT_OF_HOST_MEMORY;
     transfer->reading = true;
-    transfer->event = event;
-    if (event) {
-        handle_use(event);
-        event->data_pending = true;
-    }
+    transfer->event = e->event;
+    if (e->event)
+        handle_use(e->event);
     if (keep)
         handle_use(keep);
     transfer->keep = keep;
+    session_lock(e->node->session);
+    error = transfer_join(transfer, e);
+    transfer->next = transfers;
+    transfers = transfer;
+    session_unlock(e->node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return error;
+    }
     *out = transfer;
     *tag = transfer->tag;
     return CL_SUCCESS;
@@ -196,7 +324,7 @@ bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, c
 {
     struct transfer *transfer = transfers;
 
-    while (transfer && (transfer->tag != tag || transfer->node != node || transfer->started))
+    while (transfer && (transfer->tag != tag || transfer->node != node || transfer->started || !transfer->reading))
         transfer = transfer->next;
     if (!transfer)
         return false;
@@ -225,8 +353,8 @@ cl_int transfer_wait(struct transfer *transfer)
     session_lock(session);
     session_wait(session, transfer_ready, transfer);
     status = transfer->status;
-    session_unlock(session);
     transfer_free(transfer);
+    session_unlock(session);
     return status;
 }
 
@@ -243,18 +371,33 @@ void transfer_detach(struct transfer *transfer)
     session_unlock(session);
 }
 
+/* Nothing of it was sent. */
 void transfer_cancel(struct transfer *transfer)
 {
-    transfer_free(transfer);
+    struct session *session = transfer->node->session;
+
+    session_lock(session);
+    transfer->detached = true;
+    if (transfer->event)
+        handle_drop(transfer->event);
+    transfer->event = NULL;
+    transfer_end(transfer, CL_OUT_OF_RESOURCES);
+    session_unlock(session);
 }
 
 void transfer_lose(struct node *node)
 {
-    struct transfer *next;
-
-    for (struct transfer *transfer = transfers; transfer; transfer = next) {
-        next = transfer->next;
-        if (transfer->node == node && !transfer->started)
+    for (struct transfer *transfer = transfers; transfer;) {
+        if (transfer->node == node && !transfer->started) {
             transfer_end(transfer, node_lost_error());
+            transfer = transfers; /* others may have gone with it */
+        } else {
+            transfer = transfer->next;
+        }
     }
+}
+
+void transfer_after_fork(void)
+{
+    transfers = NULL;
 }

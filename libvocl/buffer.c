@@ -228,6 +228,8 @@ bool transfer_chunked(cl_command_queue queue)
 cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
 {
     cl_event waited = blocking && (event || e->wait_count) ? e->event : NULL;
+    const uint64_t since = deliver_now_begun();
+    cl_command_queue queue = e->queue;
     cl_int status;
 
     if (!error)
@@ -246,11 +248,17 @@ cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool block
         status = event_wait(waited);
         error = status < 0 ? status : CL_SUCCESS;
     }
-    return enqueue_finish(e, error, event);
+    error = enqueue_finish(e, error, event);
+    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
+        error = queue_wait_idle(queue);
+    queue_settle(queue, since);
+    return error;
 }
 
 cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun();
+
     if (!error)
         transfer_start(transfer);
     session_unlock(e->node->session);
@@ -265,6 +273,7 @@ cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocki
     error = transfer_wait(transfer);
     if (!error && e->event)
         event_wait(e->event);
+    queue_settle(e->queue, since);
     return enqueue_finish(e, error, event);
 }
 

@@ -75,10 +75,14 @@ cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                    const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun();
     cl_int error = direct_turn(queue, count, list);
 
     if (error)
         return error;
     layout_copy(to, from);
-    return direct_end(queue, type, blocking, event);
+    error = direct_end(queue, type, blocking, event);
+    if (blocking)
+        queue_settle(queue, since);
+    return error;
 }

@@ -15,6 +15,7 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     event->node = queue ? queue->node : context->node;
     event->known = node_bit(event->node);
     event->type = type;
+    event->since = deliver_now_begun();
     atomic_init(&event->status, CL_QUEUED);
     handle_use(context);
     if (queue)
@@ -34,6 +35,8 @@ void event_destroy(cl_event event)
 
         free(event->callbacks);
         event->callbacks = next;
+        if (queue)
+            atomic_fetch_sub(&queue->functions, 1);
     }
     handle_free(&event->object);
     session_unlock(session);
@@ -98,43 +101,68 @@ struct delivery {
     void(CL_CALLBACK *function)(cl_event, cl_int, void *);
 };
 
-static void deliver(struct callback *callback)
+static void run_delivery(struct callback *callback)
 {
-    struct delivery *delivery = (struct delivery *)callback;
-
-    delivery->function(callback->handle, callback->status, callback->data);
-    handle_drop(callback->handle);
-    free(delivery);
+    if (callback->status <= CL_COMPLETE)
+        atomic_store(&((cl_event)callback->handle)->shown, true);
+    ((struct delivery *)callback)->function(callback->handle, callback->status, callback->data);
 }
 
-/* Hand over the callbacks whose status has been reached, in order of registration. */
-static void call_back(cl_event event, cl_int status)
+static void free_delivery(struct callback *callback)
 {
-    struct event_callback **at = &event->callbacks;
+    cl_event event = callback->handle;
 
-    while (*at) {
-        struct event_callback *callback = *at;
-        struct delivery *delivery;
+    if (event->queue)
+        atomic_fetch_sub(&event->queue->functions, 1);
+    handle_drop(callback->handle);
+    free((struct delivery *)callback);
+}
 
-        if (callback->status < status) {
-            at = &callback->next;
-            continue;
+/* A user event's functions are called by the thread that sets it, as natively. */
+static void call_one(cl_event event, const struct event_callback *registered, cl_int status, bool here)
+{
+    struct session *session = event->node->session;
+    struct delivery *delivery = calloc(1, sizeof(*delivery));
+
+    if (!delivery)
+        return;
+    *delivery = (struct delivery){.callback = {.run = run_delivery,
+                                               .free = free_delivery,
+                                               .handle = event,
+                                               .data = registered->data,
+                                               .status = status < 0 ? status : registered->status,
+                                               .id = event->object.id,
+                                               .number = event->queue ? atomic_load(&event->number) : UINT64_MAX},
+                                  .function = registered->function};
+    if (here)
+        deliver_here(session, &delivery->callback);
+    else
+        deliver(session, event->queue, &delivery->callback);
+}
+
+/* The functions whose status has been reached: those for the first status first, and these as they were registered. */
+static void call_back(cl_event event, cl_int status, bool here)
+{
+    for (cl_int reached = CL_SUBMITTED; reached >= CL_COMPLETE && reached >= status; reached--) {
+        struct event_callback **at = &event->callbacks;
+
+        while (*at) {
+            struct event_callback *callback = *at;
+
+            if (callback->status != reached) {
+                at = &callback->next;
+                continue;
+            }
+            *at = callback->next;
+            call_one(event, callback, status, here);
+            free(callback);
+            if (here) /* the lock was let go */
+                at = &event->callbacks;
         }
-        delivery = calloc(1, sizeof(*delivery));
-        if (!delivery)
-            return;
-        *delivery = (struct delivery){.callback = {.run = deliver,
-                                                   .handle = event,
-                                                   .data = callback->data,
-                                                   .status = status < 0 ? status : callback->status},
-                                      .function = callback->function};
-        session_deliver(event->node->session, &delivery->callback);
-        *at = callback->next;
-        free(callback);
     }
 }
 
-static void set_status(cl_event event, cl_int status)
+static void set_status(cl_event event, cl_int status, bool here)
 {
     cl_int old = atomic_load(&event->status);
 
@@ -143,7 +171,7 @@ static void set_status(cl_event event, cl_int status)
     atomic_store(&event->status, status);
     if (status == CL_COMPLETE && event->queue && !(event->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
         queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1));
-    call_back(event, status);
+    call_back(event, status, here);
 }
 
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
@@ -156,16 +184,16 @@ void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64
         event->told = true;
         return;
     }
-    set_status(event, status);
+    set_status(event, status, false);
 }
 
 void event_data_done(cl_event event, cl_int status)
 {
     event->data_pending = false;
     if (status < 0)
-        set_status(event, status);
+        set_status(event, status, false);
     else if (event->told)
-        set_status(event, CL_COMPLETE);
+        set_status(event, CL_COMPLETE, false);
 }
 
 /* An event of the node that is lost has failed, for those that wait for it on others, too. A user event goes on as long
@@ -179,7 +207,7 @@ static void lose_event(struct object *object, void *lost)
     if (!context || event->node != lost || (!event->queue && context->node_count > 1) ||
         atomic_load(&event->status) <= CL_COMPLETE)
         return;
-    set_status(event, m.status);
+    set_status(event, m.status, false);
     for (unsigned i = 0; i < context->node_count; i++) {
         struct node *node = context->nodes[i];
 
@@ -232,8 +260,16 @@ cl_int event_wait(cl_event event)
     return atomic_load(&event->status);
 }
 
+void event_settle(cl_event event, uint64_t since)
+{
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, since};
+
+    deliver_settle(event->node->session, &due);
+}
+
 cl_int clWaitForEvents(cl_uint count, const cl_event *list)
 {
+    const uint64_t since = deliver_now_begun();
     cl_int error = CL_SUCCESS;
     struct node *node;
 
@@ -257,13 +293,30 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
             error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     }
     session_unlock(node->session);
+    for (cl_uint i = 0; i < count; i++)
+        event_settle(list[i], since);
     return error;
 }
 
 /* ---- queries ---- */
 
-/* The status as native would tell it: the first time the node is asked, and to tell of the rest by itself. */
-static cl_int event_status(cl_event event)
+/* What is known, as native would tell it: nothing is complete while a function has yet to be called that comes before.
+ */
+static cl_int known_status(cl_event event)
+{
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, event->since};
+    const cl_int status = atomic_load(&event->status);
+
+    if (status > CL_COMPLETE || !event->queue || atomic_load(&event->shown))
+        return status;
+    if (!deliver_settled(event->node->session, &due) && !atomic_load(&event->shown))
+        return CL_RUNNING;
+    atomic_store(&event->shown, true);
+    return status;
+}
+
+/* The first time the node is asked, and to tell of the rest by itself. */
+static cl_int told_status(cl_event event)
 {
     struct node *node = event->node;
     cl_int status = CL_QUEUED;
@@ -285,6 +338,13 @@ static cl_int event_status(cl_event event)
                   status <= CL_COMPLETE))
         return event_wait(event); /* the news, with the times, is on its way */
     return atomic_load(&event->status) < status ? atomic_load(&event->status) : status;
+}
+
+static cl_int event_status(cl_event event)
+{
+    const cl_int told = told_status(event), known = known_status(event);
+
+    return known == CL_RUNNING || known < told ? known : told;
 }
 
 cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *value, size_t *size_ret)
@@ -337,32 +397,48 @@ cl_int clReleaseEvent(cl_event event)
     return handle_release(event, WIRE_EVENT, CL_INVALID_EVENT);
 }
 
-cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *),
-                          void *data)
+cl_int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
 {
     struct event_callback *callback, **at;
     struct node *node;
 
-    if (!handle_check(event, WIRE_EVENT))
-        return CL_INVALID_EVENT;
-    if (!function || status < CL_COMPLETE || status > CL_SUBMITTED)
-        return CL_INVALID_VALUE;
     callback = malloc(sizeof(*callback));
     if (!callback)
         return CL_OUT_OF_HOST_MEMORY;
     *callback = (struct event_callback){NULL, status, function, data};
-    handle_use(event); /* the callback's, also when the application lets go of the event; dropped by deliver() */
+    handle_use(event); /* the callback's, also when the application lets go of the event */
+    if (event->queue)
+        atomic_fetch_add(&event->queue->functions, 1);
     node = event->node;
     session_lock(node->session);
     for (at = &event->callbacks; *at; at = &(*at)->next)
         ;
     *at = callback;
     if (atomic_load(&event->status) <= status)
-        call_back(event, atomic_load(&event->status));
+        call_back(event, atomic_load(&event->status), false);
     want(event, WANT_COMPLETE | 1u << status);
     stream_push(node);
     session_need_progress(node->session);
     session_unlock(node->session);
+    return CL_SUCCESS;
+}
+
+/* Who comes too late calls the function himself, as natively. */
+cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *),
+                          void *data)
+{
+    cl_int known;
+
+    if (!handle_check(event, WIRE_EVENT))
+        return CL_INVALID_EVENT;
+    if (!function || status < CL_COMPLETE || status > CL_SUBMITTED)
+        return CL_INVALID_VALUE;
+    if (event->queue && atomic_load(&event->number) <= atomic_load(&event->queue->finished))
+        event_wait(event); /* the news is all that is missing */
+    known = known_status(event);
+    if (known > status)
+        return event_call(event, status, function, data);
+    function(event, known < 0 ? known : status, data);
     return CL_SUCCESS;
 }
 
@@ -406,6 +482,7 @@ cl_int clSetUserEventStatus(cl_event event, cl_int status)
     if (status > CL_COMPLETE)
         return CL_INVALID_VALUE;
     node = event->node;
+    handle_use(event); /* a function of it may let go of it */
     session_lock(node->session);
     if (event->told) {
         error = CL_INVALID_OPERATION;
@@ -421,9 +498,10 @@ cl_int clSetUserEventStatus(cl_event event, cl_int status)
             one = stream_finish(each, STREAM_NOW);
             error = i == 0 || error ? one : CL_SUCCESS;
         }
-        set_status(event, status);
         session_news(node->session);
+        set_status(event, status, true);
     }
     session_unlock(node->session);
+    handle_drop(event);
     return error;
 }

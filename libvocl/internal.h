@@ -31,6 +31,8 @@ void dying_begin(struct object *object, struct node *node);
 /* Under the lock. */
 bool dying_note(struct node *node, uint32_t kind, uint32_t id);
 void dying_lose(struct node *node);
+/* Whether objects of the node have gone that it has yet to tell of: a round trip, about an object of its own. */
+void dying_catch_up(struct node *node, const struct object *object);
 
 /* ---- session.c ---- */
 struct session;
@@ -45,12 +47,42 @@ void session_unlock(struct session *session);
 void session_wait(struct session *session, bool (*ready)(void *), void *argument);
 /* Something must go on without an application thread waiting for it. Under the lock. */
 void session_need_progress(struct session *session);
-/* Run callback->run on the library's callback thread. Under the lock. */
-void session_deliver(struct session *session, struct callback *callback);
+/* Sleep on a condition that goes with the lock, without driving the transport. False: the session ends by this thread.
+ */
+bool session_wait_on(struct session *session, pthread_cond_t *condition);
+pthread_mutex_t *session_mutex(struct session *session);
+bool session_stops(const struct session *session);
 /* A condition that threads wait for has changed without news from a node. Under the lock. */
 void session_news(struct session *session);
 struct transport *session_transport(struct session *session);
 cl_int node_lost_error(void);
+
+/* ---- deliver.c: functions of the application ---- */
+/* A function of the queue, or of no queue in particular (NULL), is due. Under the lock. */
+void deliver(struct session *session, cl_command_queue queue, struct callback *callback);
+/* The calling thread runs it. Under the lock, which is let go meanwhile. */
+void deliver_here(struct session *session, struct callback *callback);
+/* What a wait is for: functions of the queue's commands up to a number, and what these are behind; where event is not 0
+ * and order does not say the rest, of that event alone. queue NULL: of that user event. Not those that had begun. */
+struct due {
+    cl_command_queue queue;
+    uint64_t number;
+    uint32_t event;
+    uint64_t since; /* deliver_now_begun() when the wait began */
+};
+uint64_t deliver_now_begun(void);
+bool deliver_settled(struct session *session, const struct due *due);
+/* Wait until they have returned. */
+void deliver_settle(struct session *session, const struct due *due);
+/* The queue's next command is behind these events. */
+void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list);
+/* Around a sleep, under the lock: what this thread's function keeps from running may run. */
+void deliver_away(struct session *session);
+void deliver_back(void);
+/* The process ends, under the lock: what is due is run, but not waited for for long; then all wake up. */
+void deliver_stop(struct session *session);
+void deliver_wake(void);
+void deliver_after_fork(void);
 
 /* ---- note.c ---- */
 /* A reply or a note of a node; false if it is not well formed. Under the lock. */
@@ -113,6 +145,13 @@ void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64
 void event_data_done(cl_event event, cl_int status);
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);
+/* A function that is called by a thread of the library. */
+cl_int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
+/* What the application's waits end with, for an event and for all of a queue; since: deliver_now_begun() when they
+ * began.
+ */
+void event_settle(cl_event event, uint64_t since);
+void queue_settle(cl_command_queue queue, uint64_t since);
 void event_lose(struct node *node);
 void event_destroy(cl_event event);
 

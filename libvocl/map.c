@@ -108,11 +108,14 @@ static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                         size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
     struct mapping *mapping = malloc(sizeof(*mapping));
+    const uint64_t since = deliver_now_begun();
     uint8_t *at = buffer->place + offset;
     cl_int error = mapping ? direct_turn(queue, count, list) : CL_OUT_OF_HOST_MEMORY;
 
     if (!error)
         error = direct_end(queue, CL_COMMAND_MAP_BUFFER, blocking, event);
+    if (!error && blocking)
+        queue_settle(queue, since);
     fail_ret(ret, error);
     if (error) {
         free(mapping);

@@ -98,13 +98,35 @@ struct _cl_device_id {
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };
 
+/* A function of the application that is due; or one to be called when an object goes, of which next, function and data
+ * are enough. */
 struct callback {
     struct callback *next;
     void (*run)(struct callback *callback);
+    void (*free)(struct callback *callback); /* when it has returned */
     void (*function)(void);
     void *handle, *data;
     cl_int status;
+    /* deliver.c; number and id of the event, if it is an event's */
+    struct lane *lane;
+    uint32_t id;
+    uint64_t number, begun;
 };
+
+/* Functions that are called one after the other. */
+struct lane {
+    struct callback *first, **last, *next_due; /* those that have not returned; of these the first that has not begun */
+    struct callback *owner;                    /* whose end the next one waits for */
+    struct lane *next;
+    bool offered;
+};
+
+/* Commands of a queue from that number on (out of order: that one) are behind another queue's event. */
+struct behind {
+    uint32_t queue, event;
+    uint64_t number, at;
+};
+#define MOST_BEHIND 8 /* the newest are known */
 
 #define MOST_NODES 64 /* of a context: sets of nodes are uint64_t */
 
@@ -133,6 +155,11 @@ struct _cl_command_queue {
     cl_uint size;
     atomic_int error; /* of a command that has no event to tell it */
     atomic_uint_fast64_t enqueued, finished;
+    atomic_uint functions; /* to be called back for its commands */
+    /* under the session's lock */
+    struct lane lane;
+    struct behind behind[MOST_BEHIND];
+    unsigned behind_next;
 };
 
 struct mapping {
@@ -268,7 +295,9 @@ struct _cl_event {
     cl_command_type type;
     atomic_uint_fast64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
     uint64_t before;             /* commands with numbers up to this were sent before it */
+    uint64_t since;              /* deliver_now_begun() when it was made */
     atomic_int status;
+    atomic_bool shown; /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
     uint32_t wanted;
     bool data_pending, told;

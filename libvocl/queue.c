@@ -181,6 +181,8 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
     error = event_check_list(queue->context, count, list);
     if (error)
         return error;
+    if (count)
+        deliver_behind(queue, count, list);
     e->wait = event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait));
     if (!e->wait)
         return CL_OUT_OF_HOST_MEMORY;
@@ -336,11 +338,13 @@ cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
 
 cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun();
     cl_int error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON), status;
 
     if (!error && blocking) {
         status = event_wait(e->event);
         error = status < 0 ? status : CL_SUCCESS;
+        queue_settle(e->queue, since);
     }
     return enqueue_finish(e, error, event);
 }
@@ -404,12 +408,22 @@ cl_int queue_wait_idle(cl_command_queue queue)
     return enqueue_fail(&e, error);
 }
 
+void queue_settle(cl_command_queue queue, uint64_t since)
+{
+    const struct due due = {queue, atomic_load(&queue->enqueued), 0, since};
+
+    deliver_settle(queue->node->session, &due);
+}
+
 cl_int clFinish(cl_command_queue queue)
 {
+    const uint64_t since = deliver_now_begun();
     cl_int error;
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     error = queue_wait_idle(queue);
+    dying_catch_up(queue->node, &queue->object);
+    queue_settle(queue, since);
     return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);
 }

@@ -290,7 +290,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
+    if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout to = layout_linear(buffer->place + offset, size);
 
         return direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event);
@@ -341,7 +341,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
+    if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout from = layout_linear(buffer->place + offset, size);
 
         return direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event);

@@ -1,7 +1,9 @@
 /*
+ * What is decided in the program: nothing is sent of it, and its event is over, here.
+ *
  * Buffers whose memory program and worker share (block.c), on devices that are the host's own CPU: what is read,
  * written and mapped needs no message but to know that the queue's turn has come, and not even that while nothing is
- * under way.
+ * under way. Likewise the memory of the arena, and markers and barriers that have nothing to wait for.
  */
 #include "libvocl/internal.h"
 
@@ -43,13 +45,12 @@ cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
     return queue_wait_idle(queue);
 }
 
-bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
-                const cl_event *list)
+bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list,
+                const cl_event *event)
 {
     enum waits pending;
 
-    if (!buffer->direct || event_check_list(queue->context, count, list) ||
-        (queue->properties & CL_QUEUE_PROFILING_ENABLE))
+    if (event_check_list(queue->context, count, list) || (event && queue->properties & CL_QUEUE_PROFILING_ENABLE))
         return false;
     pending = waits(count, list);
     if (pending == FAILED)
@@ -59,17 +60,25 @@ bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t 
     return blocking && is_in_order(queue);
 }
 
-/* The event of a command that is over. */
-cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking, cl_event *event)
+bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event)
 {
-    cl_int error;
+    if (!queue->node->alive || event_check_list(queue->context, count, list) || waits(count, list) != OVER ||
+        (event && queue->properties & CL_QUEUE_PROFILING_ENABLE))
+        return false;
+    if (is_quiet(queue))
+        return true;
+    return is_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
+}
 
-    if (!event)
-        return CL_SUCCESS;
-    error = enqueue_marker_as(queue, type, 0, NULL, event);
-    if (!error && blocking && event_wait(*event) < 0)
-        error = node_lost_error();
-    return error;
+cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_event *event)
+{
+    cl_event over = event ? event_over(queue, type) : NULL;
+
+    if (event && !over)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (event)
+        *event = over;
+    return CL_SUCCESS;
 }
 
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
@@ -81,7 +90,7 @@ cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blockin
     if (error)
         return error;
     layout_copy(to, from);
-    error = direct_end(queue, type, blocking, event);
+    error = direct_end(queue, type, event);
     if (blocking)
         queue_settle(queue, since);
     return error;

@@ -23,6 +23,19 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     return event;
 }
 
+cl_event event_over(cl_command_queue queue, cl_command_type type)
+{
+    cl_event event = event_new(queue->context, queue, type);
+
+    if (!event)
+        return NULL;
+    event->known = 0;
+    event->before = atomic_load(&queue->finished);
+    atomic_store(&event->number, event->before);
+    atomic_store(&event->status, CL_COMPLETE);
+    return event;
+}
+
 void event_destroy(cl_event event)
 {
     cl_context context = event->context;
@@ -77,20 +90,28 @@ static void import(struct node *node, cl_event event)
     }
 }
 
-uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count)
+uint32_t event_id(struct node *node, cl_event event)
 {
-    uint32_t *ids = count <= small_count ? small : malloc(count * sizeof(*ids));
-
-    for (cl_uint i = 0; i < count; i++) {
-        if (list[i]->known & node_bit(node))
-            continue;
+    if (!(event->known & node_bit(node))) {
         session_lock(node->session);
-        import(node, list[i]);
+        import(node, event);
         session_unlock(node->session);
     }
+    return event->object.id;
+}
 
-    for (cl_uint i = 0; ids && i < count; i++)
-        ids[i] = list[i]->object.id;
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count,
+                    uint32_t *left)
+{
+    uint32_t *ids = count <= small_count ? small : malloc(count * sizeof(*ids));
+    uint32_t waiting = 0;
+
+    for (cl_uint i = 0; ids && i < count; i++) {
+        if (atomic_load(&list[i]->status) != CL_COMPLETE)
+            ids[waiting++] = event_id(node, list[i]);
+    }
+    if (ids)
+        *left = waiting;
     return ids;
 }
 

@@ -138,9 +138,14 @@ void info_after_fork(void);
 
 /* ---- event.c ---- */
 cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);
-/* The numbers of the events of a list, in ids[count]; the node then knows them all. */
-uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count);
+/* The numbers of the events of a list that are not known to be over, in ids[*left]; the node then knows these. */
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count,
+                    uint32_t *left);
+/* That of one, of which the node then knows in any case. */
+uint32_t event_id(struct node *node, cl_event event);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
+/* The event of a command of which no node knows: it is over. */
+cl_event event_over(cl_command_queue queue, cl_command_type type);
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
 void event_data_done(cl_event event, cl_int status);
 /* Wait until the event is complete; its status. */
@@ -174,7 +179,9 @@ struct enqueue {
     struct wire_buffer recorded;
     cl_event event; /* NULL if nobody wants one */
     uint32_t event_id, want;
-    uint32_t wait_count;
+    cl_uint list_count;
+    const cl_event *list;
+    uint32_t wait_count; /* of the list, without those that are known to be over */
     uint32_t *wait, small_wait[16];
     cl_event *held; /* of the wait list, but the library's own: they stay until the command is sent */
     unsigned held_count;
@@ -350,12 +357,16 @@ void block_lose(struct node *node);
 void block_after_fork(void);
 
 /* ---- direct.c ---- */
-/* Whether a command that moves so many bytes of the buffer need not be sent: direct_move(), or direct_turn(), what is
- * to be done, and direct_end(), stand for it. Not if the list is not good: that is for enqueue_begin() to tell. */
-bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
-                const cl_event *list);
+/* Whether a command that moves so many bytes of memory that is here need not be sent: direct_move(), or direct_turn(),
+ * what is to be done, and direct_end(), stand for it. Not if the list is not good: that is for enqueue_begin() to tell.
+ */
+bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list,
+                const cl_event *event);
+/* The same for one that only waits; named: for the events of the list alone, if there are any. */
+bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event);
 cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
-cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking, cl_event *event);
+/* The event, if one is asked for, is over. */
+cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_event *event);
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                    const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 

@@ -113,7 +113,7 @@ static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
     cl_int error = mapping ? direct_turn(queue, count, list) : CL_OUT_OF_HOST_MEMORY;
 
     if (!error)
-        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, blocking, event);
+        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, event);
     if (!error && blocking)
         queue_settle(queue, since);
     fail_ret(ret, error);
@@ -134,7 +134,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     uint8_t *shadow = NULL, *at;
     struct enqueue e;
 
-    if (!error && direct_may(queue, buffer, blocking, 0, count, list))
+    if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event))
         return map_direct(queue, buffer, blocking, flags, offset, size, count, list, event, ret);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
@@ -314,10 +314,10 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
         return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context)
         return CL_INVALID_CONTEXT;
-    if (pointer && direct_may(queue, memory, CL_FALSE, 0, count, list)) {
+    if (pointer && memory->direct && direct_may(queue, CL_FALSE, 0, count, list, event)) {
         mapping = mapping_take(memory, pointer);
         free(mapping);
-        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, CL_FALSE, event) : CL_INVALID_VALUE;
+        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, event) : CL_INVALID_VALUE;
     }
     error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
     if (error)

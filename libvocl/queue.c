@@ -174,7 +174,7 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
 {
     cl_int error;
 
-    *e = (struct enqueue){.queue = queue, .wait_count = count};
+    *e = (struct enqueue){.queue = queue, .list_count = count, .list = list};
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     e->node = queue->node;
@@ -183,7 +183,8 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
         return error;
     if (count)
         deliver_behind(queue, count, list);
-    e->wait = event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait));
+    e->wait =
+        event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait), &e->wait_count);
     if (!e->wait)
         return CL_OUT_OF_HOST_MEMORY;
     return event ? enqueue_need_event(e, type) : CL_SUCCESS;
@@ -251,12 +252,25 @@ cl_int enqueue_fail(struct enqueue *e, cl_int error)
 
 enum { MARKER, BARRIER };
 
+/* Of a marker that waits for what is over: without a list it would wait for all before it. */
+static void keep_list(struct enqueue *e)
+{
+    if (!e->list_count || e->wait_count || !(e->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        return;
+    e->wait[0] = event_id(e->node, e->list[0]);
+    e->wait_count = 1;
+}
+
 static void put_sync(struct enqueue *e, int what)
 {
-    struct wire_enqueue_marker marker = {e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
-    struct wire_enqueue_barrier barrier = {e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
-    struct wire_buffer *out = site_encode(e);
+    struct wire_enqueue_marker marker;
+    struct wire_enqueue_barrier barrier;
+    struct wire_buffer *out;
 
+    keep_list(e);
+    marker = (struct wire_enqueue_marker){e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
+    barrier = (struct wire_enqueue_barrier){e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
+    out = site_encode(e);
     if (what == MARKER)
         wire_put_enqueue_marker(out, &marker);
     else
@@ -267,8 +281,11 @@ static cl_int enqueue_sync(cl_command_queue queue, int what, cl_command_type typ
                            cl_event *event)
 {
     struct enqueue e;
-    cl_int error = enqueue_begin(&e, queue, count, list, event, type);
+    cl_int error;
 
+    if (handle_check(queue, WIRE_QUEUE) && direct_sync_may(queue, count, count, list, event))
+        return direct_end(queue, type, event);
+    error = enqueue_begin(&e, queue, count, list, event, type);
     if (error)
         return error;
     put_sync(&e, what);
@@ -352,11 +369,14 @@ cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
 /* A command that moves nothing: only the order of the queue matters. */
 cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
 {
-    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .wait = e->wait, .wait_count = e->wait_count};
+    struct wire_enqueue_marker m = {.queue = e->queue->object.id};
     cl_int error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
 
     if (error)
         return error;
+    keep_list(e);
+    m.wait = e->wait;
+    m.wait_count = e->wait_count;
     m.event = e->event_id;
     m.want = e->want;
     wire_put_enqueue_marker(stream_begin(e->node), &m);
@@ -369,6 +389,8 @@ cl_int clFlush(cl_command_queue queue)
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
+    if (queue->node->alive && atomic_load(&queue->enqueued) == atomic_load(&queue->finished))
+        return CL_SUCCESS;
     m.queue = queue->object.id;
     wire_put_flush(stream_begin(queue->node), &m);
     return stream_end(queue->node, STREAM_NOW);

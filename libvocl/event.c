@@ -1,8 +1,47 @@
 /* Events: status and times as the node tells them, waiting, callbacks, user events. */
+#include <time.h>
+
 #include "libvocl/internal.h"
 
 #define WANT_COMPLETE (1u << CL_COMPLETE)
 #define WANT_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
+
+/* ---- times ---- */
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A command was enqueued natively after its event was made here, and was over before this is known here. The clock of
+ * its times is the one of this host's of which that is true, if it is true of only one. */
+static void learn_clock(cl_device_id device, const uint64_t made[2], const uint64_t times[4])
+{
+    const bool raw = made[0] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC_RAW);
+    const bool steady = made[1] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC);
+    const int known = atomic_load(&device->clock);
+
+    if ((!raw && !steady) || (known == CLOCK_RAW && !raw) || (known == CLOCK_STEADY && !steady))
+        atomic_store(&device->clock, CLOCK_OTHER);
+    else if (raw != steady && known == CLOCK_UNKNOWN)
+        atomic_store(&device->clock, raw ? CLOCK_RAW : CLOCK_STEADY);
+}
+
+uint64_t device_time(cl_device_id device)
+{
+    switch (atomic_load(&device->clock)) {
+    case CLOCK_RAW:
+        return read_clock(CLOCK_MONOTONIC_RAW);
+    case CLOCK_STEADY:
+        return read_clock(CLOCK_MONOTONIC);
+    }
+    return 0;
+}
+
+/* ---- events ---- */
 
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type)
 {
@@ -17,19 +56,25 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     event->type = type;
     event->since = deliver_now_begun();
     atomic_init(&event->status, CL_QUEUED);
+    if (queue && queue->properties & CL_QUEUE_PROFILING_ENABLE) {
+        event->times[0] = read_clock(CLOCK_MONOTONIC_RAW);
+        event->times[1] = read_clock(CLOCK_MONOTONIC);
+    }
     handle_use(context);
     if (queue)
         handle_use(queue);
     return event;
 }
 
-cl_event event_over(cl_command_queue queue, cl_command_type type)
+cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4])
 {
     cl_event event = event_new(queue->context, queue, type);
 
     if (!event)
         return NULL;
     event->known = 0;
+    event->has_times = queue->properties & CL_QUEUE_PROFILING_ENABLE;
+    memcpy(event->times, times, sizeof(event->times));
     event->before = atomic_load(&queue->finished);
     atomic_store(&event->number, event->before);
     atomic_store(&event->status, CL_COMPLETE);
@@ -51,6 +96,8 @@ void event_destroy(cl_event event)
         if (queue)
             atomic_fetch_sub(&queue->functions, 1);
     }
+    if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->wanted && !atomic_load(&event->asked))
+        atomic_store(&queue->eager, false);
     handle_free(&event->object);
     session_unlock(session);
     if (queue)
@@ -191,13 +238,15 @@ static void set_status(cl_event event, cl_int status, bool here)
         return;
     atomic_store(&event->status, status);
     if (status == CL_COMPLETE && event->queue && !(event->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1));
+        queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1), true);
     call_back(event, status, here);
 }
 
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
 {
     if (time_count == 4 && !event->has_times) {
+        if (event->queue)
+            learn_clock(event->queue->device, event->times, times);
         memcpy(event->times, times, sizeof(event->times));
         event->has_times = true;
     }
@@ -246,15 +295,31 @@ void event_lose(struct node *node)
 
 /* ---- waiting ---- */
 
+/* Whether the end of a later command says that this one is over, too. Of one that has failed the node has told. Under
+ * the lock. */
+static bool is_implied(cl_event event)
+{
+    cl_command_queue queue = event->queue;
+    const uint64_t number = atomic_load(&event->number); /* 0 while it is being sent */
+
+    return queue && number && number <= atomic_load(&queue->well) && !event->data_pending &&
+           atomic_load(&event->status) > CL_COMPLETE &&
+           (event->has_times || !(queue->properties & CL_QUEUE_PROFILING_ENABLE));
+}
+
 /* Under the lock. */
 static void want(cl_event event, uint32_t mask)
 {
     struct node *node = event->node;
     struct wire_want_event m = {.event = event->object.id, .mask = mask & ~event->wanted};
 
+    if (is_implied(event))
+        set_status(event, CL_COMPLETE, false);
     if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !node->alive)
         return;
     event->wanted |= mask;
+    if (event->type == CL_COMMAND_NDRANGE_KERNEL)
+        atomic_store(&event->queue->eager, true);
     wire_put_want_event(&node->batch, &m);
 }
 
@@ -301,6 +366,7 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
             return CL_INVALID_EVENT;
         if (list[i]->context != list[0]->context)
             return CL_INVALID_CONTEXT;
+        atomic_store(&list[i]->asked, true);
     }
     node = list[0]->node;
     session_lock(node->session);
@@ -363,8 +429,11 @@ static cl_int told_status(cl_event event)
 
 static cl_int event_status(cl_event event)
 {
-    const cl_int told = told_status(event), known = known_status(event);
+    cl_int told, known;
 
+    atomic_store(&event->asked, true);
+    told = told_status(event);
+    known = known_status(event);
     return known == CL_RUNNING || known < told ? known : told;
 }
 
@@ -454,6 +523,7 @@ cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *funct
         return CL_INVALID_EVENT;
     if (!function || status < CL_COMPLETE || status > CL_SUBMITTED)
         return CL_INVALID_VALUE;
+    atomic_store(&event->asked, true);
     if (event->queue && atomic_load(&event->number) <= atomic_load(&event->queue->finished))
         event_wait(event); /* the news is all that is missing */
     known = known_status(event);

@@ -144,10 +144,12 @@ uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint
 /* That of one, of which the node then knows in any case. */
 uint32_t event_id(struct node *node, cl_event event);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
-/* The event of a command of which no node knows: it is over. */
-cl_event event_over(cl_command_queue queue, cl_command_type type);
+/* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
+cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
 void event_data_done(cl_event event, cl_int status);
+/* This host's time by the clock of the device's events, or 0 if that is not known to be this host's. */
+uint64_t device_time(cl_device_id device);
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);
 /* A function that is called by a thread of the library. */
@@ -223,6 +225,8 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
 cl_int enqueue_need_event(struct enqueue *e, cl_command_type type);
 /* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->want). */
 cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
+/* For one whose event the program will ask about: the node tells unasked (e->want). */
+void enqueue_expect(struct enqueue *e);
 /* Sends it, waits if it is blocking, and finishes it. */
 cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(). Hands the event to the application. */
@@ -232,8 +236,8 @@ cl_int enqueue_fail(struct enqueue *e, cl_int error);
 cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,
                          cl_event *event);
 cl_int queue_wait_idle(cl_command_queue queue);
-/* Commands up to that number are over. */
-void queue_finished(cl_command_queue queue, uint64_t number);
+/* Commands up to that number are over; well: those of which nothing else is known have not failed. */
+void queue_finished(cl_command_queue queue, uint64_t number, bool well);
 void queue_destroy(cl_command_queue queue);
 
 /* ---- command_buffer.c ---- */
@@ -365,8 +369,8 @@ bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint 
 /* The same for one that only waits; named: for the events of the list alone, if there are any. */
 bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event);
 cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
-/* The event, if one is asked for, is over. */
-cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_event *event);
+/* The event, if one is asked for, is over; queued: device_time() when the command came. */
+cl_int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event);
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                    const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 

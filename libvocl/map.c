@@ -109,11 +109,12 @@ static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 {
     struct mapping *mapping = malloc(sizeof(*mapping));
     const uint64_t since = deliver_now_begun();
+    const uint64_t queued = device_time(queue->device);
     uint8_t *at = buffer->place + offset;
     cl_int error = mapping ? direct_turn(queue, count, list) : CL_OUT_OF_HOST_MEMORY;
 
     if (!error)
-        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, event);
+        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event);
     if (!error && blocking)
         queue_settle(queue, since);
     fail_ret(ret, error);
@@ -317,7 +318,8 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
     if (pointer && memory->direct && direct_may(queue, CL_FALSE, 0, count, list, event)) {
         mapping = mapping_take(memory, pointer);
         free(mapping);
-        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, event) : CL_INVALID_VALUE;
+        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, device_time(queue->device), event)
+                       : CL_INVALID_VALUE;
     }
     error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
     if (error)

@@ -83,6 +83,9 @@ struct _cl_platform_id {
     struct info_table infos;
 };
 
+/* What a device's times are of: not known yet, none of this host's clocks, or one of them. */
+enum device_clock { CLOCK_UNKNOWN, CLOCK_OTHER, CLOCK_RAW, CLOCK_STEADY };
+
 struct _cl_device_id {
     struct object object;
     struct node *node;
@@ -95,6 +98,7 @@ struct _cl_device_id {
     uint64_t limited; /* bytes that the session may use, 0: all */
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
+    atomic_int clock;                 /* enum device_clock */
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };
 
@@ -154,7 +158,9 @@ struct _cl_command_queue {
     size_t array_size;
     cl_uint size;
     atomic_int error; /* of a command that has no event to tell it */
-    atomic_uint_fast64_t enqueued, finished;
+    atomic_uint_fast64_t enqueued, finished,
+        well;              /* well: up to there none has failed but those that are known to have */
+    atomic_bool eager;     /* its launches' events are asked about, as far as is known */
     atomic_uint functions; /* to be called back for its commands */
     /* under the session's lock */
     struct lane lane;
@@ -297,13 +303,14 @@ struct _cl_event {
     uint64_t before;             /* commands with numbers up to this were sent before it */
     uint64_t since;              /* deliver_now_begun() when it was made */
     atomic_int status;
+    atomic_bool asked; /* the program has asked about it */
     atomic_bool shown; /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
     uint32_t wanted;
     bool data_pending, told;
     cl_int told_status;
     bool has_times;
-    uint64_t times[4];
+    uint64_t times[4]; /* until it has them: this host's clocks when it was made, if the queue has profiling */
     struct event_callback *callbacks;
 };
 

@@ -284,7 +284,7 @@ static cl_int enqueue_sync(cl_command_queue queue, int what, cl_command_type typ
     cl_int error;
 
     if (handle_check(queue, WIRE_QUEUE) && direct_sync_may(queue, count, count, list, event))
-        return direct_end(queue, type, event);
+        return direct_end(queue, type, device_time(queue->device), event);
     error = enqueue_begin(&e, queue, count, list, event, type);
     if (error)
         return error;
@@ -353,6 +353,14 @@ cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
     return CL_SUCCESS;
 }
 
+void enqueue_expect(struct enqueue *e)
+{
+    if (!e->event || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE || atomic_load(&e->queue->eager)))
+        return;
+    e->want = WANT_COMPLETE;
+    e->event->wanted = e->want;
+}
+
 cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
@@ -396,12 +404,19 @@ cl_int clFlush(cl_command_queue queue)
     return stream_end(queue->node, STREAM_NOW);
 }
 
-void queue_finished(cl_command_queue queue, uint64_t number)
+static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
 {
-    uint64_t known = atomic_load(&queue->finished);
+    uint64_t known = atomic_load(to);
 
-    while (known < number && !atomic_compare_exchange_weak(&queue->finished, &known, number))
+    while (known < number && !atomic_compare_exchange_weak(to, &known, number))
         ;
+}
+
+void queue_finished(cl_command_queue queue, uint64_t number, bool well)
+{
+    if (well)
+        raise_to(&queue->well, number);
+    raise_to(&queue->finished, number);
 }
 
 /* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
@@ -426,7 +441,7 @@ cl_int queue_wait_idle(cl_command_queue queue)
     if (!error && event_wait(e.event) == node_lost_error())
         error = node_lost_error();
     if (!error)
-        queue_finished(queue, number);
+        queue_finished(queue, number, atomic_load(&e.event->status) == CL_COMPLETE);
     return enqueue_fail(&e, error);
 }
 

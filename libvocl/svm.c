@@ -125,16 +125,16 @@ static cl_int check(cl_command_queue queue)
 static cl_int enqueue_place(cl_command_queue queue, cl_bool blocking, cl_command_type type, cl_uint count,
                             const cl_event *list, cl_event *event)
 {
-    const uint64_t since = deliver_now_begun();
+    const uint64_t since = deliver_now_begun(), queued = device_time(queue->device);
     struct enqueue e;
     cl_int error;
 
     if (!blocking && direct_sync_may(queue, false, count, list, event))
-        return direct_end(queue, type, event);
+        return direct_end(queue, type, queued, event);
     if (blocking && direct_may(queue, CL_TRUE, 0, count, list, event)) {
         error = direct_turn(queue, count, list);
         queue_settle(queue, since);
-        return error ? error : direct_end(queue, type, event);
+        return error ? error : direct_end(queue, type, queued, event);
     }
     error = enqueue_begin(&e, queue, count, list, event, type);
     return error ? error : enqueue_nothing(&e, blocking, event);

@@ -15,8 +15,8 @@ traced()
 # more PATTERN: how many lines of it there are, for each step that is more
 more()
 {
-    few=$(grep -c "$1" "$scratch/trace.100")
-    many=$(grep -c "$1" "$scratch/trace.300")
+    few=$(grep -c -e "$1" "$scratch/trace.100")
+    many=$(grep -c -e "$1" "$scratch/trace.300")
     echo $(((many - few + 100) / 200)) # rounded: what waits to be sent when a program ends is sent with it or not
 }
 
@@ -30,14 +30,17 @@ steps()
     sent=$(more '-> 1: ') told=$(more '<- 1: ')
     echo "$kind $*: $sent commands, $told notes"
     [ "$sent" -le "$most_sent" ] && [ "$told" -le "$most_told" ] ||
-        fail "more than $most_sent and $most_told: $(grep -o '\(->\|<-\) 1: [a-z_]*' "$scratch/trace.300" | sort | uniq -c)"
+        fail "more than $most_sent and $most_told: $(grep -o -e '\(->\|<-\) 1: [a-z_]*' "$scratch/trace.300" | sort | uniq -c)"
 }
 
-# A launch, what asks to be told of its end, and the release of the event that this needs.
-steps plain 3 1
-steps finish 3 1
-steps events 3 1
-steps chain 3 1
-steps map 3 1
-steps svm 3 1
-steps still 0 0
+# A launch, a marker that asks to be told of its end, and the release of the event that this needs; where the launch has
+# an event the program asks about that.
+for profile in "" profile; do
+    steps plain 3 1 $profile
+    steps finish 3 1 $profile
+    steps events 2 1 $profile
+    steps chain 2 1 $profile
+    steps map 3 1 $profile
+    steps svm 3 1 $profile
+    steps still 0 0 $profile
+done

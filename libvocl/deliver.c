@@ -289,7 +289,7 @@ bool deliver_settled(struct session *session, const struct due *due)
     if (!atomic_load(&total))
         return true;
     session_lock(session);
-    settled = is_settled(due);
+    settled = is_settled(due) || !threads; /* no thread is to be had: nobody waits for what will not come */
     session_unlock(session);
     return settled;
 }

@@ -6,11 +6,11 @@
  * the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one wake-up.
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crowd.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
@@ -34,6 +34,7 @@ struct session {
     cl_device_id *devices;
     struct _cl_platform_id *platform;
     long spin_ns;
+    struct crowd crowd; /* the leader's */
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -135,7 +136,7 @@ static int progress(struct session *session)
 /* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
 static void lead(struct session *session, bool own_thread)
 {
-    long until = clock_ns() + (own_thread ? 0 : session->spin_ns);
+    long until = clock_ns() + (own_thread || crowd_here(&session->crowd) ? 0 : session->spin_ns);
     long timeout = SLEEP_US;
 
     session->leading = true;
@@ -144,7 +145,7 @@ static void lead(struct session *session, bool own_thread)
         goto done;
     while (clock_ns() < until || (transport_bulk_pending(session->transport) && !(own_thread && session->waiters))) {
         session_unlock(session);
-        sched_yield();
+        crowd_yield(&session->crowd);
         session_lock(session);
         if (progress(session) || session->stop)
             goto done;

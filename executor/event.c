@@ -285,7 +285,7 @@ static void tell_failure(struct command *c)
         snprintf(text, sizeof(text), "%s failed on the node with error %d", c->x->command, c->error);
         context_tell(c->x, c->queue->context_id, text);
     }
-    if (c->event_id && c->want)
+    if (c->event_id) /* also unasked: what is not told of has not failed, when a later command is over */
         send_status(c->x, c->event_id, c->error, NULL);
     if (c->event_id)
         return;

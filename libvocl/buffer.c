@@ -227,6 +227,8 @@ bool transfer_chunked(cl_command_queue queue)
 
 cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun();
+    cl_command_queue queue = e->queue;
     cl_int status;
 
     if (!error)
@@ -247,11 +249,17 @@ cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool block
     }
     if (!error)
         arrival_wait(e->node->session, e->arrival);
-    return enqueue_finish(e, error, event);
+    error = enqueue_finish(e, error, event);
+    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
+        error = queue_wait_idle(queue);
+    queue_settle(queue, since);
+    return error;
 }
 
 cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun();
+
     if (!error)
         transfer_start(transfer);
     session_unlock(e->node->session);
@@ -268,6 +276,7 @@ cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocki
         event_wait(e->event);
     if (!error)
         arrival_wait(e->node->session, e->arrival);
+    queue_settle(e->queue, since);
     return enqueue_finish(e, error, event);
 }
 
@@ -284,7 +293,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
+    if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout to = layout_linear(buffer->place + offset, size);
 
         return direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event);
@@ -336,7 +345,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
         error = CL_INVALID_VALUE;
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
+    if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout from = layout_linear(buffer->place + offset, size);
 
         return direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event);

@@ -1,7 +1,9 @@
 /*
+ * What is decided in the program: nothing is sent of it, and its event is over, here.
+ *
  * Buffers whose memory program and worker share (block.c), on devices that are the host's own CPU: what is read,
  * written and mapped needs no message but to know that the queue's turn has come, and not even that while nothing is
- * under way.
+ * under way. Likewise the memory of the arena, and markers and barriers that have nothing to wait for.
  */
 #include "libvocl/internal.h"
 
@@ -15,6 +17,13 @@ static bool is_quiet(cl_command_queue queue)
 static bool is_in_order(cl_command_queue queue)
 {
     return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+/* Whether an event can be made here: its times must go with those of the device. */
+static bool can_tell(cl_command_queue queue)
+{
+    return !(queue->properties & CL_QUEUE_PROFILING_ENABLE) ||
+           (arena_shared_with(queue->node) && device_time(queue->device));
 }
 
 enum waits { OVER, PENDING, FAILED };
@@ -43,13 +52,12 @@ cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
     return queue_wait_idle(queue);
 }
 
-bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
-                const cl_event *list)
+bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list,
+                const cl_event *event)
 {
     enum waits pending;
 
-    if (!buffer->direct || event_check_list(queue->context, count, list) ||
-        (queue->properties & CL_QUEUE_PROFILING_ENABLE))
+    if (event_check_list(queue->context, count, list) || (event && !can_tell(queue)))
         return false;
     pending = waits(count, list);
     if (pending == FAILED)
@@ -59,26 +67,51 @@ bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t 
     return blocking && is_in_order(queue);
 }
 
-/* The event of a command that is over. */
-cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking, cl_event *event)
+bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event)
 {
-    cl_int error;
+    if (!queue->node->alive || event_check_list(queue->context, count, list) || waits(count, list) != OVER ||
+        (event && !can_tell(queue)))
+        return false;
+    if (is_quiet(queue))
+        return true;
+    return is_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
+}
 
-    if (!event)
-        return CL_SUCCESS;
-    error = enqueue_marker_as(queue, type, 0, NULL, event);
-    if (!error && blocking && event_wait(*event) < 0)
-        error = node_lost_error();
-    return error;
+static cl_int end(cl_command_queue queue, cl_command_type type, const uint64_t times[4], cl_event *event)
+{
+    cl_event over = event ? event_over(queue, type, times) : NULL;
+
+    if (event && !over)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (event)
+        *event = over;
+    return CL_SUCCESS;
+}
+
+/* It took some time, as everything does: programs divide by that. */
+cl_int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event)
+{
+    const uint64_t now = event ? device_time(queue->device) : 0;
+    const uint64_t times[4] = {queued, queued, queued, now > queued ? now : queued + 1};
+
+    return end(queue, type, times, event);
 }
 
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                    const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun();
+    uint64_t times[4] = {event ? device_time(queue->device) : 0};
     cl_int error = direct_turn(queue, count, list);
 
     if (error)
         return error;
+    times[1] = times[2] = event ? device_time(queue->device) : 0;
     layout_copy(to, from);
-    return direct_end(queue, type, blocking, event);
+    times[3] = event ? device_time(queue->device) : 0;
+    times[3] += times[3] == times[2];
+    error = end(queue, type, times, event);
+    if (blocking)
+        queue_settle(queue, since);
+    return error;
 }

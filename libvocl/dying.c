@@ -30,7 +30,11 @@ static void run(struct callback *callback)
 
     atomic_store(&dying->object->kind, dying->kind);
     destroy(dying->object);
-    free(dying);
+}
+
+static void dying_free(struct callback *callback)
+{
+    free((struct dying *)callback);
 }
 
 static void unlink_dying(struct dying *dying)
@@ -107,7 +111,7 @@ void dying_begin(struct object *object, struct node *node)
         return;
     }
     out = call_begin(node, WIRE_release_watched, &call);
-    *dying = (struct dying){{.run = run}, all, node, object, m.kind, true, false};
+    *dying = (struct dying){{.run = run, .free = dying_free}, all, node, object, m.kind, true, false};
     all = dying;
     m.call = call.id;
     wire_put_release_watched(out, &m);
@@ -123,8 +127,10 @@ void dying_begin(struct object *object, struct node *node)
     if (!mine)
         atomic_store(&object->kind, KIND_DYING);
     session_unlock(node->session);
-    if (mine)
-        run(&dying->callback);
+    if (!mine)
+        return;
+    run(&dying->callback);
+    free(dying);
 }
 
 bool dying_note(struct node *node, uint32_t kind, uint32_t id)
@@ -134,10 +140,24 @@ bool dying_note(struct node *node, uint32_t kind, uint32_t id)
             continue;
         dying->gone = true;
         if (finish(dying))
-            session_deliver(node->session, &dying->callback);
+            deliver(node->session, NULL, &dying->callback);
         return true;
     }
     return false;
+}
+
+/* Natively the last command that uses an object is not over before the object is gone, but another may be over before
+ * that. */
+void dying_catch_up(struct node *node, const struct object *object)
+{
+    bool any = false;
+
+    session_lock(node->session);
+    for (const struct dying *dying = all; dying; dying = dying->next)
+        any |= dying->node == node && !dying->gone;
+    session_unlock(node->session);
+    if (any)
+        call_outcome(node, object);
 }
 
 void dying_lose(struct node *node)
@@ -147,6 +167,6 @@ void dying_lose(struct node *node)
     for (struct dying *dying = all; dying; dying = next) {
         next = dying->next;
         if (dying->node == node && finish(dying))
-            session_deliver(node->session, &dying->callback);
+            deliver(node->session, NULL, &dying->callback);
     }
 }

@@ -1,8 +1,47 @@
 /* Events: status and times as the node tells them, waiting, callbacks, user events. */
+#include <time.h>
+
 #include "libvocl/internal.h"
 
 #define WANT_COMPLETE (1u << CL_COMPLETE)
 #define WANT_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
+
+/* ---- times ---- */
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A command was enqueued natively after its event was made here, and was over before this is known here. The clock of
+ * its times is the one of this host's of which that is true, if it is true of only one. */
+static void learn_clock(cl_device_id device, const uint64_t made[2], const uint64_t times[4])
+{
+    const bool raw = made[0] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC_RAW);
+    const bool steady = made[1] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC);
+    const int known = atomic_load(&device->clock);
+
+    if ((!raw && !steady) || (known == CLOCK_RAW && !raw) || (known == CLOCK_STEADY && !steady))
+        atomic_store(&device->clock, CLOCK_OTHER);
+    else if (raw != steady && known == CLOCK_UNKNOWN)
+        atomic_store(&device->clock, raw ? CLOCK_RAW : CLOCK_STEADY);
+}
+
+uint64_t device_time(cl_device_id device)
+{
+    switch (atomic_load(&device->clock)) {
+    case CLOCK_RAW:
+        return read_clock(CLOCK_MONOTONIC_RAW);
+    case CLOCK_STEADY:
+        return read_clock(CLOCK_MONOTONIC);
+    }
+    return 0;
+}
+
+/* ---- events ---- */
 
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type)
 {
@@ -15,10 +54,30 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     event->node = queue ? queue->node : context->node;
     event->known = node_bit(event->node);
     event->type = type;
+    event->since = deliver_now_begun();
     atomic_init(&event->status, CL_QUEUED);
+    if (queue && queue->properties & CL_QUEUE_PROFILING_ENABLE) {
+        event->times[0] = read_clock(CLOCK_MONOTONIC_RAW);
+        event->times[1] = read_clock(CLOCK_MONOTONIC);
+    }
     handle_use(context);
     if (queue)
         handle_use(queue);
+    return event;
+}
+
+cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4])
+{
+    cl_event event = event_new(queue->context, queue, type);
+
+    if (!event)
+        return NULL;
+    event->known = 0;
+    event->has_times = queue->properties & CL_QUEUE_PROFILING_ENABLE;
+    memcpy(event->times, times, sizeof(event->times));
+    event->before = atomic_load(&queue->finished);
+    atomic_store(&event->number, event->before);
+    atomic_store(&event->status, CL_COMPLETE);
     return event;
 }
 
@@ -34,8 +93,12 @@ void event_destroy(cl_event event)
 
         free(event->callbacks);
         event->callbacks = next;
+        if (queue)
+            atomic_fetch_sub(&queue->functions, 1);
     }
     arrival_drop(event->arrival);
+    if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->wanted && !atomic_load(&event->asked))
+        atomic_store(&queue->eager, false);
     handle_free(&event->object);
     session_unlock(session);
     if (queue)
@@ -75,20 +138,28 @@ static void import(struct node *node, cl_event event)
     }
 }
 
-uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count)
+uint32_t event_id(struct node *node, cl_event event)
 {
-    uint32_t *ids = count <= small_count ? small : malloc(count * sizeof(*ids));
-
-    for (cl_uint i = 0; i < count; i++) {
-        if (list[i]->known & node_bit(node))
-            continue;
+    if (!(event->known & node_bit(node))) {
         session_lock(node->session);
-        import(node, list[i]);
+        import(node, event);
         session_unlock(node->session);
     }
+    return event->object.id;
+}
 
-    for (cl_uint i = 0; ids && i < count; i++)
-        ids[i] = list[i]->object.id;
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count,
+                    uint32_t *left)
+{
+    uint32_t *ids = count <= small_count ? small : malloc(count * sizeof(*ids));
+    uint32_t waiting = 0;
+
+    for (cl_uint i = 0; ids && i < count; i++) {
+        if (atomic_load(&list[i]->status) != CL_COMPLETE)
+            ids[waiting++] = event_id(node, list[i]);
+    }
+    if (ids)
+        *left = waiting;
     return ids;
 }
 
@@ -99,43 +170,68 @@ struct delivery {
     void(CL_CALLBACK *function)(cl_event, cl_int, void *);
 };
 
-static void deliver(struct callback *callback)
+static void run_delivery(struct callback *callback)
 {
-    struct delivery *delivery = (struct delivery *)callback;
-
-    delivery->function(callback->handle, callback->status, callback->data);
-    handle_drop(callback->handle);
-    free(delivery);
+    if (callback->status <= CL_COMPLETE)
+        atomic_store(&((cl_event)callback->handle)->shown, true);
+    ((struct delivery *)callback)->function(callback->handle, callback->status, callback->data);
 }
 
-/* Hand over the callbacks whose status has been reached, in order of registration. */
-static void call_back(cl_event event, cl_int status)
+static void free_delivery(struct callback *callback)
 {
-    struct event_callback **at = &event->callbacks;
+    cl_event event = callback->handle;
 
-    while (*at) {
-        struct event_callback *callback = *at;
-        struct delivery *delivery;
+    if (event->queue)
+        atomic_fetch_sub(&event->queue->functions, 1);
+    handle_drop(callback->handle);
+    free((struct delivery *)callback);
+}
 
-        if (callback->status < status) {
-            at = &callback->next;
-            continue;
+/* A user event's functions are called by the thread that sets it, as natively. */
+static void call_one(cl_event event, const struct event_callback *registered, cl_int status, bool here)
+{
+    struct session *session = event->node->session;
+    struct delivery *delivery = calloc(1, sizeof(*delivery));
+
+    if (!delivery)
+        return;
+    *delivery = (struct delivery){.callback = {.run = run_delivery,
+                                               .free = free_delivery,
+                                               .handle = event,
+                                               .data = registered->data,
+                                               .status = status < 0 ? status : registered->status,
+                                               .id = event->object.id,
+                                               .number = event->queue ? atomic_load(&event->number) : UINT64_MAX},
+                                  .function = registered->function};
+    if (here)
+        deliver_here(session, &delivery->callback);
+    else
+        deliver(session, event->queue, &delivery->callback);
+}
+
+/* The functions whose status has been reached: those for the first status first, and these as they were registered. */
+static void call_back(cl_event event, cl_int status, bool here)
+{
+    for (cl_int reached = CL_SUBMITTED; reached >= CL_COMPLETE && reached >= status; reached--) {
+        struct event_callback **at = &event->callbacks;
+
+        while (*at) {
+            struct event_callback *callback = *at;
+
+            if (callback->status != reached) {
+                at = &callback->next;
+                continue;
+            }
+            *at = callback->next;
+            call_one(event, callback, status, here);
+            free(callback);
+            if (here) /* the lock was let go */
+                at = &event->callbacks;
         }
-        delivery = calloc(1, sizeof(*delivery));
-        if (!delivery)
-            return;
-        *delivery = (struct delivery){.callback = {.run = deliver,
-                                                   .handle = event,
-                                                   .data = callback->data,
-                                                   .status = status < 0 ? status : callback->status},
-                                      .function = callback->function};
-        session_deliver(event->node->session, &delivery->callback);
-        *at = callback->next;
-        free(callback);
     }
 }
 
-static void set_status(cl_event event, cl_int status)
+static void set_status(cl_event event, cl_int status, bool here)
 {
     cl_int old = atomic_load(&event->status);
 
@@ -143,15 +239,15 @@ static void set_status(cl_event event, cl_int status)
         return;
     atomic_store(&event->status, status);
     if (status == CL_COMPLETE && event->queue && !(event->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1));
-    call_back(event, status);
+        queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1), true);
+    call_back(event, status, here);
 }
 
 static void arrived(void *argument)
 {
     cl_event event = argument;
 
-    set_status(event, event->told_status);
+    set_status(event, event->told_status, false);
     handle_drop(event);
 }
 
@@ -175,11 +271,13 @@ static void tell_later(cl_event event, cl_int status)
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
 {
     if (time_count == 4 && !event->has_times) {
+        if (event->queue)
+            learn_clock(event->queue->device, event->times, times);
         memcpy(event->times, times, sizeof(event->times));
         event->has_times = true;
     }
     if (status > CL_COMPLETE || arrival_is_over(event->arrival))
-        set_status(event, status);
+        set_status(event, status, false);
     else
         tell_later(event, status);
 }
@@ -195,7 +293,7 @@ static void lose_event(struct object *object, void *lost)
     if (!context || event->node != lost || (!event->queue && context->node_count > 1) ||
         atomic_load(&event->status) <= CL_COMPLETE)
         return;
-    set_status(event, m.status);
+    set_status(event, m.status, false);
     for (unsigned i = 0; i < context->node_count; i++) {
         struct node *node = context->nodes[i];
 
@@ -213,15 +311,31 @@ void event_lose(struct node *node)
 
 /* ---- waiting ---- */
 
+/* Whether the end of a later command says that this one is over, too. Of one that has failed the node has told. Under
+ * the lock. */
+static bool is_implied(cl_event event)
+{
+    cl_command_queue queue = event->queue;
+    const uint64_t number = atomic_load(&event->number); /* 0 while it is being sent */
+
+    return queue && number && number <= atomic_load(&queue->well) && arrival_is_over(event->arrival) &&
+           atomic_load(&event->status) > CL_COMPLETE &&
+           (event->has_times || !(queue->properties & CL_QUEUE_PROFILING_ENABLE));
+}
+
 /* Under the lock. */
 static void want(cl_event event, uint32_t mask)
 {
     struct node *node = event->node;
     struct wire_want_event m = {.event = event->object.id, .mask = mask & ~event->wanted};
 
+    if (is_implied(event))
+        set_status(event, CL_COMPLETE, false);
     if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !node->alive)
         return;
     event->wanted |= mask;
+    if (event->type == CL_COMMAND_NDRANGE_KERNEL)
+        atomic_store(&event->queue->eager, true);
     wire_put_want_event(&node->batch, &m);
 }
 
@@ -248,8 +362,16 @@ cl_int event_wait(cl_event event)
     return atomic_load(&event->status);
 }
 
+void event_settle(cl_event event, uint64_t since)
+{
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, since};
+
+    deliver_settle(event->node->session, &due);
+}
+
 cl_int clWaitForEvents(cl_uint count, const cl_event *list)
 {
+    const uint64_t since = deliver_now_begun();
     cl_int error = CL_SUCCESS;
     struct node *node;
 
@@ -260,6 +382,7 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
             return CL_INVALID_EVENT;
         if (list[i]->context != list[0]->context)
             return CL_INVALID_CONTEXT;
+        atomic_store(&list[i]->asked, true);
     }
     node = list[0]->node;
     session_lock(node->session);
@@ -273,6 +396,8 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
             error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     }
     session_unlock(node->session);
+    for (cl_uint i = 0; i < count; i++)
+        event_settle(list[i], since);
     return error;
 }
 
@@ -287,13 +412,28 @@ static bool still_moves(cl_event event)
     session_lock(session);
     moves = !arrival_is_over(event->arrival);
     if (moves)
-        set_status(event, CL_RUNNING);
+        set_status(event, CL_RUNNING, false);
     session_unlock(session);
     return moves;
 }
 
-/* The status as native would tell it: the first time the node is asked, and to tell of the rest by itself. */
-static cl_int event_status(cl_event event)
+/* What is known, as native would tell it: nothing is complete while a function has yet to be called that comes before.
+ */
+static cl_int known_status(cl_event event)
+{
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, event->since};
+    const cl_int status = atomic_load(&event->status);
+
+    if (status > CL_COMPLETE || !event->queue || atomic_load(&event->shown))
+        return status;
+    if (!deliver_settled(event->node->session, &due) && !atomic_load(&event->shown))
+        return CL_RUNNING;
+    atomic_store(&event->shown, true);
+    return status;
+}
+
+/* The first time the node is asked, and to tell of the rest by itself. */
+static cl_int told_status(cl_event event)
 {
     struct node *node = event->node;
     cl_int status = CL_QUEUED;
@@ -318,6 +458,16 @@ static cl_int event_status(cl_event event)
         status = CL_RUNNING;
     }
     return atomic_load(&event->status) < status ? atomic_load(&event->status) : status;
+}
+
+static cl_int event_status(cl_event event)
+{
+    cl_int told, known;
+
+    atomic_store(&event->asked, true);
+    told = told_status(event);
+    known = known_status(event);
+    return known == CL_RUNNING || known < told ? known : told;
 }
 
 cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *value, size_t *size_ret)
@@ -370,32 +520,49 @@ cl_int clReleaseEvent(cl_event event)
     return handle_release(event, WIRE_EVENT, CL_INVALID_EVENT);
 }
 
-cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *),
-                          void *data)
+cl_int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
 {
     struct event_callback *callback, **at;
     struct node *node;
 
-    if (!handle_check(event, WIRE_EVENT))
-        return CL_INVALID_EVENT;
-    if (!function || status < CL_COMPLETE || status > CL_SUBMITTED)
-        return CL_INVALID_VALUE;
     callback = malloc(sizeof(*callback));
     if (!callback)
         return CL_OUT_OF_HOST_MEMORY;
     *callback = (struct event_callback){NULL, status, function, data};
-    handle_use(event); /* the callback's, also when the application lets go of the event; dropped by deliver() */
+    handle_use(event); /* the callback's, also when the application lets go of the event */
+    if (event->queue)
+        atomic_fetch_add(&event->queue->functions, 1);
     node = event->node;
     session_lock(node->session);
     for (at = &event->callbacks; *at; at = &(*at)->next)
         ;
     *at = callback;
     if (atomic_load(&event->status) <= status)
-        call_back(event, atomic_load(&event->status));
+        call_back(event, atomic_load(&event->status), false);
     want(event, WANT_COMPLETE | 1u << status);
     stream_push(node);
     session_need_progress(node->session);
     session_unlock(node->session);
+    return CL_SUCCESS;
+}
+
+/* Who comes too late calls the function himself, as natively. */
+cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *),
+                          void *data)
+{
+    cl_int known;
+
+    if (!handle_check(event, WIRE_EVENT))
+        return CL_INVALID_EVENT;
+    if (!function || status < CL_COMPLETE || status > CL_SUBMITTED)
+        return CL_INVALID_VALUE;
+    atomic_store(&event->asked, true);
+    if (event->queue && atomic_load(&event->number) <= atomic_load(&event->queue->finished))
+        event_wait(event); /* the news is all that is missing */
+    known = known_status(event);
+    if (known > status)
+        return event_call(event, status, function, data);
+    function(event, known < 0 ? known : status, data);
     return CL_SUCCESS;
 }
 
@@ -439,6 +606,7 @@ cl_int clSetUserEventStatus(cl_event event, cl_int status)
     if (status > CL_COMPLETE)
         return CL_INVALID_VALUE;
     node = event->node;
+    handle_use(event); /* a function of it may let go of it */
     session_lock(node->session);
     if (event->told) {
         error = CL_INVALID_OPERATION;
@@ -454,9 +622,10 @@ cl_int clSetUserEventStatus(cl_event event, cl_int status)
             one = stream_finish(each, STREAM_NOW);
             error = i == 0 || error ? one : CL_SUCCESS;
         }
-        set_status(event, status);
         session_news(node->session);
+        set_status(event, status, true);
     }
     session_unlock(node->session);
+    handle_drop(event);
     return error;
 }

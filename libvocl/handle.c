@@ -268,7 +268,7 @@ static cl_context everywhere(struct object *object)
     return NULL;
 }
 
-/* An event is known to some. */
+/* An event is known to some, or to none. */
 static bool is_known(const struct object *object, const struct node *node)
 {
     return atomic_load(&object->kind) != WIRE_EVENT || ((const struct _cl_event *)object)->known & node_bit(node);
@@ -306,6 +306,8 @@ static bool release_on_node(struct object *object, struct node *node)
         dying_begin(object, node);
         return false;
     }
+    if (!is_known(object, node))
+        return true;
     if (m.kind == WIRE_MEMORY && ((cl_mem)object)->block) {
         release_block((cl_mem)object, node);
     } else {

@@ -59,7 +59,7 @@ cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct
     if (!error)
         error = enqueue_gated(queue, type, command->gate, command->done, event);
     if (!error)
-        error = clSetEventCallback(reached, CL_COMPLETE, run, command);
+        error = event_call(reached, CL_COMPLETE, run, command);
     if (error) {
         if (reached)
             clReleaseEvent(reached);

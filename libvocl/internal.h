@@ -31,6 +31,8 @@ void dying_begin(struct object *object, struct node *node);
 /* Under the lock. */
 bool dying_note(struct node *node, uint32_t kind, uint32_t id);
 void dying_lose(struct node *node);
+/* Whether objects of the node have gone that it has yet to tell of: a round trip, about an object of its own. */
+void dying_catch_up(struct node *node, const struct object *object);
 
 /* ---- session.c ---- */
 struct session;
@@ -47,12 +49,42 @@ void session_wait(struct session *session, bool (*ready)(void *), void *argument
 bool session_polls(void);
 /* Something must go on without an application thread waiting for it. Under the lock. */
 void session_need_progress(struct session *session);
-/* Run callback->run on the library's callback thread. Under the lock. */
-void session_deliver(struct session *session, struct callback *callback);
+/* Sleep on a condition that goes with the lock, without driving the transport. False: the session ends by this thread.
+ */
+bool session_wait_on(struct session *session, pthread_cond_t *condition);
+pthread_mutex_t *session_mutex(struct session *session);
+bool session_stops(const struct session *session);
 /* A condition that threads wait for has changed without news from a node. Under the lock. */
 void session_news(struct session *session);
 struct transport *session_transport(struct session *session);
 cl_int node_lost_error(void);
+
+/* ---- deliver.c: functions of the application ---- */
+/* A function of the queue, or of no queue in particular (NULL), is due. Under the lock. */
+void deliver(struct session *session, cl_command_queue queue, struct callback *callback);
+/* The calling thread runs it. Under the lock, which is let go meanwhile. */
+void deliver_here(struct session *session, struct callback *callback);
+/* What a wait is for: functions of the queue's commands up to a number, and what these are behind; where event is not 0
+ * and order does not say the rest, of that event alone. queue NULL: of that user event. Not those that had begun. */
+struct due {
+    cl_command_queue queue;
+    uint64_t number;
+    uint32_t event;
+    uint64_t since; /* deliver_now_begun() when the wait began */
+};
+uint64_t deliver_now_begun(void);
+bool deliver_settled(struct session *session, const struct due *due);
+/* Wait until they have returned. */
+void deliver_settle(struct session *session, const struct due *due);
+/* The queue's next command is behind these events. */
+void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list);
+/* Around a sleep, under the lock: what this thread's function keeps from running may run. */
+void deliver_away(struct session *session);
+void deliver_back(void);
+/* The process ends, under the lock: what is due is run, but not waited for for long; then all wake up. */
+void deliver_stop(struct session *session);
+void deliver_wake(void);
+void deliver_after_fork(void);
 
 /* ---- note.c ---- */
 /* A reply or a note of a node; false if it is not well formed. Under the lock. */
@@ -126,12 +158,26 @@ void arrival_after_fork(void);
 
 /* ---- event.c ---- */
 cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);
-/* The numbers of the events of a list, in ids[count]; the node then knows them all. */
-uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count);
+/* The numbers of the events of a list that are not known to be over, in ids[*left]; the node then knows these. */
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count,
+                    uint32_t *left);
+/* That of one, of which the node then knows in any case. */
+uint32_t event_id(struct node *node, cl_event event);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
+/* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
+cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
 void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
+/* This host's time by the clock of the device's events, or 0 if that is not known to be this host's. */
+uint64_t device_time(cl_device_id device);
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);
+/* A function that is called by a thread of the library. */
+cl_int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
+/* What the application's waits end with, for an event and for all of a queue; since: deliver_now_begun() when they
+ * began.
+ */
+void event_settle(cl_event event, uint64_t since);
+void queue_settle(cl_command_queue queue, uint64_t since);
 void event_lose(struct node *node);
 void event_destroy(cl_event event);
 
@@ -156,7 +202,9 @@ struct enqueue {
     struct arrival *arrival, *behind; /* behind: the queue's when this one began */
     bool bars;                        /* what is behind it waits for it */
     uint32_t event_id, want;
-    uint32_t wait_count;
+    cl_uint list_count;
+    const cl_event *list;
+    uint32_t wait_count; /* of the list, without those that are known to be over */
     uint32_t *wait, small_wait[16];
     cl_event *held; /* of the wait list, but the library's own: they stay until the command is sent */
     unsigned held_count;
@@ -202,6 +250,8 @@ cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
 cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type);
 /* It counts as over only after that. False: no memory. Under the lock. */
 bool enqueue_arrival(struct enqueue *e, struct arrival *arrival);
+/* For one whose event the program will ask about: the node tells unasked (e->want). */
+void enqueue_expect(struct enqueue *e);
 /* Sends it, waits if it is blocking, and finishes it. */
 cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(). Hands the event to the application. */
@@ -214,8 +264,8 @@ cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint c
 cl_int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done,
                      cl_event *event);
 cl_int queue_wait_idle(cl_command_queue queue);
-/* Commands up to that number are over. */
-void queue_finished(cl_command_queue queue, uint64_t number);
+/* Commands up to that number are over; well: those of which nothing else is known have not failed. */
+void queue_finished(cl_command_queue queue, uint64_t number, bool well);
 void queue_destroy(cl_command_queue queue);
 
 /* ---- command_buffer.c ---- */
@@ -362,12 +412,16 @@ void block_lose(struct node *node);
 void block_after_fork(void);
 
 /* ---- direct.c ---- */
-/* Whether a command that moves so many bytes of the buffer need not be sent: direct_move(), or direct_turn(), what is
- * to be done, and direct_end(), stand for it. Not if the list is not good: that is for enqueue_begin() to tell. */
-bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
-                const cl_event *list);
+/* Whether a command that moves so many bytes of memory that is here need not be sent: direct_move(), or direct_turn(),
+ * what is to be done, and direct_end(), stand for it. Not if the list is not good: that is for enqueue_begin() to tell.
+ */
+bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list,
+                const cl_event *event);
+/* The same for one that only waits; named: for the events of the list alone, if there are any. */
+bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event);
 cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
-cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking, cl_event *event);
+/* The event, if one is asked for, is over; queued: device_time() when the command came. */
+cl_int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event);
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                    const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 

@@ -148,6 +148,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         error = enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL);
     if (error)
         return enqueue_fail(&e, error);
+    enqueue_expect(&e);
     spin_lock(&kernel->lock);
     error = arguments_coherence(&e, kernel, false);
     if (error) {
@@ -157,6 +158,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     m = (struct wire_enqueue_ndrange){.queue = site->queue->object.id,
                                       .kernel = kernel->object.id,
                                       .event = e.event_id,
+                                      .want = e.want,
                                       .global_count = dims,
                                       .offset_count = offset ? dims : 0,
                                       .local_count = local ? dims : 0,

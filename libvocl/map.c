@@ -106,11 +106,15 @@ static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                         size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
     struct mapping *mapping = malloc(sizeof(*mapping));
+    const uint64_t since = deliver_now_begun();
+    const uint64_t queued = device_time(queue->device);
     uint8_t *at = buffer->place + offset;
     cl_int error = mapping ? direct_turn(queue, count, list) : CL_OUT_OF_HOST_MEMORY;
 
     if (!error)
-        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, blocking, event);
+        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event);
+    if (!error && blocking)
+        queue_settle(queue, since);
     fail_ret(ret, error);
     if (error) {
         free(mapping);
@@ -129,7 +133,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     uint8_t *shadow = NULL, *at;
     struct enqueue e;
 
-    if (!error && direct_may(queue, buffer, blocking, 0, count, list))
+    if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event))
         return map_direct(queue, buffer, blocking, flags, offset, size, count, list, event, ret);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
@@ -307,10 +311,11 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
         return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context)
         return CL_INVALID_CONTEXT;
-    if (pointer && direct_may(queue, memory, CL_FALSE, 0, count, list)) {
+    if (pointer && memory->direct && direct_may(queue, CL_FALSE, 0, count, list, event)) {
         mapping = mapping_take(memory, pointer);
         free(mapping);
-        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, CL_FALSE, event) : CL_INVALID_VALUE;
+        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, device_time(queue->device), event)
+                       : CL_INVALID_VALUE;
     }
     error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);
     if (error)

@@ -66,8 +66,12 @@ static void deliver_context_error(struct callback *callback)
     cl_context context = callback->handle;
 
     context->notify(error->text, NULL, 0, context->notify_data);
-    handle_drop(context);
-    free(error);
+}
+
+static void free_context_error(struct callback *callback)
+{
+    handle_drop(callback->handle);
+    free((struct context_error *)callback);
 }
 
 static bool note_context_error(struct node *node, struct wire_cursor *fields)
@@ -84,9 +88,10 @@ static bool note_context_error(struct node *node, struct wire_cursor *fields)
         return true;
     snprintf(error->text, sizeof(error->text), "%.*s", (int)m.text_length, (const char *)m.text);
     error->callback.run = deliver_context_error;
+    error->callback.free = free_context_error;
     error->callback.handle = context;
     handle_use(context);
-    session_deliver(node->session, &error->callback);
+    deliver(node->session, NULL, &error->callback);
     return true;
 }
 

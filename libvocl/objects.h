@@ -83,6 +83,9 @@ struct _cl_platform_id {
     struct info_table infos;
 };
 
+/* What a device's times are of: not known yet, none of this host's clocks, or one of them. */
+enum device_clock { CLOCK_UNKNOWN, CLOCK_OTHER, CLOCK_RAW, CLOCK_STEADY };
+
 struct _cl_device_id {
     struct object object;
     struct node *node;
@@ -95,16 +98,39 @@ struct _cl_device_id {
     uint64_t limited; /* bytes that the session may use, 0: all */
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
+    atomic_int clock;                 /* enum device_clock */
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };
 
+/* A function of the application that is due; or one to be called when an object goes, of which next, function and data
+ * are enough. */
 struct callback {
     struct callback *next;
     void (*run)(struct callback *callback);
+    void (*free)(struct callback *callback); /* when it has returned */
     void (*function)(void);
     void *handle, *data;
     cl_int status;
+    /* deliver.c; number and id of the event, if it is an event's */
+    struct lane *lane;
+    uint32_t id;
+    uint64_t number, begun;
 };
+
+/* Functions that are called one after the other. */
+struct lane {
+    struct callback *first, **last, *next_due; /* those that have not returned; of these the first that has not begun */
+    struct callback *owner;                    /* whose end the next one waits for */
+    struct lane *next;
+    bool offered;
+};
+
+/* Commands of a queue from that number on (out of order: that one) are behind another queue's event. */
+struct behind {
+    uint32_t queue, event;
+    uint64_t number, at;
+};
+#define MOST_BEHIND 8 /* the newest are known */
 
 #define MOST_NODES 64 /* of a context: sets of nodes are uint64_t */
 
@@ -132,9 +158,16 @@ struct _cl_command_queue {
     size_t array_size;
     cl_uint size;
     atomic_int error; /* of a command that has no event to tell it */
-    atomic_uint_fast64_t enqueued, finished;
-    /* under the session's lock: of the last command, or, out of order, of all so far; of what barriers came before */
-    struct arrival *arrival, *barred;
+    atomic_uint_fast64_t enqueued, finished,
+        well;              /* well: up to there none has failed but those that are known to have */
+    atomic_bool eager;     /* its launches' events are asked about, as far as is known */
+    atomic_uint functions; /* to be called back for its commands */
+    /* under the session's lock */
+    struct lane lane;
+    struct behind behind[MOST_BEHIND];
+    unsigned behind_next;
+    struct arrival *arrival,
+        *barred; /* of the last command, or, out of order, of all so far; of what barriers came before */
 };
 
 struct mapping {
@@ -277,7 +310,10 @@ struct _cl_event {
     cl_command_type type;
     atomic_uint_fast64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
     uint64_t before;             /* commands with numbers up to this were sent before it */
+    uint64_t since;              /* deliver_now_begun() when it was made */
     atomic_int status;
+    atomic_bool asked; /* the program has asked about it */
+    atomic_bool shown; /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
     uint32_t wanted;
     bool told; /* it is over on its node, or the application has set it */
@@ -285,7 +321,7 @@ struct _cl_event {
     struct arrival *arrival; /* without which it does not count as over here */
     struct arrival_waiter arrived;
     bool has_times;
-    uint64_t times[4];
+    uint64_t times[4]; /* until it has them: this host's clocks when it was made, if the queue has profiling */
     struct event_callback *callbacks;
 };
 

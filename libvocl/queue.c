@@ -252,14 +252,17 @@ cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, c
 {
     cl_int error;
 
-    *e = (struct enqueue){.queue = queue, .wait_count = count, .bars = type == CL_COMMAND_BARRIER};
+    *e = (struct enqueue){.queue = queue, .list_count = count, .list = list, .bars = type == CL_COMMAND_BARRIER};
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     e->node = queue->node;
     error = event_check_list(queue->context, count, list);
     if (error)
         return error;
-    e->wait = event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait));
+    if (count)
+        deliver_behind(queue, count, list);
+    e->wait =
+        event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait), &e->wait_count);
     if (!e->wait)
         return CL_OUT_OF_HOST_MEMORY;
     error = arrival_before(e, count, list, type);
@@ -323,12 +326,25 @@ cl_int enqueue_fail(struct enqueue *e, cl_int error)
 
 enum { MARKER, BARRIER };
 
+/* Of a marker that waits for what is over: without a list it would wait for all before it. */
+static void keep_list(struct enqueue *e)
+{
+    if (!e->list_count || e->wait_count || !(e->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        return;
+    e->wait[0] = event_id(e->node, e->list[0]);
+    e->wait_count = 1;
+}
+
 static void put_sync(struct enqueue *e, int what)
 {
-    struct wire_enqueue_marker marker = {e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
-    struct wire_enqueue_barrier barrier = {e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
-    struct wire_buffer *out = site_encode(e);
+    struct wire_enqueue_marker marker;
+    struct wire_enqueue_barrier barrier;
+    struct wire_buffer *out;
 
+    keep_list(e);
+    marker = (struct wire_enqueue_marker){e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
+    barrier = (struct wire_enqueue_barrier){e->queue->object.id, e->event_id, 0, e->wait, e->wait_count};
+    out = site_encode(e);
     if (what == MARKER)
         wire_put_enqueue_marker(out, &marker);
     else
@@ -339,8 +355,11 @@ static cl_int enqueue_sync(cl_command_queue queue, int what, cl_command_type typ
                            cl_event *event)
 {
     struct enqueue e;
-    cl_int error = enqueue_begin(&e, queue, count, list, event, type);
+    cl_int error;
 
+    if (handle_check(queue, WIRE_QUEUE) && direct_sync_may(queue, count, count, list, event))
+        return direct_end(queue, type, device_time(queue->device), event);
+    error = enqueue_begin(&e, queue, count, list, event, type);
     if (error)
         return error;
     put_sync(&e, what);
@@ -442,13 +461,23 @@ cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event 
     return CL_SUCCESS;
 }
 
+void enqueue_expect(struct enqueue *e)
+{
+    if (!e->event || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE || atomic_load(&e->queue->eager)))
+        return;
+    e->want = WANT_COMPLETE;
+    e->event->wanted = e->want;
+}
+
 cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun();
     cl_int error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON), status;
 
     if (!error && blocking) {
         status = event_wait(e->event);
         error = status < 0 ? status : CL_SUCCESS;
+        queue_settle(e->queue, since);
     }
     return enqueue_finish(e, error, event);
 }
@@ -456,11 +485,14 @@ cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
 /* A command that moves nothing: only the order of the queue matters. */
 cl_int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
 {
-    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .wait = e->wait, .wait_count = e->wait_count};
+    struct wire_enqueue_marker m = {.queue = e->queue->object.id};
     cl_int error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
 
     if (error)
         return error;
+    keep_list(e);
+    m.wait = e->wait;
+    m.wait_count = e->wait_count;
     m.event = e->event_id;
     m.want = e->want;
     wire_put_enqueue_marker(stream_begin(e->node), &m);
@@ -473,17 +505,26 @@ cl_int clFlush(cl_command_queue queue)
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
+    if (queue->node->alive && atomic_load(&queue->enqueued) == atomic_load(&queue->finished))
+        return CL_SUCCESS;
     m.queue = queue->object.id;
     wire_put_flush(stream_begin(queue->node), &m);
     return stream_end(queue->node, STREAM_NOW);
 }
 
-void queue_finished(cl_command_queue queue, uint64_t number)
+static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
 {
-    uint64_t known = atomic_load(&queue->finished);
+    uint64_t known = atomic_load(to);
 
-    while (known < number && !atomic_compare_exchange_weak(&queue->finished, &known, number))
+    while (known < number && !atomic_compare_exchange_weak(to, &known, number))
         ;
+}
+
+void queue_finished(cl_command_queue queue, uint64_t number, bool well)
+{
+    if (well)
+        raise_to(&queue->well, number);
+    raise_to(&queue->finished, number);
 }
 
 /* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
@@ -510,16 +551,26 @@ cl_int queue_wait_idle(cl_command_queue queue)
     if (!error)
         arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed with something before it */
     if (!error)
-        queue_finished(queue, number);
+        queue_finished(queue, number, atomic_load(&e.event->status) == CL_COMPLETE);
     return enqueue_fail(&e, error);
+}
+
+void queue_settle(cl_command_queue queue, uint64_t since)
+{
+    const struct due due = {queue, atomic_load(&queue->enqueued), 0, since};
+
+    deliver_settle(queue->node->session, &due);
 }
 
 cl_int clFinish(cl_command_queue queue)
 {
+    const uint64_t since = deliver_now_begun();
     cl_int error;
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     error = queue_wait_idle(queue);
+    dying_catch_up(queue->node, &queue->object);
+    queue_settle(queue, since);
     return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);
 }

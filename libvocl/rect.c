@@ -50,7 +50,7 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
     if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
+    if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
         const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 
         return direct_move(queue, CL_COMMAND_WRITE_BUFFER_RECT, blocking, &there, &layout, count, list, event);
@@ -103,7 +103,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
     if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         error = CL_INVALID_OPERATION;
-    if (!error && direct_may(queue, buffer, blocking, layout_bytes(&layout), count, list)) {
+    if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
         const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 
         return direct_move(queue, CL_COMMAND_READ_BUFFER_RECT, blocking, &layout, &there, count, list, event);

@@ -6,11 +6,11 @@
  * the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one wake-up.
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crowd.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
@@ -23,19 +23,18 @@
 struct session {
     struct transport *transport;
     pthread_mutex_t lock;
-    pthread_cond_t news, aside, deliveries;
+    pthread_cond_t news, aside;
     bool leading, own_thread_leads, stop;
     pthread_t ender; /* with stop: the thread that ended the session */
     unsigned waiters;
     pthread_t thread;
-    bool deliverer_runs;
-    struct callback *delivery_first, **delivery_last;
     unsigned node_count;
     struct node *nodes;
     unsigned device_count;
     cl_device_id *devices;
     struct _cl_platform_id *platform;
     long spin_ns;
+    struct crowd crowd; /* the leader's */
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,6 +49,16 @@ void session_lock(struct session *session)
 void session_unlock(struct session *session)
 {
     pthread_mutex_unlock(&session->lock);
+}
+
+pthread_mutex_t *session_mutex(struct session *session)
+{
+    return &session->lock;
+}
+
+bool session_stops(const struct session *session)
+{
+    return session->stop;
 }
 
 struct transport *session_transport(struct session *session)
@@ -137,7 +146,7 @@ static int progress(struct session *session)
 /* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
 static void lead(struct session *session, bool own_thread)
 {
-    long until = clock_ns() + (own_thread ? 0 : session->spin_ns);
+    long until = clock_ns() + (own_thread || crowd_here(&session->crowd) ? 0 : session->spin_ns);
     long timeout = SLEEP_US;
 
     session->leading = true;
@@ -146,7 +155,7 @@ static void lead(struct session *session, bool own_thread)
         goto done;
     while (clock_ns() < until || (transport_bulk_pending(session->transport) && !(own_thread && session->waiters))) {
         session_unlock(session);
-        sched_yield();
+        crowd_yield(&session->crowd);
         session_lock(session);
         if (progress(session) || session->stop)
             goto done;
@@ -185,6 +194,9 @@ void session_wait(struct session *session, bool (*ready)(void *), void *argument
     /* what is waited for may need what is to happen on another node */
     for (unsigned i = 0; i < session->node_count; i++)
         stream_push(&session->nodes[i]);
+    if (ready(argument))
+        return;
+    deliver_away(session);
     session->waiters++;
     while (!ready(argument)) {
         if (session->stop)
@@ -200,8 +212,19 @@ void session_wait(struct session *session, bool (*ready)(void *), void *argument
         pthread_cond_wait(&session->news, &session->lock);
     }
     session->waiters--;
+    deliver_back();
     if (session->waiters && !session->leading)
         pthread_cond_signal(&session->news);
+}
+
+bool session_wait_on(struct session *session, pthread_cond_t *condition)
+{
+    if (session->stop)
+        wait_after_end(session);
+    if (session->stop)
+        return false;
+    pthread_cond_wait(condition, &session->lock);
+    return true;
 }
 
 void session_news(struct session *session)
@@ -237,46 +260,6 @@ void session_need_progress(struct session *session)
 {
     if (!session->leading)
         pthread_cond_signal(&session->aside);
-}
-
-/* ---- callbacks of the application: on a thread of their own, so that they may call OpenCL ---- */
-
-static void *deliver_thread(void *argument)
-{
-    struct session *session = argument;
-    struct callback *callback;
-
-    session_lock(session);
-    while (!session->stop) {
-        callback = session->delivery_first;
-        if (!callback) {
-            pthread_cond_wait(&session->deliveries, &session->lock);
-            continue;
-        }
-        session->delivery_first = callback->next;
-        if (!session->delivery_first)
-            session->delivery_last = &session->delivery_first;
-        session_unlock(session);
-        callback->run(callback);
-        session_lock(session);
-    }
-    session_unlock(session);
-    return NULL;
-}
-
-void session_deliver(struct session *session, struct callback *callback)
-{
-    pthread_t deliverer;
-
-    callback->next = NULL;
-    *session->delivery_last = callback;
-    session->delivery_last = &callback->next;
-    if (!session->deliverer_runs) {
-        session->deliverer_runs = !thread_start(&deliverer, deliver_thread, session);
-        if (session->deliverer_runs)
-            pthread_detach(deliverer); /* it may be in the application's code when the process ends */
-    }
-    pthread_cond_signal(&session->deliveries);
 }
 
 /* ---- start ---- */
@@ -369,7 +352,6 @@ static void init_lock(struct session *session)
     pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
     pthread_cond_init(&session->news, &cond);
     pthread_cond_init(&session->aside, &cond);
-    pthread_cond_init(&session->deliveries, &cond);
 }
 
 /* The process exits: what was enqueued is sent, then the session ends. */
@@ -384,11 +366,16 @@ static void on_ending(void *owner)
     }
     for (unsigned i = 0; i < session->node_count; i++)
         stream_push(&session->nodes[i]);
+    deliver_stop(session);
+    if (session->stop) { /* by another thread meanwhile */
+        session_unlock(session);
+        return;
+    }
     session->stop = true;
     session->ender = pthread_self();
     transport_wake(session->transport);
     pthread_cond_broadcast(&session->aside);
-    pthread_cond_broadcast(&session->deliveries);
+    deliver_wake();
     session_unlock(session);
     pthread_join(session->thread, NULL);
     session_lock(session);
@@ -409,7 +396,6 @@ static struct session *session_start(void)
     if (!session)
         return NULL;
     init_lock(session);
-    session->delivery_last = &session->delivery_first;
     session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
     session->platform = handle_new(KIND_PLATFORM);
     error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
@@ -445,6 +431,7 @@ static void after_fork(void)
     arena_after_fork();
     arrival_after_fork();
     transfer_after_fork();
+    deliver_after_fork();
     start_failed = false;
     if (!session)
         return;

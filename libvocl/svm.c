@@ -125,9 +125,18 @@ static cl_int check(cl_command_queue queue)
 static cl_int enqueue_place(cl_command_queue queue, cl_bool blocking, cl_command_type type, cl_uint count,
                             const cl_event *list, cl_event *event)
 {
+    const uint64_t since = deliver_now_begun(), queued = device_time(queue->device);
     struct enqueue e;
-    cl_int error = enqueue_begin(&e, queue, count, list, event, type);
+    cl_int error;
 
+    if (!blocking && direct_sync_may(queue, false, count, list, event))
+        return direct_end(queue, type, queued, event);
+    if (blocking && direct_may(queue, CL_TRUE, 0, count, list, event)) {
+        error = direct_turn(queue, count, list);
+        queue_settle(queue, since);
+        return error ? error : direct_end(queue, type, queued, event);
+    }
+    error = enqueue_begin(&e, queue, count, list, event, type);
     return error ? error : enqueue_nothing(&e, blocking, event);
 }
 
@@ -245,6 +254,11 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
         error = CL_MEM_COPY_OVERLAP;
     if (!error && (mirror_has(to) || mirror_has(from)))
         return mirror_copy(queue, blocking, to, from, size, count, list, event);
+    if (!error && direct_may(queue, blocking, size, count, list, event)) {
+        const struct layout there = layout_linear(to, size), here = layout_linear(from, size);
+
+        return direct_move(queue, CL_COMMAND_SVM_MEMCPY, blocking, &there, &here, count, list, event);
+    }
     if (!error)
         error = event_check_list(queue->context, count, list);
     if (error)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crowd.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "proxy/near.h"
@@ -267,14 +267,15 @@ static int turn(struct worker *worker, bool idle)
 static void loop(struct worker *worker)
 {
     long spin = settings_number(SETTING_SPIN_US), active = clock_us(), most;
+    struct crowd crowd = {0, 0};
 
     while (!worker->over) {
         if (turn(worker, false)) {
             active = clock_us();
             continue;
         }
-        if (clock_us() - active < spin || transport_bulk_pending(worker->transport)) {
-            sched_yield();
+        if ((clock_us() - active < spin && !crowd_here(&crowd)) || transport_bulk_pending(worker->transport)) {
+            crowd_yield(&crowd);
             continue;
         }
         executor_check(worker->executor);

@@ -118,31 +118,32 @@ cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties 
     return buffer;
 }
 
-/* What the sub-buffer inherits; false when only native OpenCL knows what to make of the flags. */
-static bool sub_buffer_flags(cl_mem parent, cl_mem_flags *flags)
+/* False when only native OpenCL knows what to make of the flags. */
+static bool sub_buffer_is_plain(cl_mem_flags flags)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
     const cl_mem_flags host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
-    if (*flags & ~(access | host) || __builtin_popcountll(*flags & access) > 1 ||
-        __builtin_popcountll(*flags & host) > 1)
-        return false;
-    if (parent->flags & CL_MEM_WRITE_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY))
-        return false;
-    if (parent->flags & CL_MEM_READ_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY))
-        return false;
-    if (parent->flags & CL_MEM_HOST_WRITE_ONLY && *flags & CL_MEM_HOST_READ_ONLY)
-        return false;
-    if (parent->flags & CL_MEM_HOST_READ_ONLY && *flags & CL_MEM_HOST_WRITE_ONLY)
-        return false;
-    if (parent->flags & CL_MEM_HOST_NO_ACCESS && *flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))
-        return false;
-    if (!(*flags & access))
-        *flags |= parent->flags & access;
-    if (!(*flags & host))
-        *flags |= parent->flags & host;
-    *flags |= parent->flags & (LOCAL_FLAGS | CL_MEM_ALLOC_HOST_PTR);
-    return true;
+    return !(flags & ~(access | host)) && __builtin_popcountll(flags & access) <= 1 &&
+           __builtin_popcountll(flags & host) <= 1;
+}
+
+/* A part cannot be allowed what the whole is not. */
+static bool sub_buffer_is_at_odds(cl_mem whole, cl_mem_flags flags)
+{
+    static const struct {
+        cl_mem_flags whole, part;
+    } odds[] = {{CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY},
+                {CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY},
+                {CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY},
+                {CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY},
+                {CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY}};
+
+    for (unsigned i = 0; i < sizeof(odds) / sizeof(*odds); i++) {
+        if (whole->flags & odds[i].whole && flags & odds[i].part)
+            return true;
+    }
+    return false;
 }
 
 static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type,
@@ -158,6 +159,8 @@ static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_crea
         return CL_INVALID_BUFFER_SIZE;
     if (region->origin > parent->size || region->size > parent->size - region->origin)
         return CL_INVALID_VALUE;
+    if (sub_buffer_is_at_odds(parent, flags))
+        return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < parent->context->device_count; i++)
         aligned |= region->origin % parent->context->devices[i]->mem_base_align == 0;
     return aligned ? CL_SUCCESS : CL_MISALIGNED_SUB_BUFFER_OFFSET;
@@ -169,10 +172,12 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
     cl_int error = sub_buffer_check(parent, flags, type, region);
     struct wire_create_sub_buffer m;
     cl_mem buffer = NULL;
-    bool plain = !error && sub_buffer_flags(parent, &flags);
+    bool plain = sub_buffer_is_plain(flags);
 
-    if (!error)
+    if (!error) {
+        flags = memory_inherit_flags(parent, flags);
         error = memory_new(parent->context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
+    }
     if (!error) {
         buffer->size = region->size;
         buffer->origin = region->origin;
@@ -182,7 +187,8 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->direct = parent->direct;
         handle_use(parent);
         m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
-                                            (plain ? WIRE_FLAGS(flags) : flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
+                                            (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) &
+                                                ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
                                             region->origin, region->size};
         wire_put_create_sub_buffer(broadcast_begin(parent->context), &m);
         error = broadcast_end(parent->context, STREAM_LATER);
@@ -279,8 +285,8 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
 
     if (!error && (!from || buffer_check_range(buffer, offset, size)))
         error = CL_INVALID_VALUE;
-    if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(buffer, CL_MAP_WRITE);
     if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
         const struct layout to = layout_linear(buffer->place + offset, size);
 
@@ -330,8 +336,8 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
 
     if (!error && (!to || buffer_check_range(buffer, offset, size)))
         error = CL_INVALID_VALUE;
-    if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(buffer, CL_MAP_READ);
     if (!error && direct_may(queue, buffer, blocking, size, count, list)) {
         const struct layout from = layout_linear(buffer->place + offset, size);
 

@@ -412,6 +412,8 @@ struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
+cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);
+cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
 /* Copy a zero-terminated list of properties of one kind. */
 cl_int properties_copy(const void *list, size_t item_size, void **out, size_t *size_out);
 

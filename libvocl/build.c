@@ -54,8 +54,12 @@ static bool read_argument(struct wire_cursor *in, struct argument_description *o
 
     if (!wire_get_kernel_argument(in, &a))
         return false;
-    *out = (struct argument_description){
-        .size = a.size, .address = a.address, .access = a.access, .qualifier = a.qualifier, .known = a.known};
+    *out = (struct argument_description){.size = a.size,
+                                         .other_size = a.other_size,
+                                         .address = a.address,
+                                         .access = a.access,
+                                         .qualifier = a.qualifier,
+                                         .known = a.known};
     out->type_name = copy_text(a.type_name, a.type_name_length);
     out->name = copy_text(a.name, a.name_length);
     if (!out->type_name || !out->name)
@@ -74,7 +78,7 @@ static bool read_kernel(struct wire_cursor *in, struct kernel_description *out)
     name = wire_get_blob(in, &name_length);
     count = wire_get_u32(in);
     attributes = wire_get_blob(in, &attributes_length);
-    if (in->failed || count > in->left / 20)
+    if (in->failed || count > in->left / 32)
         return false;
     *out = (struct kernel_description){.name = copy_text(name, name_length),
                                        .attributes = copy_text(attributes, attributes_length),

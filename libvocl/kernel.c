@@ -231,7 +231,7 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
     }
     if (!value)
         return CL_INVALID_ARG_VALUE;
-    if (!size || size > WIRE_MAX_ARGUMENTS / 2 || (d->size && size != d->size))
+    if (!size || size > WIRE_MAX_ARGUMENTS / 2 || (d->size && size != d->size && size != d->other_size))
         return CL_INVALID_ARG_SIZE;
     out->length = (uint32_t)size;
     if (size > sizeof(out->small)) {

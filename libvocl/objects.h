@@ -182,7 +182,7 @@ struct _cl_sampler {
 };
 
 struct argument_description {
-    uint32_t size, address, access, qualifier;
+    uint32_t size, other_size, address, access, qualifier;
     uint32_t what; /* enum wire_argument, 0 if not known */
     bool known, image;
     char *type_name, *name;

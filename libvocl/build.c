@@ -188,11 +188,39 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
 
         error = error ? error : one;
     }
+    info_forget(&program->object);
     pthread_mutex_lock(&program->lock);
-    program->tried = true;
     program->built = !error;
     pthread_mutex_unlock(&program->lock);
     return error;
+}
+
+/* ---- builds that are under way ---- */
+
+static void building_add(cl_program program, int change)
+{
+    pthread_mutex_lock(&program->lock);
+    program->building += (unsigned)change;
+    pthread_cond_broadcast(&program->built_now);
+    pthread_mutex_unlock(&program->lock);
+}
+
+bool program_is_building(cl_program program)
+{
+    bool building;
+
+    pthread_mutex_lock(&program->lock);
+    building = program->building;
+    pthread_mutex_unlock(&program->lock);
+    return building;
+}
+
+void program_wait(cl_program program)
+{
+    pthread_mutex_lock(&program->lock);
+    while (program->building)
+        pthread_cond_wait(&program->built_now, &program->lock);
+    pthread_mutex_unlock(&program->lock);
 }
 
 struct build {
@@ -209,6 +237,7 @@ static void *build_thread(void *argument)
     struct build *build = argument;
 
     build_now(build->program, build->count, build->devices, build->options);
+    building_add(build->program, -1);
     build->notify(build->program, build->data);
     handle_drop(build->program);
     free(build->devices);
@@ -236,6 +265,7 @@ static cl_int build_later(cl_program program, cl_uint count, const cl_device_id 
         memcpy(list, devices, count * sizeof(*list));
     *build = (struct build){program, count, list, copy, notify, data};
     handle_use(program);
+    building_add(program, 1);
     if (pthread_create(&thread, NULL, build_thread, build))
         build_thread(build);
     else
@@ -254,6 +284,7 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
         if (!context_has_device(program->context, devices[i]))
             return CL_INVALID_DEVICE;
     }
+    program_wait(program);
     if (atomic_load(&program->live_kernels))
         return CL_INVALID_OPERATION;
     return notify ? build_later(program, count, devices, options, notify, data)
@@ -350,7 +381,7 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
 
         error = error ? error : one;
     }
-    program->tried = true;
+    info_forget(&program->object);
     return error;
 }
 
@@ -375,6 +406,7 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
         if (!context_has_device(program->context, devices[i]))
             return CL_INVALID_DEVICE;
     }
+    program_wait(program);
     if (atomic_load(&program->live_kernels) || program->binary)
         return CL_INVALID_OPERATION;
     error = compile_now(program, count, devices, options, header_count, headers, names);
@@ -393,6 +425,7 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     for (cl_uint i = 0; i < input_count; i++) {
         if (!handle_check(inputs[i], WIRE_PROGRAM))
             return CL_INVALID_PROGRAM;
+        program_wait(inputs[i]);
     }
     for (cl_uint i = 0; data_alone && i < input_count; i++) {
         if (inputs[i]->built)
@@ -465,8 +498,8 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
 
         error = error ? error : one;
     }
+    info_forget(&program->object);
     program->built = !error;
-    program->tried = true;
     return error;
 }
 

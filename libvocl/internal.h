@@ -384,6 +384,8 @@ bool context_has_device(cl_context context, cl_device_id device);
 /* The numbers of those devices that are the node's; how many. */
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
+bool program_is_building(cl_program program);
+void program_wait(cl_program program); /* until no build with a callback is under way */
 /* The program's kernels, from the node's kernel table; replaces what was known of them. */
 cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length);
 void program_forget_kernels(cl_program program);

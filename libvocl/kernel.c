@@ -72,6 +72,7 @@ cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *ret)
         fail_ret(ret, CL_INVALID_PROGRAM);
         return NULL;
     }
+    program_wait(program);
     if (!program->built || !name) {
         fail_ret(ret, program->built ? CL_INVALID_VALUE : CL_INVALID_PROGRAM_EXECUTABLE);
         return NULL;
@@ -92,6 +93,7 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *ke
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
+    program_wait(program);
     if (!program->built)
         return CL_INVALID_PROGRAM_EXECUTABLE;
     if (kernels && count < program->kernel_count)
@@ -341,6 +343,8 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
         argument_copy(argument, &fresh);
     }
     spin_unlock(&kernel->lock);
+    if (fresh.what == WIRE_ARGUMENT_LOCAL)
+        info_forget(&kernel->object);
     if (kernel->sent_when_set)
         send_now(kernel);
     return CL_SUCCESS;
@@ -448,12 +452,10 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
     device = kernel_device(kernel, device);
     if (!device)
         return CL_INVALID_DEVICE;
-    if (param != CL_KERNEL_LOCAL_MEM_SIZE)
-        return info_ask_once(device->node, WIRE_INFO_WORK_GROUP, &kernel->object, device->object.id, param, NULL, 0,
-                             size, value, size_ret);
-    arguments_send(kernel, device->node, STREAM_LATER);
-    return info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0, size,
-                    value, size_ret);
+    if (param == CL_KERNEL_LOCAL_MEM_SIZE) /* counts arguments, too: clSetKernelArg forgets the answer */
+        arguments_send(kernel, device->node, STREAM_LATER);
+    return info_ask_once(device->node, WIRE_INFO_WORK_GROUP, &kernel->object, device->object.id, param, NULL, 0, size,
+                         value, size_ret);
 }
 
 cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,

@@ -203,11 +203,13 @@ struct _cl_program {
     char *source;
     void *il;
     size_t il_size;
-    pthread_mutex_t lock; /* kernels, built, options */
+    pthread_mutex_t lock; /* kernels, built, building */
+    pthread_cond_t built_now;
+    unsigned building; /* builds with a callback that are under way */
     struct kernel_description *kernels;
     uint32_t kernel_count;
     atomic_int live_kernels;
-    bool built, tried, binary;
+    bool built, binary;
 };
 
 struct argument {

@@ -52,7 +52,7 @@ struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
     unsigned peer, index; /* index: of its bit in sets of nodes */
-    bool alive;
+    bool alive, in_process;
     size_t mark;   /* stream.c: where a broadcast begins in the batch */
     uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, again_at;

@@ -33,7 +33,7 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
         error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
             return error;
-        m.tag = transfer_bulk(transfer);
+        m.tag = transfer_contents(transfer);
     }
     wire_put_create_buffer(stream_begin(node), &m);
     error = stream_finish(node, transfer ? STREAM_NOW : STREAM_LATER);
@@ -43,7 +43,7 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
     if (!transfer)
         return error;
     if (!error)
-        return transfer_wait(transfer);
+        return transfer_leave(transfer);
     transfer_cancel(transfer);
     return error;
 }

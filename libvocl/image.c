@@ -249,7 +249,7 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
         error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
         if (error)
             return error;
-        m.tag = transfer_bulk(transfer);
+        m.tag = transfer_contents(transfer);
     }
     wire_put_create_image(stream_begin(node), &m);
     error = stream_finish(node, transfer ? STREAM_NOW : STREAM_LATER);
@@ -258,7 +258,7 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
     session_unlock(node->session);
     if (transfer && error)
         transfer_cancel(transfer);
-    return transfer && !error ? transfer_wait(transfer) : error;
+    return transfer && !error ? transfer_leave(transfer) : error;
 }
 
 /* As native OpenCL reports them: those of the memory that the image came from, else tight. */

@@ -153,10 +153,27 @@ void transfer_own(struct transfer *transfer, void *memory)
     transfer->owned = memory;
 }
 
-uint32_t transfer_bulk(struct transfer *transfer)
+/* Beyond this the copy costs more memory than the wait does time. */
+#define MOST_COPIED ((size_t)64 << 20)
+
+uint32_t transfer_contents(struct transfer *transfer)
 {
+    void *copy = transfer->packed || transfer->length > MOST_COPIED ? NULL : malloc(transfer->length);
+
     transfer->bulk = true;
+    if (copy) {
+        transfer->memory = memcpy(copy, transfer->memory, transfer->length);
+        transfer->packed = true;
+    }
     return transfer->tag;
+}
+
+cl_int transfer_leave(struct transfer *transfer)
+{
+    if (!transfer->packed)
+        return transfer_wait(transfer);
+    transfer_detach(transfer);
+    return CL_SUCCESS;
 }
 
 void transfer_start(struct transfer *transfer)

@@ -19,6 +19,7 @@ void program_forget_kernels(cl_program program)
         free(kernel->arguments);
         free(kernel->name);
         free(kernel->attributes);
+        info_forget(&kernel->answers);
     }
     free(program->kernels);
     program->kernels = NULL;
@@ -188,7 +189,7 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
 
         error = error ? error : one;
     }
-    info_forget(&program->object);
+    info_forget(&program->object.answers);
     pthread_mutex_lock(&program->lock);
     program->built = !error;
     pthread_mutex_unlock(&program->lock);
@@ -381,7 +382,7 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
 
         error = error ? error : one;
     }
-    info_forget(&program->object);
+    info_forget(&program->object.answers);
     return error;
 }
 
@@ -498,7 +499,7 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
 
         error = error ? error : one;
     }
-    info_forget(&program->object);
+    info_forget(&program->object.answers);
     program->built = !error;
     return error;
 }

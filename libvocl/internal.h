@@ -101,7 +101,10 @@ cl_int info_take(struct node *node, unsigned kind, uint32_t object, void **bytes
 /* The same for an answer that will not change while the object lives, or until info_forget(): asked once. */
 cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
                      const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
-void info_forget(struct object *object);
+/* The same for an answer that several objects share. */
+cl_int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32_t object, uint32_t second,
+                     cl_uint param, const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
+void info_forget(struct answer **kept);
 void info_after_fork(void);
 
 /* ---- event.c ---- */

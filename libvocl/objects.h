@@ -193,6 +193,7 @@ struct kernel_description {
     uint64_t fixed_group[3]; /* reqd_work_group_size, or zeroes */
     uint32_t argument_count;
     struct argument_description *arguments;
+    struct answer *answers; /* info.c; the same for all kernels of this name */
 };
 
 struct _cl_program {
@@ -228,7 +229,7 @@ struct argument {
 struct _cl_kernel {
     struct object object;
     cl_program program;
-    const struct kernel_description *description;
+    struct kernel_description *description;
     struct spin lock; /* arguments and limits */
     struct argument *arguments;
     bool sent_when_set; /* its arguments: only to compare with */

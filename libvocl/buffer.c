@@ -19,10 +19,10 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
                                    WIRE_FLAGS(buffer->flags),
                                    buffer->size,
                                    0,
-                                   (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place)};
+                                   (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place),
+                                   NULL,
+                                   0};
     struct transfer *transfer = NULL;
-    const void *data;
-    uint32_t length;
     cl_int error;
 
     for (unsigned i = 1; i < buffer->context->node_count; i++) { /* the contents go to the first */
@@ -30,13 +30,13 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
         stream_end(buffer->context->nodes[i], STREAM_LATER);
     }
     if (host_pointer && !m.address) {
-        error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
+        error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
         if (error)
             return error;
-        m.tag = transfer_contents(transfer);
+        transfer_contents(transfer);
     }
     wire_put_create_buffer(stream_begin(node), &m);
-    error = stream_finish(node, transfer ? STREAM_NOW : STREAM_LATER);
+    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
     if (!error && transfer)
         transfer_start(transfer);
     session_unlock(node->session);

@@ -212,8 +212,6 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
     struct layout layout;
     struct transfer *transfer = NULL;
     struct wire_create_image m;
-    const void *data;
-    uint32_t length;
     cl_int error = CL_SUCCESS;
 
     image_extent(d, extent);
@@ -246,13 +244,13 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
                                  .slices = extent[2],
                                  .row_pitch = array ? image->slice_pitch : image->row_pitch,
                                  .slice_pitch = image->slice_pitch};
-        error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &data, &length);
+        error = transfer_write(node, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
         if (error)
             return error;
-        m.tag = transfer_contents(transfer);
+        transfer_contents(transfer);
     }
     wire_put_create_image(stream_begin(node), &m);
-    error = stream_finish(node, transfer ? STREAM_NOW : STREAM_LATER);
+    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
     if (!error && transfer)
         transfer_start(transfer);
     session_unlock(node->session);

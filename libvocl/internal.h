@@ -254,9 +254,9 @@ cl_int transfer_write(struct node *node, const struct layout *layout, bool chunk
                       struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
 /* memory is freed with the transfer. */
 void transfer_own(struct transfer *transfer, void *memory);
-/* Of a write: a new object's contents, in bulk even if they are short, and from a copy if they are not very long; the
- * tag. When transfer_leave() returns the memory is the program's again. */
-uint32_t transfer_contents(struct transfer *transfer);
+/* Of a write that was not started: the contents of a new object, which go from a copy if they are not very long. When
+ * transfer_leave() returns the memory is the program's again. */
+void transfer_contents(struct transfer *transfer);
 cl_int transfer_leave(struct transfer *transfer);
 /* Whether the node stages this queue's buffer transfers in chunks. */
 bool transfer_chunked(cl_command_queue queue);

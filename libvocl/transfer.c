@@ -14,7 +14,7 @@ struct transfer {
     struct layout layout;
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
-    bool packed, reading, bulk, detached, started, done;
+    bool packed, reading, detached, started, done;
     unsigned pieces;
     cl_int status;
     cl_event event;
@@ -156,21 +156,20 @@ void transfer_own(struct transfer *transfer, void *memory)
 /* Beyond this the copy costs more memory than the wait does time. */
 #define MOST_COPIED ((size_t)64 << 20)
 
-uint32_t transfer_contents(struct transfer *transfer)
+void transfer_contents(struct transfer *transfer)
 {
-    void *copy = transfer->packed || transfer->length > MOST_COPIED ? NULL : malloc(transfer->length);
+    const bool goes_apart = transfer->length > WIRE_MAX_INLINE && !transfer->packed;
+    void *copy = goes_apart && transfer->length <= MOST_COPIED ? malloc(transfer->length) : NULL;
 
-    transfer->bulk = true;
     if (copy) {
         transfer->memory = memcpy(copy, transfer->memory, transfer->length);
         transfer->packed = true;
     }
-    return transfer->tag;
 }
 
 cl_int transfer_leave(struct transfer *transfer)
 {
-    if (!transfer->packed)
+    if (transfer->length > WIRE_MAX_INLINE && !transfer->packed)
         return transfer_wait(transfer);
     transfer_detach(transfer);
     return CL_SUCCESS;
@@ -181,7 +180,7 @@ void transfer_start(struct transfer *transfer)
     if (transfer->reading) {
         transfer->next = transfers;
         transfers = transfer;
-    } else if (transfer->length <= WIRE_MAX_INLINE && !transfer->bulk) {
+    } else if (transfer->length <= WIRE_MAX_INLINE) {
         transfer->done = true; /* it went with the command */
     } else {
         start_pieces(transfer);

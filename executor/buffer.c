@@ -38,7 +38,7 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
 
     if (!buffer || flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
         return -EBADMSG;
-    if (m->address && (m->tag || !svm_has(x, m->address, m->size)))
+    if (m->address && (m->tag || m->data_length || !svm_has(x, m->address, m->size)))
         return -EBADMSG;
     if (m->address)
         flags = (flags & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR) | CL_MEM_USE_HOST_PTR;
@@ -51,7 +51,7 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
     else if (!buffer->error)
         create(x, context->context, flags, m, buffer);
     side.memory = buffer->error ? NULL : buffer->memory;
-    return m->tag ? (context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG) : 0;
+    return m->tag || m->data_length ? transfer_fill(x, context, &side, m->tag, m->data, m->data_length) : 0;
 }
 
 int exec_create_sub_buffer(struct executor *x, const struct wire_create_sub_buffer *m)

@@ -43,7 +43,7 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
         else if (!desc.mem_object && (x->host.turn || x->host.memory))
             quota_count(x, image->memory, m->bytes);
     }
-    if (!m->tag)
+    if (!m->tag && !m->data_length)
         return 0;
     if (desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
         side.region[1] = m->array_size;
@@ -56,7 +56,7 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
     side.memory = image->error ? NULL : image->memory;
     if (is_usable(image) && !side_fits(&side))
         return -EBADMSG;
-    return m->bytes && context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG;
+    return m->bytes ? transfer_fill(x, context, &side, m->tag, m->data, m->data_length) : -EBADMSG;
 }
 
 int exec_create_sampler(struct executor *x, const struct wire_create_sampler *m)

@@ -285,7 +285,8 @@ cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);
 int transfer_read(struct command *c, const struct side *side, uint32_t tag);
 /* Contents of a new object: the stream is held until they are in. */
-int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag);
+int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag, const void *data,
+                  uint32_t length);
 
 /* kernel.c */
 const size_t *local_of(const struct wire_enqueue_ndrange *m);

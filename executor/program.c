@@ -115,10 +115,11 @@ static uint32_t type_size(const char *name, uint32_t length)
     return 0;
 }
 
+static const uint8_t zeroes[1024];
+
 /* The one size that the native call takes; 0 when it takes several, so that it does not look. */
 static uint32_t probe_size(cl_kernel kernel, cl_uint index)
 {
-    static const uint8_t zeroes[1024];
     uint32_t found = 0;
 
     for (uint32_t size = 1; size <= sizeof(zeroes); size++) {
@@ -129,6 +130,14 @@ static uint32_t probe_size(cl_kernel kernel, cl_uint index)
         found = size;
     }
     return found;
+}
+
+/* PoCL takes a vector of three as three elements, too, and tells it by nothing but the size. */
+static uint32_t probe_other_size(cl_kernel kernel, cl_uint index, uint32_t size)
+{
+    uint32_t other = size / 4 * 3;
+
+    return other && size % 4 == 0 && !clSetKernelArg(kernel, index, other, zeroes) ? other : size;
 }
 
 static void describe_argument(cl_kernel kernel, cl_uint index, bool hidden, struct wire_buffer *table)
@@ -148,6 +157,7 @@ static void describe_argument(cl_kernel kernel, cl_uint index, bool hidden, stru
         a.size = type_size(type, a.type_name_length);
         if (!a.size)
             a.size = probe_size(kernel, index);
+        a.other_size = probe_other_size(kernel, index, a.size);
     }
     a.known &= !hidden;
     wire_put_kernel_argument(table, &a);

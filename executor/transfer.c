@@ -597,10 +597,16 @@ static void filled(void *argument, int status)
     executor_resume(x);
 }
 
-int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag)
+int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag, const void *data,
+                  uint32_t length)
 {
-    struct transfer *t = transfer_new(x, context->spare, side, tag, false);
+    struct transfer *t;
 
+    if (!context->spare || !tag == !length || (length && length != side->size))
+        return -EBADMSG;
+    if (length)
+        return side->memory && side_write(context->spare, side, data, CL_TRUE, 0, NULL, NULL) ? -EIO : 0;
+    t = transfer_new(x, context->spare, side, tag, false);
     if (!t)
         return -ENOMEM;
     t->error = side->memory ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;

@@ -19,10 +19,10 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
                                    WIRE_FLAGS(buffer->flags),
                                    buffer->size,
                                    0,
-                                   (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place)};
+                                   (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place),
+                                   NULL,
+                                   0};
     struct transfer *transfer = NULL;
-    const void *data;
-    uint32_t length;
     cl_int error;
 
     for (unsigned i = 1; i < buffer->context->node_count; i++) { /* the contents go to the first */
@@ -30,20 +30,20 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
         stream_end(buffer->context->nodes[i], STREAM_LATER);
     }
     if (host_pointer && !m.address) {
-        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &data, &length);
+        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
         if (error)
             return error;
-        m.tag = transfer_bulk(transfer);
+        transfer_contents(transfer);
     }
     wire_put_create_buffer(stream_begin(node), &m);
-    error = stream_finish(node, transfer ? STREAM_NOW : STREAM_LATER);
+    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
     if (!error && transfer)
         transfer_start(transfer);
     session_unlock(node->session);
     if (!transfer)
         return error;
     if (!error)
-        return transfer_wait(transfer);
+        return transfer_leave(transfer);
     transfer_cancel(transfer);
     return error;
 }
@@ -118,31 +118,32 @@ cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties 
     return buffer;
 }
 
-/* What the sub-buffer inherits; false when only native OpenCL knows what to make of the flags. */
-static bool sub_buffer_flags(cl_mem parent, cl_mem_flags *flags)
+/* False when only native OpenCL knows what to make of the flags. */
+static bool sub_buffer_is_plain(cl_mem_flags flags)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
     const cl_mem_flags host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
-    if (*flags & ~(access | host) || __builtin_popcountll(*flags & access) > 1 ||
-        __builtin_popcountll(*flags & host) > 1)
-        return false;
-    if (parent->flags & CL_MEM_WRITE_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY))
-        return false;
-    if (parent->flags & CL_MEM_READ_ONLY && *flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY))
-        return false;
-    if (parent->flags & CL_MEM_HOST_WRITE_ONLY && *flags & CL_MEM_HOST_READ_ONLY)
-        return false;
-    if (parent->flags & CL_MEM_HOST_READ_ONLY && *flags & CL_MEM_HOST_WRITE_ONLY)
-        return false;
-    if (parent->flags & CL_MEM_HOST_NO_ACCESS && *flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))
-        return false;
-    if (!(*flags & access))
-        *flags |= parent->flags & access;
-    if (!(*flags & host))
-        *flags |= parent->flags & host;
-    *flags |= parent->flags & (LOCAL_FLAGS | CL_MEM_ALLOC_HOST_PTR);
-    return true;
+    return !(flags & ~(access | host)) && __builtin_popcountll(flags & access) <= 1 &&
+           __builtin_popcountll(flags & host) <= 1;
+}
+
+/* A part cannot be allowed what the whole is not. */
+static bool sub_buffer_is_at_odds(cl_mem whole, cl_mem_flags flags)
+{
+    static const struct {
+        cl_mem_flags whole, part;
+    } odds[] = {{CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY},
+                {CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY},
+                {CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY},
+                {CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY},
+                {CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY}};
+
+    for (unsigned i = 0; i < sizeof(odds) / sizeof(*odds); i++) {
+        if (whole->flags & odds[i].whole && flags & odds[i].part)
+            return true;
+    }
+    return false;
 }
 
 static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type,
@@ -158,6 +159,8 @@ static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_crea
         return CL_INVALID_BUFFER_SIZE;
     if (region->origin > parent->size || region->size > parent->size - region->origin)
         return CL_INVALID_VALUE;
+    if (sub_buffer_is_at_odds(parent, flags))
+        return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < parent->context->device_count; i++)
         aligned |= region->origin % parent->context->devices[i]->mem_base_align == 0;
     return aligned ? CL_SUCCESS : CL_MISALIGNED_SUB_BUFFER_OFFSET;
@@ -169,10 +172,12 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
     cl_int error = sub_buffer_check(parent, flags, type, region);
     struct wire_create_sub_buffer m;
     cl_mem buffer = NULL;
-    bool plain = !error && sub_buffer_flags(parent, &flags);
+    bool plain = sub_buffer_is_plain(flags);
 
-    if (!error)
+    if (!error) {
+        flags = memory_inherit_flags(parent, flags);
         error = memory_new(parent->context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
+    }
     if (!error) {
         buffer->size = region->size;
         buffer->origin = region->origin;
@@ -182,7 +187,8 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->direct = parent->direct;
         handle_use(parent);
         m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
-                                            (plain ? WIRE_FLAGS(flags) : flags) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
+                                            (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) &
+                                                ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
                                             region->origin, region->size};
         wire_put_create_sub_buffer(broadcast_begin(parent->context), &m);
         error = broadcast_end(parent->context, STREAM_LATER);
@@ -291,8 +297,8 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
 
     if (!error && (!from || buffer_check_range(buffer, offset, size)))
         error = CL_INVALID_VALUE;
-    if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(buffer, CL_MAP_WRITE);
     if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout to = layout_linear(buffer->place + offset, size);
 
@@ -343,8 +349,8 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
 
     if (!error && (!to || buffer_check_range(buffer, offset, size)))
         error = CL_INVALID_VALUE;
-    if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(buffer, CL_MAP_READ);
     if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout from = layout_linear(buffer->place + offset, size);
 

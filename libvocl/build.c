@@ -19,6 +19,7 @@ void program_forget_kernels(cl_program program)
         free(kernel->arguments);
         free(kernel->name);
         free(kernel->attributes);
+        info_forget(&kernel->answers);
     }
     free(program->kernels);
     program->kernels = NULL;
@@ -54,8 +55,12 @@ static bool read_argument(struct wire_cursor *in, struct argument_description *o
 
     if (!wire_get_kernel_argument(in, &a))
         return false;
-    *out = (struct argument_description){
-        .size = a.size, .address = a.address, .access = a.access, .qualifier = a.qualifier, .known = a.known};
+    *out = (struct argument_description){.size = a.size,
+                                         .other_size = a.other_size,
+                                         .address = a.address,
+                                         .access = a.access,
+                                         .qualifier = a.qualifier,
+                                         .known = a.known};
     out->type_name = copy_text(a.type_name, a.type_name_length);
     out->name = copy_text(a.name, a.name_length);
     if (!out->type_name || !out->name)
@@ -74,7 +79,7 @@ static bool read_kernel(struct wire_cursor *in, struct kernel_description *out)
     name = wire_get_blob(in, &name_length);
     count = wire_get_u32(in);
     attributes = wire_get_blob(in, &attributes_length);
-    if (in->failed || count > in->left / 20)
+    if (in->failed || count > in->left / 32)
         return false;
     *out = (struct kernel_description){.name = copy_text(name, name_length),
                                        .attributes = copy_text(attributes, attributes_length),
@@ -184,11 +189,39 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
 
         error = error ? error : one;
     }
+    info_forget(&program->object.answers);
     pthread_mutex_lock(&program->lock);
-    program->tried = true;
     program->built = !error;
     pthread_mutex_unlock(&program->lock);
     return error;
+}
+
+/* ---- builds that are under way ---- */
+
+static void building_add(cl_program program, int change)
+{
+    pthread_mutex_lock(&program->lock);
+    program->building += (unsigned)change;
+    pthread_cond_broadcast(&program->built_now);
+    pthread_mutex_unlock(&program->lock);
+}
+
+bool program_is_building(cl_program program)
+{
+    bool building;
+
+    pthread_mutex_lock(&program->lock);
+    building = program->building;
+    pthread_mutex_unlock(&program->lock);
+    return building;
+}
+
+void program_wait(cl_program program)
+{
+    pthread_mutex_lock(&program->lock);
+    while (program->building)
+        pthread_cond_wait(&program->built_now, &program->lock);
+    pthread_mutex_unlock(&program->lock);
 }
 
 struct build {
@@ -205,6 +238,7 @@ static void *build_thread(void *argument)
     struct build *build = argument;
 
     build_now(build->program, build->count, build->devices, build->options);
+    building_add(build->program, -1);
     build->notify(build->program, build->data);
     handle_drop(build->program);
     free(build->devices);
@@ -232,6 +266,7 @@ static cl_int build_later(cl_program program, cl_uint count, const cl_device_id 
         memcpy(list, devices, count * sizeof(*list));
     *build = (struct build){program, count, list, copy, notify, data};
     handle_use(program);
+    building_add(program, 1);
     if (pthread_create(&thread, NULL, build_thread, build))
         build_thread(build);
     else
@@ -250,6 +285,7 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
         if (!context_has_device(program->context, devices[i]))
             return CL_INVALID_DEVICE;
     }
+    program_wait(program);
     if (atomic_load(&program->live_kernels))
         return CL_INVALID_OPERATION;
     return notify ? build_later(program, count, devices, options, notify, data)
@@ -346,7 +382,7 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
 
         error = error ? error : one;
     }
-    program->tried = true;
+    info_forget(&program->object.answers);
     return error;
 }
 
@@ -371,6 +407,7 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
         if (!context_has_device(program->context, devices[i]))
             return CL_INVALID_DEVICE;
     }
+    program_wait(program);
     if (atomic_load(&program->live_kernels) || program->binary)
         return CL_INVALID_OPERATION;
     error = compile_now(program, count, devices, options, header_count, headers, names);
@@ -389,6 +426,7 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     for (cl_uint i = 0; i < input_count; i++) {
         if (!handle_check(inputs[i], WIRE_PROGRAM))
             return CL_INVALID_PROGRAM;
+        program_wait(inputs[i]);
     }
     for (cl_uint i = 0; data_alone && i < input_count; i++) {
         if (inputs[i]->built)
@@ -461,8 +499,8 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
 
         error = error ? error : one;
     }
+    info_forget(&program->object.answers);
     program->built = !error;
-    program->tried = true;
     return error;
 }
 

@@ -76,9 +76,11 @@ static bool finish(struct dying *dying)
 
 static void begin_later(struct callback *callback)
 {
-    struct object *object = callback->handle;
+    dying_begin(callback->handle, callback->data);
+}
 
-    dying_begin(object, callback->data);
+static void later_free(struct callback *callback)
+{
     free(callback);
 }
 
@@ -89,8 +91,8 @@ static bool is_for_later(struct object *object, struct node *node)
 
     if (!callback)
         return false;
-    *callback = (struct callback){.run = begin_later, .handle = object, .data = node};
-    session_deliver(node->session, callback);
+    *callback = (struct callback){.run = begin_later, .free = later_free, .handle = object, .data = node};
+    deliver(node->session, NULL, callback);
     return true;
 }
 

@@ -192,7 +192,7 @@ void handle_free(struct object *object)
     struct pool *pool = &pools[kind];
 
     if (object->answers)
-        info_forget(object);
+        info_forget(&object->answers);
     pthread_mutex_lock(&pools_lock);
     atomic_store(&object->kind, 0);
     object->disp_data = NULL;

@@ -99,7 +99,8 @@ static cl_int check_desc(const cl_image_format *format, const cl_image_desc *des
         return CL_INVALID_IMAGE_DESCRIPTOR;
     if (!host_pointer && !source && (desc->image_row_pitch || desc->image_slice_pitch))
         return CL_INVALID_IMAGE_DESCRIPTOR;
-    if (desc->image_row_pitch % element)
+    if (desc->image_row_pitch % element ||
+        desc->image_slice_pitch % (desc->image_row_pitch ? desc->image_row_pitch : extent[0] * element))
         return CL_INVALID_VALUE;
     if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER && (!source || source->size < extent[0] * element))
         return CL_INVALID_IMAGE_DESCRIPTOR;
@@ -131,6 +132,23 @@ static cl_int check_size(cl_context context, const cl_image_desc *desc)
         most[1] = limit[1] > most[1] ? limit[1] : most[1];
     }
     return extent[0] > most[0] || extent[1] > most[1] ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
+}
+
+/* Whether it depends on the device if an image can be made from this memory object. */
+static bool is_doubtful(cl_context context, const cl_image_desc *desc)
+{
+    cl_mem source = desc->mem_object;
+    cl_uint alignment = 0;
+
+    if (!source || source->parent || source->type != CL_MEM_OBJECT_BUFFER)
+        return source != NULL;
+    for (cl_uint i = 0; i < context->device_count && desc->image_type == CL_MEM_OBJECT_IMAGE2D; i++) {
+        clGetDeviceInfo(context->devices[i], CL_DEVICE_IMAGE_PITCH_ALIGNMENT, sizeof(alignment), &alignment, NULL);
+        if (!alignment || desc->image_row_pitch % alignment ||
+            source->size / desc->image_height < desc->image_row_pitch)
+            return true;
+    }
+    return false;
 }
 
 /* What only native OpenCL judges, by trying to make the image. */
@@ -186,33 +204,33 @@ static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object
 
 static cl_int image_send(cl_mem image, const void *host_pointer)
 {
+    cl_mem_flags apart = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY |
+                         CL_MEM_HOST_NO_ACCESS;
     struct node *node = image->context->node;
     const cl_image_desc *d = &image->desc;
     size_t extent[3], row;
     struct layout layout;
     struct transfer *transfer = NULL;
     struct wire_create_image m;
-    const void *data;
-    uint32_t length;
     cl_int error = CL_SUCCESS;
 
     image_extent(d, extent);
     row = extent[0] * image->element_size;
-    m = (struct wire_create_image){
-        .image = image->object.id,
-        .context = image->context->object.id,
-        .flags = image->flags & ~(cl_mem_flags)(CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY |
-                                                CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS),
-        .order = image->format.image_channel_order,
-        .type = image->format.image_channel_data_type,
-        .object_type = d->image_type,
-        .width = d->image_width,
-        .height = d->image_height,
-        .depth = d->image_depth,
-        .array_size = d->image_array_size,
-        .row_pitch = d->mem_object ? d->image_row_pitch : 0,
-        .bytes = row * extent[1] * extent[2],
-        .buffer = d->mem_object ? d->mem_object->object.id : 0};
+    if (d->mem_object)
+        apart |= CL_MEM_ALLOC_HOST_PTR; /* inherited */
+    m = (struct wire_create_image){.image = image->object.id,
+                                   .context = image->context->object.id,
+                                   .flags = image->flags & ~apart,
+                                   .order = image->format.image_channel_order,
+                                   .type = image->format.image_channel_data_type,
+                                   .object_type = d->image_type,
+                                   .width = d->image_width,
+                                   .height = d->image_height,
+                                   .depth = d->image_depth,
+                                   .array_size = d->image_array_size,
+                                   .row_pitch = d->mem_object ? d->image_row_pitch : 0,
+                                   .bytes = row * extent[1] * extent[2],
+                                   .buffer = d->mem_object ? d->mem_object->object.id : 0};
     for (unsigned i = 1; i < image->context->node_count; i++) { /* the contents go to the first */
         wire_put_create_image(stream_begin(image->context->nodes[i]), &m);
         stream_end(image->context->nodes[i], STREAM_LATER);
@@ -226,19 +244,19 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
                                  .slices = extent[2],
                                  .row_pitch = array ? image->slice_pitch : image->row_pitch,
                                  .slice_pitch = image->slice_pitch};
-        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &data, &length);
+        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
         if (error)
             return error;
-        m.tag = transfer_bulk(transfer);
+        transfer_contents(transfer);
     }
     wire_put_create_image(stream_begin(node), &m);
-    error = stream_finish(node, transfer ? STREAM_NOW : STREAM_LATER);
+    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
     if (!error && transfer)
         transfer_start(transfer);
     session_unlock(node->session);
     if (transfer && error)
         transfer_cancel(transfer);
-    return transfer && !error ? transfer_wait(transfer) : error;
+    return transfer && !error ? transfer_leave(transfer) : error;
 }
 
 /* As native OpenCL reports them: those of the memory that the image came from, else tight. */
@@ -286,10 +304,11 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
         error = check_size(context, desc);
     if (!error)
         error = check_format(context, flags, desc->image_type, format);
-    if (error)
+    if (error || is_doubtful(context, desc))
         error = check_by_node(context, flags, format, desc, error);
     if (!error)
-        error = memory_new(context, desc->image_type, flags, &image);
+        error = memory_new(context, desc->image_type,
+                           desc->mem_object ? memory_inherit_flags(desc->mem_object, flags) : flags, &image);
     if (error)
         return error;
     image->format = *format;
@@ -385,20 +404,57 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
     return CL_SUCCESS;
 }
 
+/* Which of the description's sizes an image of this type has; the others are 0, whatever the program gave. */
+static size_t image_size(cl_mem image, cl_image_info param)
+{
+    const cl_image_desc *d = &image->desc;
+    const bool layers = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY || d->image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+    const bool flat = d->image_type == CL_MEM_OBJECT_IMAGE2D || d->image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+
+    switch (param) {
+    case CL_IMAGE_ELEMENT_SIZE:
+        return image->element_size;
+    case CL_IMAGE_ROW_PITCH:
+        return image->row_pitch;
+    case CL_IMAGE_SLICE_PITCH:
+        return image->slice_pitch;
+    case CL_IMAGE_WIDTH:
+        return d->image_width;
+    case CL_IMAGE_HEIGHT:
+        return flat || d->image_type == CL_MEM_OBJECT_IMAGE3D ? d->image_height : 0;
+    case CL_IMAGE_DEPTH:
+        return d->image_type == CL_MEM_OBJECT_IMAGE3D ? d->image_depth : 0;
+    }
+    return layers ? d->image_array_size : 0;
+}
+
 cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *value, size_t *size_ret)
 {
+    const cl_uint none = 0;
+    size_t number;
+
     if (!handle_check(image, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
-    if (image->type != CL_MEM_OBJECT_BUFFER) {
-        switch (param) {
-        case CL_IMAGE_BUFFER:
-            return info_return(&image->desc.mem_object, sizeof(cl_mem), size, value, size_ret);
-        case CL_IMAGE_ROW_PITCH:
-            return info_return(&image->row_pitch, sizeof(size_t), size, value, size_ret);
-        case CL_IMAGE_SLICE_PITCH:
-            return info_return(&image->slice_pitch, sizeof(size_t), size, value, size_ret);
-        }
+    if (image->type == CL_MEM_OBJECT_BUFFER || image->type == CL_MEM_OBJECT_PIPE)
+        return info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size, value,
+                             size_ret);
+    switch (param) {
+    case CL_IMAGE_FORMAT:
+        return info_return(&image->format, sizeof(image->format), size, value, size_ret);
+    case CL_IMAGE_BUFFER:
+        return info_return(&image->desc.mem_object, sizeof(cl_mem), size, value, size_ret);
+    case CL_IMAGE_NUM_MIP_LEVELS:
+    case CL_IMAGE_NUM_SAMPLES:
+        return info_return(&none, sizeof(none), size, value, size_ret);
+    case CL_IMAGE_ELEMENT_SIZE:
+    case CL_IMAGE_ROW_PITCH:
+    case CL_IMAGE_SLICE_PITCH:
+    case CL_IMAGE_WIDTH:
+    case CL_IMAGE_HEIGHT:
+    case CL_IMAGE_DEPTH:
+    case CL_IMAGE_ARRAY_SIZE:
+        number = image_size(image, param);
+        return info_return(&number, sizeof(number), size, value, size_ret);
     }
-    return info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size, value,
-                         size_ret);
+    return CL_INVALID_VALUE;
 }

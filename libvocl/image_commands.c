@@ -136,8 +136,8 @@ cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blockin
         error = from ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
     if (!error)
         image_layout(image, region, row_pitch, slice_pitch, from, &layout);
-    if (!error && image->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(image, CL_MAP_WRITE);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_IMAGE);
     if (!error && image_is_nothing(region))
@@ -157,8 +157,8 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
         error = to ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
     if (!error)
         image_layout(image, region, row_pitch, slice_pitch, to, &layout);
-    if (!error && image->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(image, CL_MAP_READ);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_IMAGE);
     if (!error && image_is_nothing(region))

@@ -113,13 +113,13 @@ static bool is_same(const struct answer *a, const struct answer *b)
 }
 
 /* Whether it was known; *error is then the query's. */
-static bool recall(struct object *object, const struct answer *wanted, size_t capacity, void *to, size_t *size_ret,
+static bool recall(struct answer **kept, const struct answer *wanted, size_t capacity, void *to, size_t *size_ret,
                    cl_int *error)
 {
     const struct answer *answer;
 
     pthread_mutex_lock(&answers_lock);
-    for (answer = object->answers; answer && !is_same(answer, wanted); answer = answer->next)
+    for (answer = *kept; answer && !is_same(answer, wanted); answer = answer->next)
         ;
     if (answer)
         *error = answer->error ? answer->error : info_return(answer->bytes, answer->length, capacity, to, size_ret);
@@ -127,11 +127,11 @@ static bool recall(struct object *object, const struct answer *wanted, size_t ca
     return answer != NULL;
 }
 
-cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
-                     const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret)
+cl_int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32_t object, uint32_t second,
+                     cl_uint param, const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret)
 {
     const struct wire_get_info question = {.kind = kind,
-                                           .object = object->id,
+                                           .object = object,
                                            .second = second,
                                            .param = param,
                                            .input = input,
@@ -141,12 +141,12 @@ cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, ui
 
     if (!answer || input_size > sizeof(answer->input)) {
         free(answer);
-        return info_ask(node, kind, object->id, second, param, input, input_size, capacity, to, size_ret);
+        return info_ask(node, kind, object, second, param, input, input_size, capacity, to, size_ret);
     }
     *answer = (struct answer){.kind = kind, .second = second, .param = param, .input_size = input_size};
     if (input_size)
         memcpy(answer->input, input, input_size);
-    if (recall(object, answer, capacity, to, size_ret, &error)) {
+    if (recall(kept, answer, capacity, to, size_ret, &error)) {
         free(answer);
         return error;
     }
@@ -159,19 +159,26 @@ cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, ui
         return error;
     }
     pthread_mutex_lock(&answers_lock);
-    answer->next = object->answers;
-    object->answers = answer;
+    answer->next = *kept;
+    *kept = answer;
     pthread_mutex_unlock(&answers_lock);
     return error;
 }
 
-void info_forget(struct object *object)
+cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
+                     const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret)
+{
+    return info_ask_kept(&object->answers, node, kind, object->id, second, param, input, input_size, capacity, to,
+                         size_ret);
+}
+
+void info_forget(struct answer **kept)
 {
     struct answer *answer, *next;
 
     pthread_mutex_lock(&answers_lock);
-    answer = object->answers;
-    object->answers = NULL;
+    answer = *kept;
+    *kept = NULL;
     pthread_mutex_unlock(&answers_lock);
     for (; answer; answer = next) {
         next = answer->next;

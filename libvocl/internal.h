@@ -135,7 +135,10 @@ cl_int info_take(struct node *node, unsigned kind, uint32_t object, void **bytes
 /* The same for an answer that will not change while the object lives, or until info_forget(): asked once. */
 cl_int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
                      const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
-void info_forget(struct object *object);
+/* The same for an answer that several objects share. */
+cl_int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32_t object, uint32_t second,
+                     cl_uint param, const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
+void info_forget(struct answer **kept);
 void info_after_fork(void);
 
 /* ---- arrival.c: under the session's lock ---- */
@@ -335,8 +338,10 @@ cl_int transfer_write(struct node *node, struct enqueue *e, const struct layout 
                       uint32_t *inline_length);
 /* memory is freed with the transfer. */
 void transfer_own(struct transfer *transfer, void *memory);
-/* Also short data is to go in bulk; the tag. */
-uint32_t transfer_bulk(struct transfer *transfer);
+/* Of a write that was not started: the contents of a new object, which go from a copy if they are not very long. When
+ * transfer_leave() returns the memory is the program's again. */
+void transfer_contents(struct transfer *transfer);
+cl_int transfer_leave(struct transfer *transfer);
 /* Whether the node stages this queue's buffer transfers in chunks. */
 bool transfer_chunked(cl_command_queue queue);
 /* Under the lock, after the command was encoded: start sending. */
@@ -488,6 +493,8 @@ bool context_has_device(cl_context context, cl_device_id device);
 /* The numbers of those devices that are the node's; how many. */
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
+bool program_is_building(cl_program program);
+void program_wait(cl_program program); /* until no build with a callback is under way */
 /* The program's kernels, from the node's kernel table; replaces what was known of them. */
 cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length);
 void program_forget_kernels(cl_program program);
@@ -516,6 +523,8 @@ struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
+cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);
+cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
 /* Copy a zero-terminated list of properties of one kind. */
 cl_int properties_copy(const void *list, size_t item_size, void **out, size_t *size_out);
 

@@ -25,7 +25,7 @@ void kernel_destroy(cl_kernel kernel)
     handle_drop(program);
 }
 
-static cl_kernel kernel_new(cl_program program, const struct kernel_description *description)
+static cl_kernel kernel_new(cl_program program, struct kernel_description *description)
 {
     cl_kernel kernel = handle_new(WIRE_KERNEL);
 
@@ -44,7 +44,7 @@ static cl_kernel kernel_new(cl_program program, const struct kernel_description 
     return kernel;
 }
 
-static cl_kernel kernel_create(cl_program program, const struct kernel_description *description, cl_int *error)
+static cl_kernel kernel_create(cl_program program, struct kernel_description *description, cl_int *error)
 {
     cl_kernel kernel = kernel_new(program, description);
     struct wire_create_kernel m = {
@@ -72,6 +72,7 @@ cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *ret)
         fail_ret(ret, CL_INVALID_PROGRAM);
         return NULL;
     }
+    program_wait(program);
     if (!program->built || !name) {
         fail_ret(ret, program->built ? CL_INVALID_VALUE : CL_INVALID_PROGRAM_EXECUTABLE);
         return NULL;
@@ -92,6 +93,7 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *ke
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
+    program_wait(program);
     if (!program->built)
         return CL_INVALID_PROGRAM_EXECUTABLE;
     if (kernels && count < program->kernel_count)
@@ -231,7 +233,7 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
     }
     if (!value)
         return CL_INVALID_ARG_VALUE;
-    if (!size || size > WIRE_MAX_ARGUMENTS / 2 || (d->size && size != d->size))
+    if (!size || size > WIRE_MAX_ARGUMENTS / 2 || (d->size && size != d->size && size != d->other_size))
         return CL_INVALID_ARG_SIZE;
     out->length = (uint32_t)size;
     if (size > sizeof(out->small)) {
@@ -341,6 +343,8 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
         argument_copy(argument, &fresh);
     }
     spin_unlock(&kernel->lock);
+    if (fresh.what == WIRE_ARGUMENT_LOCAL)
+        info_forget(&kernel->object.answers);
     if (kernel->sent_when_set)
         send_now(kernel);
     return CL_SUCCESS;
@@ -440,20 +444,35 @@ static cl_device_id kernel_device(cl_kernel kernel, cl_device_id device)
     return NULL;
 }
 
+/* Set ones count as the kernel's local memory. */
+static bool has_local_argument(cl_kernel kernel)
+{
+    bool has = false;
+
+    spin_lock(&kernel->lock);
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++)
+        has |= kernel->arguments[i].set && kernel->arguments[i].what == WIRE_ARGUMENT_LOCAL;
+    spin_unlock(&kernel->lock);
+    return has;
+}
+
 cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info param, size_t size,
                                 void *value, size_t *size_ret)
 {
+    struct answer **kept;
+
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
+    kept = &kernel->description->answers;
     device = kernel_device(kernel, device);
     if (!device)
         return CL_INVALID_DEVICE;
-    if (param != CL_KERNEL_LOCAL_MEM_SIZE)
-        return info_ask_once(device->node, WIRE_INFO_WORK_GROUP, &kernel->object, device->object.id, param, NULL, 0,
-                             size, value, size_ret);
-    arguments_send(kernel, device->node, STREAM_LATER);
-    return info_ask(device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0, size,
-                    value, size_ret);
+    if (param == CL_KERNEL_LOCAL_MEM_SIZE && has_local_argument(kernel)) { /* clSetKernelArg forgets the answer */
+        arguments_send(kernel, device->node, STREAM_LATER);
+        kept = &kernel->object.answers;
+    }
+    return info_ask_kept(kept, device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0,
+                         size, value, size_ret);
 }
 
 cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
@@ -466,8 +485,8 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
         return CL_INVALID_DEVICE;
     if (input_size > 4096)
         return CL_INVALID_VALUE;
-    return info_ask_once(device->node, WIRE_INFO_SUB_GROUP, &kernel->object, device->object.id, param, input,
-                         input ? input_size : 0, size, value, size_ret);
+    return info_ask_kept(&kernel->description->answers, device->node, WIRE_INFO_SUB_GROUP, kernel->object.id,
+                         device->object.id, param, input, input ? input_size : 0, size, value, size_ret);
 }
 
 cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param,

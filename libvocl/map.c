@@ -35,12 +35,7 @@ static cl_int map_check(cl_command_queue queue, cl_mem buffer, cl_map_flags flag
         return error;
     if (!size || buffer_check_range(buffer, offset, size))
         return CL_INVALID_VALUE;
-    if (flags & CL_MAP_READ && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
-        return CL_INVALID_OPERATION;
-    if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) &&
-        buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
-        return CL_INVALID_OPERATION;
-    return CL_SUCCESS;
+    return memory_check_host(buffer, flags);
 }
 
 static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t size, uint8_t *to, cl_bool blocking,
@@ -226,8 +221,9 @@ static struct mapping *image_mapping_new(cl_mem image, cl_map_flags flags, const
     return mapping;
 }
 
-static cl_int image_map_check(cl_command_queue queue, cl_mem image, const size_t *origin, const size_t *region,
-                              const size_t *row_pitch, const size_t *slice_pitch)
+/* The image of a buffer is mapped as the buffer is. Of others native lets CL_MAP_WRITE_INVALIDATE_REGION through. */
+static cl_int image_map_check(cl_command_queue queue, cl_mem image, cl_map_flags flags, const size_t *origin,
+                              const size_t *region, const size_t *row_pitch, const size_t *slice_pitch)
 {
     cl_int error = image_check(queue, image);
 
@@ -238,14 +234,16 @@ static cl_int image_map_check(cl_command_queue queue, cl_mem image, const size_t
     if (!row_pitch || (!slice_pitch && image->type != CL_MEM_OBJECT_IMAGE2D && image->type != CL_MEM_OBJECT_IMAGE1D &&
                        image->type != CL_MEM_OBJECT_IMAGE1D_BUFFER))
         return CL_INVALID_VALUE;
-    return CL_SUCCESS;
+    return image->type == CL_MEM_OBJECT_IMAGE1D_BUFFER
+               ? memory_check_host(image->parent, flags)
+               : memory_check_host(image, flags & ~(cl_map_flags)CL_MAP_WRITE_INVALIDATE_REGION);
 }
 
 void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
                         const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch,
                         cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
-    cl_int error = image_map_check(queue, image, origin, region, row_pitch, slice_pitch);
+    cl_int error = image_map_check(queue, image, flags, origin, region, row_pitch, slice_pitch);
     struct mapping *mapping = NULL;
     struct layout layout;
     struct enqueue e;

@@ -20,6 +20,31 @@ cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer)
     return CL_SUCCESS;
 }
 
+/* What is made from another memory object has that one's flags, where it says nothing itself. */
+cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags)
+{
+    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    const cl_mem_flags host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+    const cl_mem_flags pointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR;
+
+    if (!(flags & access))
+        flags |= from->flags & access;
+    if (!(flags & host))
+        flags |= from->flags & host;
+    return flags | (from->flags & pointer);
+}
+
+/* What a map with these flags does; a read is CL_MAP_READ, a write CL_MAP_WRITE. */
+cl_int memory_check_host(cl_mem memory, cl_map_flags flags)
+{
+    if (flags & CL_MAP_READ && memory->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+        return CL_INVALID_OPERATION;
+    if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) &&
+        memory->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+        return CL_INVALID_OPERATION;
+    return CL_SUCCESS;
+}
+
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out)
 {
     cl_mem memory = handle_new(WIRE_MEMORY);

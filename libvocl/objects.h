@@ -52,7 +52,7 @@ struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
     unsigned peer, index; /* index: of its bit in sets of nodes */
-    bool alive;
+    bool alive, in_process;
     size_t mark;   /* stream.c: where a broadcast begins in the batch */
     uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, again_at;
@@ -217,7 +217,7 @@ struct _cl_sampler {
 };
 
 struct argument_description {
-    uint32_t size, address, access, qualifier;
+    uint32_t size, other_size, address, access, qualifier;
     uint32_t what; /* enum wire_argument, 0 if not known */
     bool known, image;
     char *type_name, *name;
@@ -228,6 +228,7 @@ struct kernel_description {
     uint64_t fixed_group[3]; /* reqd_work_group_size, or zeroes */
     uint32_t argument_count;
     struct argument_description *arguments;
+    struct answer *answers; /* info.c; the same for all kernels of this name */
 };
 
 struct _cl_program {
@@ -238,11 +239,13 @@ struct _cl_program {
     char *source;
     void *il;
     size_t il_size;
-    pthread_mutex_t lock; /* kernels, built, options */
+    pthread_mutex_t lock; /* kernels, built, building */
+    pthread_cond_t built_now;
+    unsigned building; /* builds with a callback that are under way */
     struct kernel_description *kernels;
     uint32_t kernel_count;
     atomic_int live_kernels;
-    bool built, tried, binary;
+    bool built, binary;
 };
 
 struct argument {
@@ -261,7 +264,7 @@ struct argument {
 struct _cl_kernel {
     struct object object;
     cl_program program;
-    const struct kernel_description *description;
+    struct kernel_description *description;
     struct spin lock; /* arguments and limits */
     struct argument *arguments;
     bool sent_when_set; /* its arguments: only to compare with */

@@ -22,6 +22,7 @@ cl_program program_new(cl_context context, cl_uint count, const cl_device_id *de
     program->device_count = count;
     program->context = context;
     pthread_mutex_init(&program->lock, NULL);
+    pthread_cond_init(&program->built_now, NULL);
     handle_use(context);
     return program;
 }
@@ -35,6 +36,7 @@ void program_destroy(cl_program program)
     free(program->devices);
     free(program->source);
     free(program->il);
+    pthread_cond_destroy(&program->built_now);
     pthread_mutex_destroy(&program->lock);
     session_lock(session);
     handle_free(&program->object);
@@ -365,6 +367,7 @@ cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t
         return CL_INVALID_PROGRAM;
     if (!value || !size || size > 128)
         return CL_INVALID_VALUE;
+    program_wait(program);
     for (unsigned i = 0; !error && i < program->context->node_count; i++)
         error = specialize(program->context->nodes[i], program, id, size, value);
     return error;
@@ -388,6 +391,13 @@ static cl_int kernel_names(cl_program program, size_t size, void *value, size_t 
     error = info_string(names, size, value, size_ret);
     free(names);
     return error;
+}
+
+/* What a build decides. Binaries may grow with the launches, too. */
+static bool is_of_build(cl_program_info param)
+{
+    return param != CL_PROGRAM_REFERENCE_COUNT && param != CL_PROGRAM_CONTEXT && param != CL_PROGRAM_NUM_DEVICES &&
+           param != CL_PROGRAM_DEVICES && param != CL_PROGRAM_SOURCE && param != CL_PROGRAM_IL;
 }
 
 /* The binaries of the node's devices, to where the application has room for them. */
@@ -459,9 +469,11 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
+    if (is_of_build(param))
+        program_wait(program);
     if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))
-        return info_ask(program->context->node, WIRE_INFO_PROGRAM, program->object.id, 0, param, NULL, 0, size, value,
-                        size_ret);
+        return info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size,
+                             value, size_ret);
     switch (param) {
     case CL_PROGRAM_REFERENCE_COUNT:
         /* native counts what holds it, too */
@@ -478,22 +490,21 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
     case CL_PROGRAM_BINARIES:
         return binaries(program, size, value, size_ret);
     case CL_PROGRAM_BINARY_SIZES:
-        if (program->context->node_count > 1)
-            return binary_sizes(program, size, value, size_ret);
-        break;
+        return binary_sizes(program, size, value, size_ret);
     case CL_PROGRAM_NUM_KERNELS:
         kernel_count = program->kernel_count;
         return info_return(&kernel_count, sizeof(kernel_count), size, value, size_ret);
     case CL_PROGRAM_KERNEL_NAMES:
         return kernel_names(program, size, value, size_ret);
     }
-    return info_ask(program->context->node, WIRE_INFO_PROGRAM, program->object.id, 0, param, NULL, 0, size, value,
-                    size_ret);
+    return info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size, value,
+                         size_ret);
 }
 
 cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info param, size_t size,
                              void *value, size_t *size_ret)
 {
+    const cl_build_status under_way = CL_BUILD_IN_PROGRESS;
     bool found = false;
 
     if (!handle_check(program, WIRE_PROGRAM))
@@ -502,6 +513,9 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program
         found |= program->devices[i] == device;
     if (!found)
         return CL_INVALID_DEVICE;
-    return info_ask(device->node, WIRE_INFO_BUILD, program->object.id, device->object.id, param, NULL, 0, size, value,
-                    size_ret);
+    if (param == CL_PROGRAM_BUILD_STATUS && program_is_building(program))
+        return info_return(&under_way, sizeof(under_way), size, value, size_ret);
+    program_wait(program);
+    return info_ask_once(device->node, WIRE_INFO_BUILD, &program->object, device->object.id, param, NULL, 0, size,
+                         value, size_ret);
 }

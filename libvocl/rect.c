@@ -48,8 +48,8 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
 
     if (!error)
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
-    if (!error && buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(buffer, CL_MAP_WRITE);
     if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
         const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 
@@ -101,8 +101,8 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
 
     if (!error)
         error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
-    if (!error && buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
-        error = CL_INVALID_OPERATION;
+    if (!error)
+        error = memory_check_host(buffer, CL_MAP_READ);
     if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
         const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 

@@ -354,7 +354,10 @@ static void init_lock(struct session *session)
     pthread_cond_init(&session->aside, &cond);
 }
 
-/* The process exits: what was enqueued is sent, then the session ends. */
+/*
+ * The process exits: what was enqueued is sent, then the session ends. What is left for its own devices is nothing that
+ * anybody saw, and their drivers may have been taken down already.
+ */
 static void on_ending(void *owner)
 {
     struct session *session = owner;
@@ -364,8 +367,10 @@ static void on_ending(void *owner)
         session_unlock(session);
         return;
     }
-    for (unsigned i = 0; i < session->node_count; i++)
-        stream_push(&session->nodes[i]);
+    for (unsigned i = 0; i < session->node_count; i++) {
+        if (!session->nodes[i].in_process)
+            stream_push(&session->nodes[i]);
+    }
     deliver_stop(session);
     if (session->stop) { /* by another thread meanwhile */
         session_unlock(session);
@@ -408,7 +413,11 @@ static struct session *session_start(void)
     session->node_count = transport_peers(session->transport) - 1;
     session->nodes = calloc(session->node_count + 1, sizeof(*session->nodes));
     for (unsigned i = 0; session->nodes && i < session->node_count; i++)
-        session->nodes[i] = (struct node){.session = session, .peer = i + 1, .index = i % MOST_NODES, .alive = true};
+        session->nodes[i] = (struct node){.session = session,
+                                          .peer = i + 1,
+                                          .index = i % MOST_NODES,
+                                          .alive = true,
+                                          .in_process = has_local && i + 1 == session->node_count};
     if (!session->nodes || !session->platform || thread_start(&session->thread, session_thread, session)) {
         transport_close(session->transport);
         return NULL;

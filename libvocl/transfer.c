@@ -14,7 +14,7 @@ struct transfer {
     struct layout layout;
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
-    bool packed, reading, bulk, detached, started, waiting, done;
+    bool packed, reading, detached, started, waiting, done;
     unsigned pieces;
     cl_int status;
     cl_event event;
@@ -268,17 +268,33 @@ void transfer_own(struct transfer *transfer, void *memory)
     transfer->owned = memory;
 }
 
-uint32_t transfer_bulk(struct transfer *transfer)
+/* Beyond this the copy costs more memory than the wait does time. */
+#define MOST_COPIED ((size_t)64 << 20)
+
+void transfer_contents(struct transfer *transfer)
 {
-    transfer->bulk = true;
-    return transfer->tag;
+    const bool goes_apart = transfer->length > WIRE_MAX_INLINE && !transfer->packed;
+    void *copy = goes_apart && transfer->length <= MOST_COPIED ? malloc(transfer->length) : NULL;
+
+    if (copy) {
+        transfer->memory = memcpy(copy, transfer->memory, transfer->length);
+        transfer->packed = true;
+    }
+}
+
+cl_int transfer_leave(struct transfer *transfer)
+{
+    if (transfer->length > WIRE_MAX_INLINE && !transfer->packed)
+        return transfer_wait(transfer);
+    transfer_detach(transfer);
+    return CL_SUCCESS;
 }
 
 void transfer_start(struct transfer *transfer)
 {
     if (transfer->reading)
         return;
-    if (transfer->length <= WIRE_MAX_INLINE && !transfer->bulk && !transfer->before) {
+    if (transfer->length <= WIRE_MAX_INLINE && !transfer->before) {
         transfer->done = true; /* it went with the command */
         return;
     }

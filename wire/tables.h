@@ -6,8 +6,10 @@
  * info table       { u32 param, blob answer }   the answers of a clGet*Info function
  * kernel table     for each kernel: { blob name, u32 argument count, blob attributes, u64[3] required work-group size,
  *                  or zeroes } and for each argument
- *                  { u32 size, u32 address, u32 access, u32 type qualifier, u32 known, blob type name, blob name }
- *                  size: the one size that the native clSetKernelArg takes, 0 when it takes any
+ *                  { u32 size, u32 other size, u32 address, u32 access, u32 type qualifier, u32 known,
+ *                  blob type name, blob name }
+ *                  size: the one size that the native clSetKernelArg takes, 0 when it takes any; other size: what it
+ *                  takes as well (of a vector of three, PoCL takes three elements or four), else the same
  *                  address, access: CL_KERNEL_ARG_*
  *                  known: the application may ask for it; the type name is there whenever the node knows the argument
  * argument list    { u32 index, u32 what, blob value }   what is an enum wire_argument
@@ -27,7 +29,7 @@ enum wire_argument {
 };
 
 struct wire_kernel_argument {
-    uint32_t size, address, access, qualifier, known;
+    uint32_t size, other_size, address, access, qualifier, known;
     const char *type_name, *name; /* not terminated */
     uint32_t type_name_length, name_length;
 };
@@ -67,6 +69,7 @@ static inline bool wire_get_info(struct wire_cursor *in, uint32_t *param, const 
 static inline void wire_put_kernel_argument(struct wire_buffer *out, const struct wire_kernel_argument *a)
 {
     wire_put_u32(out, a->size);
+    wire_put_u32(out, a->other_size);
     wire_put_u32(out, a->address);
     wire_put_u32(out, a->access);
     wire_put_u32(out, a->qualifier);
@@ -78,6 +81,7 @@ static inline void wire_put_kernel_argument(struct wire_buffer *out, const struc
 static inline bool wire_get_kernel_argument(struct wire_cursor *in, struct wire_kernel_argument *a)
 {
     a->size = wire_get_u32(in);
+    a->other_size = wire_get_u32(in);
     a->address = wire_get_u32(in);
     a->access = wire_get_u32(in);
     a->qualifier = wire_get_u32(in);

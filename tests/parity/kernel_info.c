@@ -142,6 +142,31 @@ static void group_show(const char *name)
     CHECK(clReleaseKernel(kernel));
 }
 
+/* The answer follows the arguments, of this kernel and of no other of its name. */
+static void local_memory_show(void)
+{
+    const size_t sizes[] = {64, 64, 4096, 8, 1 << 14};
+    cl_kernel kernels[2] = {parity_kernel(program, "locals"), parity_kernel(program, "locals")}, clone;
+    cl_int status;
+    for (size_t i = 0; i <= PARITY_COUNT(sizes); i++) {
+        for (int k = 0; k < 2; k++) {
+            cl_ulong memory[2] = {99, 99};
+            for (int j = 0; j < 2; j++)
+                CHECK(clGetKernelWorkGroupInfo(kernels[k], p.device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof(memory[j]),
+                                               &memory[j], NULL));
+            printf("local memory, kernel %d: %llu %llu\n", k, (unsigned long long)memory[0],
+                   (unsigned long long)memory[1]);
+        }
+        if (i < PARITY_COUNT(sizes))
+            CHECK(clSetKernelArg(kernels[0], i % 2, sizes[i], NULL));
+    }
+    clone = clCloneKernel(kernels[0], &status);
+    CHECK(status);
+    for (int k = 0; k < 2; k++)
+        CHECK(clReleaseKernel(kernels[k]));
+    CHECK(clReleaseKernel(clone));
+}
+
 static void sub_groups_show(void)
 {
     cl_kernel kernel = parity_kernel(program, "locals");
@@ -368,6 +393,7 @@ int main(void)
     printf("-- work-groups\n");
     for (size_t i = 0; i < PARITY_COUNT(names); i++)
         group_show(names[i]);
+    local_memory_show();
     sub_groups_show();
 
     printf("-- values\n");

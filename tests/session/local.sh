@@ -21,7 +21,7 @@ same()
 
 for program in buffer_ops callbacks command_buffer device_info errors_buffer errors_kernel events images includes \
         kernel_printf map_unmap many_copies many_devices native_kernel no_release programs several_contexts \
-        svm threads user_events; do
+        svm threads unused user_events; do
     same 0 preload "$parity/$program"
 done
 for program in buffer_ops events images programs svm threads; do

@@ -93,7 +93,7 @@ static void prologue(struct client *client)
     struct wire_describe_platform platform = {2, 0};
     struct wire_create_context context = {OBJECT(1), &device, 1};
     struct wire_create_queue queue = {OBJECT(1), OBJECT(1), 1, 0};
-    struct wire_create_buffer buffer = {OBJECT(1), OBJECT(1), 1, 4096, 0, 0};
+    struct wire_create_buffer buffer = {OBJECT(1), OBJECT(1), 1, 4096, 0, 0, NULL, 0};
     struct wire_create_program program = {OBJECT(1), OBJECT(1), source, sizeof(source) - 1};
     struct wire_build_program build = {
         .call = 3, .program = OBJECT(1), .devices = &device, .devices_count = 1, .with_options = 0};
@@ -201,7 +201,10 @@ static const char *const cases[] = {"nothing wrong",
                                     "again, before anything",
                                     "a patch beyond the command",
                                     "a patch of the header",
-                                    "a loan of nothing"};
+                                    "a loan of nothing",
+                                    "contents shorter than their buffer",
+                                    "contents longer than their image",
+                                    "contents twice"};
 
 static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
 {
@@ -346,6 +349,25 @@ static void put_case(struct wire_buffer *frame, unsigned which)
         break;
     case 32:
         wire_put_lend(frame, &loan);
+        break;
+    case 33:
+        wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(2), OBJECT(1), 1, 4096, 0, 0, data, 4095});
+        break;
+    case 34:
+        wire_put_create_image(frame, &(struct wire_create_image){.image = OBJECT(2),
+                                                                 .context = OBJECT(1),
+                                                                 .flags = 1,
+                                                                 .order = 0x10b5,
+                                                                 .type = 0x10da,
+                                                                 .object_type = 0x10f1,
+                                                                 .width = 4,
+                                                                 .height = 4,
+                                                                 .bytes = 64,
+                                                                 .data = data,
+                                                                 .data_length = 68});
+        break;
+    case 35:
+        wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(2), OBJECT(1), 1, 4096, 7, 0, data, 4096});
         break;
     }
 }

@@ -1,0 +1,10 @@
+/* A context and a queue that are made and never used, nor released, before the program ends. */
+#include "parity.h"
+
+int main(void)
+{
+    struct parity p;
+    parity_open(&p, 0);
+    puts("made");
+    return 0;
+}

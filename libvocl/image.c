@@ -389,6 +389,8 @@ cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *valu
 {
     if (!handle_check(image, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
+    if (info_is_newer(image->context->devices[0], param))
+        return CL_INVALID_VALUE;
     if (image->type != CL_MEM_OBJECT_BUFFER) {
         switch (param) {
         case CL_IMAGE_BUFFER:

@@ -459,6 +459,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
+    if (info_is_newer(program->context->devices[0], param))
+        return CL_INVALID_VALUE;
     if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))
         return info_ask(program->context->node, WIRE_INFO_PROGRAM, program->object.id, 0, param, NULL, 0, size, value,
                         size_ret);

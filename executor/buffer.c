@@ -51,7 +51,7 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
     else if (!buffer->error)
         create(x, context->context, flags, m, buffer);
     side.memory = buffer->error ? NULL : buffer->memory;
-    return m->tag ? (context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG) : 0;
+    return m->tag ? transfer_fill(x, context, &side, m->tag) : 0;
 }
 
 int exec_create_sub_buffer(struct executor *x, const struct wire_create_sub_buffer *m)

@@ -56,7 +56,7 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
     side.memory = image->error ? NULL : image->memory;
     if (is_usable(image) && !side_fits(&side))
         return -EBADMSG;
-    return m->bytes && context->spare ? transfer_fill(x, context, &side, m->tag) : -EBADMSG;
+    return m->bytes ? transfer_fill(x, context, &side, m->tag) : -EBADMSG;
 }
 
 int exec_create_sampler(struct executor *x, const struct wire_create_sampler *m)

@@ -223,6 +223,8 @@ static cl_int keep_kernel(struct recording *r, cl_kernel *kernel)
     if (!kernels)
         return CL_OUT_OF_HOST_MEMORY;
     r->kernels = kernels;
+    if (driver_version(*kernel) < 210) /* there is no cloning: let the driver take them as it does */
+        return CL_SUCCESS;
     *kernel = clCloneKernel(*kernel, &error);
     if (!error)
         kernels[r->kernel_count++] = *kernel;

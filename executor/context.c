@@ -34,10 +34,17 @@ static void tell_native(struct executor *x, struct job *job)
     free(error);
 }
 
+static _Thread_local bool hushed;
+
+void context_hush(bool hush)
+{
+    hushed = hush;
+}
+
 static void CL_CALLBACK native_error(const char *text, const void *details, size_t size, void *data)
 {
-    struct context_owner *owner = data;
-    struct native_error *error = calloc(1, sizeof(*error));
+    struct context_owner *owner = data; /* NULL from oclgrind, which gives it as details */
+    struct native_error *error = owner && !hushed ? calloc(1, sizeof(*error)) : NULL;
 
     (void)details;
     (void)size;
@@ -132,7 +139,7 @@ int exec_create_context(struct executor *x, const struct wire_create_context *m)
     context->context = create(x, m->context, properties, m->devices_count, devices, &context->error);
     context->on = devices[0];
     if (is_usable(context))
-        context->spare = clCreateCommandQueueWithProperties(context->context, devices[0], NULL, &context->error);
+        context->spare = clCreateCommandQueue(context->context, devices[0], 0, &context->error);
     if (!context->error)
         context->mover = mover_new(context);
     return 0;
@@ -159,6 +166,7 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
         clRetainCommandQueue(queue->spare);
     queue->out_of_order = m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     queue->profiling = m->properties & CL_QUEUE_PROFILING_ENABLE;
+    queue->lazy = queue->queue && driver_flush_waits(queue->queue);
     queue->unified = is_unified(device->device);
     return 0;
 }

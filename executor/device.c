@@ -1,6 +1,7 @@
 /* What the node has: native platforms and devices, described once for the application's side to answer from. */
 #include <stdio.h>
 
+#include "base/log.h"
 #include "executor/internal.h"
 
 /* Not VOCL itself: a worker must not find other workers. */
@@ -12,6 +13,15 @@ static bool is_vocl(cl_platform_id platform)
     return !strcmp(name, "VOCL");
 }
 
+static void tell_left_out(cl_platform_id platform)
+{
+    char name[128] = "", version[128] = "";
+
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
+    vocl_log(LOG_WARN, "platform %s is left out: it is \"%s\", and OpenCL 1.1 is needed", name, version);
+}
+
 static void find_platforms(struct executor *x)
 {
     cl_platform_id found[32];
@@ -20,8 +30,12 @@ static void find_platforms(struct executor *x)
     if (x->platform_count || clGetPlatformIDs(32, found, &count))
         return;
     for (cl_uint i = 0; i < count && i < 32; i++) {
-        if (!is_vocl(found[i]))
+        if (is_vocl(found[i]))
+            continue;
+        if (driver_add(found[i]))
             x->platforms[x->platform_count++] = found[i];
+        else
+            tell_left_out(found[i]);
     }
 }
 

@@ -10,7 +10,7 @@ int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *f
 #define SEND(name, number)                                                                                             \
     case number: {                                                                                                     \
         struct wire_##name m;                                                                                          \
-        x->command = #name;                                                                                            \
+        atomic_store_explicit(&x->command, #name, memory_order_relaxed);                                               \
         return wire_get_##name(fields, &m) ? exec_##name(x, &m) : -EBADMSG;                                            \
     }
 #define CALL(name, number) SEND(name, number)
@@ -46,12 +46,38 @@ void executor_flush_later(struct executor *x, struct object *queue)
 
 void executor_flush(struct executor *x)
 {
+    struct object *later = NULL;
+
     for (struct object *queue; (queue = x->to_flush);) {
         x->to_flush = queue->next;
+        if (queue->lazy && !lazy_run(x, queue)) {
+            queue->next = later;
+            later = queue;
+            continue;
+        }
         queue->used = false;
-        if (queue->queue)
+        if (queue->queue && !queue->lazy)
             clFlush(queue->queue);
     }
+    x->to_flush = later;
+}
+
+void executor_flush_native(struct executor *x, cl_command_queue queue)
+{
+    if (driver_flush_waits(queue))
+        executor_flush(x); /* it has been among those that could not be flushed */
+    else
+        clFlush(queue);
+}
+
+void executor_forget_queue(struct executor *x, struct object *queue)
+{
+    struct object **at = &x->to_flush;
+
+    while (*at && *at != queue)
+        at = &(*at)->next;
+    if (*at)
+        *at = queue->next;
 }
 
 static void refuse(const uint8_t *command, size_t length)
@@ -122,6 +148,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
 
     if (x->held || x->gated)
         return keep(x, bytes, length);
+    stall_enter(x);
     while (!error && (more = wire_next(&frame, &number, &fields)) != 0) {
         struct wire_cursor copy = fields;
 
@@ -142,6 +169,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
         }
     }
     executor_flush(x);
+    stall_leave(x);
     return error;
 }
 
@@ -199,8 +227,10 @@ int executor_poll(struct executor *x)
     struct job *newest = atomic_exchange(&x->finished, NULL), *oldest = NULL;
     int count = 0;
 
-    if (newest)
-        x->host.collect(x->host.owner);
+    if (!newest)
+        return x->bad ? -EBADMSG : 0;
+    x->host.collect(x->host.owner);
+    stall_enter(x);
     while (newest) { /* in the order in which they came */
         struct job *next = newest->next;
 
@@ -215,8 +245,8 @@ int executor_poll(struct executor *x)
         oldest = next;
         count++;
     }
-    if (count)
-        executor_flush(x);
+    executor_flush(x);
+    stall_leave(x);
     return x->bad ? -EBADMSG : count;
 }
 
@@ -272,5 +302,5 @@ int executor_open(const struct executor_host *host, struct executor **out)
     }
     pthread_detach(thread);
     *out = x;
-    return 0;
+    return stall_start(x);
 }

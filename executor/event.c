@@ -81,6 +81,8 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
     if (clSetEventCallback(event, state, reached, wait) != CL_SUCCESS) {
         wait_fire(wait);
         wait_drop(wait);
+    } else if (driver_flush_waits(event) && native_status(event) <= state) {
+        wait_fire(wait); /* oclgrind says nothing of what is over */
     }
 }
 
@@ -268,7 +270,7 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
         else if (gates_may_fail(c->gates, other->behind))
             c->behind = true;
     }
-    c->ask = event || c->behind ? &c->event : NULL;
+    c->ask = event || c->behind || c->queue->lazy ? &c->event : NULL;
     executor_flush_later(x, c->queue);
     return 0;
 }
@@ -303,6 +305,8 @@ int command_end(struct command *c, cl_int error)
         c->error = error;
     if (!c->error && c->event)
         command_hold(c, c->event);
+    if (!c->error && c->event && c->queue->lazy)
+        lazy_add(c);
     if (c->moving)
         move_enqueued(c);
     if (!c->error && c->event && !c->event_id)

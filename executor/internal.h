@@ -14,6 +14,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
+#include "executor/driver.h"
 #include "executor/executor.h"
 #include "wire/tables.h"
 #include "wire/wire.h"
@@ -53,13 +54,14 @@ struct object {
     cl_device_id on;        /* queue, context: (first) device */
     unsigned place;         /* queue, device: of the root device among the session's; memory: where it was used last */
     cl_command_queue spare; /* context: for data that no queue of the application moves */
-    bool unified, out_of_order, profiling, used, part,
+    bool unified, out_of_order, profiling, lazy, used, part,
         hidden;                   /* used: queue, memory; part: a sub-device; hidden: program.c */
     bool imported, user, settled; /* event: of another worker; a gate; it is over */
     cl_event begin;               /* event: whose times are its own until the end, or NULL */
     struct gate gate;             /* event: of another worker, or a user's */
     uint64_t behind;              /* event, queue: the newest gate it may wait for, 0 if none */
     struct gates *gates;          /* context: or NULL */
+    struct step *steps;           /* queue: lazy.c */
     struct object *next;          /* fellow.c; queue: dispatch.c */
     uint8_t *kinds;               /* kernel: enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
@@ -111,8 +113,10 @@ struct executor {
     struct object *orphans; /* imported events that are released, but not over */
     bool *lost;             /* other workers, by number */
     unsigned lost_count;
-    struct object *to_flush;  /* queues that were used */
-    const char *command;      /* what is being executed */
+    struct object *to_flush;     /* queues that were used */
+    const char *_Atomic command; /* what is being executed, or was last */
+    atomic_uint entered;         /* stall.c */
+    unsigned inside;
     struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
     bool held, bad;
     _Alignas(8) uint8_t last[WIRE_MAX_AGAIN]; /* the command that again repeats */
@@ -141,6 +145,9 @@ void executor_send(struct executor *x, struct wire_buffer *command); /* and free
 /* Native OpenCL is told to get on with what was enqueued: with the frame's end, or now. */
 void executor_flush_later(struct executor *x, struct object *queue);
 void executor_flush(struct executor *x);
+/* The same for one native queue whose gate was opened. */
+void executor_flush_native(struct executor *x, cl_command_queue queue);
+void executor_forget_queue(struct executor *x, struct object *queue);
 
 /* The stream may go on. */
 void executor_ungate(struct executor *x);
@@ -234,6 +241,12 @@ void event_settle(struct object *event, cl_int status);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job);
 
+/* lazy.c: of a queue that is lazy, each command that has an event */
+void lazy_add(const struct command *c);
+/* Whether nothing is left. */
+bool lazy_run(struct executor *x, struct object *queue);
+void lazy_free(struct object *queue);
+
 /* move.c */
 #define MOST_MOVED 8 /* objects of one command; one with more goes when it is ready */
 void memory_used_at(struct object *memory, const struct object *queue);
@@ -251,6 +264,8 @@ cl_int transfer_event_error(cl_event event);
 
 /* context.c: the application's context callback is told. */
 void context_tell(struct executor *x, uint32_t context, const char *text);
+/* What native OpenCL says to calls that this thread makes is for nobody: they are tries. */
+void context_hush(bool hush);
 
 /* buffer.c: also for images */
 int buffer_of(struct command *c, uint32_t id, cl_mem *out);
@@ -287,6 +302,11 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag);
 /* Contents of a new object: the stream is held until they are in. */
 int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag, const void *data,
                   uint32_t length);
+
+/* stall.c: around what calls the driver */
+void stall_enter(struct executor *x);
+void stall_leave(struct executor *x);
+int stall_start(struct executor *x);
 
 /* kernel.c */
 const size_t *local_of(const struct wire_enqueue_ndrange *m);

@@ -153,7 +153,7 @@ static void after_over(struct executor *x, struct job *job)
  * which a command waits fail. */
 static bool can_wait_natively(const struct loan *loan)
 {
-    if (loan->at || loan->after_count > 1 || !loan->mover.out_of_order)
+    if (loan->at || loan->after_count > 1 || !loan->mover.out_of_order || driver_flush_waits(loan->mover.queue))
         return false;
     if (loan->after_count && transfer_event_error(loan->after[0]))
         return false;

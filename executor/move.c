@@ -32,7 +32,7 @@ static void settle(struct moving *m, cl_int status)
         m->next->at = m->at;
     clSetUserEventStatus(m->event, status);
     gate_end(&m->open);
-    clFlush(m->queue);
+    executor_flush_native(m->x, m->queue);
 }
 
 static void moving_free(struct moving *m)

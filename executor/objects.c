@@ -92,6 +92,8 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
 {
     if (kind == WIRE_QUEUE && object->used)
         executor_flush(x);
+    if (kind == WIRE_QUEUE && object->used)
+        executor_forget_queue(x, object);
     if (x->tables[kind].slots[place(object->id)] == object)
         object_take(x, kind, object);
     gate_end(&object->gate);
@@ -101,6 +103,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
         clReleaseEvent(object->begin);
     gates_free(object->gates);
     recording_free(object);
+    lazy_free(object);
     include_free(object->tree);
     free(object->mover);
     free(object->kinds);

@@ -89,5 +89,5 @@ bool side_is_plain(const struct side *side)
 
 bool side_can_map(const struct executor *x, const struct object *queue, const struct side *side)
 {
-    return side_is_plain(side) && queue->unified && x->host.zero_copy;
+    return side_is_plain(side) && queue->unified && x->host.zero_copy && !driver_flush_waits(queue->queue);
 }

@@ -64,7 +64,7 @@ void transfer_open_gate(struct transfer *t)
         return;
     clSetUserEventStatus(t->gate, t->error ? t->error : CL_COMPLETE);
     gate_end(&t->open);
-    clFlush(t->queue);
+    executor_flush_native(t->x, t->queue);
 }
 
 static void say_data(struct executor *x, uint32_t tag, cl_int status, const void *data, size_t length)
@@ -199,14 +199,30 @@ static void taken(void *argument, int status)
 
     if (status && !t->error)
         t->error = CL_OUT_OF_RESOURCES;
+    if (--t->pieces)
+        return;
     transfer_open_gate(t);
     transfer_part_over(t);
 }
 
-static void take_all(struct transfer *t, void *memory)
+/* The other side has it in pieces where the command says so; the callbacks come once for each. */
+static size_t piece_size(const struct transfer *t)
 {
-    if (t->x->host.take(t->x->host.owner, t->peer, t->tag, memory, t->side.size, taken, t))
-        taken(t, -EIO);
+    return t->tag & CHUNKED && t->side.size > WIRE_CHUNK ? WIRE_CHUNK : t->side.size;
+}
+
+static void take_all(struct transfer *t, uint8_t *memory)
+{
+    const struct executor_host *host = &t->x->host;
+    const size_t size = t->side.size, piece = piece_size(t);
+    const uint32_t tag = t->tag;
+    const unsigned peer = t->peer;
+
+    t->pieces = (size + piece - 1) / piece;
+    for (size_t at = 0; at < size; at += piece) {
+        if (host->take(host->owner, peer, tag, memory + at, size - at < piece ? size - at : piece, taken, t))
+            taken(t, -EIO);
+    }
 }
 
 static void ignored(void *argument, int status)
@@ -480,14 +496,29 @@ static void given(void *argument, int status)
 
     if (status)
         t->error = CL_OUT_OF_RESOURCES;
+    if (--t->pieces)
+        return;
     transfer_open_gate(t);
     transfer_free(t);
 }
 
+static void give_all(struct transfer *t)
+{
+    const struct executor_host *host = &t->x->host;
+    const size_t size = t->side.size, piece = piece_size(t);
+    const uint8_t *memory = t->bytes;
+    const uint32_t tag = t->tag;
+    const unsigned peer = t->peer;
+
+    t->pieces = (size + piece - 1) / piece;
+    for (size_t at = 0; at < size; at += piece) {
+        if (host->give(host->owner, peer, tag, memory + at, size - at < piece ? size - at : piece, given, t))
+            given(t, -EIO);
+    }
+}
+
 void transfer_give(struct transfer *t)
 {
-    struct executor *x = t->x;
-
     if (t->error || t->side.size <= WIRE_MAX_INLINE) {
         say_result(t, t->bytes, t->error ? 0 : t->side.size);
         transfer_open_gate(t);
@@ -495,8 +526,7 @@ void transfer_give(struct transfer *t)
         return;
     }
     say_ready(t);
-    if (x->host.give(x->host.owner, t->peer, t->tag, t->bytes, t->side.size, given, t))
-        given(t, -EIO);
+    give_all(t);
 }
 
 /* The data is in t->bytes, or the command failed. */
@@ -527,6 +557,12 @@ static cl_int read_block(struct command *c, struct transfer *t)
 
 /* ---- the commands' common parts ---- */
 
+/* Where clFlush waits for the gate, nothing that the gate waits for may be behind it in the queue. */
+static bool in_chunks(const struct transfer *t)
+{
+    return t->tag & CHUNKED && !driver_flush_waits(t->queue);
+}
+
 cl_int transfer_read_whole(struct command *c, struct transfer *t)
 {
     if (t->side.size > WIRE_MAX_INLINE && side_can_map(c->x, c->queue, &t->side))
@@ -549,7 +585,7 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
     t = transfer_new(c->x, c->queue->queue, side, tag, false);
     if (!t)
         return -ENOMEM;
-    if (!error && tag & CHUNKED)
+    if (!error && in_chunks(t))
         error = ring_command(c, t);
     else if (!error && side_can_map(c->x, c->queue, side))
         error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
@@ -575,7 +611,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
         t = transfer_new(c->x, c->queue->queue, side, tag, true);
         if (!t)
             return -ENOMEM;
-        error = side->size > WIRE_MAX_INLINE && tag & CHUNKED ? ring_command(c, t) : transfer_read_whole(c, t);
+        error = side->size > WIRE_MAX_INLINE && in_chunks(t) ? ring_command(c, t) : transfer_read_whole(c, t);
         if (error)
             transfer_free(t);
     }

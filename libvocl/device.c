@@ -102,6 +102,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
 
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
+    if (info_is_newer(device, param))
+        return CL_INVALID_VALUE;
     switch (param) {
     case CL_DEVICE_PLATFORM:
         platform = session_platform(device->node->session);
@@ -116,6 +118,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
             return info_return(&none, sizeof(cl_bool), size, value, size_ret);
         break;
     case CL_DEVICE_SVM_CAPABILITIES:
+        if (!info_find(&device->infos, param, &length))
+            return CL_INVALID_VALUE;
         can = svm_capabilities(device);
         return info_return(&can, sizeof(can), size, value, size_ret);
     }
@@ -200,6 +204,7 @@ static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_pr
         }
         devices[i]->node = device->node;
         devices[i]->platform = device->platform;
+        devices[i]->version = device->version;
         devices[i]->parent = device;
         handle_use(device);
     }

@@ -500,6 +500,8 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info param, size_t s
 
     if (!handle_check(event, WIRE_EVENT))
         return CL_INVALID_EVENT;
+    if (info_is_newer(event->context->devices[0], param))
+        return CL_INVALID_VALUE;
     if (!event->queue || !(event->queue->properties & CL_QUEUE_PROFILING_ENABLE) || event_status(event) != CL_COMPLETE)
         return CL_PROFILING_INFO_NOT_AVAILABLE;
     if (!event->has_times)

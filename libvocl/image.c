@@ -435,6 +435,8 @@ cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *valu
 
     if (!handle_check(image, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
+    if (info_is_newer(image->context->devices[0], param))
+        return CL_INVALID_VALUE;
     if (image->type == CL_MEM_OBJECT_BUFFER || image->type == CL_MEM_OBJECT_PIPE)
         return info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size, value,
                              size_ret);

@@ -35,6 +35,38 @@ const void *info_find(const struct info_table *table, cl_uint param, uint32_t *l
     return NULL;
 }
 
+bool info_is_newer(cl_device_id device, cl_uint param)
+{
+    switch (param) { /* those that are answered here, or may be: the others the node knows, or not */
+    case CL_DEVICE_PARENT_DEVICE:
+    case CL_DEVICE_REFERENCE_COUNT:
+    case CL_IMAGE_ARRAY_SIZE:
+    case CL_IMAGE_BUFFER:
+    case CL_IMAGE_NUM_MIP_LEVELS:
+    case CL_IMAGE_NUM_SAMPLES:
+    case CL_PROGRAM_NUM_KERNELS:
+    case CL_PROGRAM_KERNEL_NAMES:
+    case CL_KERNEL_ATTRIBUTES:
+        return device->version < 120;
+    case CL_QUEUE_SIZE:
+    case CL_MEM_USES_SVM_POINTER:
+    case CL_PROFILING_COMMAND_COMPLETE:
+        return device->version < 200;
+    case CL_QUEUE_DEVICE_DEFAULT:
+    case CL_PROGRAM_IL:
+        return device->version < 210;
+    case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
+    case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
+        return device->version < 220;
+    case CL_QUEUE_PROPERTIES_ARRAY:
+    case CL_MEM_PROPERTIES:
+    case CL_SAMPLER_PROPERTIES:
+    case CL_PIPE_PROPERTIES:
+        return device->version < 300;
+    }
+    return false;
+}
+
 /* What the node answers, in memory to be freed. */
 static cl_int ask(struct node *node, const struct wire_get_info *question, void **bytes, size_t *length)
 {

@@ -127,6 +127,8 @@ void call_lose(struct node *node);
 cl_int info_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
 cl_int info_string(const char *string, size_t capacity, void *to, size_t *size_ret);
 const void *info_find(const struct info_table *table, cl_uint param, uint32_t *length);
+/* Whether a query is of a later OpenCL than the device's platform, which then does not know it. */
+bool info_is_newer(cl_device_id device, cl_uint param);
 /* A query that only the node can answer. */
 cl_int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
                 size_t input_size, size_t capacity, void *to, size_t *size_ret);
@@ -514,6 +516,8 @@ void sampler_destroy(cl_sampler sampler);
 void program_destroy(cl_program program);
 void kernel_destroy(cl_kernel kernel);
 /* A root device, known to the node under that number. */
+/* What a native platform says of itself; its version, 120 for OpenCL 1.2. */
+unsigned platform_learn(cl_platform_id platform, const void *infos, uint32_t length);
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
 void device_destroy(cl_device_id device);
 /* What the node told of it, if it is of that size; else to stays as it is. */

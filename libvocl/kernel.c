@@ -121,6 +121,10 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         fail_ret(ret, CL_INVALID_KERNEL);
         return NULL;
     }
+    if (source->program->context->devices[0]->version < 210) {
+        fail_ret(ret, CL_INVALID_OPERATION);
+        return NULL;
+    }
     kernel = kernel_new(source->program, source->description);
     if (!kernel) {
         fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
@@ -383,6 +387,8 @@ cl_int clGetKernelInfo(cl_kernel kernel, cl_kernel_info param, size_t size, void
 
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
+    if (info_is_newer(kernel->program->context->devices[0], param))
+        return CL_INVALID_VALUE;
     switch (param) {
     case CL_KERNEL_FUNCTION_NAME:
         return info_string(kernel->description->name, size, value, size_ret);

@@ -164,6 +164,8 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
 
     if (!handle_check(memory, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
+    if (info_is_newer(memory->context->devices[0], param))
+        return CL_INVALID_VALUE;
     switch (param) {
     case CL_MEM_TYPE:
         return info_return(&memory->type, sizeof(memory->type), size, value, size_ret);

@@ -91,6 +91,7 @@ struct _cl_device_id {
     struct node *node;
     cl_device_id parent; /* of a sub-device */
     uint32_t platform;   /* number of the native platform in its worker */
+    unsigned version;    /* of that platform: 120 for OpenCL 1.2 */
     struct info_table infos;
     bool unified;
     cl_uint dimensions;

@@ -68,6 +68,8 @@ cl_int clGetPipeInfo(cl_mem pipe, cl_pipe_info param, size_t size, void *value, 
 {
     if (!handle_check(pipe, WIRE_MEMORY) || pipe->type != CL_MEM_OBJECT_PIPE)
         return CL_INVALID_MEM_OBJECT;
+    if (info_is_newer(pipe->context->devices[0], param))
+        return CL_INVALID_VALUE;
     switch (param) {
     case CL_PIPE_PACKET_SIZE:
         return info_return(&pipe->packet_size, sizeof(cl_uint), size, value, size_ret);

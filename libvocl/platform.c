@@ -1,4 +1,6 @@
 /* The VOCL platform: one for all the devices of the session. */
+#include <stdio.h>
+
 #include "libvocl/internal.h"
 
 #include "config.h"
@@ -38,6 +40,37 @@ static cl_platform_id check(cl_platform_id platform)
         return handle_check(platform, KIND_PLATFORM);
     session = session_get();
     return session ? session_platform(session) : NULL;
+}
+
+static unsigned version_of(const struct info_table *infos)
+{
+    unsigned major, minor;
+    char text[16] = "";
+    uint32_t length;
+    const char *native = info_find(infos, CL_PLATFORM_VERSION, &length);
+
+    if (native)
+        memcpy(text, native, length < sizeof(text) ? length : sizeof(text) - 1);
+    return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 ? 100 * major + 10 * minor : 110;
+}
+
+/* The calls of the newest native platform are those that can be made. */
+unsigned platform_learn(cl_platform_id platform, const void *infos, uint32_t length)
+{
+    struct info_table table = {.bytes = malloc(length + 1), .length = length};
+    unsigned version;
+
+    if (!table.bytes)
+        return 110;
+    memcpy(table.bytes, infos, length);
+    version = version_of(&table);
+    if (platform->infos.bytes && version <= version_of(&platform->infos)) {
+        free(table.bytes);
+        return version;
+    }
+    free(platform->infos.bytes);
+    platform->infos = table;
+    return version;
 }
 
 static cl_int version(cl_platform_id platform, size_t size, void *value, size_t *size_ret)

@@ -469,6 +469,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
+    if (info_is_newer(program->context->devices[0], param))
+        return CL_INVALID_VALUE;
     if (is_of_build(param))
         program_wait(program);
     if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))

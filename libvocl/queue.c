@@ -125,6 +125,8 @@ cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info param
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
+    if (info_is_newer(queue->device, param))
+        return CL_INVALID_VALUE;
     switch (param) {
     case CL_QUEUE_CONTEXT:
         return info_return(&queue->context, sizeof(queue->context), size, value, size_ret);

@@ -101,6 +101,8 @@ cl_int clGetSamplerInfo(cl_sampler sampler, cl_sampler_info param, size_t size, 
 
     if (!handle_check(sampler, WIRE_SAMPLER))
         return CL_INVALID_SAMPLER;
+    if (info_is_newer(sampler->context->devices[0], param))
+        return CL_INVALID_VALUE;
     switch (param) {
     case CL_SAMPLER_REFERENCE_COUNT:
         count = (cl_uint)atomic_load(&sampler->object.references);

@@ -264,8 +264,8 @@ void session_need_progress(struct session *session)
 
 /* ---- start ---- */
 
-static cl_int describe_devices(struct session *session, struct node *node, uint32_t platform, const uint32_t *ids,
-                               uint32_t count)
+static cl_int describe_devices(struct session *session, struct node *node, uint32_t platform, unsigned version,
+                               const uint32_t *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         cl_device_id *devices = realloc(session->devices, (session->device_count + 1) * sizeof(*devices));
@@ -277,6 +277,7 @@ static cl_int describe_devices(struct session *session, struct node *node, uint3
         error = device_new(node, platform, ids[i], &devices[session->device_count]);
         if (error)
             return error;
+        devices[session->device_count]->version = version;
         session->device_count++;
     }
     return CL_SUCCESS;
@@ -288,6 +289,7 @@ static cl_int describe_platform(struct session *session, struct node *node, uint
     struct wire_describe_platform_reply reply;
     struct call call;
     struct wire_buffer *out = call_begin(node, WIRE_describe_platform, &call);
+    unsigned version;
     cl_int error;
 
     m.call = call.id;
@@ -299,14 +301,8 @@ static cl_int describe_platform(struct session *session, struct node *node, uint
         call_free(&call);
         return CL_OUT_OF_RESOURCES;
     }
-    if (!session->platform->infos.bytes) {
-        session->platform->infos.bytes = malloc(reply.infos_length);
-        if (session->platform->infos.bytes) {
-            memcpy(session->platform->infos.bytes, reply.infos, reply.infos_length);
-            session->platform->infos.length = reply.infos_length;
-        }
-    }
-    error = describe_devices(session, node, number, reply.devices, reply.devices_count);
+    version = platform_learn(session->platform, reply.infos, reply.infos_length);
+    error = describe_devices(session, node, number, version, reply.devices, reply.devices_count);
     call_free(&call);
     return error;
 }

@@ -323,6 +323,8 @@ static void context_watch(void)
 {
     static int numbers[] = {1, 2, 3};
     cl_int status;
+    if (parity_version(&p) < 300)
+        return;
     cl_context context = clCreateContext(NULL, 1, &p.device, NULL, NULL, &status);
     CHECK(status);
     for (int i = 0; i < 3; i++)

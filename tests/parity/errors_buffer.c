@@ -47,6 +47,8 @@ static void create_ask(void)
     }
     printf("clCreateBuffer(no code wanted) = %s\n",
            clCreateBuffer(p.context, 0, 0, NULL, NULL) ? "something" : "nothing");
+    if (parity_version(&p) < 300)
+        return;
     SHOW_NEW("clCreateBufferWithProperties(NULL context)",
              clCreateBufferWithProperties(NULL, NULL, 0, SIZE, NULL, &status));
     SHOW_NEW("clCreateBufferWithProperties(none)",

@@ -86,8 +86,10 @@ static void use_ask(void)
     SHOW("clGetContextInfo(NULL)", clGetContextInfo(NULL, CL_CONTEXT_NUM_DEVICES, sizeof(count), &count, NULL));
     SHOW("clGetContextInfo(no such question)", clGetContextInfo(p.context, 0x7777, 0, NULL, NULL));
     SHOW("clGetContextInfo(too small)", clGetContextInfo(p.context, CL_CONTEXT_NUM_DEVICES, 1, &count, NULL));
-    SHOW("clSetContextDestructorCallback(NULL)", clSetContextDestructorCallback(NULL, destroyed, NULL));
-    SHOW("clSetContextDestructorCallback(no function)", clSetContextDestructorCallback(p.context, NULL, NULL));
+    if (parity_version(&p) >= 300) {
+        SHOW("clSetContextDestructorCallback(NULL)", clSetContextDestructorCallback(NULL, destroyed, NULL));
+        SHOW("clSetContextDestructorCallback(no function)", clSetContextDestructorCallback(p.context, NULL, NULL));
+    }
     SHOW("clGetGLContextInfoKHR(NULL)",
          clGetGLContextInfoKHR(NULL, CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR, 0, NULL, NULL));
 }

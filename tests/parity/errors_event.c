@@ -78,10 +78,13 @@ static void sampler_ask(void)
     SHOW_NEW("clCreateSampler(no such filter)", clCreateSampler(p.context, CL_TRUE, CL_ADDRESS_CLAMP, 0x7777, &status));
     SHOW_NEW("clCreateSampler(repeat, not normalized)",
              clCreateSampler(p.context, CL_FALSE, CL_ADDRESS_REPEAT, CL_FILTER_NEAREST, &status));
-    SHOW_NEW("clCreateSamplerWithProperties(NULL)", clCreateSamplerWithProperties(NULL, NULL, &status));
-    SHOW_NEW("clCreateSamplerWithProperties(twice)", clCreateSamplerWithProperties(p.context, twice, &status));
-    SHOW_NEW("clCreateSamplerWithProperties(unknown)", clCreateSamplerWithProperties(p.context, unknown, &status));
-    SHOW_NEW("clCreateSamplerWithProperties(no such mode)", clCreateSamplerWithProperties(p.context, mode, &status));
+    if (parity_version(&p) >= 200) {
+        SHOW_NEW("clCreateSamplerWithProperties(NULL)", clCreateSamplerWithProperties(NULL, NULL, &status));
+        SHOW_NEW("clCreateSamplerWithProperties(twice)", clCreateSamplerWithProperties(p.context, twice, &status));
+        SHOW_NEW("clCreateSamplerWithProperties(unknown)", clCreateSamplerWithProperties(p.context, unknown, &status));
+        SHOW_NEW("clCreateSamplerWithProperties(no such mode)",
+                 clCreateSamplerWithProperties(p.context, mode, &status));
+    }
     SHOW("clGetSamplerInfo(NULL)", clGetSamplerInfo(NULL, CL_SAMPLER_FILTER_MODE, 4, &number, NULL));
     SHOW("clRetainSampler(NULL)", clRetainSampler(NULL));
     SHOW("clReleaseSampler(NULL)", clReleaseSampler(NULL));

@@ -110,10 +110,12 @@ static void create_ask(void)
     SHOW_NEW("clCreateImage(copy nothing)",
              clCreateImage(p.context, CL_MEM_COPY_HOST_PTR, &rgba8, &desc, NULL, &status));
     SHOW_NEW("clCreateImage(memory without a flag)", clCreateImage(p.context, 0, &rgba8, &desc, data, &status));
-    SHOW_NEW("clCreateImageWithProperties(NULL context)",
-             clCreateImageWithProperties(NULL, NULL, 0, &rgba8, &desc, NULL, &status));
-    SHOW_NEW("clCreateImageWithProperties(unknown)",
-             clCreateImageWithProperties(p.context, unknown, 0, &rgba8, &desc, NULL, &status));
+    if (parity_version(&p) >= 300) {
+        SHOW_NEW("clCreateImageWithProperties(NULL context)",
+                 clCreateImageWithProperties(NULL, NULL, 0, &rgba8, &desc, NULL, &status));
+        SHOW_NEW("clCreateImageWithProperties(unknown)",
+                 clCreateImageWithProperties(p.context, unknown, 0, &rgba8, &desc, NULL, &status));
+    }
     SHOW_NEW("clCreateImage2D(NULL context)", clCreateImage2D(NULL, 0, &rgba8, 4, 4, 0, NULL, &status));
     SHOW_NEW("clCreateImage2D(width 0)", clCreateImage2D(p.context, 0, &rgba8, 0, 4, 0, NULL, &status));
     SHOW_NEW("clCreateImage2D(no format)", clCreateImage2D(p.context, 0, NULL, 4, 4, 0, NULL, &status));

@@ -18,7 +18,8 @@ static void pipes(void)
 int main(void)
 {
     parity_open(&p, 0);
-    pipes();
+    if (parity_version(&p) >= 200)
+        pipes();
     parity_close(&p);
     return 0;
 }

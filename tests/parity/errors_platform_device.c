@@ -69,6 +69,8 @@ static void sub_devices_ask(void)
 static void timers_ask(void)
 {
     cl_ulong device_time, host_time;
+    if (parity_version(&p) < 210)
+        return;
     SHOW("clGetDeviceAndHostTimer(NULL)", clGetDeviceAndHostTimer(NULL, &device_time, &host_time));
     SHOW("clGetDeviceAndHostTimer(no device time)", clGetDeviceAndHostTimer(p.device, NULL, &host_time));
     SHOW("clGetDeviceAndHostTimer(no host time)", clGetDeviceAndHostTimer(p.device, &device_time, NULL));

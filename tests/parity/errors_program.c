@@ -53,10 +53,12 @@ static void binary_ask(void)
     SHOW_NEW("clCreateProgramWithBinary(noise)",
              clCreateProgramWithBinary(p.context, 1, &p.device, &length, &binary, &code, &status));
     printf("%d\n", code);
-    SHOW_NEW("clCreateProgramWithIL(NULL context)", clCreateProgramWithIL(NULL, noise, sizeof(noise), &status));
-    SHOW_NEW("clCreateProgramWithIL(nothing)", clCreateProgramWithIL(p.context, NULL, 10, &status));
-    SHOW_NEW("clCreateProgramWithIL(length 0)", clCreateProgramWithIL(p.context, noise, 0, &status));
-    SHOW_NEW("clCreateProgramWithIL(noise)", clCreateProgramWithIL(p.context, noise, sizeof(noise), &status));
+    if (parity_version(&p) >= 210) {
+        SHOW_NEW("clCreateProgramWithIL(NULL context)", clCreateProgramWithIL(NULL, noise, sizeof(noise), &status));
+        SHOW_NEW("clCreateProgramWithIL(nothing)", clCreateProgramWithIL(p.context, NULL, 10, &status));
+        SHOW_NEW("clCreateProgramWithIL(length 0)", clCreateProgramWithIL(p.context, noise, 0, &status));
+        SHOW_NEW("clCreateProgramWithIL(noise)", clCreateProgramWithIL(p.context, noise, sizeof(noise), &status));
+    }
     SHOW_NEW("clCreateProgramWithBuiltInKernels(NULL context)",
              clCreateProgramWithBuiltInKernels(NULL, 1, &p.device, "pocl.add.i8", &status));
     SHOW_NEW("clCreateProgramWithBuiltInKernels(no devices)",
@@ -119,6 +121,8 @@ static void info_ask(void)
          clGetProgramBuildInfo(built, p.device, CL_PROGRAM_BUILD_OPTIONS, sizeof(text), text, NULL));
     SHOW("clRetainProgram(NULL)", clRetainProgram(NULL));
     SHOW("clReleaseProgram(NULL)", clReleaseProgram(NULL));
+    if (parity_version(&p) < 220)
+        return;
     SHOW("clSetProgramReleaseCallback(NULL)", clSetProgramReleaseCallback(NULL, notified, NULL));
     SHOW("clSetProgramReleaseCallback(no function)", clSetProgramReleaseCallback(fresh, NULL, NULL));
     SHOW("clSetProgramSpecializationConstant(NULL)", clSetProgramSpecializationConstant(NULL, 0, 4, &number));

@@ -36,6 +36,8 @@ static void properties_ask(void)
                  {"flags twice", twice},
                  {"priority", priority}};
     char name[128];
+    if (parity_version(&p) < 200)
+        return;
     SHOW_NEW("clCreateCommandQueueWithProperties(NULL context)",
              clCreateCommandQueueWithProperties(NULL, p.device, NULL, &status));
     SHOW_NEW("clCreateCommandQueueWithProperties(NULL device)",
@@ -60,6 +62,8 @@ static void use_ask(void)
     SHOW("clGetCommandQueueInfo(no such question)", clGetCommandQueueInfo(p.queue, 0x7777, 0, NULL, NULL));
     SHOW("clGetCommandQueueInfo(too small)", clGetCommandQueueInfo(p.queue, CL_QUEUE_REFERENCE_COUNT, 1, &count, NULL));
     SHOW("clSetCommandQueueProperty(NULL)", clSetCommandQueueProperty(NULL, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, &old));
+    if (parity_version(&p) < 210)
+        return;
     SHOW("clSetDefaultDeviceCommandQueue(NULL context)", clSetDefaultDeviceCommandQueue(NULL, p.device, p.queue));
     SHOW("clSetDefaultDeviceCommandQueue(NULL device)", clSetDefaultDeviceCommandQueue(p.context, NULL, p.queue));
     SHOW("clSetDefaultDeviceCommandQueue(NULL queue)", clSetDefaultDeviceCommandQueue(p.context, p.device, NULL));

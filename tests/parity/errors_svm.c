@@ -63,12 +63,14 @@ static void frees_and_moves(int *memory)
     SHOW("free, none", clEnqueueSVMFree(p.queue, 0, (void **)pointers, NULL, NULL, 0, NULL, NULL));
     SHOW("free, no list", clEnqueueSVMFree(p.queue, 1, NULL, NULL, NULL, 0, NULL, NULL));
     SHOW("free, foreign event", clEnqueueSVMFree(p.queue, 1, (void **)pointers, NULL, NULL, 1, &foreign, NULL));
-    SHOW("migrate, NULL queue", clEnqueueSVMMigrateMem(NULL, 1, pointers, sizes, 0, 0, NULL, NULL));
-    SHOW("migrate, none", clEnqueueSVMMigrateMem(p.queue, 0, pointers, sizes, 0, 0, NULL, NULL));
-    SHOW("migrate, no list", clEnqueueSVMMigrateMem(p.queue, 1, NULL, sizes, 0, 0, NULL, NULL));
-    SHOW("migrate, NULL in it", clEnqueueSVMMigrateMem(p.queue, 1, (const void **)none, sizes, 0, 0, NULL, NULL));
-    SHOW("migrate, odd flags", clEnqueueSVMMigrateMem(p.queue, 1, pointers, sizes, 1 << 20, 0, NULL, NULL));
-    SHOW("migrate, whole", clEnqueueSVMMigrateMem(p.queue, 1, pointers, NULL, 0, 0, NULL, NULL));
+    if (parity_version(&p) >= 210) {
+        SHOW("migrate, NULL queue", clEnqueueSVMMigrateMem(NULL, 1, pointers, sizes, 0, 0, NULL, NULL));
+        SHOW("migrate, none", clEnqueueSVMMigrateMem(p.queue, 0, pointers, sizes, 0, 0, NULL, NULL));
+        SHOW("migrate, no list", clEnqueueSVMMigrateMem(p.queue, 1, NULL, sizes, 0, 0, NULL, NULL));
+        SHOW("migrate, NULL in it", clEnqueueSVMMigrateMem(p.queue, 1, (const void **)none, sizes, 0, 0, NULL, NULL));
+        SHOW("migrate, odd flags", clEnqueueSVMMigrateMem(p.queue, 1, pointers, sizes, 1 << 20, 0, NULL, NULL));
+        SHOW("migrate, whole", clEnqueueSVMMigrateMem(p.queue, 1, pointers, NULL, 0, 0, NULL, NULL));
+    }
 }
 
 static void kernels(int *memory)
@@ -123,6 +125,10 @@ int main(void)
     cl_int status, *memory, *target;
 
     parity_open(&p, 0);
+    if (parity_version(&p) < 200) {
+        SHOW("capabilities", clGetDeviceInfo(p.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL));
+        return 0;
+    }
     CHECK(clGetDeviceInfo(p.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL));
     if (!can) {
         puts("no shared virtual memory here");

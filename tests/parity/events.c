@@ -45,7 +45,7 @@ static void times_check(cl_event event)
                                               CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END,
                                               CL_PROFILING_COMMAND_COMPLETE};
     cl_ulong last = 0, time;
-    for (size_t i = 0; i < PARITY_COUNT(names); i++) {
+    for (size_t i = 0; i < PARITY_COUNT(names) - (parity_version(&p) < 200); i++) {
         size_t size = 0;
         CHECK(clGetEventProfilingInfo(event, names[i], sizeof(time), &time, &size));
         EXPECT(size == sizeof(time) && time >= last && time != 0);

@@ -58,11 +58,13 @@ static void lists(void)
 
     CHECK(clGetPlatformInfo(p.platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL));
     printf("platform: %s\n", text);
+    CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL));
+    printf("device: %s\n", text);
+    if (parity_version(&p) < 300)
+        return;
     CHECK(clGetPlatformInfo(p.platform, CL_PLATFORM_EXTENSIONS_WITH_VERSION, sizeof(versions), versions, &size));
     for (size_t i = 0; i < size / sizeof(*versions); i++)
         printf("platform: %s %#x\n", versions[i].name, versions[i].version);
-    CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL));
-    printf("device: %s\n", text);
     CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(versions), versions, &size));
     for (size_t i = 0; i < size / sizeof(*versions); i++)
         printf("device: %s %#x\n", versions[i].name, versions[i].version);

@@ -339,6 +339,8 @@ static void old_calls_try(void)
     CHECK(status);
     info_show(image);
     CHECK(clReleaseMemObject(image));
+    if (parity_version(&p) < 300)
+        return;
     image = clCreateImageWithProperties(p.context, NULL, CL_MEM_READ_WRITE, &rgba8, &desc, NULL, &status);
     SHOW("clCreateImageWithProperties", status);
     if (image)

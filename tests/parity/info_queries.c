@@ -257,14 +257,17 @@ static void queue_ask(const struct parity *p)
     cl_queue_properties both[] = {CL_QUEUE_PROPERTIES,
                                   CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
     ASK("queue", queue_get, queue_queries, p->queue);
-    cl_command_queue queue = clCreateCommandQueueWithProperties(p->context, p->device, both, &status);
-    CHECK(status);
-    ASK("queue with properties", queue_get, queue_queries, queue);
-    CHECK(clReleaseCommandQueue(queue));
-    queue = clCreateCommandQueueWithProperties(p->context, p->device, NULL, &status);
-    CHECK(status);
-    ASK("queue without properties", queue_get, queue_queries, queue);
-    CHECK(clReleaseCommandQueue(queue));
+    cl_command_queue queue;
+    if (parity_version(p) >= 200) {
+        queue = clCreateCommandQueueWithProperties(p->context, p->device, both, &status);
+        CHECK(status);
+        ASK("queue with properties", queue_get, queue_queries, queue);
+        CHECK(clReleaseCommandQueue(queue));
+        queue = clCreateCommandQueueWithProperties(p->context, p->device, NULL, &status);
+        CHECK(status);
+        ASK("queue without properties", queue_get, queue_queries, queue);
+        CHECK(clReleaseCommandQueue(queue));
+    }
     queue = clCreateCommandQueue(p->context, p->device, CL_QUEUE_PROFILING_ENABLE, &status);
     CHECK(status);
     ASK("queue of OpenCL 1.0", queue_get, queue_queries, queue);
@@ -287,6 +290,8 @@ static void buffer_ask(const struct parity *p)
     buffer = parity_buffer(p, CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY, sizeof(host), host);
     ASK("buffer of host memory", memory_get, memory_queries, buffer);
     CHECK(clReleaseMemObject(buffer));
+    if (parity_version(p) < 300)
+        return;
     cl_mem_properties properties[] = {0};
     buffer = clCreateBufferWithProperties(p->context, properties, CL_MEM_WRITE_ONLY, 100, NULL, &status);
     CHECK(status);
@@ -313,6 +318,8 @@ static void sampler_ask(const struct parity *p)
     CHECK(status);
     ASK("sampler", sampler_get, sampler_queries, sampler);
     CHECK(clReleaseSampler(sampler));
+    if (parity_version(p) < 200)
+        return;
     cl_sampler_properties properties[] = {CL_SAMPLER_FILTER_MODE, CL_FILTER_LINEAR, 0};
     sampler = clCreateSamplerWithProperties(p->context, properties, &status);
     CHECK(status);
@@ -332,7 +339,8 @@ static void program_ask(const struct parity *p, cl_program program, cl_kernel ke
     CHECK(clSetKernelArg(kernel, 1, 640, NULL));
     ASK("work-group with a local argument set", group_get, group_queries, kernel, p->device);
     ASK("work-group of the only device", group_get, group_queries, kernel, NULL);
-    ASK("sub-group", sub_group_get, sub_group_queries, kernel, p->device);
+    if (parity_version(p) >= 210)
+        ASK("sub-group", sub_group_get, sub_group_queries, kernel, p->device);
 }
 
 static void event_ask(const struct parity *p)

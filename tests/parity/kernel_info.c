@@ -169,6 +169,8 @@ static void local_memory_show(void)
 
 static void sub_groups_show(void)
 {
+    if (parity_version(&p) < 210)
+        return;
     cl_kernel kernel = parity_kernel(program, "locals");
     size_t local[] = {64, 1, 1}, value = 0;
     printf("-- sub-groups\n");
@@ -340,6 +342,8 @@ static void arguments_caught(cl_mem to)
 /* A clone has the arguments of that time, and its own from then on. PoCL 3.1 crashes where one of them is no object. */
 static void clone_try(cl_mem to)
 {
+    if (parity_version(&p) < 210)
+        return;
     cl_int status, values[2] = {0};
     cl_mem none = NULL;
     cl_kernel kernel = parity_kernel(program, "nothing");

@@ -106,6 +106,15 @@ void parity_open(struct parity *p, cl_command_queue_properties properties)
     p->queue = parity_queue(p, properties);
 }
 
+int parity_version(const struct parity *p)
+{
+    char text[256] = "";
+    unsigned major = 0, minor = 0;
+    CHECK(clGetPlatformInfo(p->platform, CL_PLATFORM_VERSION, sizeof(text), text, NULL));
+    EXPECT(sscanf(text, "OpenCL %u.%u", &major, &minor) == 2);
+    return (int)(100 * major + 10 * minor);
+}
+
 void parity_close(struct parity *p)
 {
     CHECK(clReleaseCommandQueue(p->queue));
@@ -116,7 +125,9 @@ cl_command_queue parity_queue(const struct parity *p, cl_command_queue_propertie
 {
     cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
     cl_int status;
-    cl_command_queue queue = clCreateCommandQueueWithProperties(p->context, p->device, list, &status);
+    cl_command_queue queue = parity_version(p) >= 200
+                                 ? clCreateCommandQueueWithProperties(p->context, p->device, list, &status)
+                                 : clCreateCommandQueue(p->context, p->device, properties, &status);
     CHECK(status);
     return queue;
 }

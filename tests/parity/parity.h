@@ -57,6 +57,9 @@ const char *parity_error_name(cl_int status);
 void parity_open(struct parity *p, cl_command_queue_properties properties);
 void parity_close(struct parity *p);
 
+/* Of the platform: 120 for OpenCL 1.2. */
+int parity_version(const struct parity *p);
+
 cl_command_queue parity_queue(const struct parity *p, cl_command_queue_properties properties);
 cl_program parity_program(const struct parity *p, const char *source, const char *options);
 cl_kernel parity_kernel(cl_program program, const char *name);

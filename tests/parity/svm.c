@@ -88,7 +88,10 @@ static void commands_try(void)
     CHECK(clEnqueueSVMMemcpy(p.queue, CL_FALSE, two, one, 4096, 0, NULL, &events[1]));
     CHECK(clEnqueueSVMMemcpy(p.queue, CL_TRUE, own, two, 4096, 1, &events[1], NULL));
     printf("%d %d %d %d %d\n", own[0], own[1], own[2], own[16], own[17]);
-    CHECK(clEnqueueSVMMigrateMem(p.queue, 2, (const void **)both, NULL, 0, 0, NULL, &events[2]));
+    if (parity_version(&p) >= 210)
+        CHECK(clEnqueueSVMMigrateMem(p.queue, 2, (const void **)both, NULL, 0, 0, NULL, &events[2]));
+    else
+        CHECK(clEnqueueMarkerWithWaitList(p.queue, 0, NULL, &events[2]));
     CHECK(clEnqueueSVMFree(p.queue, 2, both, freed, (void *)&count, 0, NULL, &events[3]));
     CHECK(clFinish(p.queue));
     printf("%u freed\n", count);
@@ -223,7 +226,8 @@ static void errors_try(void)
     SHOW("clEnqueueSVMMemFill(pattern of 3)", clEnqueueSVMMemFill(p.queue, memory, &number, 3, 63, 0, NULL, NULL));
     SHOW("clEnqueueSVMMemFill(no multiple)", clEnqueueSVMMemFill(p.queue, memory, &number, 4, 30, 0, NULL, NULL));
     SHOW("clEnqueueSVMFree(none)", clEnqueueSVMFree(p.queue, 0, &none, NULL, NULL, 0, NULL, NULL));
-    SHOW("clEnqueueSVMMigrateMem(none)", clEnqueueSVMMigrateMem(p.queue, 0, NULL, NULL, 0, 0, NULL, NULL));
+    if (parity_version(&p) >= 210)
+        SHOW("clEnqueueSVMMigrateMem(none)", clEnqueueSVMMigrateMem(p.queue, 0, NULL, NULL, 0, 0, NULL, NULL));
     CHECK(clReleaseKernel(add));
     clSVMFree(p.context, memory);
 }
@@ -232,6 +236,10 @@ int main(void)
 {
     cl_device_svm_capabilities can = 0;
     parity_open(&p, 0);
+    if (parity_version(&p) < 200) {
+        SHOW("capabilities", clGetDeviceInfo(p.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL));
+        return 0;
+    }
     CHECK(clGetDeviceInfo(p.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL));
     printf("capabilities 0x%lx\n", (unsigned long)can);
     if (!(can & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER))

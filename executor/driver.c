@@ -1,0 +1,365 @@
+/* Functions that not every driver has. */
+#define VOCL_EXECUTOR_DRIVER_C
+#include <stdio.h>
+
+#include "executor/internal.h"
+
+#include <CL/cl_icd.h>
+
+#define MOST_DRIVERS 32
+
+/* By the table that all of a driver's objects begin with. */
+struct driver {
+    const struct _cl_icd_dispatch *table;
+    unsigned version;
+    bool has_table, flush_waits;
+};
+
+static struct driver drivers[MOST_DRIVERS];
+static atomic_uint driver_count;
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+
+/* An object of a driver without such tables (cl_khr_icd) is taken for one of the oldest driver. */
+static const struct driver *driver_of(const void *object)
+{
+    const void *table = *(const void *const *)object;
+    const unsigned count = atomic_load(&driver_count);
+    const struct driver *oldest = drivers;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (drivers[i].table == table)
+            return &drivers[i];
+        if (drivers[i].version < oldest->version)
+            oldest = &drivers[i];
+    }
+    return oldest;
+}
+
+unsigned driver_version(const void *object)
+{
+    return driver_of(object)->version;
+}
+
+bool driver_flush_waits(const void *object)
+{
+    return driver_of(object)->flush_waits;
+}
+
+static bool describe(cl_platform_id platform, struct driver *driver)
+{
+    char version[256] = "", name[64] = "", extensions[8192] = "";
+    unsigned major, minor;
+
+    clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_EXTENSIONS, sizeof(extensions), extensions, NULL);
+    if (sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
+        return false;
+    *driver = (struct driver){.table = *(const struct _cl_icd_dispatch *const *)platform,
+                              .version = 100 * major + 10 * minor,
+                              .has_table = strstr(extensions, "cl_khr_icd"),
+                              .flush_waits = !strcmp(name, "Oclgrind")};
+    return driver->version >= 110;
+}
+
+bool driver_add(cl_platform_id platform)
+{
+    struct driver driver;
+    unsigned i = 0, count;
+
+    if (!describe(platform, &driver))
+        return false;
+    pthread_mutex_lock(&adding);
+    count = atomic_load(&driver_count);
+    while (i < count && drivers[i].table != driver.table)
+        i++;
+    if (i == count && i < MOST_DRIVERS) {
+        drivers[i] = driver;
+        atomic_store(&driver_count, count + 1);
+    } else if (i < count && driver.version < drivers[i].version) { /* two platforms of one driver */
+        drivers[i].version = driver.version;
+    }
+    pthread_mutex_unlock(&adding);
+    return i < MOST_DRIVERS;
+}
+
+static bool has(const void *object, unsigned since, size_t place)
+{
+    const struct driver *driver = driver_of(object);
+
+    if (driver->version < since)
+        return false;
+    return !driver->has_table || *(void *const *)((const char *)driver->table + place);
+}
+
+#define HAS(object, since, name) has(object, since, offsetof(struct _cl_icd_dispatch, name))
+
+static void *none(cl_int *error)
+{
+    *error = CL_INVALID_OPERATION;
+    return NULL;
+}
+
+/* ---- extensions ---- */
+
+void *driver_extension_function(cl_platform_id platform, const char *name)
+{
+    return HAS(platform, 120, clGetExtensionFunctionAddressForPlatform)
+               ? clGetExtensionFunctionAddressForPlatform(platform, name)
+               : NULL;
+}
+
+/* NULL where the device has no such extension. */
+static void *function_of(cl_device_id device, const char *extension, const char *name)
+{
+    cl_platform_id platform = NULL;
+    char extensions[8192] = "";
+
+    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof(extensions), extensions, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return platform && strstr(extensions, extension) ? driver_extension_function(platform, name) : NULL;
+}
+
+/* ---- programs and kernels ---- */
+
+cl_int driver_compile(cl_program program, cl_uint device_count, const cl_device_id *devices, const char *options,
+                      cl_uint header_count, const cl_program *headers, const char **names)
+{
+    return HAS(program, 120, clCompileProgram)
+               ? clCompileProgram(program, device_count, devices, options, header_count, headers, names, NULL, NULL)
+               : CL_INVALID_OPERATION;
+}
+
+cl_program driver_link(cl_context context, cl_uint device_count, const cl_device_id *devices, const char *options,
+                       cl_uint input_count, const cl_program *inputs, cl_int *error)
+{
+    return HAS(context, 120, clLinkProgram)
+               ? clLinkProgram(context, device_count, devices, options, input_count, inputs, NULL, NULL, error)
+               : none(error);
+}
+
+cl_program driver_create_program_builtin(cl_context context, cl_uint count, const cl_device_id *devices,
+                                         const char *names, cl_int *error)
+{
+    return HAS(context, 120, clCreateProgramWithBuiltInKernels)
+               ? clCreateProgramWithBuiltInKernels(context, count, devices, names, error)
+               : none(error);
+}
+
+cl_program driver_create_program_il(cl_context context, const void *il, size_t length, cl_int *error)
+{
+    cl_device_id devices[WIRE_MAX_DEVICES] = {NULL};
+    cl_program (*create)(cl_context, const void *, size_t, cl_int *);
+
+    if (HAS(context, 210, clCreateProgramWithIL))
+        return clCreateProgramWithIL(context, il, length, error);
+    clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
+    create = devices[0] ? (cl_program(*)(cl_context, const void *, size_t, cl_int *))function_of(
+                              devices[0], "cl_khr_il_program", "clCreateProgramWithILKHR")
+                        : NULL;
+    return create ? create(context, il, length, error) : none(error);
+}
+
+cl_int driver_set_specialization(cl_program program, cl_uint id, size_t size, const void *value)
+{
+    return HAS(program, 220, clSetProgramSpecializationConstant)
+               ? clSetProgramSpecializationConstant(program, id, size, value)
+               : CL_INVALID_OPERATION;
+}
+
+cl_kernel driver_clone_kernel(cl_kernel kernel, cl_int *error)
+{
+    return HAS(kernel, 210, clCloneKernel) ? clCloneKernel(kernel, error) : none(error);
+}
+
+cl_int driver_argument_info(cl_kernel kernel, cl_uint index, cl_kernel_arg_info param, size_t size, void *value,
+                            size_t *size_ret)
+{
+    return HAS(kernel, 120, clGetKernelArgInfo) ? clGetKernelArgInfo(kernel, index, param, size, value, size_ret)
+                                                : CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
+}
+
+cl_int driver_sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
+                             const void *input, size_t size, void *value, size_t *size_ret)
+{
+    cl_int (*get)(cl_kernel, cl_device_id, cl_kernel_sub_group_info, size_t, const void *, size_t, void *, size_t *);
+
+    if (HAS(kernel, 210, clGetKernelSubGroupInfo))
+        return clGetKernelSubGroupInfo(kernel, device, param, input_size, input, size, value, size_ret);
+    get = (cl_int(*)(cl_kernel, cl_device_id, cl_kernel_sub_group_info, size_t, const void *, size_t, void *,
+                     size_t *))function_of(device, "cl_khr_subgroups", "clGetKernelSubGroupInfoKHR");
+    return get ? get(kernel, device, param, input_size, input, size, value, size_ret) : CL_INVALID_OPERATION;
+}
+
+/* ---- memory objects ---- */
+
+cl_mem driver_create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                           const cl_image_desc *desc, void *host, cl_int *error)
+{
+    if (HAS(context, 120, clCreateImage))
+        return clCreateImage(context, flags, format, desc, host, error);
+    if (desc->image_type == CL_MEM_OBJECT_IMAGE2D && !desc->mem_object)
+        return clCreateImage2D(context, flags, format, desc->image_width, desc->image_height, desc->image_row_pitch,
+                               host, error);
+    if (desc->image_type == CL_MEM_OBJECT_IMAGE3D)
+        return clCreateImage3D(context, flags, format, desc->image_width, desc->image_height, desc->image_depth,
+                               desc->image_row_pitch, desc->image_slice_pitch, host, error);
+    return none(error);
+}
+
+cl_mem driver_create_pipe(cl_context context, cl_mem_flags flags, cl_uint size, cl_uint most, cl_int *error)
+{
+    return HAS(context, 200, clCreatePipe) ? clCreatePipe(context, flags, size, most, NULL, error) : none(error);
+}
+
+cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *error)
+{
+    cl_addressing_mode addressing = CL_ADDRESS_CLAMP;
+    cl_filter_mode filter = CL_FILTER_NEAREST;
+    cl_bool normalized = CL_TRUE;
+
+    if (HAS(context, 200, clCreateSamplerWithProperties))
+        return clCreateSamplerWithProperties(context, properties, error);
+    for (; *properties; properties += 2) {
+        if (properties[0] == CL_SAMPLER_NORMALIZED_COORDS)
+            normalized = (cl_bool)properties[1];
+        else if (properties[0] == CL_SAMPLER_ADDRESSING_MODE)
+            addressing = (cl_addressing_mode)properties[1];
+        else if (properties[0] == CL_SAMPLER_FILTER_MODE)
+            filter = (cl_filter_mode)properties[1];
+    }
+    return clCreateSampler(context, normalized, addressing, filter, error);
+}
+
+/* ---- commands ---- */
+
+/* A command that does nothing, after the list and, in a queue in order, after all before it. */
+static cl_int nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+{
+    cl_context context = NULL;
+    cl_mem scratch;
+    cl_int error = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+
+    if (error)
+        return error;
+    scratch = clCreateBuffer(context, CL_MEM_READ_WRITE, 2 * sizeof(cl_ulong16), NULL, &error);
+    if (error)
+        return error;
+    error = clEnqueueCopyBuffer(queue, scratch, scratch, 0, sizeof(cl_ulong16), sizeof(cl_ulong16), count, list, event);
+    clReleaseMemObject(scratch);
+    return error;
+}
+
+cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+{
+    if (HAS(queue, 120, clEnqueueMarkerWithWaitList))
+        return clEnqueueMarkerWithWaitList(queue, count, list, event);
+    if (count)
+        return nothing(queue, count, list, event);
+    return event ? clEnqueueMarker(queue, event) : CL_SUCCESS;
+}
+
+/* Without the newer call it waits for everything before it, too. Not clEnqueueWaitForEvents: PoCL has none. */
+cl_int driver_barrier(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+{
+    cl_int error;
+
+    if (HAS(queue, 120, clEnqueueBarrierWithWaitList))
+        return clEnqueueBarrierWithWaitList(queue, count, list, event);
+    error = count ? nothing(queue, count, list, NULL) : CL_SUCCESS;
+    if (!error)
+        error = clEnqueueBarrier(queue);
+    if (!error && event)
+        error = clEnqueueMarker(queue, event);
+    return error;
+}
+
+cl_int driver_fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+                          size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event)
+{
+    return HAS(queue, 120, clEnqueueFillBuffer)
+               ? clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, count, list, event)
+               : CL_INVALID_OPERATION;
+}
+
+cl_int driver_fill_image(cl_command_queue queue, cl_mem image, const void *colour, const size_t *origin,
+                         const size_t *region, cl_uint count, const cl_event *list, cl_event *event)
+{
+    return HAS(queue, 120, clEnqueueFillImage)
+               ? clEnqueueFillImage(queue, image, colour, origin, region, count, list, event)
+               : CL_INVALID_OPERATION;
+}
+
+cl_int driver_migrate(cl_command_queue queue, cl_uint memory_count, const cl_mem *memories,
+                      cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event)
+{
+    return HAS(queue, 120, clEnqueueMigrateMemObjects)
+               ? clEnqueueMigrateMemObjects(queue, memory_count, memories, flags, count, list, event)
+               : CL_INVALID_OPERATION;
+}
+
+/* ---- shared virtual memory ---- */
+
+void *driver_svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+    return HAS(context, 200, clSVMAlloc) ? clSVMAlloc(context, flags, size, alignment) : NULL;
+}
+
+void driver_svm_free(cl_context context, void *memory)
+{
+    if (HAS(context, 200, clSVMFree))
+        clSVMFree(context, memory);
+}
+
+cl_int driver_svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
+                       const cl_event *list, cl_event *event)
+{
+    return HAS(queue, 200, clEnqueueSVMMemcpy) ? clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, list, event)
+                                               : CL_INVALID_OPERATION;
+}
+
+cl_int driver_svm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
+                       cl_uint count, const cl_event *list, cl_event *event)
+{
+    return HAS(queue, 200, clEnqueueSVMMemFill)
+               ? clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, count, list, event)
+               : CL_INVALID_OPERATION;
+}
+
+cl_int driver_set_svm_argument(cl_kernel kernel, cl_uint index, const void *value)
+{
+    return HAS(kernel, 200, clSetKernelArgSVMPointer) ? clSetKernelArgSVMPointer(kernel, index, value)
+                                                      : CL_INVALID_OPERATION;
+}
+
+cl_int driver_set_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
+{
+    return HAS(kernel, 200, clSetKernelExecInfo) ? clSetKernelExecInfo(kernel, param, size, value)
+                                                 : CL_INVALID_OPERATION;
+}
+
+/* ---- devices and contexts ---- */
+
+cl_int driver_create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
+                                 cl_device_id *devices, cl_uint *count_ret)
+{
+    return HAS(device, 120, clCreateSubDevices) ? clCreateSubDevices(device, properties, count, devices, count_ret)
+                                                : CL_INVALID_OPERATION;
+}
+
+cl_int driver_release_device(cl_device_id device)
+{
+    return HAS(device, 120, clReleaseDevice) ? clReleaseDevice(device) : CL_SUCCESS;
+}
+
+cl_int driver_timers(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time)
+{
+    return HAS(device, 210, clGetDeviceAndHostTimer) ? clGetDeviceAndHostTimer(device, device_time, host_time)
+                                                     : CL_INVALID_OPERATION;
+}
+
+cl_int driver_watch_context(cl_context context, void(CL_CALLBACK *function)(cl_context, void *), void *data)
+{
+    return HAS(context, 300, clSetContextDestructorCallback) ? clSetContextDestructorCallback(context, function, data)
+                                                             : CL_INVALID_OPERATION;
+}

@@ -1,0 +1,57 @@
+/*
+ * Drivers that run a queue's commands inside clFlush and clFinish, one after the other, and wait there for what they
+ * wait for (oclgrind). What they wait for may be this thread's to do: data that are on their way, an event of the
+ * program's. So each command is run by itself, by waiting for its event, once nothing is before it that is still to
+ * come.
+ */
+#include "executor/internal.h"
+
+struct step {
+    struct step *next;
+    cl_event event;
+    uint64_t behind; /* the newest gate that it may wait for, 0 if none */
+};
+
+void lazy_add(const struct command *c)
+{
+    struct step *step = malloc(sizeof(*step)), **at = &c->queue->steps;
+
+    if (!step)
+        return;
+    clRetainEvent(c->event);
+    *step = (struct step){.event = c->event, .behind = c->newest};
+    while (*at)
+        at = &(*at)->next;
+    *at = step;
+}
+
+static void drop(struct step **at)
+{
+    struct step *step = *at;
+
+    *at = step->next;
+    clReleaseEvent(step->event);
+    free(step);
+}
+
+bool lazy_run(struct executor *x, struct object *queue)
+{
+    const struct object *context = object_get(x, WIRE_CONTEXT, queue->context_id);
+    struct step **at = &queue->steps;
+
+    while (*at) {
+        if (context && gates_may_fail(context->gates, (*at)->behind)) {
+            at = &(*at)->next; /* those behind it in a queue in order are behind the same gate */
+            continue;
+        }
+        clWaitForEvents(1, &(*at)->event);
+        drop(at);
+    }
+    return !queue->steps;
+}
+
+void lazy_free(struct object *queue)
+{
+    while (queue->steps)
+        drop(&queue->steps);
+}

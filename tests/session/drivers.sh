@@ -1,0 +1,90 @@
+#!/bin/sh
+# Drivers of older OpenCL: programs give with them what they give natively, through a worker and in the program's own
+# process. tests/drivers/older.c is PoCL less what is newer than a version; oclgrind is of OpenCL 1.2, and runs a
+# queue's commands inside clFlush.
+. "$(dirname "$0")/../lib.sh"
+
+parity=$top_builddir/tests/parity
+
+# driver LIBRARY: it is the only one from here on.
+driver()
+{
+    rm -rf "$scratch/vendors"
+    mkdir "$scratch/vendors"
+    echo "$1" > "$scratch/vendors/driver.icd"
+    OCL_ICD_VENDORS=$scratch/vendors
+    export OCL_ICD_VENDORS
+}
+
+natively()
+{
+    timeout -k 5 100 "$parity/$1" > "$scratch/native" 2> "$scratch/native.err" < /dev/null ||
+        fail "$what: $1 ends natively with $?: $(tail -n 3 "$scratch/native.err")"
+}
+
+# same PROGRAM [OPTION]...: run natively before, prints the same with vocl run OPTION...
+same()
+{
+    program=$1
+    shift
+    timeout -k 5 100 vocl run "$@" -- "$parity/$program" > "$scratch/out" 2> "$scratch/err" < /dev/null
+    status=$?
+    [ $status -eq 0 ] || fail "$what: $program $*: status $status: $(tail -n 3 "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$what: $program $*: something else is printed"
+}
+
+older=$top_builddir/tests/drivers/.libs/older.so
+
+# A driver that hangs: nobody can help, but it is said. Meanwhile the rest goes on.
+driver $older
+cp -r "$scratch/vendors" "$scratch/hangs"
+OCL_ICD_VENDORS=$scratch/hangs OLDER_VERSION=1.2 OLDER_FAILS=hang timeout -k 5 100 vocl run -- "$parity/first_calls" \
+    > /dev/null 2> "$scratch/hang.err" < /dev/null &
+hanging=$!
+
+# One that crashes costs the session.
+OLDER_VERSION=1.2 OLDER_FAILS=crash vocl run -- "$parity/first_calls" > /dev/null 2> "$scratch/err"
+status=$?
+[ $status -eq 1 ] || fail "a driver that crashes: status $status: $(cat "$scratch/err")"
+grep -q "worker 1 on .* is lost" "$scratch/err" || fail "a driver that crashes: no message: $(cat "$scratch/err")"
+
+for OLDER_VERSION in 1.1 1.2 2.0 2.2; do
+    export OLDER_VERSION
+    what="OpenCL $OLDER_VERSION"
+    case $OLDER_VERSION in
+    1.1) programs="device_info errors_context errors_queue first_calls map_unmap svm" ;;
+    1.2) programs="buffer_ops command_buffer device_info errors_kernel errors_program errors_svm events first_calls
+            images info_queries kernel_info" ;;
+    2.0) programs="device_info errors_queue info_queries kernel_info svm" ;;
+    2.2) programs="callbacks device_info errors_program info_queries kernel_info" ;;
+    esac
+    for program in $programs; do
+        natively $program
+        same $program
+        case $program in
+        first_calls | info_queries) same $program --local ;;
+        esac
+    done
+done
+unset OLDER_VERSION
+
+wait_until 30 grep -q "driver has not returned .* enqueue_ndrange" "$scratch/hang.err" ||
+    fail "a driver that hangs: no message: $(cat "$scratch/hang.err")"
+kill $hanging
+wait $hanging
+
+# The others of the programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and waits in
+# clFlush for user events, too), or ask for what VOCL answers itself, where OpenCL leaves open how.
+oclgrind=/usr/lib/oclgrind/liboclgrind-rt-icd.so
+[ -e $oclgrind ] || skip "no $oclgrind (package oclgrind)"
+driver $oclgrind
+what=oclgrind
+# It deletes objects as ones of a smaller type.
+ASAN_OPTIONS=new_delete_type_mismatch=0:$ASAN_OPTIONS
+export ASAN_OPTIONS
+for program in device_info first_calls kernel_printf native_kernel sub_devices svm; do
+    natively $program
+    same $program
+    [ $program != first_calls ] || same $program --local
+done
+true

@@ -100,6 +100,14 @@ void environment_set_session(const struct choices *choices)
         set("VOCL_LOG", "error");
 }
 
+/* The address sanitizer of a program that was built with it wants to be the first library, which a preloaded one is. */
+static void quiet_sanitizer(void)
+{
+    const char *options = getenv("ASAN_OPTIONS");
+
+    set("ASAN_OPTIONS", join("verify_asan_link_order=0", options ? join(":", options) : ""));
+}
+
 static void open_preload_door(void)
 {
     const char *others = getenv("LD_PRELOAD");
@@ -139,8 +147,10 @@ static void quiet_hwloc(void)
 void environment_set_doors(const struct choices *choices)
 {
     quiet_hwloc();
-    if (choices->preload)
+    if (choices->preload) {
+        quiet_sanitizer();
         open_preload_door();
+    }
     if (choices->icd)
         open_icd_door();
 }

@@ -18,6 +18,8 @@
 const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
 /* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */
 const char *loader_program_mpi(void);
+/* Whether the program has a malloc that is not libc's: jemalloc's, a sanitizer's, its own. */
+bool loader_foreign_memory(void);
 
 /* ---- bell.c: the socket beside MPI. It carries hellos, doorbells, and the news that a process is gone ---- */
 

@@ -223,8 +223,9 @@ static const struct mpi_plugin *load_plugin(const char **mpi, char *why, size_t 
     bool same;
 
     *mpi = settings_string(SETTING_MPI);
-    if (own && !strcmp(own, "openmpi") && !strcmp(*mpi, "openmpi"))
-        *mpi = "mpich"; /* a second Open MPI does not survive in one process, also not in a namespace of its own */
+    /* a second Open MPI does not survive in one process, also not in a namespace of its own */
+    if (own && !strcmp(*mpi, "openmpi") && (!strcmp(own, "openmpi") || loader_foreign_memory()))
+        *mpi = "mpich";
     same = own && !strcmp(own, *mpi);
     return loader_open(*mpi, same || forked_session, why, why_size);
 }

@@ -64,6 +64,13 @@ static int binding(const char *mpi, bool *fresh)
 #endif
 }
 
+bool loader_comes_first(const char *mpi)
+{
+    bool fresh = false;
+
+    return binding(mpi, &fresh) || fresh;
+}
+
 static void *open_quietly(const char *path, bool fresh, int deep)
 {
     bool set[sizeof(ucx) / sizeof(*ucx)];

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -35,7 +36,16 @@ struct session {
     unsigned device_count;
     cl_device_id *devices;
     struct _cl_platform_id *platform;
+    unsigned described_count;
+    struct described *described;
     long spin_ns;
+};
+
+/* A native platform, as a worker tells of it. */
+struct described {
+    const struct node *node;
+    uint32_t number;
+    struct info_table infos;
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -289,6 +299,34 @@ static cl_int describe_devices(struct session *session, struct node *node, uint3
     return CL_SUCCESS;
 }
 
+static cl_int keep_platform(struct session *session, const struct node *node, uint32_t number, const void *infos,
+                            uint32_t length)
+{
+    struct described *more = realloc(session->described, (session->described_count + 1) * sizeof(*more));
+    void *copy = malloc(length + 1);
+
+    if (more)
+        session->described = more;
+    if (!more || !copy) {
+        free(copy);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    memcpy(copy, infos, length);
+    more[session->described_count++] = (struct described){node, number, {.bytes = copy, .length = length}};
+    return CL_SUCCESS;
+}
+
+/* The one platform of the program is as that of its first device. */
+static void choose_platform(struct session *session)
+{
+    for (unsigned i = 0; i < session->described_count && session->device_count; i++) {
+        const struct described *described = &session->described[i];
+
+        if (described->node == session->devices[0]->node && described->number == session->devices[0]->platform)
+            session->platform->infos = described->infos;
+    }
+}
+
 static cl_int describe_platform(struct session *session, struct node *node, uint32_t number)
 {
     struct wire_describe_platform m = {.platform = number};
@@ -306,14 +344,9 @@ static cl_int describe_platform(struct session *session, struct node *node, uint
         call_free(&call);
         return CL_OUT_OF_RESOURCES;
     }
-    if (!session->platform->infos.bytes) {
-        session->platform->infos.bytes = malloc(reply.infos_length);
-        if (session->platform->infos.bytes) {
-            memcpy(session->platform->infos.bytes, reply.infos, reply.infos_length);
-            session->platform->infos.length = reply.infos_length;
-        }
-    }
-    error = describe_devices(session, node, number, reply.devices, reply.devices_count);
+    error = keep_platform(session, node, number, reply.infos, reply.infos_length);
+    if (!error)
+        error = describe_devices(session, node, number, reply.devices, reply.devices_count);
     call_free(&call);
     return error;
 }
@@ -388,6 +421,16 @@ static void on_ending(void *owner)
     session_unlock(session);
 }
 
+/* The user's settings name what is loaded and started, which must not be with the rights of a setuid program. */
+static bool gains_rights(void)
+{
+    bool gains = getauxval(AT_SECURE) != 0;
+
+    if (gains)
+        vocl_log(LOG_ERROR, "no session: the program has rights that its user has not (setuid, setgid, capabilities)");
+    return gains;
+}
+
 static struct session *session_start(void)
 {
     struct session *session = calloc(1, sizeof(*session));
@@ -396,8 +439,10 @@ static struct session *session_start(void)
     bool has_local;
     int error;
 
-    if (!session)
+    if (!session || gains_rights()) {
+        free(session);
         return NULL;
+    }
     init_lock(session);
     session->delivery_last = &session->delivery_first;
     session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
@@ -422,6 +467,7 @@ static struct session *session_start(void)
     for (unsigned i = 0; i < session->node_count - has_local; i++)
         describe_node(session, &session->nodes[i]);
     session->device_count = choose_devices(session->devices, session->device_count);
+    choose_platform(session);
     return session;
 }
 

@@ -105,6 +105,8 @@ static void quiet_sanitizer(void)
 {
     const char *options = getenv("ASAN_OPTIONS");
 
+    if (options && strstr(options, "verify_asan_link_order"))
+        return;
     set("ASAN_OPTIONS", join("verify_asan_link_order=0", options ? join(":", options) : ""));
 }
 
@@ -144,10 +146,18 @@ static void quiet_hwloc(void)
         set("HWLOC_PLUGINS_BLACKLIST", "hwloc_opencl.so");
 }
 
+/* Layers are the loader's, which a program with libvocl.so in front of it does not come to. */
+static bool needs_loader(const struct choices *choices)
+{
+    const char *layers = getenv("OPENCL_LAYERS");
+
+    return choices->icd && layers && *layers;
+}
+
 void environment_set_doors(const struct choices *choices)
 {
     quiet_hwloc();
-    if (choices->preload) {
+    if (choices->preload && !needs_loader(choices)) {
         quiet_sanitizer();
         open_preload_door();
     }

@@ -33,6 +33,7 @@ static bool left_out(const char *variable)
                                            "ORTE_",
                                            "LD_PRELOAD=",
                                            "OCL_ICD_VENDORS=",
+                                           "OPENCL_LAYERS=",
                                            "VOCL_SESSION_",
                                            "VOCL_MPI=",
                                            "MPIR_CVAR_NOLOCAL=",

@@ -56,6 +56,7 @@ static const cl_platform_info platform_infos[] = {CL_PLATFORM_PROFILE,
                                                   CL_PLATFORM_NAME,
                                                   CL_PLATFORM_VENDOR,
                                                   CL_PLATFORM_EXTENSIONS,
+                                                  CL_PLATFORM_ICD_SUFFIX_KHR,
                                                   CL_PLATFORM_HOST_TIMER_RESOLUTION,
                                                   CL_PLATFORM_NUMERIC_VERSION,
                                                   CL_PLATFORM_EXTENSIONS_WITH_VERSION};

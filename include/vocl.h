@@ -15,6 +15,9 @@
 extern "C" {
 #endif
 
+/* An extension of the platform that has its native platform's name, vendor and version (VOCL_PLATFORM=native). */
+#define CL_VOCL_REMOTE_EXTENSION_NAME "cl_vocl_remote"
+
 /*
  * The name of the host that a device of VOCL's platform is on, as that host calls itself.
  *

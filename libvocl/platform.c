@@ -5,6 +5,8 @@
 
 #include "config.h"
 
+#include "base/settings.h"
+
 static cl_int platform_ids(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret, cl_int none)
 {
     struct session *session;
@@ -85,6 +87,50 @@ static cl_int version(cl_platform_id platform, size_t size, void *value, size_t 
     return info_string(text, size, value, size_ret);
 }
 
+/* For programs that choose their platform by name or vendor. */
+static bool as_native(void)
+{
+    return !strcmp(settings_string(SETTING_PLATFORM), "native");
+}
+
+/* By this a program sees VOCL behind the native name. */
+static cl_int extensions(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret)
+{
+    char *text = calloc(1, length + sizeof(CL_VOCL_REMOTE_EXTENSION_NAME) + 2);
+    cl_int error;
+
+    if (!text)
+        return CL_OUT_OF_HOST_MEMORY;
+    memcpy(text, native, length);
+    length = (uint32_t)strlen(text);
+    sprintf(text + length, "%s" CL_VOCL_REMOTE_EXTENSION_NAME, length && text[length - 1] != ' ' ? " " : "");
+    error = extension_return(text, (uint32_t)strlen(text) + 1, size, value, size_ret);
+    free(text);
+    return error;
+}
+
+static cl_int extension_versions(const cl_name_version *native, uint32_t length, size_t size, void *value,
+                                 size_t *size_ret)
+{
+    static const cl_name_version own = {CL_MAKE_VERSION(1, 0, 0), CL_VOCL_REMOTE_EXTENSION_NAME};
+    cl_name_version *list = malloc(length + sizeof(own));
+    cl_int error;
+
+    if (!list)
+        return CL_OUT_OF_HOST_MEMORY;
+    memcpy(list, native, length);
+    memcpy((char *)list + length, &own, sizeof(own));
+    error = extension_return_versions(list, length + sizeof(own), size, value, size_ret);
+    free(list);
+    return error;
+}
+
+static cl_int own_answer(cl_platform_id platform, cl_platform_info param, size_t size, void *value, size_t *size_ret)
+{
+    return param == CL_PLATFORM_VERSION ? version(platform, size, value, size_ret)
+                                        : info_string("VOCL", size, value, size_ret);
+}
+
 cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t size, void *value, size_t *size_ret)
 {
     const void *native;
@@ -97,15 +143,17 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     case CL_PLATFORM_NAME:
     case CL_PLATFORM_VENDOR:
     case CL_PLATFORM_ICD_SUFFIX_KHR:
-        return info_string("VOCL", size, value, size_ret);
     case CL_PLATFORM_VERSION:
-        return version(platform, size, value, size_ret);
+        if (!as_native())
+            return own_answer(platform, param, size, value, size_ret);
     }
     native = info_find(&platform->infos, param, &length);
     if (native && param == CL_PLATFORM_EXTENSIONS && length)
-        return extension_return(native, length, size, value, size_ret);
+        return (as_native() ? extensions : extension_return)(native, length, size, value, size_ret);
     if (native && param == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
-        return extension_return_versions(native, length, size, value, size_ret);
+        return (as_native() ? extension_versions : extension_return_versions)(native, length, size, value, size_ret);
+    if (!native && param == CL_PLATFORM_ICD_SUFFIX_KHR) /* without one the loader does not take it */
+        return info_string("VOCL", size, value, size_ret);
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;
 }
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -33,8 +34,17 @@ struct session {
     unsigned device_count;
     cl_device_id *devices;
     struct _cl_platform_id *platform;
+    unsigned described_count;
+    struct described *described;
     long spin_ns;
     struct crowd crowd; /* the leader's */
+};
+
+/* A native platform, as a worker tells of it. */
+struct described {
+    const struct node *node;
+    uint32_t number;
+    struct info_table infos;
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -283,6 +293,43 @@ static cl_int describe_devices(struct session *session, struct node *node, uint3
     return CL_SUCCESS;
 }
 
+static cl_int keep_platform(struct session *session, const struct node *node, uint32_t number, const void *infos,
+                            uint32_t length, unsigned *version)
+{
+    struct described *more = realloc(session->described, (session->described_count + 1) * sizeof(*more));
+    void *copy = malloc(length + 1);
+
+    if (more)
+        session->described = more;
+    if (!more || !copy) {
+        free(copy);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    memcpy(copy, infos, length);
+    more[session->described_count] = (struct described){node, number, {.bytes = copy, .length = length}};
+    *version = platform_version(&more[session->described_count++].infos);
+    return CL_SUCCESS;
+}
+
+/* The one platform of the program: the newest, whose calls can be made, or that of the first device, if its name is to
+ * be seen. */
+static void choose_platform(struct session *session)
+{
+    const bool native = platform_is_native();
+    unsigned newest = 0;
+
+    for (unsigned i = 0; i < session->described_count && session->device_count; i++) {
+        const struct described *described = &session->described[i];
+        const bool first =
+            described->node == session->devices[0]->node && described->number == session->devices[0]->platform;
+
+        if (native ? first : platform_version(&described->infos) > newest) {
+            session->platform->infos = described->infos;
+            newest = platform_version(&described->infos);
+        }
+    }
+}
+
 static cl_int describe_platform(struct session *session, struct node *node, uint32_t number)
 {
     struct wire_describe_platform m = {.platform = number};
@@ -301,8 +348,9 @@ static cl_int describe_platform(struct session *session, struct node *node, uint
         call_free(&call);
         return CL_OUT_OF_RESOURCES;
     }
-    version = platform_learn(session->platform, reply.infos, reply.infos_length);
-    error = describe_devices(session, node, number, version, reply.devices, reply.devices_count);
+    error = keep_platform(session, node, number, reply.infos, reply.infos_length, &version);
+    if (!error)
+        error = describe_devices(session, node, number, version, reply.devices, reply.devices_count);
     call_free(&call);
     return error;
 }
@@ -386,6 +434,16 @@ static void on_ending(void *owner)
     session_unlock(session);
 }
 
+/* The user's settings name what is loaded and started, which must not be with the rights of a setuid program. */
+static bool gains_rights(void)
+{
+    bool gains = getauxval(AT_SECURE) != 0;
+
+    if (gains)
+        vocl_log(LOG_ERROR, "no session: the program has rights that its user has not (setuid, setgid, capabilities)");
+    return gains;
+}
+
 static struct session *session_start(void)
 {
     struct session *session = calloc(1, sizeof(*session));
@@ -394,8 +452,10 @@ static struct session *session_start(void)
     bool has_local;
     int error;
 
-    if (!session)
+    if (!session || gains_rights()) {
+        free(session);
         return NULL;
+    }
     init_lock(session);
     session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
     session->platform = handle_new(KIND_PLATFORM);
@@ -423,6 +483,7 @@ static struct session *session_start(void)
     for (unsigned i = 0; i < session->node_count - has_local; i++)
         describe_node(session, &session->nodes[i]);
     session->device_count = choose_devices(session->devices, session->device_count);
+    choose_platform(session);
     return session;
 }
 

@@ -87,7 +87,7 @@ int exchange_endpoints(struct daemon *d, char *why, size_t why_size)
     mpi = loader_open(getenv("OMPI_COMM_WORLD_RANK") ? "openmpi" : "mpich", false, why, why_size);
     if (!mpi)
         return -ENOENT;
-    if (mpi->init(own, NULL, NULL, &rank, &size, &last_tag)) {
+    if (mpi->init(own, NULL, NULL, false, &rank, &size, &last_tag)) {
         snprintf(why, why_size, "MPI_Init_thread failed %s", mpi->complaint());
         return -EIO;
     }

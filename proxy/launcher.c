@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 #define LIFELINE 3
 #define GRACE_MS 300
 #define KILL_MS 1000
+#define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
 
 static char last_line[256];
 
@@ -146,6 +148,27 @@ static void tell_end(int status)
         return; /* the application is gone too */
 }
 
+/* mpiexec crashes in a folder that has been removed, and cannot start a worker in one to which there is no path. */
+static void have_folder(void)
+{
+    char *folder = getcwd(NULL, 0);
+
+    if ((!folder || chdir(folder)) && !chdir("/"))
+        vocl_log(LOG_INFO, "the session's folder is /: the program's cannot be reached any more");
+    free(folder);
+}
+
+/* The program's own limit may be as low as it likes. */
+static void have_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int count, char **arguments)
 {
     int output[2], status = 0, talking = 1;
@@ -157,6 +180,8 @@ int main(int count, char **arguments)
     }
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    have_folder();
+    have_descriptors();
     if (pipe2(output, O_CLOEXEC))
         return 1;
     if (shared_folder() && mkdir(shared_folder(), 0700))

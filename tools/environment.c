@@ -100,6 +100,16 @@ void environment_set_session(const struct choices *choices)
         set("VOCL_LOG", "error");
 }
 
+/* The address sanitizer of a program that was built with it wants to be the first library, which a preloaded one is. */
+static void quiet_sanitizer(void)
+{
+    const char *options = getenv("ASAN_OPTIONS");
+
+    if (options && strstr(options, "verify_asan_link_order"))
+        return;
+    set("ASAN_OPTIONS", join("verify_asan_link_order=0", options ? join(":", options) : ""));
+}
+
 static void open_preload_door(void)
 {
     const char *others = getenv("LD_PRELOAD");
@@ -136,11 +146,21 @@ static void quiet_hwloc(void)
         set("HWLOC_PLUGINS_BLACKLIST", "hwloc_opencl.so");
 }
 
+/* Layers are the loader's, which a program with libvocl.so in front of it does not come to. */
+static bool needs_loader(const struct choices *choices)
+{
+    const char *layers = getenv("OPENCL_LAYERS");
+
+    return choices->icd && layers && *layers;
+}
+
 void environment_set_doors(const struct choices *choices)
 {
     quiet_hwloc();
-    if (choices->preload)
+    if (choices->preload && !needs_loader(choices)) {
+        quiet_sanitizer();
         open_preload_door();
+    }
     if (choices->icd)
         open_icd_door();
 }

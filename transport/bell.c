@@ -36,16 +36,28 @@ const char *hello_check(const struct hello *hello, const uint8_t *token)
     return difference ? "not of this session (wrong token)" : NULL;
 }
 
+/* Its descriptor, or -1, and then it is lost. */
+static int bell_fd(struct bell *bell)
+{
+    int fd = bell->lost ? -1 : kept_fd(&bell->socket);
+
+    if (fd < 0 && !bell->lost)
+        bell->why = "the program has closed descriptors that are not its own";
+    bell->lost |= fd < 0;
+    return fd;
+}
+
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value)
 {
     struct bell_record record = {kind, value};
+    int fd = bell_fd(bell);
     ssize_t sent;
 
-    if (bell->lost)
+    if (fd < 0)
         return;
-    sent = send(bell->fd, &record, sizeof(record), MSG_NOSIGNAL | MSG_DONTWAIT);
+    sent = send(fd, &record, sizeof(record), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0 && sent < (ssize_t)sizeof(record))
-        sent = socket_write_all(bell->fd, (uint8_t *)&record + sent, sizeof(record) - (size_t)sent) ? -1 : 8;
+        sent = socket_write_all(fd, (uint8_t *)&record + sent, sizeof(record) - (size_t)sent) ? -1 : 8;
     /* a full socket has enough in it to wake anybody; a broken one is noticed by bell_hear() */
 }
 
@@ -77,16 +89,20 @@ int bell_hear(struct bell *bell)
 {
     uint8_t bytes[64 * sizeof(struct bell_record)];
     struct bell_record record;
-    int count = 0;
+    int count = 0, fd = bell_fd(bell);
     ssize_t got;
 
     while (!bell->lost) {
         memcpy(bytes, bell->partial, bell->partial_length);
-        got = recv(bell->fd, bytes + bell->partial_length, sizeof(bytes) - bell->partial_length, MSG_DONTWAIT);
+        got = recv(fd, bytes + bell->partial_length, sizeof(bytes) - bell->partial_length, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
             break;
+        if (got < 0 && errno == EBADF) { /* closed at this very moment */
+            fd = bell_fd(bell);
+            continue;
+        }
         if (got <= 0) {
             bell->lost = true;
             break;

@@ -43,7 +43,7 @@ static void start_pieces(struct transport *t, struct bulk *bulk)
                                                      piece_length(bulk, piece), request);
 
         if (error)
-            t->ended = true;
+            link_fail(t);
     }
 }
 

@@ -6,10 +6,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/socket.h"
+#include "transport/keeper.h"
 #include "transport/plugin.h"
 #include "transport/transport.h"
 
@@ -18,6 +20,10 @@
 const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
 /* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */
 const char *loader_program_mpi(void);
+/* Whether the plugin's functions come before libc's for the libraries below it, too. */
+bool loader_comes_first(const char *mpi);
+/* Whether the program has a malloc that is not libc's: jemalloc's, a sanitizer's, its own. */
+bool loader_foreign_memory(void);
 
 /* ---- bell.c: the socket beside MPI. It carries hellos, doorbells, and the news that a process is gone ---- */
 
@@ -46,10 +52,11 @@ struct bell_record {
 };
 
 struct bell {
-    int fd;
+    struct kept socket;
     bool peer_sleeps, lost, rung;
-    bool lane;      /* the peer has taken the lane it was offered */
-    uint32_t acked; /* frames that the peer has taken */
+    const char *why; /* it is lost, if not because its peer is */
+    bool lane;       /* the peer has taken the lane it was offered */
+    uint32_t acked;  /* frames that the peer has taken */
     uint8_t partial[sizeof(struct bell_record)];
     size_t partial_length;
     uint32_t rank; /* BELL_RANK's */
@@ -76,9 +83,11 @@ struct job {
     bool whole; /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
-    int lifeline;    /* to vocl-launcher, or -1 */
-    int placeholder; /* to the placeholder of this process, or -1 */
-    int join;        /* to vocl-join, or -1 */
+    int lifeline;            /* to vocl-launcher, or -1 */
+    struct kept placeholder; /* to the placeholder of this process, or -1 */
+    int join;                /* to vocl-join, or -1 */
+    struct keeper *keeper;   /* of the client's descriptors, or NULL */
+    bool apart;              /* and of MPI's */
     unsigned member_count;
     struct member *members;
 };
@@ -86,6 +95,13 @@ struct job {
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
+
+/* ---- host.c ---- */
+/* A start opens many files: a limit of the program's own that it may exceed is lifted. 0, and what it was to be set
+ * again; or negative errno and why, if it is too low. */
+int host_lift_limit(struct rlimit *before, char *why, size_t why_size);
+/* MPI said what failed, but not what of this machine is to blame. */
+void host_explain(char *why, size_t why_size);
 
 /* ---- launch.c ---- */
 /* Where a session's processes are to come from and to say hello. */
@@ -102,6 +118,8 @@ struct setup {
 /* 0 or negative errno; the lifeline is the caller's. */
 int launch_session(const struct setup *setup, const char *mpi, int *lifeline);
 int launch_join(const struct setup *setup, int *lifeline);
+/* What UCX is told where program and workers need no network to reach each other; NULL where they do. */
+const char *launch_ucx(const struct setup *setup);
 
 /* ---- pool.c ---- */
 /* Whether the session's devices are to come from a pool. */

@@ -90,8 +90,10 @@ static int accept_one(struct job *job, struct setup *setup, int listener, char *
     const char *refused = NULL;
     struct hello hello;
 
-    if (fd < 0)
-        return 0;
+    if (fd < 0) {
+        snprintf(why, why_size, "%s", strerror(errno));
+        return errno == EMFILE || errno == ENFILE ? -errno : 0;
+    }
     socket_tune(fd);
     if (socket_read_all(fd, &hello, sizeof(hello), HELLO_MS)) {
         close(fd);
@@ -99,11 +101,11 @@ static int accept_one(struct job *job, struct setup *setup, int listener, char *
     }
     hello.host[sizeof(hello.host) - 1] = '\0';
     refused = hello_check(&hello, setup->token);
-    if (!refused && hello.role == HELLO_PLACEHOLDER && job->placeholder < 0) {
+    if (!refused && hello.role == HELLO_PLACEHOLDER && job->placeholder.fd < 0) {
         if (take_environment(setup, fd, hello.extra))
             refused = "no environment came";
         else
-            job->placeholder = fd;
+            kept_trust(&job->placeholder, fd);
     } else if (!refused && hello.role == HELLO_WORKER && job->member_count < setup->workers) {
         struct member *member = &job->members[job->member_count++];
 
@@ -147,7 +149,7 @@ static int read_obituary(int lifeline, char *why, size_t why_size)
 
 static int gather(struct job *job, struct setup *setup, long until, bool placeholder, char *why, size_t why_size)
 {
-    while (job->member_count < setup->workers || (placeholder && job->placeholder < 0)) {
+    while (job->member_count < setup->workers || (placeholder && job->placeholder.fd < 0)) {
         struct pollfd ready[] = {{setup->local.fd, POLLIN, 0},
                                  {setup->remote.fd, POLLIN, 0},
                                  {job->lifeline, POLLIN, 0},
@@ -213,7 +215,54 @@ static const char **environment_list(const struct setup *setup)
             list[count++] = at;
     }
     list[count++] = "MPIR_CVAR_NOLOCAL=1";
+    list[count++] = launch_ucx(setup);
     return list;
+}
+
+/* ---- into MPI ---- */
+
+struct entry {
+    struct job *job;
+    const char **environment;
+    void (*ending)(void *), *argument;
+    bool apart;
+    int error;
+};
+
+static void enter(void *argument)
+{
+    struct entry *entry = argument;
+    struct job *job = entry->job;
+
+    entry->error = job->plugin->init(entry->environment, entry->ending, entry->argument, entry->apart, &job->rank,
+                                     &job->size, &job->last_tag);
+}
+
+/* On one host UCX, with its memory alone, needs its descriptors to connect and for its own thread: so they can be where
+ * the program does not reach them. */
+static int enter_mpi(struct entry *entry, bool apart, char *why, size_t why_size)
+{
+    struct job *job = entry->job;
+
+    entry->apart = apart && job->plugin->over_ucx();
+    job->keeper = keeper_start(entry->apart ? enter : NULL, entry);
+    if (!job->keeper)
+        entry->apart = false;
+    if (!entry->apart)
+        enter(entry);
+    job->apart = entry->apart;
+    if (entry->error) {
+        snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
+        return -EIO;
+    }
+    if (!job->keeper)
+        return 0;
+    if (keeper_take(job->keeper, job->lifeline))
+        job->lifeline = -1;
+    if (job->join >= 0 && keeper_take(job->keeper, job->join))
+        job->join = -1;
+    kept_hold(&job->placeholder, job->keeper, job->placeholder.fd);
+    return 0;
 }
 
 /* Which MPI the session uses, and whether it must be hidden from the program's own. */
@@ -223,8 +272,9 @@ static const struct mpi_plugin *load_plugin(const char **mpi, char *why, size_t 
     bool same;
 
     *mpi = settings_string(SETTING_MPI);
-    if (own && !strcmp(own, "openmpi") && !strcmp(*mpi, "openmpi"))
-        *mpi = "mpich"; /* a second Open MPI does not survive in one process, also not in a namespace of its own */
+    /* a second Open MPI does not survive in one process, also not in a namespace of its own */
+    if (own && !strcmp(*mpi, "openmpi") && (!strcmp(own, "openmpi") || loader_foreign_memory()))
+        *mpi = "mpich";
     same = own && !strcmp(own, *mpi);
     return loader_open(*mpi, same || forked_session, why, why_size);
 }
@@ -259,10 +309,9 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
     if (!error)
         error = watch_start(&watch, job, until - clock_ms());
     if (!error) {
-        if (job->plugin->init(environment, ending, argument, &job->rank, &job->size, &job->last_tag)) {
-            snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
-            error = -EIO;
-        }
+        struct entry entry = {job, environment, ending, argument, false, 0};
+
+        error = enter_mpi(&entry, launch_ucx(&setup) && loader_comes_first(mpi), why, why_size);
         watch_stop(&watch);
     }
     free(environment);
@@ -356,7 +405,7 @@ static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, ch
     job->plugin = loader_open(job_mpi(), loader_program_mpi() != NULL, why, why_size);
     if (!job->plugin)
         return -ENOENT;
-    if (job->plugin->init(own, ending, argument, &job->rank, &job->size, &job->last_tag)) {
+    if (job->plugin->init(own, ending, argument, false, &job->rank, &job->size, &job->last_tag)) {
         snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
         return -EIO;
     }
@@ -386,6 +435,20 @@ static int join_mpmd(struct job *job, void (*ending)(void *), void *argument, ch
     return error;
 }
 
+static int open_here(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    struct rlimit limit;
+    int error = host_lift_limit(&limit, why, why_size);
+
+    if (error)
+        return error;
+    error = open_own(job, ending, argument, why, why_size);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (error)
+        host_explain(why, why_size);
+    return error;
+}
+
 /* Only devices of this process are wanted. */
 static bool no_workers(void)
 {
@@ -396,7 +459,7 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
 {
     int error;
 
-    *job = (struct job){.lifeline = -1, .placeholder = -1, .join = -1};
+    *job = (struct job){.lifeline = -1, .placeholder.fd = -1, .join = -1};
     *why = '\0';
     if (in_mpmd_job()) {
         error = join_mpmd(job, ending, argument, why, why_size);
@@ -404,8 +467,10 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
         job->size = 1;
         error = 0;
     } else {
-        error = open_own(job, ending, argument, why, why_size);
+        error = open_here(job, ending, argument, why, why_size);
     }
+    if (!error && !job->keeper)
+        job->keeper = keeper_start(NULL, NULL);
     if (error) {
         if (!*why)
             snprintf(why, why_size, "%s", strerror(-error));
@@ -456,7 +521,7 @@ static int worker_init(struct job *job, void (*ending)(void *), void *argument, 
     job->plugin = loader_open(job_mpi(), false, why, why_size);
     if (!job->plugin)
         return -ENOENT;
-    if (job->plugin->init(own, ending, argument, &job->rank, &job->size, &job->last_tag)) {
+    if (job->plugin->init(own, ending, argument, false, &job->rank, &job->size, &job->last_tag)) {
         snprintf(why, why_size, "MPI_Init_thread failed %s", job->plugin->complaint());
         return -EIO;
     }
@@ -469,13 +534,13 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     const char *endpoint = getenv("VOCL_SESSION_ENDPOINT");
     struct invitation invitation = {.endpoint = ""};
     struct endpoint own = {.fd = -1};
-    struct bell bell = {.fd = -1};
+    struct bell bell = {.socket.fd = -1};
     int error = 0;
 
-    *job = (struct job){.lifeline = -1, .placeholder = -1, .join = -1};
+    *job = (struct job){.lifeline = -1, .placeholder.fd = -1, .join = -1};
     if (endpoint && token_read(getenv("VOCL_SESSION_TOKEN"), invitation.token)) {
-        bell.fd = say_hello(endpoint, invitation.token, &own, why, why_size);
-        error = bell.fd < 0 ? bell.fd : worker_init(job, ending, argument, why, why_size);
+        bell.socket.fd = say_hello(endpoint, invitation.token, &own, why, why_size);
+        error = bell.socket.fd < 0 ? bell.socket.fd : worker_init(job, ending, argument, why, why_size);
     } else {
         error = worker_init(job, ending, argument, why, why_size);
         if (!error && (job->rank == 0 || job->size < 2)) {
@@ -486,8 +551,8 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
             error = transfer_now(job, 0, false, &invitation, sizeof(invitation), until);
         invitation.endpoint[sizeof(invitation.endpoint) - 1] = '\0';
         if (!error) {
-            bell.fd = say_hello(invitation.endpoint, invitation.token, &own, why, why_size);
-            error = bell.fd < 0 ? bell.fd : 0;
+            bell.socket.fd = say_hello(invitation.endpoint, invitation.token, &own, why, why_size);
+            error = bell.socket.fd < 0 ? bell.socket.fd : 0;
         }
     }
     if (!error) {
@@ -496,7 +561,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     }
     if (!error) {
         bell_send(&bell, BELL_RANK, (uint32_t)job->rank);
-        job->members[0].fd = bell.fd;
+        job->members[0].fd = bell.socket.fd;
         job->member_count = 1;
         job->whole = !endpoint;
         error = fellows_join(job, &own, invitation.token, until);
@@ -515,12 +580,14 @@ void job_close(struct job *job)
             close(job->members[i].fd);
         job->members[i].fd = -1;
     }
-    if (job->placeholder >= 0)
-        close(job->placeholder);
+    if (job->keeper)
+        keeper_end(job->keeper);
+    job->keeper = NULL;
+    kept_close(&job->placeholder);
     if (job->lifeline >= 0)
         close(job->lifeline);
     if (job->join >= 0)
         close(job->join);
-    job->placeholder = job->lifeline = job->join = -1;
+    job->lifeline = job->join = -1;
     forked_session = true; /* whatever comes next in this process needs a fresh MPI */
 }

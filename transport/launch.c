@@ -33,6 +33,7 @@ static bool left_out(const char *variable)
                                            "ORTE_",
                                            "LD_PRELOAD=",
                                            "OCL_ICD_VENDORS=",
+                                           "OPENCL_LAYERS=",
                                            "VOCL_SESSION_",
                                            "VOCL_MPI=",
                                            "MPIR_CVAR_NOLOCAL=",
@@ -95,9 +96,15 @@ static void add_preload(char ***list)
     free(copy);
 }
 
+const char *launch_ucx(const struct setup *setup)
+{
+    return setup->remote.fd >= 0 || getenv("UCX_TLS") ? NULL : "UCX_TLS=posix,sysv,cma,self";
+}
+
 static char **make_environment(const struct setup *setup, const char *mpi)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
+    const char *ucx = launch_ucx(setup);
     char token[2 * TOKEN_BYTES + 1], **list = NULL;
 
     for (char **at = environ; *at; at++) {
@@ -120,6 +127,8 @@ static char **make_environment(const struct setup *setup, const char *mpi)
     if (!getenv("UCX_LOG_LEVEL"))
         add(&list, "UCX_LOG_LEVEL=error");
     add(&list, "MPIR_CVAR_NOLOCAL=1");
+    if (ucx)
+        add(&list, "%s", ucx);
     return list;
 }
 

@@ -1,11 +1,11 @@
 /* Frames and bulk data over the MPI plugin, with the bell for what MPI does not tell. See transport.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,17 +39,31 @@ static void on_ending(void *argument)
     t->ended = true;
 }
 
+/* In a worker nobody else closes descriptors. */
+static void take(struct transport *t, struct kept *kept, int fd)
+{
+    if (t->client)
+        kept_hold(kept, t->job.keeper, fd);
+    else
+        kept_trust(kept, fd);
+}
+
 static int peers_open(struct transport *t)
 {
+    int wake[2];
+
     t->peers = calloc((size_t)t->job.size, sizeof(*t->peers));
     t->sleep_on = calloc((size_t)t->job.size + 2, sizeof(*t->sleep_on));
-    t->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!t->peers || !t->sleep_on || t->wake < 0)
+    if (!t->peers || !t->sleep_on)
         return -ENOMEM;
+    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
+        return -errno;
+    take(t, &t->wake, wake[0]);
+    take(t, &t->waker, wake[1]);
     for (int i = 0; i < t->job.size; i++)
         t->peers[i].lane.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
-        const struct member *member = &t->job.members[i];
+        struct member *member = &t->job.members[i];
         struct peer *peer = &t->peers[member->rank];
 
         if (peer->alive)
@@ -58,7 +72,8 @@ static int peers_open(struct transport *t)
         if (!peer->inboxes)
             return -ENOMEM;
         peer->alive = true;
-        peer->bell.fd = member->fd;
+        take(t, &peer->bell.socket, member->fd);
+        member->fd = -1;
         memcpy(peer->host, member->host, sizeof(peer->host));
         for (unsigned slot = 0; slot < POSTED; slot++) {
             if (receive_post(t, member->rank, slot))
@@ -82,7 +97,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     t->client = client;
     t->bulk_last = &t->bulks;
     t->pieces_at_once = settings_pipeline();
-    t->wake = -1;
+    t->wake.fd = t->waker.fd = -1;
     t->doze_us = FIRST_DOZE_US;
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
                    : job_open_worker(&t->job, on_ending, t, why, why_size);
@@ -98,7 +113,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
         *out = t;
         return 0;
     }
-    free(t);
+    t->callbacks.ending = NULL; /* MPI may have t: it tells it when it ends */
     return error;
 }
 
@@ -150,12 +165,12 @@ const char *transport_peer_host(const struct transport *t, unsigned peer)
 
 static void wait_for_end(const struct bell *bell, long until)
 {
-    struct pollfd end = {.fd = bell->fd, .events = POLLIN};
+    struct pollfd end = {.fd = bell->socket.fd, .events = POLLIN};
     char bytes[256];
     long left;
 
     while ((left = until - clock_ms()) > 0 && poll(&end, 1, (int)left) >= 0) {
-        ssize_t got = end.revents ? recv(bell->fd, bytes, sizeof(bytes), MSG_DONTWAIT) : -1;
+        ssize_t got = end.revents ? recv(bell->socket.fd, bytes, sizeof(bytes), MSG_DONTWAIT) : -1;
 
         if (!got || (end.revents && got < 0 && errno != EAGAIN && errno != EINTR))
             return;
@@ -174,14 +189,26 @@ static void leave_together(struct transport *t)
     const long until = clock_ms() + LEAVING_MS;
 
     if (!t->client) {
-        shutdown(t->peers[0].bell.fd, SHUT_WR);
+        shutdown(t->peers[0].bell.socket.fd, SHUT_WR);
         wait_for_end(&t->peers[0].bell, until);
     }
     for (int i = 1; t->client && i < t->job.size; i++)
         wait_for_end(&t->peers[i].bell, until);
     for (int i = 1; t->client && i < t->job.size; i++)
-        shutdown(t->peers[i].bell.fd, SHUT_WR);
+        shutdown(t->peers[i].bell.socket.fd, SHUT_WR);
     nanosleep(&quiet, NULL);
+}
+
+static void close_all(struct transport *t)
+{
+    for (int i = 0; t->peers && i < t->job.size; i++) {
+        if (t->peers[i].inboxes)
+            kept_close(&t->peers[i].bell.socket);
+        if (t->peers[i].lane.fd >= 0)
+            close(t->peers[i].lane.fd);
+    }
+    kept_close(&t->wake);
+    kept_close(&t->waker);
 }
 
 /* MPI may still write to posted memory, and a late thread may still look: it all goes with the process. */
@@ -196,11 +223,13 @@ void transport_close(struct transport *t)
             bell_send(&t->peers[i].bell, BELL_BYE, 0);
         t->peers[i].alive = false;
     }
-    if (t->job.placeholder >= 0 && send(t->job.placeholder, "q", 1, MSG_NOSIGNAL) != 1)
+    if (t->job.placeholder.fd >= 0 && send(kept_fd(&t->job.placeholder), "q", 1, MSG_NOSIGNAL) != 1)
         vocl_log(LOG_DEBUG, "the placeholder went first");
     job_close(&t->job);
-    if (!t->job.whole)
+    if (!t->job.whole) {
+        close_all(t);
         return;
+    }
     leave_together(t);
     if (t->job.plugin->finish())
         vocl_log(LOG_WARN, "MPI_Finalize failed");
@@ -209,13 +238,10 @@ void transport_close(struct transport *t)
 void transport_forget(struct transport *t)
 {
     t->ended = true;
-    for (int i = 0; i < t->job.size; i++) {
+    for (int i = 0; i < t->job.size; i++)
         t->peers[i].alive = false;
-        if (t->peers[i].lane.fd >= 0)
-            close(t->peers[i].lane.fd);
-    }
-    close(t->wake);
-    t->wake = -1;
+    close_all(t);
+    t->job.keeper = NULL; /* the parent's */
     job_close(&t->job);
 }
 
@@ -240,6 +266,15 @@ void link_lose(struct transport *t, unsigned number, const char *why)
     t->callbacks.lost(t->callbacks.owner, number, why);
     if (t->loop)
         loop_lose(t->loop, number);
+}
+
+void link_fail(struct transport *t)
+{
+    if (!t->ended)
+        t->failed = kept_fd(&t->wake) >= 0 && keeper_was_needed(t->job.keeper)
+                        ? "the program has closed descriptors that are not its own, MPI's among them"
+                        : "MPI has failed";
+    t->ended = true;
 }
 
 /* ---- the bell ---- */
@@ -404,7 +439,7 @@ static int finish_outgoing(struct transport *t)
         int done = 0;
 
         if (t->job.plugin->test(&out->request, &done, &length)) {
-            t->ended = true;
+            link_fail(t);
             break;
         }
         if (!done) {
@@ -438,6 +473,8 @@ int transport_poll(struct transport *t)
     int count = 0, more = 1;
 
     t->slept = t->announced = false;
+    if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
+        link_fail(t);
     if (t->loop)
         count += loop_poll(t->loop, false, from_local, t);
     while (more && !t->ended) {
@@ -462,9 +499,9 @@ int transport_poll(struct transport *t)
         if (listen)
             link_hear(peer);
         if (t->ended)
-            link_lose(t, (unsigned)i, NULL);
+            link_lose(t, (unsigned)i, t->failed);
         else if (peer->bell.lost && !receive_frame(t, (unsigned)i)) /* what it still said comes first */
-            link_lose(t, (unsigned)i, "its process is gone");
+            link_lose(t, (unsigned)i, peer->bell.why ? peer->bell.why : "its process is gone");
     }
     if (count)
         t->doze_us = FIRST_DOZE_US;
@@ -488,7 +525,7 @@ void transport_announce(struct transport *t)
         peer->said_sleep = true;
         peer->bell.rung = false;
         peer->told = peer->received;
-        t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.fd, POLLIN, 0};
+        t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.socket.fd, POLLIN, 0};
     }
     /* The bell may be quicker than what it rang for: look again, soon at first. */
     t->sleep_most_us = t->doze_us;
@@ -510,24 +547,22 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
 {
     struct timespec timeout;
     nfds_t count = t->sleep_count;
-    uint64_t rings;
+    char rings[64];
 
     if (timeout_us > t->sleep_most_us)
         timeout_us = t->sleep_most_us;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
-    t->sleep_on[count++] = (struct pollfd){t->wake, POLLIN, 0};
+    t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
     if (extra_fd >= 0)
         t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
     ppoll(t->sleep_on, count, &timeout, NULL);
-    if (read(t->wake, &rings, sizeof(rings)) < 0)
+    if (read(kept_fd(&t->wake), rings, sizeof(rings)) < 0)
         return; /* it was not this that woke us */
 }
 
 void transport_wake(struct transport *t)
 {
-    uint64_t one = 1;
-
-    if (write(t->wake, &one, sizeof(one)) < 0)
+    if (write(kept_fd(&t->waker), "", 1) < 0)
         return; /* full: it wakes as well */
 }
 

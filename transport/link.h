@@ -69,11 +69,12 @@ struct transport {
     struct peer *peers;
     struct outgoing *outgoing, *spare;
     struct bulk *bulks, **bulk_last;
-    int wake;
+    struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us;
     bool announced, ended, slept;
+    const char *failed; /* with ended: why, or NULL if the process ends */
     struct pollfd *sleep_on;
     nfds_t sleep_count;
 };
@@ -82,6 +83,8 @@ struct transport {
 /* Whether that is the number of the local member. */
 bool link_is_local(const struct transport *t, unsigned peer);
 void link_lose(struct transport *t, unsigned number, const char *why);
+/* MPI cannot be used any more. */
+void link_fail(struct transport *t);
 /* Wake a peer that sleeps. */
 void link_ring(struct peer *peer);
 /* Take in what its bell says; the number of things. */

@@ -34,10 +34,46 @@ const char *loader_program_mpi(void)
 static const char *const ucx[][2] = {
     {"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LEVEL", "fatal"}, {"UCX_RNDV_THRESH", "80k"}};
 
-static void *open_quietly(const char *path, bool fresh)
+bool loader_foreign_memory(void)
+{
+    static const char *const names[] = {"malloc", "free"};
+    void *own = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+    for (size_t i = 0; own && i < sizeof(names) / sizeof(*names); i++) {
+        if (dlsym(RTLD_DEFAULT, names[i]) != dlsym(own, names[i]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * RTLD_DEEPBIND binds MPI to its own libraries first, whatever the program has under the same names. Not where memory
+ * is foreign: libc gives out what is not its own, for instance from getline(), and MPI would give it back to libc. Then
+ * it gets a namespace of its own, with a libc of its own, which Open MPI does not bear: that takes the program's names.
+ */
+static int binding(const char *mpi, bool *fresh)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)mpi, (void)fresh;
+    return 0; /* the sanitizer's run-time library refuses the one and does not bear the other */
+#else
+    if (!loader_foreign_memory())
+        return RTLD_DEEPBIND;
+    *fresh = *fresh || strcmp(mpi, "openmpi");
+    return 0;
+#endif
+}
+
+bool loader_comes_first(const char *mpi)
+{
+    bool fresh = false;
+
+    return binding(mpi, &fresh) || fresh;
+}
+
+static void *open_quietly(const char *path, bool fresh, int deep)
 {
     bool set[sizeof(ucx) / sizeof(*ucx)];
-    int deep = RTLD_DEEPBIND;
     void *library;
 
     for (size_t i = 0; i < sizeof(ucx) / sizeof(*ucx); i++) {
@@ -45,9 +81,6 @@ static void *open_quietly(const char *path, bool fresh)
         if (set[i])
             setenv(ucx[i][0], ucx[i][1], 1);
     }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    deep = 0; /* the sanitizer's run-time library refuses it */
-#endif
     if (fresh)
         library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
     else
@@ -64,9 +97,10 @@ const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, siz
     const struct mpi_plugin *plugin;
     char path[4096];
     void *library;
+    int deep = binding(mpi, &fresh);
 
     snprintf(path, sizeof(path), "%s/vocl-%s.so", settings_string(SETTING_LIBEXECDIR), mpi);
-    library = open_quietly(path, fresh);
+    library = open_quietly(path, fresh, deep);
     if (!library) {
         snprintf(why, why_size, "%s", dlerror());
         return NULL;

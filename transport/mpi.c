@@ -10,7 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +35,7 @@ static void *ending_argument;
  * library comes first in its own lookup scope, so MPI's exit() and abort() are these, and lead back to the guard.
  */
 static __thread sigjmp_buf *guard;
-static volatile int dead;
+static volatile int dead, running; /* running: between start and end of the process */
 static char complaint[512];
 
 static void leave(void)
@@ -47,9 +51,12 @@ __attribute__((visibility("default"), noreturn)) void exit(int status)
     _exit(status);
 }
 
+/* A thread of MPI's own just stops; so UCX's does when its descriptors are closed. */
 __attribute__((visibility("default"), noreturn)) void abort(void)
 {
     leave();
+    while (running)
+        pause();
     for (;;)
         __builtin_trap();
 }
@@ -93,6 +100,42 @@ __attribute__((visibility("default"))) int shm_unlink(const char *name)
     if (snprintf(path, sizeof(path), "/dev/shm/%s", name + (*name == '/')) >= (int)sizeof(path))
         return -1;
     return unlink(path);
+}
+
+/* The thread that starts MPI may have a table of descriptors of its own: others find UCX's memory there by the thread's
+ * number in /proc, which UCX takes for the process's. */
+static __thread bool here_apart;
+
+__attribute__((visibility("default"))) pid_t getpid(void)
+{
+    return here_apart ? gettid() : (pid_t)syscall(SYS_getpid);
+}
+
+/* What the program starts is not to inherit MPI's descriptors. */
+__attribute__((visibility("default"))) int socket(int domain, int type, int protocol)
+{
+    return (int)syscall(SYS_socket, domain, type | SOCK_CLOEXEC, protocol);
+}
+
+__attribute__((visibility("default"))) int accept(int listener, struct sockaddr *address, socklen_t *length)
+{
+    return accept4(listener, address, length, SOCK_CLOEXEC);
+}
+
+__attribute__((visibility("default"))) int pipe(int ends[2])
+{
+    return pipe2(ends, O_CLOEXEC);
+}
+
+__attribute__((visibility("default"))) int epoll_create(int size)
+{
+    (void)size;
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+__attribute__((visibility("default"))) int eventfd(unsigned count, int flags)
+{
+    return (int)syscall(SYS_eventfd2, count, flags | EFD_CLOEXEC);
 }
 
 #define GUARDED(result, call)                                                                                          \
@@ -272,28 +315,41 @@ static void own_environment(void)
         environ = copy;
 }
 
-static int plugin_init(const char *const *environment, void (*ending)(void *), void *argument, int *rank, int *size,
-                       uint32_t *last_tag)
+static int plugin_init(const char *const *environment, void (*ending)(void *), void *argument, bool apart, int *rank,
+                       int *size, uint32_t *last_tag)
 {
     sigset_t old;
     char **saved;
-    bool hwloc, pending;
+    bool hwloc, ucx, pending;
     int error;
 
     align_environ();
     own_environment();
+    ucx = !getenv("UCX_TLS");
     saved = set_environment(environment, &hwloc);
     align_environ();
     hold_pipe_signal(&old, &pending);
+    here_apart = apart;
     error = guarded_start(rank, size, last_tag);
     drop_pipe_signal(&old, pending);
     reset_environment(*environment != NULL, saved, hwloc);
+    if (ucx)
+        unsetenv("UCX_TLS");
     align_environ();
     if (!error) {
         call_ending = ending;
         ending_argument = argument;
+        running = 1;
     }
     return error;
+}
+
+static bool plugin_over_ucx(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    return !MPI_Get_library_version(text, &length) && strstr(text, "ch4:ucx");
 }
 
 static int full_tag(uint32_t tag, enum plugin_channel channel)
@@ -370,11 +426,13 @@ __attribute__((destructor)) static void plugin_end(void)
     if (call_ending)
         call_ending(ending_argument);
     dead = 1;
+    running = 0;
 }
 
 __attribute__((visibility("default"))) const struct mpi_plugin vocl_mpi_plugin = {
     .version = PLUGIN_VERSION,
     .init = plugin_init,
+    .over_ucx = plugin_over_ucx,
     .send = plugin_send,
     .receive = plugin_receive,
     .test = plugin_test,

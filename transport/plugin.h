@@ -6,10 +6,11 @@
 #ifndef VOCL_TRANSPORT_PLUGIN_H
 #define VOCL_TRANSPORT_PLUGIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PLUGIN_VERSION 1
+#define PLUGIN_VERSION 2
 #define PLUGIN_SYMBOL "vocl_mpi_plugin"
 
 enum plugin_channel { PLUGIN_CONTROL, PLUGIN_BULK, PLUGIN_CHANNELS };
@@ -24,10 +25,13 @@ struct mpi_plugin {
     unsigned version;
     /*
      * MPI_Init_thread with these environment variables ("NAME=value", NULL-terminated; empty: the process' own) and
-     * the largest tag. ending(argument) is called when the MPI library is about to be torn down at exit.
+     * the largest tag. ending(argument) is called when the MPI library is about to be torn down at exit. apart: the
+     * descriptors of this thread are its own, so that MPI's numbers mean nothing elsewhere.
      */
-    int (*init)(const char *const *environment, void (*ending)(void *), void *argument, int *rank, int *size,
-                uint32_t *last_tag);
+    int (*init)(const char *const *environment, void (*ending)(void *), void *argument, bool apart, int *rank,
+                int *size, uint32_t *last_tag);
+    /* Whether it is an MPI whose network is UCX's. */
+    bool (*over_ucx)(void);
     int (*send)(int peer, enum plugin_channel channel, uint32_t tag, const void *bytes, size_t length,
                 struct plugin_request *request);
     int (*receive)(int peer, enum plugin_channel channel, uint32_t tag, void *bytes, size_t length,

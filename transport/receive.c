@@ -145,7 +145,7 @@ int receive_frame(struct transport *t, unsigned number)
         return receive_by_lane(t, number);
     if (!peer->inbox_full) {
         if (t->job.plugin->test(&inbox->request, &done, &peer->inbox_length)) {
-            t->ended = true;
+            link_fail(t);
             return 0;
         }
         if (!done)
@@ -163,7 +163,7 @@ int receive_frame(struct transport *t, unsigned number)
     take_frame(t, number, header, inbox->bytes + HEADER, peer->inbox_length - HEADER);
     if (peer->alive) {
         if (receive_post(t, number, peer->head))
-            t->ended = true;
+            link_fail(t);
         peer->head = (peer->head + 1) % POSTED;
     }
     return 1;

@@ -1,0 +1,108 @@
+#!/bin/sh
+# What programs meet beside OpenCL: a folder that is gone, few descriptors, rights that the user has not, no /proc, no
+# loopback, layers, a platform chosen by name. It works, or what is printed names the cause.
+. "$(dirname "$0")/../lib.sh"
+
+program=$top_builddir/tests/parity/vector_add
+platform=$top_builddir/tests/session/platform
+mark=VOCL_TEST_MARK=$$
+"$program" > "$scratch/native" || fail "vector_add does not work natively"
+
+# works WHAT COMMAND...: prints what the program prints natively
+works()
+{
+    what=$1
+    shift
+    env "$mark" "$@" > "$scratch/out" 2> "$scratch/err" || fail "$what: status $?: $(cat "$scratch/err")"
+    cmp "$scratch/native" "$scratch/out" || fail "$what: something else is printed"
+    wait_until 2 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
+}
+
+# names PATTERN WHAT COMMAND...: fails in order, and the pattern is in what is said
+names()
+{
+    pattern=$1 what=$2
+    shift 2
+    env "$mark" "$@" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status -ne 0 ] && [ $status -lt 124 ] || fail "$what: status $status: $(cat "$scratch/err")"
+    grep -q "no session: .*$pattern" "$scratch/err" || fail "$what is not named: $(cat "$scratch/err")"
+    wait_until 2 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
+}
+
+# A working folder that is removed.
+mkdir "$scratch/gone"
+(cd "$scratch/gone" && rmdir "$scratch/gone" && works "a removed folder" vocl run -- "$program") || exit 1
+
+# Few descriptors: the program's own limit, and one that it cannot exceed.
+if [ "$SANITIZER" != address ]; then
+    (ulimit -Sn 16 && works "a limit of 16 descriptors" vocl run -- "$program") || exit 1
+    (ulimit -n 40 && works "a limit of 40 descriptors" vocl run -- "$program") || exit 1
+    (ulimit -n 24 && names "24 files" "24 descriptors" vocl run -- "$program") || exit 1
+    (ulimit -n 16 && names "16 files" "16 descriptors" vocl run -- "$program") || exit 1
+    (ulimit -n 16 && works "16 descriptors, devices of its own" vocl run --local -- "$program") || exit 1
+fi
+
+# In namespaces.
+if unshare -m true 2> /dev/null; then
+    names "/proc" "no /proc" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run -- "$0"' "$program"
+    works "no /proc, devices of its own" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run --local -- "$0"' \
+        "$program"
+    names "loopback" "no loopback" unshare -n vocl run -- "$program"
+    works "no loopback, devices of its own" unshare -n vocl run --local -- "$program"
+else
+    echo "no namespaces here"
+fi
+
+# A program with other rights than its user's starts nothing that the user names.
+if [ "$(id -u)" = 0 ] && [ -z "$SANITIZER" ]; then
+    install -m 4755 "$platform" "$scratch/setuid"
+    chmod 755 "$scratch"
+    if setpriv --reuid=nobody --regid=nogroup --clear-groups test -x "$VOCL_LIBEXECDIR/vocl-proxy"; then
+        for option in "" --local "--door icd"; do
+            names setuid "a setuid program" setpriv --reuid=nobody --regid=nogroup --clear-groups \
+                vocl run $option -- "$scratch/setuid"
+        done
+    fi
+fi
+
+# Where MPI needs descriptors all the time their loss is an error, not a crash and not a hang.
+descriptors=$top_builddir/tests/parity/descriptors
+closed="the program has closed descriptors"
+if "$top_srcdir/tests/net/two-hosts" -- true 2> /dev/null; then
+    VOCL_LOG=error "$top_srcdir/tests/net/two-hosts" -- "$descriptors" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status -eq 1 ] && grep -q "$closed" "$scratch/err" || fail "closefrom, two hosts: $status: $(cat "$scratch/err")"
+fi
+if [ -n "$MPICC_OPENMPI" ]; then
+    vocl run --mpi openmpi -- "$descriptors" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status -eq 1 ] && grep -q "$closed" "$scratch/err" || fail "closefrom, Open MPI: $status: $(cat "$scratch/err")"
+fi
+
+# Layers of the loader: in the program, not in the worker.
+if [ -z "$SANITIZER" ]; then
+    gcc -shared -fPIC $OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=300 "$top_srcdir/tests/session/layer.c" \
+        -o "$scratch/layer.so" || fail "layer.c does not build"
+    (cat "$scratch/native"; echo "layer: 1") > "$scratch/layered"
+    OPENCL_LAYERS=$scratch/layer.so "$program" > "$scratch/out" || fail "a layer does not work natively"
+    cmp "$scratch/layered" "$scratch/out" || skip "the loader knows no layers"
+    for option in "" "--door icd" --local "--local --workers 1"; do
+        OPENCL_LAYERS=$scratch/layer.so vocl run $option -- "$program" > "$scratch/out" 2> "$scratch/err" ||
+            fail "a layer $option: $(cat "$scratch/err")"
+        cmp "$scratch/layered" "$scratch/out" || fail "a layer $option: $(cat "$scratch/out")"
+    done
+fi
+
+# The native platform's name, and how VOCL is told from it all the same.
+"$platform" > "$scratch/native" 2> /dev/null || fail "no native platform"
+for option in "" "--door icd" "--door preload" --local "--workers 2"; do
+    VOCL_PLATFORM=native vocl run $option -- "$platform" > "$scratch/out" 2> "$scratch/err" ||
+        fail "VOCL_PLATFORM=native $option: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "VOCL_PLATFORM=native $option"
+    grep -qx "remote: 1 1" "$scratch/err" || fail "VOCL_PLATFORM=native $option: no cl_vocl_remote"
+    vocl run $option -- "$platform" > "$scratch/out" 2> "$scratch/err" || fail "$option: $(cat "$scratch/err")"
+    [ "$(grep -c VOCL "$scratch/out")" = 4 ] || fail "VOCL's own platform $option: $(cat "$scratch/out")"
+    grep -qx "remote: 0 0" "$scratch/err" || fail "$option: cl_vocl_remote"
+done
+echo "all of it"

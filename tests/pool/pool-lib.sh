@@ -34,7 +34,8 @@ cleanup_pool()
 }
 trap cleanup_pool EXIT
 
-chmod 755 "$scratch"
+# The users may not reach this checkout, for instance one in root's home.
+cd "$scratch" && chmod 755 "$scratch" || exit 99
 for user in $alice $bob; do
     userdel -r $user > /dev/null 2>&1
     useradd -m $user 2> /dev/null || skip "no users can be made here"

@@ -397,8 +397,8 @@ void session_gone(struct session *s, int status)
         worker_clean(s);
         state_remove(s);
         d->totals.failed += status > 0;
-        if (!*s->why)
-            snprintf(s->why, sizeof(s->why), status > 0 ? "its worker ended with status %d" : "", status);
+        if (!*s->why && status > 0)
+            snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
         sessions_account(s);
     }
     if (s->control) {

@@ -19,7 +19,7 @@ static const struct {
     {"listen", offsetof(struct config, listen), "127.0.0.1:7801"},
     {"pool-file", offsetof(struct config, pool_file), SETTINGS_POOL_FILE},
     {"auth", offsetof(struct config, method), "munge"},
-    {"key-file", offsetof(struct config, key_file), "/etc/vocl/keys"},
+    {"key-file", offsetof(struct config, key_file), SYSCONFDIR "/vocl/keys"},
     {"munge-socket", offsetof(struct config, munge_socket), NULL},
     {"state-directory", offsetof(struct config, state), "/run/vocl"},
     {"http", offsetof(struct config, http), ""},

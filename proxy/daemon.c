@@ -16,6 +16,7 @@
 
 #include "proxy/daemon.h"
 
+#define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
 #define HEARTBEAT_SECONDS 2
 #define SOON_US 50000
 
@@ -235,7 +236,7 @@ static void usage(FILE *to)
     fputs("usage: vocl-proxy [--config=FILE] [--check-config] [--detach]\n"
           "       vocl-proxy --worker\n"
           "Serves the OpenCL devices of this node to a pool: the daemon, see vocl-proxy(1).\n"
-          "  --config=FILE    its configuration, default /etc/vocl/proxy.conf\n"
+          "  --config=FILE    its configuration, default " DEFAULT_CONFIG "\n"
           "  --check-config   says whether that is good, and ends\n"
           "  --detach         goes to the background when it is ready\n"
           "  --worker         serves one session: started by VOCL, or by mpiexec beside the program that is served\n"
@@ -264,7 +265,7 @@ int main(int count, char **words)
         {"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'k'},
         {"detach", no_argument, NULL, 'd'},       {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
-    const char *path = "/etc/vocl/proxy.conf";
+    const char *path = DEFAULT_CONFIG;
     bool check = false, detach = false;
     int option;
 

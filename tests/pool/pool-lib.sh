@@ -56,7 +56,7 @@ done
 
 # What the users may run: links and folders of the build tree may be closed to them.
 cp -rL "$VOCL_LIBEXECDIR" "$scratch/libexec" && chmod -R a+rX "$scratch/libexec"
-echo "$scratch/libexec/libvocl.so" > "$scratch/libexec/vendors/vocl.icd"
+sed -i "s,.*/,$scratch/libexec/," "$scratch/libexec/vendors/vocl.icd"
 mkdir "$scratch/bin"
 for program in parity/vector_add parity/many_devices parity/many_copies pool/burn pool/limits; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/" 2> /dev/null

@@ -67,7 +67,7 @@ static void print_devices(FILE *out, const json_t *directory)
     } metrics[] = {{"vocl_device_load", "load", "Part of the time in which something ran on the device."},
                    {"vocl_device_sessions", "sessions", "Sessions that use the device."},
                    {"vocl_device_memory_bytes", "memory", "Memory of the device."},
-                   {"vocl_device_free_bytes", "free", "Memory that a new session could have."}};
+                   {"vocl_device_free_bytes", "free", "Memory of the device that no session has or uses."}};
     const json_t *node, *device;
     size_t i, j;
 

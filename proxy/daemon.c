@@ -82,6 +82,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
     struct config *fresh;
+    bool http_changes;
     char why[512];
 
     (void)number;
@@ -94,8 +95,14 @@ static void reload(evutil_socket_t number, short what, void *argument)
     if (strcmp(fresh->listen, d->config->listen) || strcmp(fresh->state, d->config->state) ||
         strcmp(fresh->method, d->config->method) || strcmp(fresh->name, d->config->name))
         daemon_log("warning", "name, listen, state-directory and auth need a restart");
+    http_changes = strcmp(fresh->http, d->config->http) != 0;
     config_free(d->config);
     d->config = fresh;
+    if (http_changes) {
+        http_close(d);
+        if (*d->config->http && http_open(d, why, sizeof(why)))
+            daemon_log("error", "%s", why);
+    }
     peers_close(d);
     poolfile_free(&d->pool);
     if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))

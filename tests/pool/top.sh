@@ -6,7 +6,8 @@ need tmux tmux
 make_pool a-node-with-a-long-name
 start_daemon
 # lives in the server's processes, which the address sanitizer's library is not for
-screen() { env -u LD_PRELOAD tmux -f /dev/null -S "$scratch/tmux" "$@"; }
+terminals=0
+screen() { env -u LD_PRELOAD tmux -f /dev/null -S "$scratch/tmux$terminals" "$@"; }
 trap 'screen kill-server 2> /dev/null; kill -9 $daemon $running 2> /dev/null; rm -rf "$scratch"' EXIT
 shows()
 {
@@ -27,6 +28,7 @@ END
 start()
 {
     rm -f "$scratch/after"
+    terminals=$((terminals + 1)) # a server that ends may still be at the last one's socket
     screen new-session -d -s top -x "$1" -y 24 "exec sh '$scratch/shell'" || fail "no terminal"
     wait_until 20 shows 'burn' || fail "no session on the screen: $(cat "$scratch/screen" "$scratch/log")"
 }

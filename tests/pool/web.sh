@@ -2,6 +2,7 @@
 # The daemon over HTTP: metrics, status, and the page as a browser shows it.
 . "$(dirname "$0")/one-lib.sh"
 need curl curl
+curl() { env -u LD_PRELOAD curl "$@"; } # as pkill in lib.sh
 make_pool here "http = \"127.0.0.1:$((port + 1))\";"
 echo "node there 127.0.0.1:1" >> "$scratch/pool"
 start_daemon

@@ -15,7 +15,7 @@ static enum log_level threshold(void)
 {
     static atomic_int known = -1; /* racing threads find the same */
     const char *text;
-    int level = LOG_NONE;
+    int level = -1;
 
     if (known >= 0)
         return (enum log_level)known;
@@ -24,13 +24,29 @@ static enum log_level threshold(void)
         if (!strcmp(text, names[i]))
             level = i;
     }
-    known = level;
-    return (enum log_level)level;
+    known = level < 0 ? LOG_ERROR : level;
+    if (level < 0)
+        vocl_log(LOG_ERROR, "VOCL_LOG takes none, error, warn, info or debug, not \"%s\"", text);
+    return (enum log_level)known;
 }
 
 void vocl_log_to(int descriptor)
 {
     output = descriptor;
+}
+
+const char *vocl_log_level(void)
+{
+    return names[threshold()];
+}
+
+bool vocl_log_is_level(const char *text)
+{
+    for (int i = 0; i <= LOG_DEBUG; i++) {
+        if (!strcmp(text, names[i]))
+            return true;
+    }
+    return false;
 }
 
 bool vocl_log_enabled(enum log_level level)

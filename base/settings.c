@@ -1,9 +1,11 @@
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 
+#include "base/log.h"
 #include "base/settings.h"
 
 #ifndef VOCL_DEFAULT_MPI
@@ -25,6 +27,14 @@ const char *settings_string(enum setting setting)
     return value && *value ? value : settings[setting].fallback;
 }
 
+static void complain(enum setting setting, const char *text)
+{
+    static atomic_bool told[SETTING_COUNT];
+
+    if (!atomic_exchange(&told[setting], true))
+        vocl_log(LOG_ERROR, "%s=%s is no whole number; it is as if it were not set", settings[setting].variable, text);
+}
+
 long settings_number(enum setting setting)
 {
     const char *text = settings_string(setting);
@@ -33,8 +43,11 @@ long settings_number(enum setting setting)
 
     errno = 0;
     value = strtol(text, &end, 10);
-    if (errno || *end || end == text || value < 0)
+    if (errno || *end || end == text || value < 0) {
+        if (*text)
+            complain(setting, text);
         value = strtol(settings[setting].fallback, NULL, 10);
+    }
     return value;
 }
 

@@ -22,7 +22,7 @@ bool settings_share_memory(void);
 /* How many workers embedded mode starts. */
 long settings_workers(void);
 /* Where VOCL_POOL says nothing. */
-#define SETTINGS_POOL_FILE "/etc/vocl/pool.conf"
+#define SETTINGS_POOL_FILE SYSCONFDIR "/vocl/pool.conf"
 /* How many pieces of bulk data may be under way at a time. */
 #define SETTINGS_MOST_PIPELINE 4
 unsigned settings_pipeline(void);

@@ -75,76 +75,137 @@ int endpoint_listen_unix(struct endpoint *endpoint)
     return 0;
 }
 
+int address_split(const char *text, char *host, size_t size, const char **port)
+{
+    const char *colon = strrchr(text, ':'), *first = text, *end = colon;
+
+    if (!colon || colon == text || !colon[1])
+        return -EINVAL;
+    if (*text == '[') {
+        if (colon[-1] != ']')
+            return -EINVAL;
+        first++;
+        end--;
+    }
+    if (end <= first || (size_t)(end - first) >= size || (*text != '[' && memchr(first, ':', (size_t)(end - first))))
+        return -EINVAL;
+    memcpy(host, first, (size_t)(end - first));
+    host[end - first] = '\0';
+    *port = colon + 1;
+    return 0;
+}
+
+void address_join(const char *host, unsigned port, char *text, size_t size)
+{
+    snprintf(text, size, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+}
+
+const char *address_error(int error)
+{
+    return error == -ADDRESS_UNKNOWN ? "nobody knows a host of this name" : strerror(-error);
+}
+
+static int find_host(const char *host, const char *port, int type, int flags, struct addrinfo **found)
+{
+    const struct addrinfo hints = {.ai_socktype = type, .ai_flags = flags};
+
+    return getaddrinfo(host, port, &hints, found) ? -ADDRESS_UNKNOWN : 0;
+}
+
 int endpoint_own_address(const char *hosts, char *address, size_t size)
 {
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;
-    struct sockaddr_storage own;
-    socklen_t length = sizeof(own);
+    struct addrinfo *found = NULL;
     char first[256];
-    int fd, error;
+    int error;
 
     if (*settings_string(SETTING_ADDRESS)) {
         snprintf(address, size, "%s", settings_string(SETTING_ADDRESS));
         return 0;
     }
     snprintf(first, sizeof(first), "%.*s", (int)strcspn(hosts, ","), hosts);
-    if (getaddrinfo(first, "9", &hints, &found))
-        return -EADDRNOTAVAIL;
-    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    error = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
-            getsockname(fd, (struct sockaddr *)&own, &length) ||
-            getnameinfo((struct sockaddr *)&own, length, address, (socklen_t)size, NULL, 0, NI_NUMERICHOST);
+    error = find_host(first, "9", SOCK_DGRAM, 0, &found);
+    if (error)
+        return error;
+    error = -EADDRNOTAVAIL;
+    for (const struct addrinfo *at = found; at && error; at = at->ai_next) {
+        int fd = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_storage own;
+        socklen_t length = sizeof(own);
+
+        if (fd < 0)
+            continue;
+        if (!connect(fd, at->ai_addr, at->ai_addrlen) && !getsockname(fd, (struct sockaddr *)&own, &length) &&
+            !getnameinfo((struct sockaddr *)&own, length, address, (socklen_t)size, NULL, 0, NI_NUMERICHOST))
+            error = 0;
+        close(fd);
+    }
+    freeaddrinfo(found);
+    return error;
+}
+
+static int listen_at(const struct addrinfo *at, unsigned *port)
+{
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof(bound);
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
+
+    if (fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, 64) &&
+        !getsockname(fd, (struct sockaddr *)&bound, &length)) {
+        *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                                  : ((struct sockaddr_in *)&bound)->sin_port);
+        return fd;
+    }
+    error = -errno;
     if (fd >= 0)
         close(fd);
-    freeaddrinfo(found);
-    return error ? -EADDRNOTAVAIL : 0;
+    return error;
 }
 
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *host)
 {
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
-    struct sockaddr_in bound;
-    socklen_t length = sizeof(bound);
-    int error = 0;
+    struct addrinfo *found = NULL;
+    unsigned port = 0;
+    int error = find_host(host, NULL, SOCK_STREAM, AI_PASSIVE, &found);
 
-    if (getaddrinfo(host, NULL, &hints, &found))
-        return -EADDRNOTAVAIL;
-    endpoint->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (endpoint->fd < 0 || bind(endpoint->fd, found->ai_addr, found->ai_addrlen) || listen(endpoint->fd, 64) ||
-        getsockname(endpoint->fd, (struct sockaddr *)&bound, &length))
-        error = -errno;
+    if (error)
+        return error;
+    endpoint->fd = -EADDRNOTAVAIL;
+    for (const struct addrinfo *at = found; at && endpoint->fd < 0; at = at->ai_next)
+        endpoint->fd = listen_at(at, &port);
     freeaddrinfo(found);
-    if (error && endpoint->fd >= 0)
-        close(endpoint->fd);
-    if (!error)
-        snprintf(endpoint->text, sizeof(endpoint->text), "tcp:%s:%u", host, ntohs(bound.sin_port));
-    return error;
+    if (endpoint->fd < 0)
+        return endpoint->fd;
+    strcpy(endpoint->text, "tcp:");
+    address_join(host, port, endpoint->text + 4, sizeof(endpoint->text) - 4);
+    return 0;
 }
 
 static int connect_tcp(const char *text)
 {
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+    struct addrinfo *found = NULL;
+    const char *port;
     char host[128];
-    const char *port = strrchr(text, ':');
-    int fd, error = 0;
+    int fd = -ECONNREFUSED, tries = 3, error = address_split(text, host, sizeof(host), &port);
 
-    if (!port)
-        return -EINVAL;
-    snprintf(host, sizeof(host), "%.*s", (int)(port - text), text);
-    if (getaddrinfo(host, port + 1, &hints, &found))
-        return -EADDRNOTAVAIL;
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
-        int tries = 3;
-
+    if (!error)
+        error = find_host(host, port, SOCK_STREAM, 0, &found);
+    if (error)
+        return error;
+    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
+        fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0) {
+            fd = -errno;
+            continue;
+        }
         setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
+        if (connect(fd, at->ai_addr, at->ai_addrlen)) {
+            error = -errno;
+            close(fd);
+            fd = error;
+        }
     }
-    if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen))
-        error = -errno;
     freeaddrinfo(found);
-    if (error && fd >= 0)
-        close(fd);
-    return error ? error : fd;
+    return fd;
 }
 
 int endpoint_connect(const char *text)

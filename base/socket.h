@@ -13,8 +13,16 @@
 void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1]);
 bool token_read(const char *text, uint8_t *token);
 
+/* "host:port" or "[::1]:port" apart; 0 or negative errno. */
+int address_split(const char *text, char *host, size_t size, const char **port);
+/* And together. */
+void address_join(const char *host, unsigned port, char *text, size_t size);
+/* strerror() of what is returned here, where a name that nobody knows is an error of its own. */
+const char *address_error(int error);
+#define ADDRESS_UNKNOWN ENONET
+
 struct endpoint {
-    char text[128]; /* unix:NAME (abstract) or tcp:ADDRESS:PORT */
+    char text[128]; /* unix:NAME (abstract) or tcp:ADDRESS:PORT, [ADDRESS] if it has colons */
     int fd;
 };
 

@@ -1,6 +1,6 @@
 /*
- * Adds two vectors on the first OpenCL device and checks the sum. Plain OpenCL: this program knows
- * nothing of VOCL.
+ * Adds two vectors on the first OpenCL device and checks the sum. Plain OpenCL, but for a question
+ * that other platforms leave without an answer: on which host the device is.
  *
  *     cc vector_add.c -lOpenCL -o vector_add
  *     ./vector_add               on a device of this machine
@@ -18,6 +18,17 @@ static const char *source = "kernel void add(global const float *a, global const
                             "    sum[i] = a[i] + b[i];\n"
                             "}\n";
 
+/* Where it is, which only VOCL can tell. */
+static void device_host(cl_platform_id platform, cl_device_id device, size_t size, char *host)
+{
+    cl_int (*get_host)(cl_device_id device, size_t size, char *value, size_t *size_ret);
+
+    *host = '\0';
+    *(void **)&get_host = clGetExtensionFunctionAddressForPlatform(platform, "voclGetDeviceHost");
+    if (get_host)
+        get_host(device, size, host, NULL);
+}
+
 static void check(cl_int status, const char *call)
 {
     if (status != CL_SUCCESS) {
@@ -30,7 +41,7 @@ int main(void)
 {
     static float a[COUNT], b[COUNT], sum[COUNT];
     size_t bytes = sizeof(a), count = COUNT;
-    char name[256];
+    char name[256], host[256];
     cl_platform_id platform;
     cl_device_id device;
     cl_int status;
@@ -43,6 +54,7 @@ int main(void)
     check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
     check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
     check(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL), "clGetDeviceInfo");
+    device_host(platform, device, sizeof(host), host);
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
     check(status, "clCreateContext");
     cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
@@ -70,7 +82,7 @@ int main(void)
     int wrong = 0;
     for (int i = 0; i < COUNT; i++)
         wrong += sum[i] != COUNT;
-    printf("device: %s\n", name);
+    printf("device: %s%s%s\n", name, *host ? ", on " : "", host);
     printf("%d additions, %d wrong\n", COUNT, wrong);
 
     clReleaseMemObject(buffer_sum);

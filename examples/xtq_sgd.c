@@ -71,9 +71,9 @@ static int train(struct xtq_collectives *c, int rank, int size)
 int main(int argc, char **argv)
 {
     struct xtq_collectives_options options = {.queue = 0, .first_index = 0, .engine = XTQ_HOST};
-    struct xtq_collectives *c;
+    struct xtq_collectives *c = NULL;
     cl_platform_id platform;
-    struct xtq *x;
+    struct xtq *x = NULL;
     int rank, level, error = 0;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);

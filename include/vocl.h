@@ -2,7 +2,7 @@
  * vocl.h - what VOCL adds to OpenCL.
  *
  * A program needs none of this: VOCL's devices are OpenCL devices like any other. These functions are exported by
- * libvocl.so; a program that may also run without VOCL looks them up with dlsym().
+ * libvocl.so; a program that may also run without VOCL asks clGetExtensionFunctionAddressForPlatform() for them.
  */
 #ifndef VOCL_H
 #define VOCL_H

@@ -42,6 +42,19 @@ static bool is_among(cl_device_id device, const cl_device_id *list, unsigned cou
     return false;
 }
 
+/* Nothing was chosen: what there would have been. */
+static void tell_devices(const cl_device_id *devices, unsigned count)
+{
+    vocl_log(LOG_ERROR, "VOCL_DEVICES=%s names none of the devices that there are:", settings_string(SETTING_DEVICES));
+    for (unsigned i = 0; i < count; i++) {
+        const char *host = transport_peer_host(session_transport(devices[i]->node->session), devices[i]->node->peer);
+        uint32_t length;
+        const char *name = info_find(&devices[i]->infos, CL_DEVICE_NAME, &length);
+
+        vocl_log(LOG_ERROR, "  %u: %s, on %s", i, name ? name : "?", host);
+    }
+}
+
 unsigned choose_devices(cl_device_id *devices, unsigned count)
 {
     const char *at = settings_string(SETTING_DEVICES);
@@ -65,6 +78,8 @@ unsigned choose_devices(cl_device_id *devices, unsigned count)
         if (found == before)
             vocl_log(LOG_WARN, "VOCL_DEVICES: an item names no device, or none that is not named before");
     }
+    if (more == 0 && !found)
+        tell_devices(devices, count);
     if (more < 0) { /* better no devices than others than were meant */
         vocl_log(LOG_ERROR, "%s", why);
         found = 0;

@@ -30,6 +30,7 @@ static const struct {
     FUNCTION(clCreateProgramWithILKHR, clCreateProgramWithIL, NULL),
     FUNCTION(clCreateCommandQueueWithPropertiesKHR, clCreateCommandQueueWithProperties, "cl_khr_create_command_queue"),
     FUNCTION(clSetContentSizeBufferPoCL, set_content_size_buffer, "cl_pocl_content_size"),
+    FUNCTION(voclGetDeviceHost, voclGetDeviceHost, NULL),
 #define COMMAND_BUFFER(name, own) FUNCTION(name, own, "cl_khr_command_buffer")
     COMMAND_BUFFER(clCreateCommandBufferKHR, create_command_buffer),
     COMMAND_BUFFER(clRetainCommandBufferKHR, retain_command_buffer),

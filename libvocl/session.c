@@ -380,8 +380,13 @@ static cl_int ask_devices(struct session *session, struct node *node)
 
 static void describe_node(struct session *session, struct node *node)
 {
+    const unsigned before = session->device_count;
+
     if (ask_devices(session, node))
         vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
+    else if (session->device_count == before)
+        vocl_log(LOG_ERROR, "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) gives one",
+                 transport_peer_host(session->transport, node->peer));
 }
 
 static void init_lock(struct session *session)

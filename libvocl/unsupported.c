@@ -4,6 +4,10 @@
  */
 #include "libvocl/internal.h"
 
+#ifdef __clang__ /* parameters without names are C2x to it */
+#pragma clang diagnostic ignored "-Wc2x-extensions"
+#endif
+
 cl_event clCreateEventFromEGLSyncKHR(cl_context context, CLeglSyncKHR, CLeglDisplayKHR, cl_int *ret)
 {
     fail_ret(ret, handle_check(context, WIRE_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);

@@ -36,6 +36,7 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     greeting.method[sizeof(greeting.method) - 1] = '\0';
     if (*pool->method && strcmp(greeting.method, pool->method))
         return say_no(why, why_size, address, "it authenticates otherwise than the pool file says");
+    client->keyed = !strcmp(greeting.method, "key");
     plugin = auth_open(greeting.method, why, why_size);
     if (!plugin)
         return -ENOENT;
@@ -66,7 +67,7 @@ int client_connect(struct client *client, const struct poolfile *pool, const cha
     client->fd = endpoint_connect(endpoint);
     if (client->fd < 0) {
         error = client->fd;
-        snprintf(why, why_size, "%s: %s", address, strerror(-error));
+        snprintf(why, why_size, "%s: %s", address, address_error(error));
         return error;
     }
     socket_tune(client->fd);
@@ -112,8 +113,17 @@ int client_receive(struct client *client, json_t **message, long milliseconds)
         return -ENOMEM;
     error = socket_read_all(client->fd, box, (size_t)length, until - clock_ms() + 1000);
     *message = error ? NULL : channel_open(&client->channel, box, (size_t)length);
+    client->heard |= !error;
     free(box);
     return error ? error : *message ? 0 : -EBADMSG;
+}
+
+void client_explain(const struct client *client, int error, char *why, size_t why_size)
+{
+    if (client->keyed && !client->heard && (error == -ECONNRESET || error == -EPIPE))
+        snprintf(why, why_size, "the daemon refuses the key: it has another one for this user");
+    else
+        snprintf(why, why_size, "the daemon does not answer: %s", strerror(-error));
 }
 
 int client_call(struct client *client, const json_t *message, json_t **answer, char *why, size_t why_size)
@@ -123,7 +133,7 @@ int client_call(struct client *client, const json_t *message, json_t **answer, c
     if (!error)
         error = client_receive(client, answer, ANSWER_MS);
     if (error) {
-        snprintf(why, why_size, "the daemon does not answer: %s", strerror(-error));
+        client_explain(client, error, why, why_size);
         return error;
     }
     if (!json_object_get(*answer, "error"))

@@ -7,6 +7,7 @@
 
 struct client {
     int fd;
+    bool keyed, heard; /* by auth key, which shows in the first message only; whether there was one */
     struct channel channel;
 };
 
@@ -20,6 +21,8 @@ int client_receive(struct client *client, json_t **message, long milliseconds);
 int client_call(struct client *client, const json_t *message, json_t **answer, char *why, size_t why_size);
 /* The first daemon of the pool that answers. */
 int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size);
+/* What an error of sending or receiving means. */
+void client_explain(const struct client *client, int error, char *why, size_t why_size);
 void client_close(struct client *client);
 
 #endif

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "base/socket.h"
 #include "pool/poolfile.h"
 
 static void replace(char **text, const char *with)
@@ -16,11 +17,12 @@ static void replace(char **text, const char *with)
 static int add_node(struct poolfile *pool, const char *name, const char *address)
 {
     struct poolfile_node *node = &pool->nodes[pool->count];
-    const char *colon = strrchr(address, ':');
+    const char *port;
+    char host[128];
 
     if (pool->count == POOLFILE_NODES || strlen(name) >= sizeof(node->name) ||
-        strlen(address) >= sizeof(node->address) || !colon || colon == address || atoi(colon + 1) < 1 ||
-        atoi(colon + 1) > 65535)
+        strlen(address) >= sizeof(node->address) || address_split(address, host, sizeof(host), &port) ||
+        atoi(port) < 1 || atoi(port) > 65535)
         return -EINVAL;
     strcpy(node->name, name);
     strcpy(node->address, address);

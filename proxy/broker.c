@@ -5,6 +5,7 @@
  * came, and one that fits may pass one that does not, but not for ever.
  */
 #include <errno.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "proxy/daemon.h"
 
 #define MOST_PARTS 64
+#define MOST_WAIT 1000000 /* seconds */
 #define ANSWER_SECONDS 5
 #define OUTDATED_MS 2000  /* within which a node that refused will have told how it is */
 #define PATIENCE_MS 60000 /* the first in the queue lets others pass for so long */
@@ -232,6 +234,23 @@ static void tell_bars(struct request *r)
     }
 }
 
+/* "2 gpu, 1 cpu": what there is that this user may have. */
+static void tell_devices(const struct candidates *list, char *text, size_t size)
+{
+    static const char *const types[] = {"cpu", "gpu", "accelerator", "custom"};
+    size_t length = 0;
+
+    snprintf(text, size, "no devices");
+    for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++) {
+        unsigned count = 0;
+
+        for (unsigned i = 0; i < list->count; i++)
+            count += list->devices[i].usable && !strcmp(list->devices[i].type, types[type]);
+        if (count && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%u %s", length ? ", " : "", count, types[type]);
+    }
+}
+
 /* Whether the request can have its devices now; then they are asked for. */
 static enum outcome try_place(struct request *r)
 {
@@ -240,6 +259,7 @@ static enum outcome try_place(struct request *r)
     struct candidates *list = calloc(1, sizeof(*list));
     unsigned chosen[MOST_PARTS];
     enum outcome outcome = OUTCOME_WAIT;
+    char there[96];
     const json_t *node;
     bool ever = false, all_there = true;
     size_t i;
@@ -258,10 +278,12 @@ static enum outcome try_place(struct request *r)
         tell_bars(r);
         outcome = OUTCOME_NEVER;
     } else {
-        snprintf(r->why, sizeof(r->why), "%s",
-                 ever        ? "all such devices are taken"
-                 : all_there ? "the pool has not that many such devices"
-                             : "the nodes that are there have not that many such devices");
+        tell_devices(list, there, sizeof(there));
+        if (ever)
+            snprintf(r->why, sizeof(r->why), "all such devices are taken");
+        else
+            snprintf(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
+                     all_there ? "the pool has" : "the nodes that are there have", there);
         outcome = ever || !all_there ? OUTCOME_WAIT : OUTCOME_NEVER;
     }
     free(list);
@@ -440,10 +462,22 @@ void broker_request(struct connection *c, const json_t *message)
     struct daemon *d = connection_daemon(c);
     long long count = message_number(message, "count", 1), wait = message_number(message, "wait", 0);
     long long share = message_number(message, "share", 100), memory = message_number(message, "memory", 0);
+    const struct {
+        const char *name;
+        long long value, least, most;
+    } limits[] = {{"devices", count, 1, MOST_PARTS},
+                  {"seconds of waiting", wait, 0, MOST_WAIT},
+                  {"a share", share, 1, 10000},
+                  {"bytes of memory", memory, 0, LLONG_MAX}};
     struct request *r;
+    char why[128];
 
-    if (count < 1 || count > MOST_PARTS || wait < 0 || wait > 1000000 || share < 1 || share > 10000 || memory < 0) {
-        connection_fail(c, "a request is for 1 to 64 devices, with a share of 1 to 10000");
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+        if (limits[i].value >= limits[i].least && limits[i].value <= limits[i].most)
+            continue;
+        snprintf(why, sizeof(why), "%s: %lld to %lld, not %lld", limits[i].name, limits[i].least, limits[i].most,
+                 limits[i].value);
+        connection_fail(c, why);
         return;
     }
     if (queue_length(d) >= d->config->queue_limit) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "base/socket.h"
 #include "proxy/conf.h"
 
 static const struct {
@@ -19,7 +20,7 @@ static const struct {
     {"listen", offsetof(struct config, listen), "127.0.0.1:7801"},
     {"pool-file", offsetof(struct config, pool_file), SETTINGS_POOL_FILE},
     {"auth", offsetof(struct config, method), "munge"},
-    {"key-file", offsetof(struct config, key_file), "/etc/vocl/keys"},
+    {"key-file", offsetof(struct config, key_file), SYSCONFDIR "/vocl/keys"},
     {"munge-socket", offsetof(struct config, munge_socket), NULL},
     {"state-directory", offsetof(struct config, state), "/run/vocl"},
     {"http", offsetof(struct config, http), ""},
@@ -203,7 +204,8 @@ static bool read_texts(struct config *config, const config_setting_t *root, char
 
 static bool check(const struct config *config, const config_setting_t *root, char *why, size_t why_size)
 {
-    const char *colon = strrchr(config->listen, ':');
+    const char *port = "";
+    char host[128];
 
     for (int i = 0; i < config_setting_length(root); i++) {
         const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
@@ -217,7 +219,7 @@ static bool check(const struct config *config, const config_setting_t *root, cha
             return false;
         }
     }
-    if (!colon || colon == config->listen || atoi(colon + 1) < 0 || atoi(colon + 1) > 65535) {
+    if (address_split(config->listen, host, sizeof(host), &port) || atoi(port) < 0 || atoi(port) > 65535) {
         snprintf(why, why_size, "%s: listen: \"%s\" is no address:port", config->path, config->listen);
         return false;
     }

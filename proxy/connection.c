@@ -317,7 +317,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     struct daemon *d = argument;
     struct channel_greeting greeting;
     struct connection *c;
-    char host[48], port[8];
+    char host[64], port[8];
 
     (void)listener;
     d->totals.connections++;
@@ -336,7 +336,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
                     NI_NUMERICHOST | NI_NUMERICSERV))
         snprintf(c->remote, sizeof(c->remote), "?");
     else
-        snprintf(c->remote, sizeof(c->remote), "%s:%s", host, port);
+        address_join(host, (unsigned)atoi(port), c->remote, sizeof(c->remote));
     channel_greet(&greeting, d->config->method);
     memcpy(c->nonce, greeting.nonce, sizeof(c->nonce));
     bufferevent_write(c->stream, &greeting, sizeof(greeting));
@@ -352,14 +352,14 @@ static void accept_failed(struct evconnlistener *listener, void *argument)
 static int find_address(const char *address, struct sockaddr_storage *found, socklen_t *length)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
-    const char *colon = strrchr(address, ':');
+    const char *port;
     char host[128];
+    int error = address_split(address, host, sizeof(host), &port);
 
-    if (!colon)
-        return -EINVAL;
-    snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
-    if (getaddrinfo(host, colon + 1, &hints, &list))
-        return -EADDRNOTAVAIL;
+    if (error)
+        return error;
+    if (getaddrinfo(host, port, &hints, &list))
+        return -ADDRESS_UNKNOWN;
     memcpy(found, list->ai_addr, list->ai_addrlen);
     *length = list->ai_addrlen;
     freeaddrinfo(list);
@@ -377,7 +377,7 @@ int connection_listen(struct daemon *d, char *why, size_t why_size)
                                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024,
                                               (struct sockaddr *)&address, (int)length);
     if (error || !d->listener) {
-        snprintf(why, why_size, "listening at %s: %s", d->config->listen, strerror(error ? -error : errno));
+        snprintf(why, why_size, "listening at %s: %s", d->config->listen, address_error(error ? error : -errno));
         return error ? error : -errno;
     }
     evconnlistener_set_error_cb(d->listener, accept_failed);
@@ -388,7 +388,7 @@ int connection_listen(struct daemon *d, char *why, size_t why_size)
 
         if (!getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port, sizeof(port),
                          NI_NUMERICHOST | NI_NUMERICSERV))
-            snprintf(d->address, sizeof(d->address), "%s:%s", host, port);
+            address_join(host, (unsigned)atoi(port), d->address, sizeof(d->address));
     }
     return 0;
 }

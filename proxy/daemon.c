@@ -16,6 +16,7 @@
 
 #include "proxy/daemon.h"
 
+#define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
 #define HEARTBEAT_SECONDS 2
 #define SOON_US 50000
 
@@ -81,6 +82,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
     struct config *fresh;
+    bool http_changes;
     char why[512];
 
     (void)number;
@@ -93,8 +95,14 @@ static void reload(evutil_socket_t number, short what, void *argument)
     if (strcmp(fresh->listen, d->config->listen) || strcmp(fresh->state, d->config->state) ||
         strcmp(fresh->method, d->config->method) || strcmp(fresh->name, d->config->name))
         daemon_log("warning", "name, listen, state-directory and auth need a restart");
+    http_changes = strcmp(fresh->http, d->config->http) != 0;
     config_free(d->config);
     d->config = fresh;
+    if (http_changes) {
+        http_close(d);
+        if (*d->config->http && http_open(d, why, sizeof(why)))
+            daemon_log("error", "%s", why);
+    }
     peers_close(d);
     poolfile_free(&d->pool);
     if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))
@@ -235,7 +243,7 @@ static void usage(FILE *to)
     fputs("usage: vocl-proxy [--config=FILE] [--check-config] [--detach]\n"
           "       vocl-proxy --worker\n"
           "Serves the OpenCL devices of this node to a pool: the daemon, see vocl-proxy(1).\n"
-          "  --config=FILE    its configuration, default /etc/vocl/proxy.conf\n"
+          "  --config=FILE    its configuration, default " DEFAULT_CONFIG "\n"
           "  --check-config   says whether that is good, and ends\n"
           "  --detach         goes to the background when it is ready\n"
           "  --worker         serves one session: started by VOCL, or by mpiexec beside the program that is served\n"
@@ -264,7 +272,7 @@ int main(int count, char **words)
         {"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'k'},
         {"detach", no_argument, NULL, 'd'},       {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
-    const char *path = "/etc/vocl/proxy.conf";
+    const char *path = DEFAULT_CONFIG;
     bool check = false, detach = false;
     int option;
 

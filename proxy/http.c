@@ -10,6 +10,7 @@
 #include <string.h>
 #include <arpa/inet.h>
 
+#include "base/socket.h"
 #include "proxy/daemon.h"
 
 #define CONNECTIONS 64
@@ -20,7 +21,7 @@
 struct http {
     struct MHD_Daemon *server;
     struct event *ready, *timer, *sampler;
-    json_t *history; /* oldest first */
+    json_t *history; /* oldest first: time, sessions, and the load of each "node device" */
 };
 
 /* The page, as it lies in proxy/dashboard.html. */
@@ -32,12 +33,23 @@ extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_e
 
 /* ---- what is told ---- */
 
-static char *status_text(struct daemon *d)
+/* Of the history what came after since, which may be NULL: none of it. */
+static char *status_text(struct daemon *d, const char *since)
 {
-    json_t *status = json_pack("{s:s, s:f, s:o, s:o, s:O}", "answered by", d->config->name, "time", wall_seconds(),
-                               "nodes", peers_directory(d), "queue", broker_queue(d), "history", d->http->history);
-    char *text = json_dumps(status, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_t *status = json_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(), "nodes",
+                               peers_directory(d), "queue", broker_queue(d));
+    json_t *history = since ? json_array() : NULL, *sample;
+    size_t i;
+    char *text;
 
+    json_array_foreach(history ? d->http->history : NULL, i, sample)
+    {
+        if (json_real_value(json_object_get(sample, "time")) > strtod(since, NULL))
+            json_array_append(history, sample);
+    }
+    if (history)
+        json_object_set_new(status, "history", history);
+    text = json_dumps(status, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(status);
     return text;
 }
@@ -67,7 +79,7 @@ static void print_devices(FILE *out, const json_t *directory)
     } metrics[] = {{"vocl_device_load", "load", "Part of the time in which something ran on the device."},
                    {"vocl_device_sessions", "sessions", "Sessions that use the device."},
                    {"vocl_device_memory_bytes", "memory", "Memory of the device."},
-                   {"vocl_device_free_bytes", "free", "Memory that a new session could have."}};
+                   {"vocl_device_free_bytes", "free", "Memory of the device that no session has or uses."}};
     const json_t *node, *device;
     size_t i, j;
 
@@ -145,8 +157,9 @@ static char *metrics_text(struct daemon *d)
 static void sample(evutil_socket_t fd, short what, void *argument)
 {
     struct daemon *d = argument;
-    json_t *directory = peers_directory(d), *loads = json_array(), *node, *device;
+    json_t *directory = peers_directory(d), *loads = json_object(), *node, *device;
     size_t i, j, sessions = 0;
+    char name[128];
 
     (void)fd;
     (void)what;
@@ -155,7 +168,8 @@ static void sample(evutil_socket_t fd, short what, void *argument)
         sessions += json_array_size(json_object_get(node, "sessions"));
         json_array_foreach(json_object_get(node, "devices"), j, device)
         {
-            json_array_append(loads, json_object_get(device, "load"));
+            snprintf(name, sizeof(name), "%s %lld", message_text(node, "name", ""), message_number(device, "index", 0));
+            json_object_set(loads, name, json_object_get(device, "load"));
         }
     }
     json_array_append_new(d->http->history, json_pack("{s:f, s:i, s:o}", "time", wall_seconds(), "sessions",
@@ -202,7 +216,9 @@ static enum MHD_Result answer(void *argument, struct MHD_Connection *connection,
         return reply(connection, MHD_HTTP_OK, "text/html; charset=utf-8", (char *)(uintptr_t)page_start,
                      MHD_RESPMEM_PERSISTENT);
     if (!strcmp(url, "/status.json"))
-        return reply(connection, MHD_HTTP_OK, "application/json", status_text(d), MHD_RESPMEM_MUST_FREE);
+        return reply(connection, MHD_HTTP_OK, "application/json",
+                     status_text(d, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since")),
+                     MHD_RESPMEM_MUST_FREE);
     if (!strcmp(url, "/metrics"))
         return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4", metrics_text(d), MHD_RESPMEM_MUST_FREE);
     return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", "there are /, /status.json and /metrics\n",
@@ -218,38 +234,51 @@ static void run(evutil_socket_t fd, short what, void *argument)
     MHD_run(d->http->server);
 }
 
-static int parse(const char *where, struct sockaddr_in *address)
+static int parse(const char *where, struct sockaddr_storage *address)
 {
-    const char *colon = strrchr(where, ':');
+    struct sockaddr_in *four = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+    const char *port;
     char host[64];
+    int error = address_split(where, host, sizeof(host), &port);
 
-    if (!colon)
+    if (error || atoi(port) < 1 || atoi(port) > 65535)
         return -EINVAL;
-    snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
-    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(colon + 1))};
-    return inet_pton(AF_INET, host, &address->sin_addr) == 1 ? 0 : -EINVAL;
+    memset(address, 0, sizeof(*address));
+    address->ss_family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    if (address->ss_family == AF_INET6)
+        six->sin6_port = htons((uint16_t)atoi(port));
+    else
+        four->sin_port = htons((uint16_t)atoi(port));
+    return inet_pton(address->ss_family, host,
+                     address->ss_family == AF_INET6 ? (void *)&six->sin6_addr : (void *)&four->sin_addr) == 1
+               ? 0
+               : -EINVAL;
 }
 
-int http_open(struct daemon *d, char *why, size_t why_size)
+static int open_server(struct daemon *d, struct http *http, char *why, size_t why_size)
 {
     const struct timeval second = {1, 0}, sampling = {SAMPLE_SECONDS, 0};
-    struct http *http = d->http = calloc(1, sizeof(*http));
     const union MHD_DaemonInfo *info;
-    struct sockaddr_in address;
+    struct sockaddr_storage address;
+    int error = parse(d->config->http, &address);
 
-    if (!http || parse(d->config->http, &address)) {
+    if (error) {
         snprintf(why, why_size, "http: \"%s\" is no address:port", d->config->http);
-        return -EINVAL;
+        return error;
     }
-    http->history = json_array();
-    http->server = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, d, MHD_OPTION_SOCK_ADDR, &address,
-                                    MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SECONDS,
-                                    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
+    http->server = MHD_start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+                                    answer, d, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+                                    MHD_OPTION_CONNECTION_TIMEOUT, SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                    (size_t)16384, MHD_OPTION_END);
     info = http->server ? MHD_get_daemon_info(http->server, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
         snprintf(why, why_size, "http: %s: %s", d->config->http, strerror(errno));
+        if (http->server)
+            MHD_stop_daemon(http->server);
         return -EADDRINUSE;
     }
+    http->history = json_array();
     http->ready = event_new(d->base, info->epoll_fd, EV_READ | EV_PERSIST, run, d);
     http->timer = event_new(d->base, -1, EV_PERSIST, run, d);
     http->sampler = event_new(d->base, -1, EV_PERSIST, sample, d);
@@ -257,6 +286,18 @@ int http_open(struct daemon *d, char *why, size_t why_size)
     event_add(http->timer, &second);
     event_add(http->sampler, &sampling);
     return 0;
+}
+
+int http_open(struct daemon *d, char *why, size_t why_size)
+{
+    struct http *http = calloc(1, sizeof(*http));
+    int error = http ? open_server(d, http, why, why_size) : -ENOMEM;
+
+    if (error)
+        free(http);
+    else
+        d->http = http;
+    return error;
 }
 
 void http_close(struct daemon *d)

@@ -143,22 +143,29 @@ static void get_devices(const struct poolfile *pool, struct client *client)
                 take_grant(message);
             json_decref(message);
         }
-        if (!node_count)
+        if (!node_count) {
+            client_explain(client, error, why, sizeof(why));
             client_close(client);
+        }
     }
     json_decref(request);
     if (!node_count)
-        give_up("the pool's daemons do not answer");
+        give_up(why);
 }
 
 /* ---- the ranks ---- */
 
-/* mpiexec gives this host's name, which the other need not know, and listens at all of its addresses. */
+/* mpiexec gives this host's name, which the other need not know, and listens at all of its addresses, if they are IPv4.
+ */
 static json_t *pmi_port(const char *variable)
 {
-    const char *port = strrchr(variable, ':'), *end = strrchr(endpoint, ':');
+    const char *port = strrchr(variable, ':'), *unused;
+    char host[128] = "";
 
-    return json_sprintf("PMI_PORT=%.*s%s", (int)(end - endpoint - 4), endpoint + 4, port ? port : "");
+    address_split(endpoint + 4, host, sizeof(host), &unused);
+    if (strchr(host, ':') && strcmp(host, "::1"))
+        return json_string(variable);
+    return json_sprintf("PMI_PORT=%s%s", strchr(host, ':') ? "127.0.0.1" : host, port ? port : "");
 }
 
 static void take_placeholder(int listener, struct node *node, json_t **environment)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,11 @@
 #define KILL_MS 1000
 #define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
 
-static char last_line[256];
+#define LOOK_MS 100
+#define LOOKS 50 /* after mpiexec has said something */
+
+static char reason[256];
+static enum { SAYS_NOTHING, SAYS_SOMETHING, SAYS_PLAINLY, SAYS_WHY } reason_kind;
 
 static pid_t start(char **arguments, int output)
 {
@@ -43,8 +48,29 @@ static pid_t start(char **arguments, int output)
     _exit(127);
 }
 
-/* Workers log for themselves, at the level that was asked for; mpiexec's own words are for the curious, and the last
- * line may say why it ended. */
+/* Of what mpiexec says: what ssh says is why, plain words are likelier to be than what mpiexec says of itself, and what
+ * comes first is likelier than what follows from it. */
+static void consider_line(const char *line)
+{
+    static const char *const whys[] = {"ssh", "Permission denied", "Host key verification", "Connection ", "kex_"};
+    int kind = strchr("=- *\r", *line) || !strncmp(line, "Warning:", 8) ? SAYS_NOTHING
+               : *line == '['                                           ? SAYS_SOMETHING
+                                                                        : SAYS_PLAINLY;
+
+    for (size_t i = 0; i < sizeof(whys) / sizeof(*whys); i++) {
+        if (!strncmp(line, whys[i], strlen(whys[i])))
+            kind = SAYS_WHY;
+    }
+    if (strstr(line, ": Permission denied ("))
+        kind = SAYS_WHY;
+    if (kind <= (int)reason_kind)
+        return;
+    reason_kind = kind;
+    snprintf(reason, sizeof(reason), "%.*s", (int)strcspn(line, "\r"), line);
+}
+
+/* Workers log for themselves, at the level that was asked for; mpiexec's own words are for the curious, and one of its
+ * lines may say why it ended. */
 static int listen_to(int output)
 {
     char text[4096];
@@ -59,8 +85,7 @@ static int listen_to(int output)
             continue;
         }
         vocl_log(LOG_INFO, "mpiexec: %s", line);
-        if (*line && *line != '=' && *line != ' ')
-            snprintf(last_line, sizeof(last_line), "%s", line);
+        consider_line(line);
     }
     return 1;
 }
@@ -142,7 +167,7 @@ static void tell_end(int status)
     char text[512];
 
     snprintf(text, sizeof(text), "mpiexec ended with %s %d%s%s", WIFSIGNALED(status) ? "signal" : "status",
-             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *last_line ? ": " : "", last_line);
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
     vocl_log(LOG_INFO, "%s", text);
     if (send(LIFELINE, text, strlen(text), MSG_NOSIGNAL) < 0)
         return; /* the application is gone too */
@@ -169,9 +194,51 @@ static void have_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static bool has_ended(pid_t pid)
+{
+    char path[64], text[512], *at;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    at = strstr(text, ") ");
+    return at && at[2] == 'Z';
+}
+
+/* MPICH's mpiexec waits for ever for a host to which its ssh did not come. */
+static bool lost_a_host(pid_t mpiexec)
+{
+    char path[64], text[8192];
+    bool lost = false;
+    FILE *file;
+
+    if (reason_kind != SAYS_WHY)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)mpiexec, (int)mpiexec);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    for (char *save = NULL, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
+        lost |= has_ended((pid_t)atoi(word));
+    return lost;
+}
+
+static void tell_lost(void)
+{
+    vocl_log(LOG_INFO, "%s", reason);
+    if (send(LIFELINE, reason, strlen(reason), MSG_NOSIGNAL) < 0)
+        return; /* the application is gone too */
+}
+
 int main(int count, char **arguments)
 {
-    int output[2], status = 0, talking = 1;
+    int output[2], status = 0, talking = 1, looks = 0;
     pid_t mpiexec;
 
     if (count < 2) {
@@ -193,9 +260,17 @@ int main(int count, char **arguments)
     for (;;) {
         struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
 
-        poll(ready, 2, talking ? -1 : 50);
-        if (ready[1].revents)
+        poll(ready, 2, !talking ? 50 : looks ? LOOK_MS : -1);
+        if (ready[1].revents) {
             talking = listen_to(output[0]);
+            looks = LOOKS;
+        } else if (looks) {
+            looks--;
+        }
+        if (looks && lost_a_host(mpiexec)) { /* told once: who has its workers already goes on without it */
+            looks = 0;
+            tell_lost();
+        }
         if (ready[0].revents)
             break;
         if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {

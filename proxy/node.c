@@ -38,6 +38,15 @@ bool session_uses(const struct session *s, unsigned device, unsigned *place)
     return false;
 }
 
+/* What a session has of each of its devices: what it asked for, or what it uses without having asked. The worker tells
+ * of all its devices together. */
+static uint64_t memory_of(const struct session *s)
+{
+    const uint64_t used = s->device_count ? s->usage.memory / s->device_count : 0;
+
+    return used > s->memory ? used : s->memory;
+}
+
 static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memory)
 {
     unsigned count = 0, place;
@@ -46,7 +55,7 @@ static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memo
     for (const struct session *s = d->sessions; s; s = s->next) {
         if (!session_uses(s, device, &place))
             continue;
-        *memory += s->memory;
+        *memory += memory_of(s);
         count += s->exclusive ? 1000000 : 1;
     }
     return count;
@@ -64,9 +73,9 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
     left = device->memory > taken ? device->memory - taken : 0;
     return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:f}", "index", (int)index, "leaf",
                      device->leaf, "name", device->name, "type", device->type, "memory", (json_int_t)device->memory,
-                     "limit", (json_int_t)all, "free", (json_int_t)(left < all ? left : all), "units",
-                     (int)device->units, "mode", rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions,
-                     "sessions", (int)users, "load", device_load(device));
+                     "limit", (json_int_t)all, "free", (json_int_t)left, "units", (int)device->units, "mode",
+                     rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions, "sessions", (int)users,
+                     "load", device_load(device));
 }
 
 static json_t *describe_session(const struct session *s)
@@ -397,8 +406,8 @@ void session_gone(struct session *s, int status)
         worker_clean(s);
         state_remove(s);
         d->totals.failed += status > 0;
-        if (!*s->why)
-            snprintf(s->why, sizeof(s->why), status > 0 ? "its worker ended with status %d" : "", status);
+        if (!*s->why && status > 0)
+            snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
         sessions_account(s);
     }
     if (s->control) {

@@ -54,7 +54,8 @@ static void delegate(const char *folder)
     static const char *const controllers[] = {"+memory", "+cpu"};
     char path[4096];
 
-    snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder);
+    if ((size_t)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder) >= sizeof(path))
+        return;
     for (size_t i = 0; i < 2; i++) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -160,7 +161,8 @@ static void make_plan(const struct session *s, char *const *environment, struct 
 
     snprintf(plan->name, sizeof(plan->name), "%s", s->user);
     snprintf(plan->folder, sizeof(plan->folder), "%s", user ? user->pw_dir : "/");
-    asprintf(&plan->arguments[0], "%s/vocl-proxy", folder);
+    if (asprintf(&plan->arguments[0], "%s/vocl-proxy", folder) < 0)
+        plan->arguments[0] = NULL;
     plan->arguments[1] = strdup("--worker");
     add(plan, "PATH=/usr/local/bin:/usr/bin:/bin");
     add(plan, "HOME=%s", plan->folder);

@@ -1,12 +1,12 @@
 #!/bin/sh
-# libvocl.so is a complete OpenCL library and nothing else: every function of the native loader, no other names, and no
-# dependency that a program would inherit from it.
+# libvocl.so is a complete OpenCL library and nothing else: every function of the native loader, in the same version, no
+# other names, and no dependency that a program would inherit from it.
 . "$(dirname "$0")/lib.sh"
 need nm binutils
 library=$top_builddir/libexec/libvocl.so
 [ -e "$library" ] || fail "no $library"
 
-nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u > "$scratch/vocl"
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u > "$scratch/vocl"
 if stray=$(grep -Ev '^(cl[A-Z]|vocl)' "$scratch/vocl"); then
     fail "exported, but neither OpenCL's nor VOCL's:" $stray
 fi
@@ -27,6 +27,16 @@ loader=$(${CC:-cc} -print-file-name=libOpenCL.so.1)
 [ -e "$loader" ] || skip "no libOpenCL.so.1 to compare with"
 objdump -T "$loader" | awk '$4 == ".text" && $NF ~ /^cl[A-Z]/ { print $NF }' | sort -u > "$scratch/loader"
 [ -s "$scratch/loader" ] || fail "no functions found in $loader"
+# a program that is linked with the loader asks for functions by their versions, too
+versions()
+{
+    objdump -T "$1" | awk '$4 == ".text" && $NF ~ /^cl[A-Z]/ { gsub(/[()]/, "", $(NF - 1)); print $NF, $(NF - 1) }' | sort -u
+}
+versions "$loader" > "$scratch/loader.versions"
+versions "$library" > "$scratch/vocl.versions"
+other=$(comm -23 "$scratch/loader.versions" "$scratch/vocl.versions")
+[ -z "$other" ] || fail "libvocl/versions.map has other versions:" "$other"
+
 missing=$(comm -23 "$scratch/loader" "$scratch/vocl")
 [ -z "$missing" ] || fail "not exported:" $missing
 echo "$(wc -l < "$scratch/loader") functions of $loader, $(wc -l < "$scratch/vocl") of libvocl.so"

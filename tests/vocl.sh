@@ -71,9 +71,10 @@ status 126 run -- "$top_srcdir"
 [ "$(sh -c 'echo $$; exec vocl run -- sh -c "echo \$\$"' | uniq | wc -l)" = 1 ] || fail "the program is a child"
 [ "$(vocl run -- printf '%s|' -a 'b c' --)" = '-a|b c|--|' ] || fail "the program's arguments changed"
 
+library=$(sed 's,.*/,,' "$VOCL_LIBEXECDIR/vendors/vocl.icd") # by its soname
 others=${LD_PRELOAD:+:$LD_PRELOAD} # a sanitizer build has one
 unset OCL_ICD_VENDORS VOCL_LOG VOCL_WORKERS VOCL_HOSTS VOCL_MPI
-environment "LD_PRELOAD=$VOCL_LIBEXECDIR/libvocl.so$others"
+environment "LD_PRELOAD=$VOCL_LIBEXECDIR/$library$others"
 environment "OCL_ICD_VENDORS=$VOCL_LIBEXECDIR/vendors"
 environment VOCL_NATIVE_ICD_VENDORS=
 environment VOCL_LOG=error
@@ -86,7 +87,7 @@ lacks VOCL_WORKERS
 VOCL_HOSTS=a lacks VOCL_HOSTS --workers 2
 VOCL_LOG=debug environment VOCL_LOG=debug
 [ -n "$others" ] ||
-    LD_PRELOAD=libm.so.6 environment "LD_PRELOAD=$VOCL_LIBEXECDIR/libvocl.so:libm.so.6"
+    LD_PRELOAD=libm.so.6 environment "LD_PRELOAD=$VOCL_LIBEXECDIR/$library:libm.so.6"
 OCL_ICD_VENDORS=/elsewhere environment VOCL_NATIVE_ICD_VENDORS=/elsewhere
 
 # One inside another changes nothing more.

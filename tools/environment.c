@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config.h"
+
 #include "tools/tools.h"
 
 static void set(const char *name, const char *value)
@@ -53,7 +55,7 @@ static char *find(const char *name, const char *installed_directory)
 
 char *library_path(void)
 {
-    return find("libvocl.so", LIBDIR);
+    return find(VOCL_LIBRARY, LIBDIR);
 }
 
 char *helper_path(const char *name)

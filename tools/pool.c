@@ -81,6 +81,11 @@ json_t *pool_status(const struct poolfile *pool)
     return ask(pool, NULL, json_pack("{s:s}", "do", "status"));
 }
 
+json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
+{
+    return try_to_ask(pool, NULL, json_pack("{s:s}", "do", "status"), why, why_size);
+}
+
 static void change_node(const struct poolfile *pool, const char *what, const char *name)
 {
     json_t *status = pool_status(pool), *node;

@@ -12,6 +12,8 @@ double number_of(const json_t *object, const char *name);
 
 /* What any daemon of the pool tells of it; the caller's. Fails if none answers. */
 json_t *pool_status(const struct poolfile *pool);
+/* NULL, and why. */
+json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size);
 
 /* show.c: tables on stdout */
 void show_nodes(const json_t *status);

@@ -29,7 +29,7 @@ struct choices {
 /* Prints "vocl: ..." and ends with the given status. */
 void fail(int status, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-/* The absolute path of libvocl.so; fails when it is not there. The caller frees it. */
+/* The absolute path of libvocl, by its soname; fails when it is not there. The caller frees it. */
 char *library_path(void);
 
 /* The absolute path of a program that only VOCL's own start; the caller frees it. */

@@ -16,25 +16,28 @@
 #define MOST_ORDERS 50000 /* that are all tried: a second or so */
 
 static const char help[] =
-    "usage: vocl topo show [--topology FILE] [--svg]\n"
-    "       vocl topo predict [options] [--size BYTES] 'SOURCE>TARGET[:BYTES],...'\n"
-    "       vocl topo order [options] [--size BYTES] 'SOURCE>TARGET[:BYTES],...'\n"
-    "       vocl topo halo [options] --dims 2|3\n"
+    "usage: vocl topo [show] [--topology FILE] [--svg | --json]\n"
+    "       vocl topo predict [options] [--size BYTES] [--svg | --json] 'SOURCE>TARGET[:BYTES][@MS],...'\n"
+    "       vocl topo order [options] [--size BYTES] [--json] 'SOURCE>TARGET[:BYTES],...'\n"
+    "       vocl topo halo [options] [--json] --dims 2|3\n"
     "       vocl topo calibrate [--topology FILE] [--size BYTES]\n"
     "\n"
-    "SOURCE and TARGET are numbers of devices, or host: the memory\n"
+    "SOURCE and TARGET are numbers of devices, or host: the memory; @MS: the transfer begins so many milliseconds "
+    "later\n"
     "\n"
     "  --topology FILE   a tree as text or hwloc's XML; T1; T2; or machine: this one (the default)\n"
     "  --tau FRACTION    what a transfer across a root complex loses (0.2, if the tree does not say)\n"
     "  --bandwidth GB/s  of an idle link (11.6, if the tree does not say)\n"
     "  --size BYTES      of each transfer, with K, M or G behind it (300M); as in the paper these, and the GB\n"
-    "                    of the bandwidth, are powers of 1024\n";
+    "                    of the bandwidth, are powers of 1024\n"
+    "  --svg             a picture; of predict with the transfers, their factors at first, and when they end\n"
+    "  --json            for programs\n";
 
 struct wishes {
     const char *topology;
     double tau, bandwidth, bytes;
     unsigned dimensions;
-    bool svg;
+    bool svg, json;
 };
 
 #define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)
@@ -62,6 +65,7 @@ static struct wishes parse(int count, char **words)
                                             {"size", required_argument, NULL, 's'},
                                             {"dims", required_argument, NULL, 'd'},
                                             {"svg", no_argument, NULL, 'v'},
+                                            {"json", no_argument, NULL, 'j'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     struct wishes w = {
@@ -90,6 +94,9 @@ static struct wishes parse(int count, char **words)
         case 'v':
             w.svg = true;
             break;
+        case 'j':
+            w.json = true;
+            break;
         case 'h':
             fputs(help, stdout);
             exit(0);
@@ -106,7 +113,7 @@ static struct topology *open_tree(const struct wishes *w)
     char why[256] = "";
 
     if (topology_open(w->topology, &t, why, sizeof(why)))
-        misuse("%s", why);
+        misuse("%s%s", why, strcmp(w->topology, "machine") ? "" : "; --topology T1 is an example");
     t->tau = w->tau < 0 ? t->tau : w->tau;
     t->bandwidth = w->bandwidth > 0 ? w->bandwidth * 1024 * MEGA : t->bandwidth;
     return t;
@@ -144,8 +151,13 @@ static const char *parse_transfer(const struct wishes *w, const struct topology 
         misuse("\"%.*s\" goes nowhere", (int)(at - text), text);
     out->bytes = w->bytes;
     if (*at == ':') {
-        snprintf(size, sizeof(size), "%.*s", (int)strcspn(at + 1, ","), at + 1);
+        snprintf(size, sizeof(size), "%.*s", (int)strcspn(at + 1, ",@"), at + 1);
         out->bytes = number(size, "size", true);
+        at += 1 + strcspn(at + 1, ",@");
+    }
+    if (*at == '@') {
+        snprintf(size, sizeof(size), "%.*s", (int)strcspn(at + 1, ","), at + 1);
+        out->start = number(size, "number of milliseconds", false) / 1e3;
         at += 1 + strcspn(at + 1, ",");
     }
     return at;
@@ -220,6 +232,125 @@ static void print_factors(const struct topology_transfer *transfers, unsigned co
             printf(" %8.4f", steps[step][i]);
         printf("\n");
     }
+    puts("A, B, C, D: what each step of the model leaves of an idle link's bandwidth: A shared by what one source "
+         "sends, B by\n"
+         "what goes up the tree through one port, C by what goes down, D with what waits behind others (equation 8), "
+         "and\n"
+         "with what these leave to the rest (equation 9): the factor");
+}
+
+static void print_ends(const struct topology_transfer *transfers, unsigned count, const double *ends)
+{
+    char name[32];
+
+    printf("%-8s %10s %10s\n", "transfer", "start", "end");
+    for (unsigned i = 0; i < count; i++)
+        printf("%s %7.1f ms %7.1f ms\n", transfer_name(&transfers[i], name), transfers[i].start * 1e3, ends[i] * 1e3);
+}
+
+/* ---- JSON ---- */
+
+static void json_text(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ')
+            printf("\\u%04x", *text);
+        else
+            printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    }
+    putchar('"');
+}
+
+static void json_tree(const struct topology *t)
+{
+    fputs("{\"topology\": ", stdout);
+    json_text(t->name);
+    printf(", \"tau\": %g, \"bandwidth\": %.0f", t->tau, t->bandwidth);
+}
+
+static void json_end(unsigned device)
+{
+    if (device == TOPOLOGY_HOST)
+        fputs("\"host\"", stdout);
+    else
+        printf("%u", device);
+}
+
+/* factors and ends may be NULL. */
+static void json_transfers(const struct topology_transfer *transfers, const unsigned *order, unsigned count,
+                           const double *factors, const double *ends)
+{
+    fputs(", \"transfers\": [", stdout);
+    for (unsigned i = 0; i < count; i++) {
+        const struct topology_transfer *one = &transfers[order ? order[i] : i];
+
+        fputs(i ? ", {\"source\": " : "{\"source\": ", stdout);
+        json_end(one->source);
+        fputs(", \"target\": ", stdout);
+        json_end(one->target);
+        printf(", \"bytes\": %.0f, \"start_ms\": %.6g", one->bytes, one->start * 1e3);
+        if (factors)
+            printf(", \"factor\": %.6g", factors[i]);
+        if (ends)
+            printf(", \"end_ms\": %.6g", ends[i] * 1e3);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void json_times(const char *name, const struct topology_times *times)
+{
+    printf(", \"%s\": {\"last_ms\": %.6g, \"mean_ms\": %.6g}", name, times->last * 1e3, times->mean * 1e3);
+}
+
+static void json_nodes(const struct topology *t)
+{
+    static const char *const kinds[] = {"root", "switch", "device", "interface"};
+
+    fputs(", \"nodes\": [", stdout);
+    for (unsigned i = 0; i < t->node_count; i++) {
+        const struct topology_node *n = &t->nodes[i];
+
+        fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
+        json_text(n->name);
+        printf(", \"kind\": \"%s\"", kinds[n->kind]);
+        if (n->parent >= 0) {
+            fputs(", \"parent\": ", stdout);
+            json_text(t->nodes[n->parent].name);
+        }
+        if (n->kind == TOPOLOGY_DEVICE)
+            printf(", \"device\": %d", n->device);
+        if (n->numa >= 0)
+            printf(", \"numa\": %d", n->numa);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+/* The factors of what is sent at first: transfers that begin later are not in the way yet. */
+static int first_factors(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
+                         double *factors, double *const *steps, bool *later)
+{
+    struct topology_transfer at_once[TOPOLOGY_MOST_TRANSFERS];
+    double found[TOPOLOGY_MOST_TRANSFERS], start = transfers[0].start;
+    unsigned number[TOPOLOGY_MOST_TRANSFERS], some = 0;
+    int error;
+
+    for (unsigned i = 1; i < count; i++)
+        start = transfers[i].start < start ? transfers[i].start : start;
+    for (unsigned i = 0; i < count; i++) {
+        factors[i] = 0;
+        if (transfers[i].start <= start) {
+            number[some] = i;
+            at_once[some++] = transfers[i];
+        }
+    }
+    *later = some < count;
+    error = topology_factors(t, t->tau, at_once, some, found, *later ? NULL : steps);
+    for (unsigned i = 0; i < some && !error; i++)
+        factors[number[i]] = found[i];
+    return error;
 }
 
 static int predict(const struct wishes *w, const char *text)
@@ -229,14 +360,27 @@ static int predict(const struct wishes *w, const char *text)
     struct topology_transfer transfers[TOPOLOGY_MOST_TRANSFERS];
     struct topology *t = open_tree(w);
     struct watched watched = {.transfers = transfers, .count = parse_transfers(w, t, text, transfers)};
+    const bool table = !w->svg && !w->json;
+    bool later = false;
     int error;
 
     for (unsigned step = 0; step < TOPOLOGY_STEPS; step++)
         steps[step] = values[step];
-    error = topology_factors(t, t->tau, transfers, watched.count, factors, steps);
-    if (!error) {
+    error = first_factors(t, transfers, watched.count, factors, steps, &later);
+    if (!error && table && !later)
         print_factors(transfers, watched.count, steps);
-        error = topology_predict(t, t->tau, t->bandwidth, transfers, watched.count, ends, print_step, &watched);
+    if (!error)
+        error = topology_predict(t, t->tau, t->bandwidth, transfers, watched.count, ends, table ? print_step : NULL,
+                                 &watched);
+    if (!error && w->svg) {
+        topology_draw_svg(t, transfers, watched.count, factors, ends, stdout);
+    } else if (!error && w->json) {
+        json_tree(t);
+        json_transfers(transfers, NULL, watched.count, factors, ends);
+        puts("}");
+    } else if (!error) {
+        putchar('\n');
+        print_ends(transfers, watched.count, ends);
     }
     free(t);
     if (error)
@@ -256,13 +400,25 @@ static int order(const struct wishes *w, const char *text)
     int error = topology_order(t, t->tau, t->bandwidth, transfers, count, 0, MOST_ORDERS, best_order, &first, &best);
     char name[32];
 
+    for (unsigned i = 0; i < count; i++) {
+        if (transfers[i].start > 0)
+            misuse("an order is of transfers that all wait: without @MS");
+    }
+    if (!error && w->json) {
+        json_tree(t);
+        json_transfers(transfers, best_order, count, NULL, NULL);
+        json_times("as_given", &first);
+        json_times("in_this_order", &best);
+        puts("}");
+    }
     free(t);
     if (error)
         misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count && !w->json; i++)
         printf("%s\n", transfer_name(&transfers[best_order[i]], name));
-    printf("as given: %.1f ms, %.1f ms on average; in this order: %.1f ms, %.1f ms\n", first.last * 1e3,
-           first.mean * 1e3, best.last * 1e3, best.mean * 1e3);
+    if (!w->json)
+        printf("as given: %.1f ms, %.1f ms on average; in this order: %.1f ms, %.1f ms\n", first.last * 1e3,
+               first.mean * 1e3, best.last * 1e3, best.mean * 1e3);
     return 0;
 }
 
@@ -274,7 +430,20 @@ static int halo(const struct wishes *w)
     struct topology_halo h;
     int error = topology_halo(t, t->tau, w->dimensions, &h);
 
+    if (!error && w->json) {
+        json_tree(t);
+        printf(", \"dimensions\": %u, \"orders\": %lu, \"fastest\": %.6g, \"median\": %.6g, \"slowest\": %.6g, "
+               "\"neighbours\": [",
+               w->dimensions, h.orders, h.fastest, h.median, h.slowest);
+        for (unsigned device = 0; device < 8; device++) {
+            for (unsigned i = 0; i < h.neighbour_count[device]; i++)
+                printf("%s%u", i ? ", " : device ? "], [" : "[", h.neighbours[device][i]);
+        }
+        puts("]]}");
+    }
     free(t);
+    if (!error && w->json)
+        return 0;
     if (error == -EINVAL)
         misuse("a halo exchange is among 8 devices in 2 or 3 dimensions, tau from 0 to below 1");
     if (error)
@@ -328,8 +497,12 @@ static int show(const struct wishes *w)
 {
     struct topology *t = open_tree(w);
 
-    if (w->svg)
-        topology_draw_svg(t, stdout);
+    if (w->json) {
+        json_tree(t);
+        json_nodes(t);
+        puts("}");
+    } else if (w->svg)
+        topology_draw_svg(t, NULL, 0, NULL, NULL, stdout);
     else
         topology_draw_text(t, stdout);
     free(t);
@@ -338,15 +511,16 @@ static int show(const struct wishes *w)
 
 int main(int count, char **words)
 {
-    const char *what = count > 1 ? words[1] : "";
-    struct wishes w = parse(count > 1 ? count - 1 : count, count > 1 ? words + 1 : words);
-    char **rest = words + (count > 1) + optind;
+    const bool bare = count < 2 || *words[1] == '-'; /* this machine, or another, is shown */
+    const char *what = bare ? "show" : words[1];
+    struct wishes w = parse(bare ? count : count - 1, bare ? words : words + 1);
+    char **rest = words + !bare + optind;
     bool transfers = !strcmp(what, "predict") || !strcmp(what, "order");
 
-    if (!strcmp(what, "--help") || !strcmp(what, "-h")) {
-        fputs(help, stdout);
-        return 0;
-    }
+    if (w.svg && w.json)
+        misuse("--svg and --json exclude each other");
+    if (w.svg && strcmp(what, "show") && strcmp(what, "predict"))
+        misuse("%s draws nothing", what);
     if (transfers && !*rest)
         misuse("no transfers");
     if (rest[0] && rest[transfers])

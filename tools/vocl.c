@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/selection.h"
+#include "base/settings.h"
 #include "tools/tools.h"
 
 static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
@@ -111,6 +113,23 @@ static void choose_doors(struct choices *choices, const char *text)
     choices->icd = strcmp(text, "preload");
 }
 
+/* What would only be said, or not even that, when the program runs. */
+static void check_environment(const struct choices *choices)
+{
+    const char *log = getenv("VOCL_LOG"), *pool = getenv("VOCL_POOL");
+    const bool asks = choices->count || choices->memory || choices->name || choices->share || choices->wait ||
+                      choices->policy || choices->exclusive;
+
+    if (log && *log && !vocl_log_is_level(log))
+        misuse("VOCL_LOG takes none, error, warn, info or debug, not \"%s\"", log);
+    if (!asks || choices->pool)
+        return;
+    if (choices->workers || choices->hosts || choices->local)
+        misuse("--count, --gpus, --mem, --name, --exclusive, --share, --wait and --policy are for pools only");
+    if (pool && *pool ? !strcmp(pool, "none") : access(SETTINGS_POOL_FILE, R_OK))
+        misuse("there is no pool to ask for devices: no --pool, VOCL_POOL or " SETTINGS_POOL_FILE);
+}
+
 /* Reads the options of a subcommand; afterwards optind stands at the first word that is none. */
 static struct choices parse_options(int count, char **words, bool with_door)
 {
@@ -199,6 +218,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
             misuse("unknown option %s", words[optind - 1]);
         }
     }
+    check_environment(&choices);
     if (choices.workers && choices.hosts)
         misuse("--workers and --hosts exclude each other");
     if (choices.pool && (choices.workers || choices.hosts || choices.local))

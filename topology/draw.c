@@ -100,9 +100,44 @@ static void print_text(FILE *out, const char *text)
     }
 }
 
-void topology_draw_svg(const struct topology *t, FILE *out)
+/* Transfers hang below the tree, each lower than the one before it. */
+enum { ARC = 34, MOST_DEPTH_OF_ARCS = 24 };
+
+static unsigned end_of(const struct topology *t, unsigned device)
+{
+    return device == TOPOLOGY_HOST ? 0 : t->devices[device];
+}
+
+static void draw_transfer(const struct topology *t, const struct topology_transfer *transfer, unsigned number,
+                          const double *places, double factor, double end, FILE *out)
+{
+    const unsigned source = end_of(t, transfer->source), target = end_of(t, transfer->target);
+    const unsigned bottom = (t->depth + 1) * LEVEL + ARC * (number % MOST_DEPTH_OF_ARCS) + ARC / 2;
+    const unsigned from = t->nodes[source].depth * LEVEL + (LEVEL + BOX_HEIGHT) / 2;
+    const unsigned to = t->nodes[target].depth * LEVEL + (LEVEL + BOX_HEIGHT) / 2;
+    const double side = BOX_WIDTH / 4.0, red = 200 * (1 - factor), green = 130 * factor;
+    const double control = (8.0 * bottom - from - to) / 6; /* so that the middle of the arc is there */
+    const double x1 = places[source] + side, x2 = places[target] - side, middle = (x1 + x2) / 2;
+
+    fprintf(out,
+            "<path d=\"M%g,%u C%g,%g %g,%g %g,%u\" fill=\"none\" stroke=\"rgb(%.0f,%.0f,60)\" stroke-width=\"1.5\" "
+            "marker-end=\"url(#head)\"/>\n",
+            x1, from, x1, control, x2, control, x2, to, red, green);
+    fprintf(out, "<text x=\"%g\" y=\"%u\" font-size=\"10\">", middle, bottom + 11);
+    if (transfer->source == TOPOLOGY_HOST)
+        fprintf(out, "host &gt; %u", transfer->target);
+    else if (transfer->target == TOPOLOGY_HOST)
+        fprintf(out, "%u &gt; host", transfer->source);
+    else
+        fprintf(out, "%u &gt; %u", transfer->source, transfer->target);
+    fprintf(out, ": %.2f, %.1f ms</text>\n", factor, end * 1e3);
+}
+
+void topology_draw_svg(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
+                       const double *factors, const double *ends, FILE *out)
 {
     static const char *const colours[] = {"#d9c2f0", "#c9dcf2", "#cdeccd", "#f2e3c2"};
+    const unsigned arcs = count < MOST_DEPTH_OF_ARCS ? count : MOST_DEPTH_OF_ARCS;
     double places[TOPOLOGY_MOST_NODES];
     unsigned columns = 0;
 
@@ -110,7 +145,12 @@ void topology_draw_svg(const struct topology *t, FILE *out)
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"sans-serif\" "
             "font-size=\"12\" text-anchor=\"middle\">\n",
-            columns * CELL, (t->depth + 1) * LEVEL);
+            columns * CELL, (t->depth + 1) * LEVEL + arcs * ARC);
+    if (count)
+        fputs(
+            "<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+            "orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\"/></marker></defs>\n",
+            out);
     for (unsigned i = 1; i < t->node_count; i++)
         fprintf(out, "<line x1=\"%g\" y1=\"%u\" x2=\"%g\" y2=\"%u\" stroke=\"black\"/>\n", places[t->nodes[i].parent],
                 t->nodes[t->nodes[i].parent].depth * LEVEL + LEVEL / 2, places[i],
@@ -127,5 +167,7 @@ void topology_draw_svg(const struct topology *t, FILE *out)
         print_text(out, n->name);
         fprintf(out, "</text>\n");
     }
+    for (unsigned i = 0; i < count; i++)
+        draw_transfer(t, &transfers[i], i, places, factors[i], ends[i], out);
     fprintf(out, "</svg>\n");
 }

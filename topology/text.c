@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "topology/topology.h"
 
@@ -165,6 +166,7 @@ int topology_parse(FILE *file, const char *name, struct topology **out, char *wh
 
 int topology_open(const char *name, struct topology **out, char *why, size_t why_size)
 {
+    struct stat status;
     FILE *file;
     int error, first;
 
@@ -176,6 +178,11 @@ int topology_open(const char *name, struct topology **out, char *why, size_t why
         file = fmemopen((void *)(size_t)t2, (size_t)(t2_end - t2), "r");
     else
         file = fopen(name, "re");
+    if (file && fileno(file) >= 0 && !fstat(fileno(file), &status) && S_ISDIR(status.st_mode)) {
+        fclose(file);
+        file = NULL;
+        errno = EISDIR;
+    }
     if (!file) {
         error = -errno;
         snprintf(why, why_size, "%s: %s", name, strerror(-error));

@@ -95,7 +95,6 @@ int topology_open(const char *name, struct topology **out, char *why, size_t why
 
 /* ---- draw.c ---- */
 void topology_draw_text(const struct topology *t, FILE *out);
-void topology_draw_svg(const struct topology *t, FILE *out);
 
 /* ---- model.c ---- */
 
@@ -108,6 +107,11 @@ struct topology_transfer {
     unsigned source, target; /* devices; one of them may be TOPOLOGY_HOST */
     double bytes, start;
 };
+
+/* The tree, and with count transfers in it how fast each goes at first (factors) and when it ends, in seconds; names of
+ * nodes may hold anything. */
+void topology_draw_svg(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
+                       const double *factors, const double *ends, FILE *out);
 
 /* What the steps of Algorithm 1 make of the congestion factors, one array for each. */
 enum topology_step { TOPOLOGY_SOURCES, TOPOLOGY_UPSTREAM, TOPOLOGY_DOWNSTREAM, TOPOLOGY_BLOCKED, TOPOLOGY_RAISED };

@@ -49,7 +49,8 @@ static int setup_open(struct setup *setup, bool hosts, char *why, size_t why_siz
             error = endpoint_listen_tcp(&setup->remote, address);
         if (error) {
             setup->remote.fd = -1;
-            snprintf(why, why_size, "no address to reach %s from (VOCL_ADDRESS): %s", setup->hosts, strerror(-error));
+            snprintf(why, why_size, "no address to reach %s from (VOCL_ADDRESS): %s", setup->hosts,
+                     address_error(error));
             return error;
         }
     }

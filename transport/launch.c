@@ -9,6 +9,7 @@
 
 #include "config.h"
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "transport/internal.h"
 
@@ -36,6 +37,7 @@ static bool left_out(const char *variable)
                                            "OPENCL_LAYERS=",
                                            "VOCL_SESSION_",
                                            "VOCL_MPI=",
+                                           "VOCL_LOG=",
                                            "MPIR_CVAR_NOLOCAL=",
                                            "UCX_HANDLE_ERRORS="};
 
@@ -117,6 +119,7 @@ static char **make_environment(const struct setup *setup, const char *mpi)
     else if (!vendors && given)
         add(&list, "OCL_ICD_VENDORS=%s", given);
     token_show(setup->token, token);
+    add(&list, "VOCL_LOG=%s", vocl_log_level());
     add(&list, "VOCL_MPI=%s", mpi); /* not always the one that was asked for: see load_plugin() */
     add(&list, "VOCL_SESSION_TOKEN=%s", token);
     if (!strcmp(mpi, "openmpi") && setup->remote.fd < 0) /* it leaves its files behind when a rank is killed */
@@ -132,17 +135,28 @@ static char **make_environment(const struct setup *setup, const char *mpi)
     return list;
 }
 
+/* What mpiexec calls this host: the address that workers come to; it knows IPv4 alone. */
+static void own_name(const struct setup *setup, char name[128])
+{
+    const char *port;
+
+    if (address_split(setup->remote.text + 4, name, 128, &port) || !strcmp(name, "::1"))
+        strcpy(name, "127.0.0.1");
+    else if (strchr(name, ':') && gethostname(name, 128))
+        strcpy(name, "localhost");
+    name[127] = '\0';
+}
+
 /* All ranks are placeholders on this host; the workers' daemons get what these get. */
 static void add_stand_ins(char ***list, const struct setup *setup, const char *folder)
 {
-    char *address = strdup(setup->remote.text + 4);
+    char address[128];
 
-    *strrchr(address, ':') = '\0';
+    own_name(setup, address);
     add(list, "-localhost");
     add(list, "%s", address);
     add(list, "-hosts");
     add(list, "%s", address);
-    free(address);
     add(list, "-n");
     add(list, "1");
     add(list, "%s/vocl-placeholder", folder);
@@ -182,9 +196,9 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
         return list;
     }
     if (setup->remote.fd >= 0) {
-        char *address = strdup(setup->remote.text + 4);
+        char address[128];
 
-        *strrchr(address, ':') = '\0';
+        own_name(setup, address);
         if (openmpi) {
             add(&list, "-host");
             add(&list, "%s,%s", address, setup->hosts);
@@ -196,7 +210,6 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
             add(&list, "-ppn");
             add(&list, "1");
         }
-        free(address);
     }
     add(&list, "-n");
     add(&list, "1");

@@ -102,7 +102,10 @@ const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, siz
     snprintf(path, sizeof(path), "%s/vocl-%s.so", settings_string(SETTING_LIBEXECDIR), mpi);
     library = open_quietly(path, fresh, deep);
     if (!library) {
-        snprintf(why, why_size, "%s", dlerror());
+        if (!strcmp(mpi, "mpich") || !strcmp(mpi, "openmpi"))
+            snprintf(why, why_size, "%s", dlerror());
+        else
+            snprintf(why, why_size, "VOCL_MPI takes mpich or openmpi, not \"%s\"", mpi);
         return NULL;
     }
     plugin = dlsym(library, PLUGIN_SYMBOL);

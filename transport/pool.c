@@ -79,7 +79,8 @@ static int wait_for_devices(int join, char *line, size_t size, char *why, size_t
 
 int pool_join(struct setup *setup, int *join, char *why, size_t why_size)
 {
-    char line[1024], address[160], own[256], token[2 * TOKEN_BYTES + 1];
+    char line[1024], address[160], host[128], own[256], token[2 * TOKEN_BYTES + 1];
+    const char *port;
     int error;
 
     if (strcmp(settings_string(SETTING_MPI), "mpich")) {
@@ -97,13 +98,14 @@ int pool_join(struct setup *setup, int *join, char *why, size_t why_size)
     if (sscanf(line, "granted %u %159s %127s", &setup->workers, address, setup->stand_in) != 3 || !setup->workers ||
         setup->workers > 64)
         return -EPROTO;
-    *strrchr(address, ':') = '\0';
-    error = endpoint_own_address(address, own, sizeof(own));
+    error = address_split(address, host, sizeof(host), &port);
+    if (!error)
+        error = endpoint_own_address(host, own, sizeof(own));
     if (!error)
         error = endpoint_listen_tcp(&setup->remote, own);
     if (error) {
         setup->remote.fd = -1;
-        snprintf(why, why_size, "no address to reach %s from (VOCL_ADDRESS): %s", address, strerror(-error));
+        snprintf(why, why_size, "no address to reach %s from (VOCL_ADDRESS): %s", address, address_error(error));
         return error;
     }
     token_show(setup->token, token);

@@ -1,6 +1,6 @@
 /*
- * burn SECONDS [IDLE]: launches kernels for so long, many at a time, and prints how many ran. With IDLE it then sleeps
- * for so many seconds, its session open.
+ * burn SECONDS [IDLE [MIB]]: launches kernels for so long, many at a time, and prints how many ran. With IDLE it then
+ * sleeps for so many seconds, its session open and a buffer of so many MiB with it.
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static double now(void)
 int main(int count, char **words)
 {
     const double seconds = count > 1 ? atof(words[1]) : 1;
-    const size_t size = 4096;
+    const size_t size = 4096, more = count > 3 ? (size_t)atol(words[3]) << 20 : 1;
     cl_platform_id platform;
     cl_device_id device;
     cl_int status, times = 3000;
@@ -56,6 +56,8 @@ int main(int count, char **words)
     CHECK(status);
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size * sizeof(float), NULL, &status);
     CHECK(status);
+    cl_mem ballast = clCreateBuffer(context, CL_MEM_READ_WRITE, more, NULL, &status);
+    CHECK(status);
     CHECK(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
     CHECK(clSetKernelArg(kernel, 1, sizeof(times), &times));
     for (double end = now() + seconds; now() < end; launches += AT_A_TIME) {
@@ -67,6 +69,7 @@ int main(int count, char **words)
     fflush(stdout);
     if (count > 2)
         sleep((unsigned)atoi(words[2]));
+    CHECK(clReleaseMemObject(ballast));
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));
     CHECK(clReleaseProgram(program));

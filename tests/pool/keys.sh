@@ -42,7 +42,7 @@ works "with a key"
 HOME=$scratch VOCL_POOL=127.0.0.1:$port vocl devices > /dev/null 2> "$scratch/err" && fail "without a key file"
 
 printf '%s %s\n' "$user" "$(new_key)" > "$scratch/mine"
-refused "$scratch/pool" 'Connection reset\|vocl-join\|does not answer\|do not answer'
+refused "$scratch/pool" 'the daemon refuses the key'
 printf 'somebody %s\n' "$(new_key)" > "$scratch/mine"
 refused "$scratch/pool" "has no key of $user"
 grep "^$user " "$scratch/keys" > "$scratch/mine"
@@ -55,6 +55,12 @@ refused "127.0.0.1:1" 'Connection refused'
 refused "$scratch/none" 'No such file'
 VOCL_MPI=openmpi refused "$scratch/pool" 'need MPICH'
 works "after those without"
+
+# what cannot be had: what there is instead
+VOCL_POOL=$scratch/pool vocl devices --gpus 1 2> "$scratch/err" && fail "a GPU"
+grep -q 'not that many such devices: there are [1-9][0-9]* cpu$' "$scratch/err" || fail "no GPUs: $(cat "$scratch/err")"
+VOCL_POOL=$scratch/pool vocl devices --wait 2000000 2> "$scratch/err" && fail "waits for 2000000 seconds"
+grep -q 'seconds of waiting: 0 to 1000000, not 2000000' "$scratch/err" || fail "waiting: $(cat "$scratch/err")"
 
 descriptors()
 {

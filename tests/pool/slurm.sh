@@ -1,5 +1,5 @@
 #!/bin/sh
-# etc/slurm with a real Slurm of one node, whose GPU is a made-up one: a job that asks for it drains the node of the pool.
+# The scripts of etc/slurm with a real Slurm of one node, whose GPU is a made-up one: a job that asks for it drains the node of the pool.
 . "$(dirname "$0")/one-lib.sh"
 need slurmctld slurmctld
 need slurmd slurmd
@@ -58,7 +58,7 @@ for script in prolog epilog; do # they find no environment, and this VOCL is not
 #!/bin/sh
 export PATH=$VOCL_LIBEXECDIR:/usr/bin:/bin VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR VOCL_POOL=$scratch/pool
 export SLURM_CONF=$scratch/slurm.conf
-exec $top_srcdir/etc/slurm/$script.sh >> $scratch/$script.out 2>&1
+exec sh $top_builddir/etc/slurm/$script.sh >> $scratch/$script.out 2>&1
 END
     chmod +x "$scratch/$script"
 done

@@ -2,6 +2,7 @@
 # The daemon over HTTP: metrics, status, and the page as a browser shows it.
 . "$(dirname "$0")/one-lib.sh"
 need curl curl
+curl() { env -u LD_PRELOAD curl "$@"; } # as pkill in lib.sh
 make_pool here "http = \"127.0.0.1:$((port + 1))\";"
 echo "node there 127.0.0.1:1" >> "$scratch/pool"
 start_daemon
@@ -36,6 +37,21 @@ assert node["name"] == "here" and node["state"] == "up" and len(node["devices"])
 assert status["nodes"][1]["state"] == "lost", status
 assert node["sessions"][0]["program"] == "<b>burn" and node["sessions"][0]["state"] == "running", node
 ' || fail "status.json: $(curl -s "$url/status.json")"
+# the history: what came after a time, and without one none of it
+samples()
+{
+    curl -s "$url/status.json$1" | python3 -c 'import json, sys; print(len(json.load(sys.stdin).get("history", "none")))'
+}
+some_samples()
+{
+    [ "$(samples '?since=0')" -ge 2 ]
+}
+wait_until 30 some_samples || fail "no history"
+[ "$(samples '')" = 4 ] || fail "a history that nobody asked for"
+time=$(curl -s "$url/status.json?since=0" | python3 -c 'import json, sys; print(json.load(sys.stdin)["history"][0]["time"])')
+[ "$(samples "?since=$time")" -lt "$(samples '?since=0')" ] || fail "the history is whole each time"
+curl -s "$url/status.json?since=0" | grep -q '"loads":{"here 0":' || fail "loads of nobody: $(curl -s "$url/status.json?since=0")"
+
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/none")" = 404 ] || fail "a page that is none"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -X POST -d x "$url/")" = 405 ] || fail "writing"
 head -c 100000 /dev/zero | tr '\0' 'a' | curl -s -o /dev/null -H @- "$url/" # what is too long is refused, somehow
@@ -44,13 +60,26 @@ curl -s "$url/" | grep -i 'https\?://' | grep -v 'www.w3.org/2000/svg' && fail "
 if command -v chromium > /dev/null; then
     env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" --virtual-time-budget=4000 \
         --dump-dom "$url/" > "$scratch/page" 2> "$scratch/err"
-    for text in '1 of 2 nodes up, 1 sessions' '>here<' '>lost<' '&lt;b&gt;burn' '>running<' 'Nobody waits.'; do
+    for text in '1 of 2 nodes up, 1 sessions' '>here<' '>lost<' '&lt;b&gt;burn' '>running<' 'Nobody waits.' 'min</text>' '100 %</text>' '<polyline ' '</svg>here 0: ' '0 %</b>'; do
         grep -q -- "$text" "$scratch/page" || fail "the page lacks $text: $(cat "$scratch/page" "$scratch/err")"
     done
 else
     echo "no chromium: the page was not looked at"
 fi
 kill $program
+
+# another address when the configuration is read again
+url=http://[::1]:$((port + 2))
+sed -i "s/^http = .*/http = \"[::1]:$((port + 2))\";/" "$scratch/conf"
+kill -HUP $daemon
+answers()
+{
+    curl -s -g "$url/metrics" | grep -q '^vocl_node_up'
+}
+if [ -e /proc/net/if_inet6 ]; then
+    wait_until 10 answers || fail "http at its new address: $(cat "$scratch/log")"
+    curl -s "http://127.0.0.1:$((port + 1))/metrics" > /dev/null && fail "http at its old address"
+fi
 kill $daemon # ends with the session
 wait $daemon || fail "the daemon ends with $?"
 exit 0

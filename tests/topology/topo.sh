@@ -4,6 +4,7 @@
 
 vocl topo predict --topology T2 --tau 0.2 --bandwidth 11.6 --size 300M '0>2,1>4,3>2,6>4' > "$scratch/out" ||
     fail "predict: $(cat "$scratch/out")"
+grep -v '^[ABwc].* [a-z]* [a-z]* [a-z]* ' "$scratch/out" > "$scratch/tables"
 cat > "$scratch/expected" <<'END'
 transfer        A        B        C    D (8)    D (9)
  0 > 2     1.0000   0.5000   0.5000   0.3000   0.3000
@@ -22,8 +23,36 @@ step 2
 transfer   factor         sent         left    elapsed
  0 > 2     0.5000     300.0 MB       0.0 MB    64.9 ms
  1 > 4     0.5000     300.0 MB       0.0 MB    64.9 ms
+
+transfer      start        end
+ 0 > 2       0.0 ms    64.9 ms
+ 1 > 4       0.0 ms    64.9 ms
+ 3 > 2       0.0 ms    36.1 ms
+ 6 > 4       0.0 ms    36.1 ms
 END
-diff "$scratch/expected" "$scratch/out" || fail "the paper's Tables I and II"
+diff "$scratch/expected" "$scratch/tables" || fail "the paper's Tables I and II"
+grep -q '^A, B, C, D: what each step' "$scratch/out" || fail "columns that nobody explains"
+
+# what begins later is in nobody's way before; and the same for programs
+vocl topo predict --topology T2 '0>2,1>4@10' > "$scratch/out" || fail "starts: $(cat "$scratch/out")"
+tail -n 3 "$scratch/out" | diff - /dev/fd/3 3<<'END' || fail "starts"
+transfer      start        end
+ 0 > 2       0.0 ms    40.5 ms
+ 1 > 4      10.0 ms    53.0 ms
+END
+json()
+{
+    python3 -c "import json, sys; t = json.load(sys.stdin); assert $1, t" || fail "JSON: $1"
+}
+vocl topo predict --topology T2 --json '0>2:200M,host>4:100M@60' | json 't["topology"] == "T2" and [x["source"] for x in
+    t["transfers"]] == [0, "host"] and t["transfers"][1]["start_ms"] == 60 and t["transfers"][1]["end_ms"] > 60'
+vocl topo order --topology T2 --json '0>4,0>1' | json 't["transfers"][0]["target"] in (1, 4) and t["as_given"]["last_ms"] > 0'
+vocl topo halo --topology T2 --json --dims 2 | json 'len(t["neighbours"]) == 8 and t["fastest"] < t["slowest"]'
+vocl topo show --topology T2 --json | json '[x["device"] for x in t["nodes"] if x["kind"] == "device"] == list(range(8))'
+vocl topo predict --topology T2 --svg '0>2,1>4,host>5' > "$scratch/out" && grep -q '^</svg>$' "$scratch/out" &&
+    [ "$(grep -c marker-end "$scratch/out")" = 3 ] && grep -q '>host &gt; 5: ' "$scratch/out" ||
+    fail "transfers in the picture: $(cat "$scratch/out")"
+[ "$(vocl topo --topology T2)" = "$(vocl topo show --topology T2)" ] || fail "bare vocl topo"
 
 [ "$(vocl topo halo --topology T2 --dims 2 | tail -n 1)" = "slowest/fastest 1.937 slowest/median 1.296" ] ||
     fail "halo, 2 dimensions: $(vocl topo halo --topology T2 --dims 2)"
@@ -131,3 +160,8 @@ refused 'tau is to be' predict --topology T2 --tau 1 '0>1'
 refused 'is no size' predict --topology T2 --size many '0>1'
 refused '2 or 3 dimensions' halo --topology T2 --dims 4
 refused 'unknown command' draw
+refused ': Is a directory' show --topology "$scratch"
+refused 'is no number of milliseconds' predict --topology T2 '0>1@soon'
+refused 'without @MS' order --topology T2 '0>1@5'
+refused 'draws nothing' halo --topology T2 --svg --dims 2
+refused 'exclude each other' show --topology T2 --svg --json

@@ -1,0 +1,56 @@
+#!/bin/sh
+# What `make install` puts into a folder is a whole VOCL: programs run with it, at the place that it was configured for.
+. "$(dirname "$0")/lib.sh"
+need_foreign_programs
+need unshare util-linux
+# value NAME: of the build's Makefile
+value()
+{
+    printf 'include Makefile\nvocl-value:\n\t@echo $(%s)\n' "$1" | make -s --no-print-directory -C "$top_builddir" -f - vocl-value
+}
+prefix=$(value prefix)
+[ -d "$prefix" ] || skip "there is no $prefix here for the installation to lie over"
+unshare -rm true 2> /dev/null || skip "no mount namespaces"
+
+make -s --no-print-directory -C "$top_builddir" install DESTDIR="$scratch/new" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+root=$scratch/new
+for file in "$(value bindir)/vocl" "$(value bindir)/vocl-proxy" "$(value libdir)/$(value LIBVOCL)" "$(value mandir)/man1/vocl.1" \
+        "$(value docdir)/README.md" "$(value docdir)/COPYING" "$(value docdir)/pool.md" "$(value pkgdatadir)/vendors/vocl.icd"; do
+    [ -s "$root$file" ] || fail "no $file: $(find "$root" -type f)"
+done
+[ "$(cat "$root$(value pkgdatadir)/vendors/vocl.icd")" = "$(value libdir)/$(value LIBVOCL)" ] || fail "the ICD file names something else"
+if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
+    for file in "$(value systemdsystemunitdir)/vocl-proxy.service" "$(value sysconfdir)/vocl/proxy.conf" \
+            "$(value pkgdatadir)/slurm/prolog.sh" "$(value pkgdatadir)/slurm/epilog.sh"; do
+        [ -s "$root$file" ] || fail "no $file: $(find "$root" -type f)"
+        ! grep -H '@[a-z]*@' "$root$file" || fail "not filled in"
+    done
+    echo '# its owner was here' >> "$root$(value sysconfdir)/vocl/proxy.conf"
+    make -s --no-print-directory -C "$top_builddir" install-data DESTDIR="$root" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+    grep -q 'owner was here' "$root$(value sysconfdir)/vocl/proxy.conf" || fail "install replaces a configuration"
+fi
+rm -f "$root$(value libdir)/libvocl.so" # development's
+
+# there COMMAND...: with the installation in its place, and nothing of the build tree
+there()
+{
+    env -u VOCL_LIBEXECDIR PATH="$(value bindir):/usr/bin:/bin" unshare -rm sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \
+        "$root$prefix" "$prefix" "$@"
+}
+there sh -c 'command -v vocl' | grep -qx "$(value bindir)/vocl" || fail "no vocl on the PATH"
+"$top_builddir/examples/vector_add" > "$scratch/native" || fail "vector_add natively"
+cp "$top_builddir/examples/vector_add" "$scratch/vector_add"
+there vocl devices > "$scratch/out" 2>&1 || fail "vocl devices: $(cat "$scratch/out")"
+for door in preload icd; do
+    there vocl run --door $door -- "$scratch/vector_add" > "$scratch/out" 2>&1 || fail "$door: $(cat "$scratch/out")"
+    grep -q ', on ' "$scratch/out" || fail "$door: not through VOCL: $(cat "$scratch/out")"
+    sed 's/, on .*//' "$scratch/out" | cmp -s - "$scratch/native" || fail "$door: $(cat "$scratch/out")"
+done
+there vocl topo --help > /dev/null || fail "vocl topo"
+there vocl-proxy --help > "$scratch/out" || [ ! -x "$VOCL_LIBEXECDIR/vocl-poold" ] || fail "vocl-proxy"
+[ ! -x "$VOCL_LIBEXECDIR/vocl-poold" ] || grep -qF "$(value sysconfdir)/vocl/proxy.conf" "$scratch/out" || fail "another configuration"
+
+make -s --no-print-directory -C "$top_builddir" uninstall DESTDIR="$root" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+left=$(find "$root" -type f | grep -v '/proxy.conf$')
+[ -z "$left" ] || fail "uninstalled, but there are:" $left
+exit 0

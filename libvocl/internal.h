@@ -516,8 +516,10 @@ void sampler_destroy(cl_sampler sampler);
 void program_destroy(cl_program program);
 void kernel_destroy(cl_kernel kernel);
 /* A root device, known to the node under that number. */
-/* What a native platform says of itself; its version, 120 for OpenCL 1.2. */
-unsigned platform_learn(cl_platform_id platform, const void *infos, uint32_t length);
+/* The version that a native platform says it is: 120 for OpenCL 1.2. */
+unsigned platform_version(const struct info_table *infos);
+/* Whether the program sees the native platform's name. */
+bool platform_is_native(void);
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
 void device_destroy(cl_device_id device);
 /* What the node told of it, if it is of that size; else to stays as it is. */

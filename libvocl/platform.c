@@ -44,7 +44,7 @@ static cl_platform_id check(cl_platform_id platform)
     return session ? session_platform(session) : NULL;
 }
 
-static unsigned version_of(const struct info_table *infos)
+unsigned platform_version(const struct info_table *infos)
 {
     unsigned major, minor;
     char text[16] = "";
@@ -54,25 +54,6 @@ static unsigned version_of(const struct info_table *infos)
     if (native)
         memcpy(text, native, length < sizeof(text) ? length : sizeof(text) - 1);
     return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 ? 100 * major + 10 * minor : 110;
-}
-
-/* The calls of the newest native platform are those that can be made. */
-unsigned platform_learn(cl_platform_id platform, const void *infos, uint32_t length)
-{
-    struct info_table table = {.bytes = malloc(length + 1), .length = length};
-    unsigned version;
-
-    if (!table.bytes)
-        return 110;
-    memcpy(table.bytes, infos, length);
-    version = version_of(&table);
-    if (platform->infos.bytes && version <= version_of(&platform->infos)) {
-        free(table.bytes);
-        return version;
-    }
-    free(platform->infos.bytes);
-    platform->infos = table;
-    return version;
 }
 
 static cl_int version(cl_platform_id platform, size_t size, void *value, size_t *size_ret)
@@ -88,7 +69,7 @@ static cl_int version(cl_platform_id platform, size_t size, void *value, size_t 
 }
 
 /* For programs that choose their platform by name or vendor. */
-static bool as_native(void)
+bool platform_is_native(void)
 {
     return !strcmp(settings_string(SETTING_PLATFORM), "native");
 }
@@ -144,14 +125,15 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     case CL_PLATFORM_VENDOR:
     case CL_PLATFORM_ICD_SUFFIX_KHR:
     case CL_PLATFORM_VERSION:
-        if (!as_native())
+        if (!platform_is_native())
             return own_answer(platform, param, size, value, size_ret);
     }
     native = info_find(&platform->infos, param, &length);
     if (native && param == CL_PLATFORM_EXTENSIONS && length)
-        return (as_native() ? extensions : extension_return)(native, length, size, value, size_ret);
+        return (platform_is_native() ? extensions : extension_return)(native, length, size, value, size_ret);
     if (native && param == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
-        return (as_native() ? extension_versions : extension_return_versions)(native, length, size, value, size_ret);
+        return (platform_is_native() ? extension_versions : extension_return_versions)(native, length, size, value,
+                                                                                       size_ret);
     if (!native && param == CL_PLATFORM_ICD_SUFFIX_KHR) /* without one the loader does not take it */
         return info_string("VOCL", size, value, size_ret);
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;

@@ -201,13 +201,11 @@ struct _cl_program {
     cl_uint device_count;
     cl_device_id *devices;
     char *source;
-    void *il;
-    size_t il_size;
     pthread_mutex_t lock; /* kernels, built, options */
     struct kernel_description *kernels;
     uint32_t kernel_count;
     atomic_int live_kernels;
-    bool built, tried, binary;
+    bool built, tried, binary, il;
 };
 
 struct argument {

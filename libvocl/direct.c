@@ -43,13 +43,11 @@ cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
     return queue_wait_idle(queue);
 }
 
-bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
-                const cl_event *list)
+bool direct_now(cl_command_queue queue, size_t bytes, cl_bool blocking, cl_uint count, const cl_event *list)
 {
     enum waits pending;
 
-    if (!buffer->direct || event_check_list(queue->context, count, list) ||
-        (queue->properties & CL_QUEUE_PROFILING_ENABLE))
+    if (event_check_list(queue->context, count, list) || (queue->properties & CL_QUEUE_PROFILING_ENABLE))
         return false;
     pending = waits(count, list);
     if (pending == FAILED)
@@ -57,6 +55,12 @@ bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t 
     if (is_quiet(queue) && pending == OVER)
         return blocking || bytes <= MOST_AT_ONCE;
     return blocking && is_in_order(queue);
+}
+
+bool direct_may(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t bytes, cl_uint count,
+                const cl_event *list)
+{
+    return buffer->direct && direct_now(queue, bytes, blocking, count, list);
 }
 
 /* The event of a command that is over. */

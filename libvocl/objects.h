@@ -25,6 +25,7 @@
 CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret);
 #pragma GCC visibility pop
 
+#include "base/cl_ext.h"
 #include "base/spin.h"
 #include "transport/transport.h"
 #include "wire/wire.h"
@@ -51,10 +52,10 @@ enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
 struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
-    unsigned peer, index; /* index: of its bit in sets of nodes */
-    bool alive;
-    size_t mark;   /* stream.c: where a broadcast begins in the batch */
-    uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
+    unsigned peer, index;   /* index: of its bit in sets of nodes */
+    bool alive, in_process; /* in_process: local.c's */
+    size_t mark;            /* stream.c: where a broadcast begins in the batch */
+    uint8_t *last;          /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, again_at;
     uint32_t again;           /* how often it is to be repeated by the command at again_at in the batch, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
@@ -95,6 +96,7 @@ struct _cl_device_id {
     uint64_t limited; /* bytes that the session may use, 0: all */
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
+    bool has_usm, has_addresses;      /* cl_intel_unified_shared_memory, cl_ext_buffer_device_address */
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };
 
@@ -164,7 +166,9 @@ struct _cl_mem {
     struct mapping *mappings;
     cl_uint map_count;
     struct callback *destructors;
-    cl_uint packet_size, max_packets; /* of a pipe */
+    cl_uint packet_size, max_packets;     /* of a pipe */
+    cl_mem_device_address_ext *addresses; /* device_address.c: on each device of the context; or NULL */
+    cl_mem next_addressed;
     /* images */
     cl_image_format format;
     cl_image_desc desc;
@@ -227,7 +231,8 @@ struct _cl_kernel {
     const struct kernel_description *description;
     struct spin lock; /* arguments and limits */
     struct argument *arguments;
-    bool sent_when_set; /* its arguments: only to compare with */
+    bool sent_when_set;  /* its arguments: only to compare with */
+    bool uses_addresses; /* device_address.c */
 };
 
 /* A memory object that a recorded command uses, in a context of several nodes. */

@@ -70,7 +70,7 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     }
     native = info_find(&platform->infos, param, &length);
     if (native && param == CL_PLATFORM_EXTENSIONS && length)
-        return extension_return(native, length, size, value, size_ret);
+        return extension_return(&platform->infos, native, length, size, value, size_ret);
     if (native && param == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
         return extension_return_versions(native, length, size, value, size_ret);
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;

@@ -338,6 +338,9 @@ cl_int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pat
 
 /* ---- mirror.c ---- */
 void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment);
+/* Memory of a node whose devices take any address, and pages of the program's at the same one: where the program has
+ * room for it, and then the node, too. 0: nowhere. */
+uint64_t mirror_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole);
 /* False if it is no such memory. */
 bool mirror_free(void *memory);
 bool mirror_has(const void *pointer);

@@ -71,14 +71,14 @@ bool mirror_has_all(const void *pointer, size_t size)
 
 /* ---- memory ---- */
 
-static uint64_t alloc_on_node(cl_context context, uint64_t wanted, cl_svm_mem_flags flags, size_t size,
-                              cl_uint alignment)
+static uint64_t alloc_on_node(cl_context context, struct node *node, uint64_t wanted, cl_svm_mem_flags flags,
+                              size_t size, cl_uint alignment)
 {
     struct wire_svm_alloc m = {
         .context = context->object.id, .wanted = wanted, .flags = flags, .size = size, .alignment = alignment};
     struct wire_svm_alloc_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(context->node, WIRE_svm_alloc, &call);
+    struct wire_buffer *out = call_begin(node, WIRE_svm_alloc, &call);
     uint64_t address = 0;
 
     m.call = call.id;
@@ -91,8 +91,7 @@ static uint64_t alloc_on_node(cl_context context, uint64_t wanted, cl_svm_mem_fl
     return address;
 }
 
-/* Where the application has room for it, and then the node, too. */
-static uint64_t choose_here(cl_context context, cl_svm_mem_flags flags, size_t size, size_t whole)
+uint64_t mirror_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole)
 {
     static _Atomic(uintptr_t) hint = 0x210000000000; /* where no program has anything, on machines seen so far */
 
@@ -102,7 +101,7 @@ static uint64_t choose_here(cl_context context, cl_svm_mem_flags flags, size_t s
 
         if (memory == MAP_FAILED)
             return 0;
-        if (alloc_on_node(context, (uintptr_t)memory, flags, size, 0) == (uintptr_t)memory)
+        if (alloc_on_node(context, node, (uintptr_t)memory, flags, size, 0) == (uintptr_t)memory)
             return (uintptr_t)memory;
         munmap(memory, whole);
     }
@@ -115,7 +114,7 @@ static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t 
     uint64_t refused[TRIES], address = 0;
     unsigned tries = 0;
 
-    while (tries < TRIES && (address = alloc_on_node(context, 0, flags, size, alignment)) != 0) {
+    while (tries < TRIES && (address = alloc_on_node(context, context->node, 0, flags, size, alignment)) != 0) {
         if (address_map(address, whole, PROT_READ | PROT_WRITE))
             break;
         refused[tries++] = address;
@@ -138,7 +137,8 @@ void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_u
     for (cl_uint i = 0; i < context->device_count; i++)
         any &= context->devices[i]->any_pointer;
     if (m)
-        address = any ? choose_here(context, flags, size, whole) : choose_there(context, flags, size, alignment, whole);
+        address = any ? mirror_choose(context, context->node, flags, size, whole)
+                      : choose_there(context, flags, size, alignment, whole);
     if (!address) {
         free(m);
         return NULL;

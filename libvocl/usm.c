@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "libvocl/usm.h"
 
-#define TRIES 16
+#define TRIES 8
 #define MOST_PROPERTIES 64
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -93,7 +93,7 @@ static bool add(const struct usm *fresh)
         all = more;
         room = room * 2 + 64;
     }
-    if (fresh->reserved) {
+    if (fresh->reserved && !fresh->chosen) {
         own_pages((uintptr_t)fresh->base, fresh->size, &first, &end);
         if (first < end && !address_map(first, end - first, PROT_NONE))
             return false;
@@ -261,6 +261,25 @@ static cl_int ask(const struct wish *wish, const void *wanted, uint64_t *address
     return error;
 }
 
+/* Two processes whose memory is laid out alike (without ASLR, or with a sanitizer) take the same addresses for ever:
+ * where the device takes any the program chooses. */
+static cl_int alloc_chosen(struct wish *wish)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (wish->usm.size + page - 1) & ~(page - 1);
+    uint64_t address = mirror_choose(wish->usm.context, wish->usm.node, CL_MEM_READ_WRITE, wish->usm.size, whole);
+
+    if (!address)
+        return CL_OUT_OF_RESOURCES;
+    wish->usm.chosen = true;
+    wish->usm.base = (uint8_t *)(uintptr_t)address;
+    mprotect(wish->usm.base, whole, PROT_NONE);
+    if (add_locked(&wish->usm))
+        return CL_SUCCESS;
+    munmap(wish->usm.base, whole);
+    address_free(wish->usm.node, address);
+    return CL_OUT_OF_HOST_MEMORY;
+}
+
 /* Addresses where the program has something stay allocated there until another has been found. */
 static cl_int alloc_native(struct wish *wish)
 {
@@ -276,6 +295,8 @@ static cl_int alloc_native(struct wish *wish)
         refused[tries++] = address;
         error = CL_OUT_OF_RESOURCES;
     }
+    if (tries == TRIES && wish->usm.device && wish->usm.device->any_pointer)
+        error = alloc_chosen(wish);
     if (tries)
         vocl_log(LOG_INFO, "%u addresses of unified shared memory were taken", tries);
     while (tries--)

@@ -13,6 +13,7 @@ struct usm {
     cl_device_id device; /* that it is associated with, or NULL */
     struct node *node;   /* that has allocated it, or only counts it */
     bool placed;         /* in the arena: every node that it is for has it */
+    bool chosen;         /* here, not by native OpenCL, which does not know it */
     bool reserved;       /* the program has nothing there, so that no other memory takes the address */
 };
 

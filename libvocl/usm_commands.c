@@ -256,7 +256,7 @@ static cl_int enqueue_hint(cl_command_queue queue, cl_command_type type, uint32_
         error = CL_INVALID_VALUE;
     if (error)
         return error;
-    if (!place.usm.size || place.usm.placed || !place.there)
+    if (!place.usm.size || place.usm.placed || place.usm.chosen || !place.there)
         return enqueue_marker_as(queue, type, count, list, event);
     error = enqueue_begin(&e, queue, count, list, event, type);
     if (error)

@@ -84,17 +84,12 @@ int exec_create_pipe(struct executor *x, const struct wire_create_pipe *m)
     return 0;
 }
 
-/* The platform's own function: another one's would not know the object. */
 static void *function_for(cl_mem memory, const char *name)
 {
     cl_context context = NULL;
-    cl_device_id devices[WIRE_MAX_DEVICES] = {NULL};
-    cl_platform_id platform = NULL;
 
     clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
-    clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
-    clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    return clGetExtensionFunctionAddressForPlatform(platform, name);
+    return context_function(context, name);
 }
 
 int exec_set_content_size(struct executor *x, const struct wire_set_content_size *m)

@@ -84,6 +84,16 @@ static cl_context create(struct executor *x, uint32_t id, const cl_context_prope
 
 /* ---- objects ---- */
 
+void *context_function(cl_context context, const char *name)
+{
+    cl_device_id devices[WIRE_MAX_DEVICES] = {NULL};
+    cl_platform_id platform = NULL;
+
+    clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
+    clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
 static bool is_unified(cl_device_id device)
 {
     cl_bool unified = CL_FALSE;

@@ -30,6 +30,7 @@ cl_int vendors_platforms(cl_uint count, cl_platform_id *platforms, cl_uint *coun
 #define clCloneKernel(...) DIRECT(clCloneKernel, __VA_ARGS__)
 #define clCompileProgram(...) DIRECT(clCompileProgram, __VA_ARGS__)
 #define clCreateBuffer(...) DIRECT(clCreateBuffer, __VA_ARGS__)
+#define clCreateBufferWithProperties(...) DIRECT(clCreateBufferWithProperties, __VA_ARGS__)
 #define clCreateCommandQueue(...) DIRECT(clCreateCommandQueue, __VA_ARGS__)
 #define clCreateImage(...) DIRECT(clCreateImage, __VA_ARGS__)
 #define clCreateImage2D(...) DIRECT(clCreateImage2D, __VA_ARGS__)

@@ -14,6 +14,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
+#include "base/cl_ext.h"
 #include "executor/driver.h"
 #include "executor/executor.h"
 #include "wire/tables.h"
@@ -68,6 +69,39 @@ struct object {
     uint32_t *memories; /* kernel: of each argument the memory object, or 0; NULL where nobody asks where they are */
     struct recording *recording; /* command buffer: command_buffer.c */
     struct include_tree *tree;   /* program: of the last build, or NULL */
+    uint64_t *addresses;         /* memory: of a buffer that has one, on each of its context's devices; or NULL */
+    uint32_t address_count;
+    size_t size; /* memory: if it has addresses */
+};
+
+/* usm.c: the functions of a platform */
+#define USM_FUNCTIONS(FUNCTION)                                                                                        \
+    FUNCTION(clHostMemAllocINTEL)                                                                                      \
+    FUNCTION(clDeviceMemAllocINTEL)                                                                                    \
+    FUNCTION(clSharedMemAllocINTEL)                                                                                    \
+    FUNCTION(clMemFreeINTEL)                                                                                           \
+    FUNCTION(clSetKernelArgMemPointerINTEL)                                                                            \
+    FUNCTION(clEnqueueMemcpyINTEL)                                                                                     \
+    FUNCTION(clEnqueueMemFillINTEL)
+struct usm {
+    struct usm *next;
+    cl_platform_id platform;
+#define MEMBER(name) name##_fn name;
+    USM_FUNCTIONS(MEMBER)
+#undef MEMBER
+    clEnqueueMigrateMemINTEL_fn clEnqueueMigrateMemINTEL; /* or NULL, */
+    clEnqueueMemAdviseINTEL_fn clEnqueueMemAdviseINTEL;   /* as this one */
+};
+
+/* svm.c: memory that commands name by address */
+struct allocation {
+    struct allocation *next;
+    cl_context context;
+    void *native;    /* clSVMAlloc's */
+    uint8_t *memory; /* whole pages in it: native alignment may be no more than that of the largest type */
+    size_t size;
+    const struct usm *usm; /* whose unified shared memory it is; or NULL */
+    bool placed;           /* the application's memory, which only counts */
 };
 
 struct table {
@@ -105,6 +139,7 @@ struct executor {
     uint8_t *shared;    /* svm.c */
     size_t shared_size;
     struct allocation *allocations;
+    struct usm *usm;
     struct transfer *fetches, **fetches_last; /* fetch.c: that wait for the data */
     struct loan *loans, **loans_last;         /* loan.c */
     uint32_t loan_tag;
@@ -266,6 +301,8 @@ cl_int transfer_event_error(cl_event event);
 void context_tell(struct executor *x, uint32_t context, const char *text);
 /* What native OpenCL says to calls that this thread makes is for nobody: they are tries. */
 void context_hush(bool hush);
+/* A function of an extension as the context's platform has it: another one's would not know its objects. Or NULL. */
+void *context_function(cl_context context, const char *name);
 
 /* buffer.c: also for images */
 int buffer_of(struct command *c, uint32_t id, cl_mem *out);
@@ -273,7 +310,8 @@ int buffer_of(struct command *c, uint32_t id, cl_mem *out);
 /* side.c */
 struct side { /* how the bytes get in and out of the object */
     cl_mem memory;
-    void *svm; /* instead of an object */
+    void *svm;             /* instead of an object */
+    const struct usm *usm; /* svm is unified shared memory; or NULL */
     bool is_image, is_rect;
     size_t offset, size; /* size: of the data, always */
     size_t origin[3], region[3], row_pitch, slice_pitch;
@@ -330,7 +368,19 @@ cl_int record_barrier(struct recording *r);
 
 /* svm.c */
 bool svm_has(const struct executor *x, uint64_t address, uint64_t size);
+/* The same for memory of the application's alone. */
+bool svm_is_shared(const struct executor *x, uint64_t address, uint64_t size);
+/* Whose unified shared memory there is, or NULL. */
+const struct usm *usm_at(const struct executor *x, uint64_t address);
+cl_int svm_set_argument(const struct executor *x, cl_kernel kernel, cl_uint index, uint64_t address);
 void svm_touch_ends(const struct executor *x, uint64_t address, uint64_t size);
+
+/* usm.c */
+void usm_free(const struct allocation *allocation);
+
+/* address.c */
+bool addressed_has(const struct executor *x, uint64_t address);
+cl_int address_set_argument(const struct executor *x, const struct object *kernel, cl_uint index, uint64_t address);
 
 /* include.c */
 struct include_tree;

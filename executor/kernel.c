@@ -100,7 +100,8 @@ static int set_memory(struct command *c, const struct object *object, uint32_t i
 /* A pointer may be given as a memory object or as an address. */
 static bool is_kind(uint8_t kind, uint32_t what)
 {
-    return !kind || kind == what || (kind == WIRE_ARGUMENT_MEMORY && what == WIRE_ARGUMENT_SVM);
+    return !kind || kind == what ||
+           (kind == WIRE_ARGUMENT_MEMORY && (what == WIRE_ARGUMENT_SVM || what == WIRE_ARGUMENT_ADDRESS));
 }
 
 static int set_argument(struct command *c, const struct object *object, uint32_t index, uint32_t what,
@@ -127,9 +128,13 @@ static int set_argument(struct command *c, const struct object *object, uint32_t
         if (length != sizeof(local))
             return -EBADMSG;
         memcpy(&local, bytes, sizeof(local));
-        if (local && !svm_has(c->x, local, 1))
+        c->error = svm_set_argument(c->x, kernel, index, local);
+        return 0;
+    case WIRE_ARGUMENT_ADDRESS:
+        if (length != sizeof(local))
             return -EBADMSG;
-        c->error = clSetKernelArgSVMPointer(kernel, index, (void *)(uintptr_t)local);
+        memcpy(&local, bytes, sizeof(local));
+        c->error = address_set_argument(c->x, object, index, local);
         return 0;
     case WIRE_ARGUMENT_MEMORY:
         return set_memory(c, object, index, bytes, length);

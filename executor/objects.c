@@ -108,6 +108,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
     free(object->mover);
     free(object->kinds);
     free(object->memories);
+    free(object->addresses);
     free(object);
 }
 

@@ -50,13 +50,21 @@ bool side_from(struct side *side, uint64_t size, const uint64_t *origin, uint32_
     return true;
 }
 
+static cl_int copy_svm(cl_command_queue queue, cl_bool blocking, const struct usm *usm, void *to, const void *from,
+                       size_t size, cl_uint count, const cl_event *wait, cl_event *event)
+{
+    if (usm)
+        return usm->clEnqueueMemcpyINTEL(queue, blocking, to, from, size, count, wait, event);
+    return clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, wait, event);
+}
+
 cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
                   const cl_event *wait, cl_event *event)
 {
     const size_t zero[3] = {0, 0, 0};
 
     if (s->svm)
-        return clEnqueueSVMMemcpy(queue, blocking, s->svm, from, s->size, count, wait, event);
+        return copy_svm(queue, blocking, s->usm, s->svm, from, s->size, count, wait, event);
     if (s->is_image)
         return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, s->host_row, s->host_slice, from,
                                    count, wait, event);
@@ -72,7 +80,7 @@ cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint
     const size_t zero[3] = {0, 0, 0};
 
     if (s->svm)
-        return clEnqueueSVMMemcpy(queue, CL_FALSE, to, s->svm, s->size, count, wait, event);
+        return copy_svm(queue, CL_FALSE, s->usm, to, s->svm, s->size, count, wait, event);
     if (s->is_image)
         return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, s->host_row, s->host_slice, to,
                                   count, wait, event);

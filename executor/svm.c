@@ -9,33 +9,35 @@
 
 /* ---- memory of the node's ---- */
 
-struct allocation {
-    struct allocation *next;
-    cl_context context;
-    void *native;
-    uint8_t *memory; /* whole pages in it: native alignment may be no more than that of the largest type */
-    size_t size;
-};
-
-static bool in_allocation(const struct executor *x, uint64_t address, uint64_t size)
+static const struct allocation *allocation_at(const struct executor *x, uint64_t address, uint64_t size)
 {
-    for (const struct allocation *a = x->allocations; a; a = a->next) {
-        if (address >= (uintptr_t)a->memory && address - (uintptr_t)a->memory <= a->size &&
-            size <= a->size - (address - (uintptr_t)a->memory))
-            return true;
-    }
-    return false;
+    const struct allocation *a = x->allocations;
+
+    while (a && (address < (uintptr_t)a->memory || address - (uintptr_t)a->memory > a->size ||
+                 size > a->size - (address - (uintptr_t)a->memory)))
+        a = a->next;
+    return a;
 }
 
 /* What is shared begins behind the page of the nonce. */
-bool svm_has(const struct executor *x, uint64_t address, uint64_t size)
+bool svm_is_shared(const struct executor *x, uint64_t address, uint64_t size)
 {
     uint64_t first = (uintptr_t)x->shared + (uint64_t)sysconf(_SC_PAGESIZE),
              end = (uintptr_t)x->shared + x->shared_size;
 
-    if (x->shared && address >= first && address <= end && size <= end - address)
-        return true;
-    return in_allocation(x, address, size);
+    return x->shared && address >= first && address <= end && size <= end - address;
+}
+
+bool svm_has(const struct executor *x, uint64_t address, uint64_t size)
+{
+    return svm_is_shared(x, address, size) || allocation_at(x, address, size);
+}
+
+const struct usm *usm_at(const struct executor *x, uint64_t address)
+{
+    const struct allocation *a = allocation_at(x, address, 1);
+
+    return a ? a->usm : NULL;
 }
 
 /* A kernel's vector loads may reach over the ends of a buffer with lanes that are masked out. Where no page is, the
@@ -119,6 +121,8 @@ int exec_svm_free(struct executor *x, const struct wire_svm_free *m)
     *at = a->next;
     if (a->native)
         clSVMFree(a->context, a->native);
+    else if (a->usm || a->placed)
+        usm_free(a);
     else
         munmap(a->memory, a->size);
     quota_give_back(x, a->size);
@@ -146,11 +150,23 @@ int exec_set_svm_pointers(struct executor *x, const struct wire_set_svm_pointers
     return 0;
 }
 
+cl_int svm_set_argument(const struct executor *x, cl_kernel kernel, cl_uint index, uint64_t address)
+{
+    const struct usm *usm = usm_at(x, address);
+    void *pointer = (void *)(uintptr_t)address;
+
+    if (usm)
+        return usm->clSetKernelArgMemPointerINTEL(kernel, index, pointer);
+    if (address && !svm_has(x, address, 1)) /* freed memory is the program's mistake, not the protocol's */
+        return CL_INVALID_KERNEL_ARGS;
+    return clSetKernelArgSVMPointer(kernel, index, pointer);
+}
+
 #define WAITS m->event, m->want, m->wait, m->wait_count
 
 int exec_write_svm(struct executor *x, const struct wire_write_svm *m)
 {
-    struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size};
+    struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size, .usm = usm_at(x, m->address)};
     struct command c;
     int bad = svm_has(x, m->address, m->size) ? command_begin(&c, x, m->queue, WAITS) : -EBADMSG;
 
@@ -159,11 +175,62 @@ int exec_write_svm(struct executor *x, const struct wire_write_svm *m)
 
 int exec_read_svm(struct executor *x, const struct wire_read_svm *m)
 {
-    struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size};
+    struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size, .usm = usm_at(x, m->address)};
     struct command c;
     int bad = svm_has(x, m->address, m->size) ? command_begin(&c, x, m->queue, WAITS) : -EBADMSG;
 
     return bad ? bad : transfer_read(&c, &side, m->tag);
+}
+
+static cl_int copy(const struct executor *x, const struct command *c, const struct wire_copy_svm *m)
+{
+    const struct usm *usm = usm_at(x, m->target);
+    void *to = (void *)(uintptr_t)m->target;
+    const void *from = (void *)(uintptr_t)m->source;
+    const cl_event *wait = c->wait_count ? c->wait : NULL;
+
+    if (!usm)
+        usm = usm_at(x, m->source);
+    if (usm)
+        return usm->clEnqueueMemcpyINTEL(c->queue->queue, CL_FALSE, to, from, m->size, c->wait_count, wait, c->ask);
+    return clEnqueueSVMMemcpy(c->queue->queue, CL_FALSE, to, from, m->size, c->wait_count, wait, c->ask);
+}
+
+/* Memory that native OpenCL has not allocated it can copy to, where the device takes any address, but PoCL 7.0 dies of
+ * filling it. */
+static bool is_foreign(const struct executor *x, const struct wire_fill_svm *m)
+{
+    const struct allocation *a = allocation_at(x, m->address, m->size);
+
+    return (!a || !(a->native || a->usm)) && m->size <= UINT32_MAX;
+}
+
+static int fill_foreign(struct command *c, const struct wire_fill_svm *m)
+{
+    const struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size};
+    uint8_t *bytes = malloc(m->size);
+    int bad;
+
+    for (size_t at = 0; bytes && at + m->pattern_length <= m->size; at += m->pattern_length)
+        memcpy(bytes + at, m->pattern, m->pattern_length);
+    if (!bytes || m->size % m->pattern_length)
+        c->error = bytes ? CL_INVALID_VALUE : CL_OUT_OF_HOST_MEMORY;
+    bad = c->error ? command_end(c, c->error) : transfer_write(c, &side, 0, bytes, (uint32_t)m->size);
+    free(bytes);
+    return bad;
+}
+
+static cl_int fill(const struct executor *x, const struct command *c, const struct wire_fill_svm *m)
+{
+    const struct usm *usm = usm_at(x, m->address);
+    void *to = (void *)(uintptr_t)m->address;
+    const cl_event *wait = c->wait_count ? c->wait : NULL;
+
+    if (usm)
+        return usm->clEnqueueMemFillINTEL(c->queue->queue, to, m->pattern, m->pattern_length, m->size, c->wait_count,
+                                          wait, c->ask);
+    return clEnqueueSVMMemFill(c->queue->queue, to, m->pattern, m->pattern_length, m->size, c->wait_count, wait,
+                               c->ask);
 }
 
 int exec_copy_svm(struct executor *x, const struct wire_copy_svm *m)
@@ -172,12 +239,7 @@ int exec_copy_svm(struct executor *x, const struct wire_copy_svm *m)
     int bad = svm_has(x, m->target, m->size) && svm_has(x, m->source, m->size) ? command_begin(&c, x, m->queue, WAITS)
                                                                                : -EBADMSG;
 
-    if (bad)
-        return bad;
-    return command_end(&c, c.error ? c.error
-                                   : clEnqueueSVMMemcpy(c.queue->queue, CL_FALSE, (void *)(uintptr_t)m->target,
-                                                        (void *)(uintptr_t)m->source, m->size, c.wait_count,
-                                                        c.wait_count ? c.wait : NULL, c.ask));
+    return bad ? bad : command_end(&c, c.error ? c.error : copy(x, &c, m));
 }
 
 int exec_fill_svm(struct executor *x, const struct wire_fill_svm *m)
@@ -185,12 +247,9 @@ int exec_fill_svm(struct executor *x, const struct wire_fill_svm *m)
     struct command c;
     int bad = svm_has(x, m->address, m->size) && m->pattern_length ? command_begin(&c, x, m->queue, WAITS) : -EBADMSG;
 
-    if (bad)
-        return bad;
-    return command_end(&c, c.error ? c.error
-                                   : clEnqueueSVMMemFill(c.queue->queue, (void *)(uintptr_t)m->address, m->pattern,
-                                                         m->pattern_length, m->size, c.wait_count,
-                                                         c.wait_count ? c.wait : NULL, c.ask));
+    if (!bad && !c.error && is_foreign(x, m))
+        return fill_foreign(&c, m);
+    return bad ? bad : command_end(&c, c.error ? c.error : fill(x, &c, m));
 }
 
 /* ---- memory of the application's ---- */

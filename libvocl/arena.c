@@ -139,6 +139,8 @@ void arena_after_fork(void)
     pthread_mutex_init(&arena.sharing, NULL);
     pthread_mutex_init(&arena.lock, NULL);
     mirror_after_fork();
+    usm_after_fork();
+    device_address_after_fork();
     block_after_fork();
 }
 

@@ -48,7 +48,25 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
     return error;
 }
 
-static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size, void *host_pointer, cl_mem *out)
+/* Contents that the node was not given when it made the buffer, whatever the program may do with it later. */
+static cl_int buffer_fill(cl_mem buffer, const void *host_pointer)
+{
+    const cl_mem_flags flags = buffer->flags;
+    cl_int error;
+    cl_command_queue queue =
+        clCreateCommandQueueWithProperties(buffer->context, buffer->context->devices[0], NULL, &error);
+
+    if (error)
+        return error;
+    buffer->flags &= ~(cl_mem_flags)(CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS);
+    error = clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, buffer->size, host_pointer, 0, NULL, NULL);
+    buffer->flags = flags;
+    clReleaseCommandQueue(queue);
+    return error;
+}
+
+static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size, void *host_pointer, bool addressed,
+                            cl_mem *out)
 {
     cl_ulong most = 0;
     cl_mem buffer;
@@ -70,12 +88,12 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         return error;
     buffer->size = size;
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
-    if (context->node_count == 1) {
+    if (context->node_count == 1 && !addressed) {
         if (arena_has_all(buffer->host_pointer, size) && arena_shared_with(context->node))
             buffer->place = host_pointer;
         buffer->mirrored = buffer->host_pointer && mirror_has_all(buffer->host_pointer, size);
     }
-    if (!buffer->host_pointer) {
+    if (!buffer->host_pointer && !addressed) {
         buffer->block = block_alloc(context, size);
         buffer->place = buffer->block;
         buffer->direct = buffer->block != NULL;
@@ -83,8 +101,12 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
             memcpy(buffer->place, host_pointer, size);
     }
     error = coherence_open(buffer, host_pointer != NULL);
-    if (!error)
+    if (!error && !addressed)
         error = buffer_send(buffer, host_pointer);
+    else if (!error)
+        error = device_address_create(buffer, WIRE_FLAGS(flags));
+    if (!error && addressed && host_pointer)
+        error = buffer_fill(buffer, host_pointer);
     if (!error && memory_is_limited(context, size))
         error = call_outcome(context->node, &buffer->object);
     if (error)
@@ -98,8 +120,20 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
 {
     cl_mem buffer = NULL;
 
-    fail_ret(ret, buffer_create(context, flags, size, host_pointer, &buffer));
+    fail_ret(ret, buffer_create(context, flags, size, host_pointer, false, &buffer));
     return buffer;
+}
+
+/* OpenCL 3.0 itself defines none. */
+static cl_int buffer_properties(cl_context context, const cl_mem_properties *properties, bool *addressed)
+{
+    *addressed = false;
+    for (; properties && *properties; properties += 2) {
+        if (*properties != CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT || !device_address_offered(context))
+            return CL_INVALID_PROPERTY;
+        *addressed = properties[1] != 0;
+    }
+    return CL_SUCCESS;
 }
 
 cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
@@ -107,11 +141,12 @@ cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties 
 {
     cl_mem buffer = NULL;
     cl_int error = handle_check(context, WIRE_CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
+    bool addressed;
 
-    if (!error && properties && properties[0])
-        error = CL_INVALID_PROPERTY; /* OpenCL 3.0 defines none */
     if (!error)
-        error = buffer_create(context, flags, size, host_pointer, &buffer);
+        error = buffer_properties(context, properties, &addressed);
+    if (!error)
+        error = buffer_create(context, flags, size, host_pointer, addressed, &buffer);
     if (!error)
         properties_copy(properties, sizeof(*properties), (void **)&buffer->properties, &buffer->properties_size);
     fail_ret(ret, error);

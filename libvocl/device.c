@@ -32,6 +32,8 @@ static void describe(cl_device_id device)
     device->mem_base_align = bits / 8;
     device_number(device, CL_DEVICE_EXECUTION_CAPABILITIES, &can, sizeof(can));
     device->native_kernels = can & CL_EXEC_NATIVE_KERNEL;
+    device->has_usm = extension_lists(&device->infos, CL_DEVICE_EXTENSIONS, "cl_intel_unified_shared_memory");
+    device->has_addresses = extension_has_device_addresses(&device->infos);
     device_number(device, CL_DEVICE_TYPE, &type, sizeof(type));
     device_number(device, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof(svm));
     device->any_pointer = type & CL_DEVICE_TYPE_CPU || svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
@@ -122,12 +124,18 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
             return CL_INVALID_VALUE;
         can = svm_capabilities(device);
         return info_return(&can, sizeof(can), size, value, size_ret);
+    case CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL:
+        return usm_capabilities(device, param, size, value, size_ret);
     }
     native = info_find(&device->infos, param, &length);
     if (!native)
         return info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, size, value, size_ret);
     if (param == CL_DEVICE_EXTENSIONS && length)
-        return extension_return(native, length, size, value, size_ret);
+        return extension_return(&device->infos, native, length, size, value, size_ret);
     if (param == CL_DEVICE_EXTENSIONS_WITH_VERSION)
         return extension_return_versions(native, length, size, value, size_ret);
     return info_return(native, length, size, value, size_ret);

@@ -29,6 +29,19 @@ static const struct {
     FUNCTION(clGetPlatformInfo, clGetPlatformInfo, NULL),
     FUNCTION(clCreateProgramWithILKHR, clCreateProgramWithIL, NULL),
     FUNCTION(clCreateCommandQueueWithPropertiesKHR, clCreateCommandQueueWithProperties, "cl_khr_create_command_queue"),
+    FUNCTION(clSetKernelArgDevicePointerEXT, device_address_set_argument, "cl_ext_buffer_device_address"),
+#define USM(name, own) FUNCTION(name, own, "cl_intel_unified_shared_memory")
+    USM(clHostMemAllocINTEL, usm_alloc_host),
+    USM(clDeviceMemAllocINTEL, usm_alloc_device),
+    USM(clSharedMemAllocINTEL, usm_alloc_shared),
+    USM(clMemFreeINTEL, usm_free),
+    USM(clMemBlockingFreeINTEL, usm_free_blocking),
+    USM(clGetMemAllocInfoINTEL, usm_info),
+    USM(clSetKernelArgMemPointerINTEL, usm_set_argument),
+    USM(clEnqueueMemFillINTEL, usm_fill),
+    USM(clEnqueueMemcpyINTEL, usm_copy),
+    USM(clEnqueueMigrateMemINTEL, usm_migrate),
+    USM(clEnqueueMemAdviseINTEL, usm_advise),
     FUNCTION(clSetContentSizeBufferPoCL, set_content_size_buffer, "cl_pocl_content_size"),
     FUNCTION(voclGetDeviceHost, voclGetDeviceHost, NULL),
 #define COMMAND_BUFFER(name, own) FUNCTION(name, own, "cl_khr_command_buffer")
@@ -72,8 +85,7 @@ static const char *const withheld[] = {
     "cl_ext_device_",
     "cl_ext_migrate_",
     "cl_ext_image_",
-    "cl_ext_buffer_",
-    "cl_intel_unified_",
+    "cl_ext_buffer_device_address", /* but for the version that is carried: below */
     "cl_intel_accelerator",
     "cl_intel_va_",
     "cl_intel_dx9_",
@@ -89,6 +101,28 @@ static const char *const withheld[] = {
     "cl_pocl_pinned_",
 };
 
+#define DEVICE_ADDRESSES "cl_ext_buffer_device_address"
+
+/* Drafts before version 1.0 had other names and numbers. */
+static bool is_carried(const cl_name_version *item)
+{
+    return !strncmp(item->name, DEVICE_ADDRESSES, sizeof(item->name)) && item->version >= CL_MAKE_VERSION(1, 0, 0);
+}
+
+bool extension_has_device_addresses(const struct info_table *infos)
+{
+    uint32_t length;
+    const uint8_t *list = info_find(infos, CL_DEVICE_EXTENSIONS_WITH_VERSION, &length);
+    cl_name_version item;
+
+    for (uint32_t at = 0; list && at + sizeof(item) <= length; at += sizeof(item)) {
+        memcpy(&item, list + at, sizeof(item));
+        if (is_carried(&item))
+            return true;
+    }
+    return false;
+}
+
 static bool is_withheld(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof(withheld) / sizeof(*withheld); i++) {
@@ -100,8 +134,10 @@ static bool is_withheld(const char *name, size_t length)
     return false;
 }
 
-cl_int extension_return(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret)
+cl_int extension_return(const struct info_table *infos, const char *native, uint32_t length, size_t size, void *value,
+                        size_t *size_ret)
 {
+    const bool has_addresses = extension_has_device_addresses(infos);
     char *text = calloc(1, length + 1);
     char *to = text;
     cl_int error;
@@ -111,7 +147,8 @@ cl_int extension_return(const char *native, uint32_t length, size_t size, void *
     for (const char *at = native; *at;) {
         size_t word = strcspn(at, " "), space = strspn(at + word, " ");
 
-        if (!is_withheld(at, word)) {
+        if (!is_withheld(at, word) ||
+            (has_addresses && word == sizeof(DEVICE_ADDRESSES) - 1 && !memcmp(at, DEVICE_ADDRESSES, word))) {
             memcpy(to, at, word + space);
             to += word + space;
         }
@@ -133,7 +170,8 @@ cl_int extension_return_versions(const cl_name_version *native, uint32_t length,
         return CL_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; i < length / sizeof(*native); i++) {
         memcpy(&list[count], &native[i], sizeof(*list));
-        count += !is_withheld(list[count].name, strnlen(list[count].name, sizeof(list[count].name)));
+        count += is_carried(&list[count]) ||
+                 !is_withheld(list[count].name, strnlen(list[count].name, sizeof(list[count].name)));
     }
     error = info_return(list, count * sizeof(*list), size, value, size_ret);
     free(list);
@@ -142,7 +180,7 @@ cl_int extension_return_versions(const cl_name_version *native, uint32_t length,
 
 /* ---- functions ---- */
 
-static bool lists(const struct info_table *infos, cl_uint param, const char *extension)
+bool extension_lists(const struct info_table *infos, cl_uint param, const char *extension)
 {
     size_t known = strlen(extension);
     uint32_t length;
@@ -160,12 +198,16 @@ static bool lists(const struct info_table *infos, cl_uint param, const char *ext
 
 static bool is_offered(cl_platform_id platform, const char *extension)
 {
+    const bool by_version = !strcmp(extension, DEVICE_ADDRESSES);
     struct session *session = session_get();
 
-    if (lists(&platform->infos, CL_PLATFORM_EXTENSIONS, extension))
+    if (!by_version && extension_lists(&platform->infos, CL_PLATFORM_EXTENSIONS, extension))
         return true;
     for (unsigned i = 0; session && i < session_device_count(session); i++) {
-        if (lists(&session_device(session, i)->infos, CL_DEVICE_EXTENSIONS, extension))
+        const struct info_table *infos = &session_device(session, i)->infos;
+
+        if (by_version ? extension_has_device_addresses(infos)
+                       : extension_lists(infos, CL_DEVICE_EXTENSIONS, extension))
             return true;
     }
     return false;

@@ -432,8 +432,25 @@ cl_int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued,
 cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                    const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 
+/* ---- address.c ---- */
+/* Pages at just that address, if nothing is there. */
+bool address_map(uint64_t address, size_t size, int protection);
+/* What the node allocated there. */
+void address_free(struct node *node, uint64_t address);
+/* Between the program's memory and the node's, within the node's, and a pattern into it. These end e. */
+cl_int address_write(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
+                     cl_event *event);
+cl_int address_read(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event);
+cl_int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
+                    cl_event *event);
+cl_int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size,
+                    cl_event *event);
+
 /* ---- mirror.c ---- */
 void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment);
+/* Memory of a node whose devices take any address, and pages of the program's at the same one: where the program has
+ * room for it, and then the node, too. 0: nowhere. */
+uint64_t mirror_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole);
 /* False if it is no such memory. */
 bool mirror_free(void *memory);
 bool mirror_has(const void *pointer);
@@ -449,9 +466,55 @@ cl_int mirror_fill(cl_command_queue queue, void *to, const void *pattern, size_t
 cl_int mirror_pointers(cl_kernel kernel, size_t size, const void *pointers);
 void mirror_after_fork(void);
 
+/* ---- usm.c, usm_commands.c: functions of cl_intel_unified_shared_memory ---- */
+void *usm_alloc_host(cl_context context, const cl_mem_properties_intel *properties, size_t size, cl_uint alignment,
+                     cl_int *ret);
+void *usm_alloc_device(cl_context context, cl_device_id device, const cl_mem_properties_intel *properties, size_t size,
+                       cl_uint alignment, cl_int *ret);
+void *usm_alloc_shared(cl_context context, cl_device_id device, const cl_mem_properties_intel *properties, size_t size,
+                       cl_uint alignment, cl_int *ret);
+cl_int usm_free(cl_context context, void *memory);
+cl_int usm_free_blocking(cl_context context, void *memory);
+cl_int usm_info(cl_context context, const void *pointer, cl_mem_info_intel param, size_t size, void *value,
+                size_t *size_ret);
+cl_int usm_set_argument(cl_kernel kernel, cl_uint index, const void *value);
+cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
+                const cl_event *list, cl_event *event);
+cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, cl_uint count,
+                const cl_event *list, cl_event *event);
+cl_int usm_migrate(cl_command_queue queue, const void *memory, size_t size, cl_mem_migration_flags flags, cl_uint count,
+                   const cl_event *list, cl_event *event);
+cl_int usm_advise(cl_command_queue queue, const void *memory, size_t size, cl_mem_advice_intel advice, cl_uint count,
+                  const cl_event *list, cl_event *event);
+/* CL_DEVICE_*_MEM_CAPABILITIES_INTEL: the native ones, less what is out of the program's reach. */
+cl_int usm_capabilities(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret);
+/* Whether any device of the context has it. */
+bool usm_offered(cl_context context);
+/* Its parameters of clSetKernelExecInfo. */
+cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value);
+cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value);
+void usm_after_fork(void);
+
+/* ---- device_address.c: cl_ext_buffer_device_address ---- */
+bool device_address_offered(cl_context context);
+/* On all nodes, instead of create_buffer, without contents; undone by device_address_destroy(), also if it fails. */
+cl_int device_address_create(cl_mem buffer, cl_mem_flags flags);
+void device_address_destroy(cl_mem buffer);
+cl_int device_address_info(cl_mem memory, size_t size, void *value, size_t *size_ret);
+cl_int device_address_set_argument(cl_kernel kernel, cl_uint index, cl_mem_device_address_ext address);
+cl_int device_address_exec_info(cl_kernel kernel, size_t size, const void *value);
+/* For a launch, as coherence_before() and coherence_after(). */
+cl_int device_address_coherence(struct enqueue *e, cl_kernel kernel, bool after);
+void device_address_after_fork(void);
+
 /* ---- extension.c ---- */
-/* The answer to a query for extensions: the native ones without those that VOCL does not carry. */
-cl_int extension_return(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret);
+/* The answer to a query for extensions: the native ones, of infos, without those that VOCL does not carry. */
+cl_int extension_return(const struct info_table *infos, const char *native, uint32_t length, size_t size, void *value,
+                        size_t *size_ret);
+/* Whether the native answer to such a query names the extension. */
+bool extension_lists(const struct info_table *infos, cl_uint param, const char *extension);
+/* Whether a device has cl_ext_buffer_device_address as it is from version 1.0 on. */
+bool extension_has_device_addresses(const struct info_table *infos);
 cl_int extension_return_versions(const cl_name_version *native, uint32_t length, size_t size, void *value,
                                  size_t *size_ret);
 /* The function of an extension that a device offers, or NULL. platform NULL: those that need none to be asked for. */
@@ -491,6 +554,8 @@ void include_collect(struct node *node, const char *source, const char *options,
 /* The arguments that the node does not have; under the kernel's lock. */
 void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *out);
 void arguments_clean(cl_kernel kernel, const struct node *node);
+/* An address as an argument; good: it is one. */
+cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good);
 bool context_has_device(cl_context context, cl_device_id device);
 /* The numbers of those devices that are the node's; how many. */
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids);

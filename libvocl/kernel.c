@@ -126,6 +126,8 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         return NULL;
     }
     kernel = kernel_new(source->program, source->description);
+    if (kernel)
+        kernel->uses_addresses = source->uses_addresses;
     if (!kernel) {
         fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
         return NULL;
@@ -290,7 +292,8 @@ void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer
         if (argument->what == WIRE_ARGUMENT_VALUE)
             wire_put_blob(list, argument->length > sizeof(argument->small) ? argument->large : argument->small,
                           argument->length);
-        else if (argument->what == WIRE_ARGUMENT_LOCAL || argument->what == WIRE_ARGUMENT_SVM)
+        else if (argument->what == WIRE_ARGUMENT_LOCAL || argument->what == WIRE_ARGUMENT_SVM ||
+                 argument->what == WIRE_ARGUMENT_ADDRESS)
             wire_put_blob(list, &argument->local, sizeof(argument->local));
         else
             wire_put_blob(list, &argument->id, sizeof(argument->id));
@@ -354,29 +357,34 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     return CL_SUCCESS;
 }
 
-/* The argument is taken by its address, which is the same on both sides. */
-cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
+cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good)
 {
     const struct argument_description *d;
     struct argument *argument;
 
-    if (!handle_check(kernel, WIRE_KERNEL))
-        return CL_INVALID_KERNEL;
-    if (!svm_capabilities(kernel->program->devices[0]))
-        return CL_INVALID_OPERATION;
     if (index >= kernel->description->argument_count)
         return CL_INVALID_ARG_INDEX;
     d = &kernel->description->arguments[index];
     if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_PRIVATE || d->address == CL_KERNEL_ARG_ADDRESS_LOCAL))
         return CL_INVALID_ARG_VALUE;
-    if (value && !svm_has(value))
+    if (!good)
         return CL_INVALID_ARG_VALUE;
     spin_lock(&kernel->lock);
     argument = &kernel->arguments[index];
     argument_clear(argument);
-    *argument = (struct argument){.set = true, .what = WIRE_ARGUMENT_SVM, .local = (uintptr_t)value};
+    *argument = (struct argument){.set = true, .what = what, .local = value};
     spin_unlock(&kernel->lock);
     return CL_SUCCESS;
+}
+
+/* The argument is taken by its address, which is the same on both sides. */
+cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
+{
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (!svm_capabilities(kernel->program->devices[0]))
+        return CL_INVALID_OPERATION;
+    return kernel_set_pointer(kernel, index, WIRE_ARGUMENT_SVM, (uintptr_t)value, !value || svm_has(value));
 }
 
 /* ---- queries ---- */

@@ -86,6 +86,7 @@ void memory_destroy(cl_mem memory)
     if (memory->block)
         block_free(memory->block, memory->size);
     free(memory->properties);
+    device_address_destroy(memory);
     coherence_close(memory);
     pthread_mutex_destroy(&memory->lock);
     session_lock(session);
@@ -190,6 +191,8 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
     case CL_MEM_USES_SVM_POINTER:
         svm = memory->host_pointer && svm_has(memory->host_pointer);
         return info_return(&svm, sizeof(svm), size, value, size_ret);
+    case CL_MEM_DEVICE_ADDRESS_EXT:
+        return device_address_info(memory, size, value, size_ret);
     case CL_MEM_PROPERTIES:
         return info_return(memory->properties, memory->properties_size, size, value, size_ret);
     }

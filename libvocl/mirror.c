@@ -71,14 +71,14 @@ bool mirror_has_all(const void *pointer, size_t size)
 
 /* ---- memory ---- */
 
-static uint64_t alloc_on_node(cl_context context, uint64_t wanted, cl_svm_mem_flags flags, size_t size,
-                              cl_uint alignment)
+static uint64_t alloc_on_node(cl_context context, struct node *node, uint64_t wanted, cl_svm_mem_flags flags,
+                              size_t size, cl_uint alignment)
 {
     struct wire_svm_alloc m = {
         .context = context->object.id, .wanted = wanted, .flags = flags, .size = size, .alignment = alignment};
     struct wire_svm_alloc_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(context->node, WIRE_svm_alloc, &call);
+    struct wire_buffer *out = call_begin(node, WIRE_svm_alloc, &call);
     uint64_t address = 0;
 
     m.call = call.id;
@@ -91,30 +91,7 @@ static uint64_t alloc_on_node(cl_context context, uint64_t wanted, cl_svm_mem_fl
     return address;
 }
 
-static void free_on_node(struct node *node, uint64_t address)
-{
-    const struct wire_svm_free m = {address};
-
-    wire_put_svm_free(stream_begin(node), &m);
-    stream_end(node, STREAM_LATER);
-}
-
-static bool map_here(uint64_t address, size_t size)
-{
-    void *wanted = (void *)(uintptr_t)address, *memory;
-
-    memory = mmap(wanted, size, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == MAP_FAILED)
-        return false;
-    if (memory == wanted)
-        return true;
-    munmap(memory, size); /* an old kernel, for which the address is a wish */
-    return false;
-}
-
-/* Where the application has room for it, and then the node, too. */
-static uint64_t choose_here(cl_context context, cl_svm_mem_flags flags, size_t size, size_t whole)
+uint64_t mirror_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole)
 {
     static _Atomic(uintptr_t) hint = 0x210000000000; /* where no program has anything, on machines seen so far */
 
@@ -124,7 +101,7 @@ static uint64_t choose_here(cl_context context, cl_svm_mem_flags flags, size_t s
 
         if (memory == MAP_FAILED)
             return 0;
-        if (alloc_on_node(context, (uintptr_t)memory, flags, size, 0) == (uintptr_t)memory)
+        if (alloc_on_node(context, node, (uintptr_t)memory, flags, size, 0) == (uintptr_t)memory)
             return (uintptr_t)memory;
         munmap(memory, whole);
     }
@@ -137,8 +114,8 @@ static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t 
     uint64_t refused[TRIES], address = 0;
     unsigned tries = 0;
 
-    while (tries < TRIES && (address = alloc_on_node(context, 0, flags, size, alignment)) != 0) {
-        if (map_here(address, whole))
+    while (tries < TRIES && (address = alloc_on_node(context, context->node, 0, flags, size, alignment)) != 0) {
+        if (address_map(address, whole, PROT_READ | PROT_WRITE))
             break;
         refused[tries++] = address;
         address = 0;
@@ -146,7 +123,7 @@ static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t 
     if (tries)
         vocl_log(LOG_INFO, "%u addresses of shared virtual memory were taken", tries);
     while (tries--)
-        free_on_node(context->node, refused[tries]);
+        address_free(context->node, refused[tries]);
     return address;
 }
 
@@ -160,7 +137,8 @@ void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_u
     for (cl_uint i = 0; i < context->device_count; i++)
         any &= context->devices[i]->any_pointer;
     if (m)
-        address = any ? choose_here(context, flags, size, whole) : choose_there(context, flags, size, alignment, whole);
+        address = any ? mirror_choose(context, context->node, flags, size, whole)
+                      : choose_there(context, flags, size, alignment, whole);
     if (!address) {
         free(m);
         return NULL;
@@ -186,7 +164,7 @@ bool mirror_free(void *memory)
     pthread_mutex_unlock(&lock);
     if (!m)
         return false;
-    free_on_node(m->node, (uintptr_t)m->memory);
+    address_free(m->node, (uintptr_t)m->memory);
     munmap(m->memory, m->mapped);
     while (m->maps) {
         struct mirror_map *map = m->maps;
@@ -199,49 +177,6 @@ bool mirror_free(void *memory)
 }
 
 /* ---- data ---- */
-
-static cl_int write_range(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size,
-                          cl_bool blocking, cl_event *event)
-{
-    struct layout layout = layout_linear(from, size);
-    struct wire_write_svm m = {.queue = e->queue->object.id,
-                               .address = (uintptr_t)to,
-                               .size = size,
-                               .wait = e->wait,
-                               .wait_count = e->wait_count};
-    struct transfer *transfer;
-    cl_int error = enqueue_want_written(e, blocking, event, type);
-
-    if (!error)
-        error = transfer_write(e->node, e, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
-    if (error)
-        return enqueue_fail(e, error);
-    m.want = e->want;
-    m.event = e->event_id;
-    wire_put_write_svm(stream_begin(e->node), &m);
-    return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
-}
-
-static cl_int read_range(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event)
-{
-    struct layout layout = layout_linear(to, size);
-    struct wire_read_svm m = {.queue = e->queue->object.id,
-                              .event = e->event_id,
-                              .want = e->event ? 1u << CL_COMPLETE : 0,
-                              .address = (uintptr_t)from,
-                              .size = size,
-                              .wait = e->wait,
-                              .wait_count = e->wait_count};
-    struct transfer *transfer;
-    cl_int error = transfer_read(e, &layout, false, NULL, &transfer, &m.tag);
-
-    if (error)
-        return enqueue_fail(e, error);
-    if (e->event)
-        e->event->wanted = m.want;
-    wire_put_read_svm(stream_begin(e->node), &m);
-    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
-}
 
 static cl_int add_map(void *memory, size_t size, cl_map_flags flags)
 {
@@ -300,7 +235,7 @@ cl_int mirror_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, 
         return enqueue_fail(&e, error);
     if (flags == CL_MAP_WRITE_INVALIDATE_REGION)
         return enqueue_nothing(&e, blocking, event);
-    return read_range(&e, memory, memory, size, blocking, event);
+    return address_read(&e, memory, memory, size, blocking, event);
 }
 
 cl_int mirror_unmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *list, cl_event *event)
@@ -314,26 +249,7 @@ cl_int mirror_unmap(cl_command_queue queue, void *memory, cl_uint count, const c
     size = take_map(memory);
     if (!size)
         return enqueue_nothing(&e, CL_FALSE, event);
-    return write_range(&e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
-}
-
-static cl_int copy_on_node(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking,
-                           cl_event *event)
-{
-    struct wire_copy_svm m = {.queue = e->queue->object.id,
-                              .target = (uintptr_t)to,
-                              .source = (uintptr_t)from,
-                              .size = size,
-                              .wait = e->wait,
-                              .wait_count = e->wait_count};
-    cl_int error = enqueue_want(e, blocking, CL_COMMAND_SVM_MEMCPY);
-
-    if (error)
-        return error;
-    m.event = e->event_id;
-    m.want = e->want;
-    wire_put_copy_svm(stream_begin(e->node), &m);
-    return enqueue_end(e, blocking, event);
+    return address_write(&e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
 }
 
 cl_int mirror_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
@@ -346,16 +262,15 @@ cl_int mirror_copy(cl_command_queue queue, cl_bool blocking, void *to, const voi
     if (error)
         return error;
     if (from_node && to_node)
-        return copy_on_node(&e, to, from, size, blocking, event);
+        return address_copy(&e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
     if (from_node)
-        return read_range(&e, to, from, size, blocking, event);
-    return write_range(&e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
+        return address_read(&e, to, from, size, blocking, event);
+    return address_write(&e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
 }
 
 cl_int mirror_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
                    cl_uint count, const cl_event *list, cl_event *event)
 {
-    struct wire_fill_svm m;
     struct enqueue e;
     cl_int error = mirror_has_all(to, size) ? CL_SUCCESS : CL_INVALID_VALUE;
 
@@ -363,16 +278,7 @@ cl_int mirror_fill(cl_command_queue queue, void *to, const void *pattern, size_t
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMFILL);
     if (error)
         return error;
-    m = (struct wire_fill_svm){.queue = queue->object.id,
-                               .event = e.event_id,
-                               .address = (uintptr_t)to,
-                               .size = size,
-                               .pattern = pattern,
-                               .pattern_length = (uint32_t)pattern_size,
-                               .wait = e.wait,
-                               .wait_count = e.wait_count};
-    wire_put_fill_svm(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    return address_fill(&e, to, pattern, pattern_size, size, event);
 }
 
 /* What kernels reach by pointers in their data. */

@@ -25,6 +25,7 @@
 CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret);
 #pragma GCC visibility pop
 
+#include "base/cl_ext.h"
 #include "base/spin.h"
 #include "transport/transport.h"
 #include "wire/wire.h"
@@ -51,10 +52,10 @@ enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
 struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
-    unsigned peer, index; /* index: of its bit in sets of nodes */
-    bool alive, in_process;
-    size_t mark;   /* stream.c: where a broadcast begins in the batch */
-    uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
+    unsigned peer, index;   /* index: of its bit in sets of nodes */
+    bool alive, in_process; /* in_process: local.c's */
+    size_t mark;            /* stream.c: where a broadcast begins in the batch */
+    uint8_t *last;          /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, again_at;
     uint32_t again;           /* how often it is to be repeated by the command at again_at in the batch, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
@@ -100,6 +101,7 @@ struct _cl_device_id {
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
     atomic_int clock;                 /* enum device_clock */
+    bool has_usm, has_addresses;      /* cl_intel_unified_shared_memory, cl_ext_buffer_device_address */
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };
 
@@ -200,7 +202,9 @@ struct _cl_mem {
     struct mapping *mappings;
     cl_uint map_count;
     struct callback *destructors;
-    cl_uint packet_size, max_packets; /* of a pipe */
+    cl_uint packet_size, max_packets;     /* of a pipe */
+    cl_mem_device_address_ext *addresses; /* device_address.c: on each device of the context; or NULL */
+    cl_mem next_addressed;
     /* images */
     cl_image_format format;
     cl_image_desc desc;
@@ -238,15 +242,13 @@ struct _cl_program {
     cl_uint device_count;
     cl_device_id *devices;
     char *source;
-    void *il;
-    size_t il_size;
-    pthread_mutex_t lock; /* kernels, built, building */
+    pthread_mutex_t lock; /* kernels, built, building, options */
     pthread_cond_t built_now;
     unsigned building; /* builds with a callback that are under way */
     struct kernel_description *kernels;
     uint32_t kernel_count;
     atomic_int live_kernels;
-    bool built, binary;
+    bool built, tried, binary, il;
 };
 
 struct argument {
@@ -268,7 +270,8 @@ struct _cl_kernel {
     struct kernel_description *description;
     struct spin lock; /* arguments and limits */
     struct argument *arguments;
-    bool sent_when_set; /* its arguments: only to compare with */
+    bool sent_when_set;  /* its arguments: only to compare with */
+    bool uses_addresses; /* device_address.c */
 };
 
 /* A memory object that a recorded command uses, in a context of several nodes. */

@@ -75,7 +75,8 @@ bool platform_is_native(void)
 }
 
 /* By this a program sees VOCL behind the native name. */
-static cl_int extensions(const char *native, uint32_t length, size_t size, void *value, size_t *size_ret)
+static cl_int extensions(const struct info_table *infos, const char *native, uint32_t length, size_t size, void *value,
+                         size_t *size_ret)
 {
     char *text = calloc(1, length + sizeof(CL_VOCL_REMOTE_EXTENSION_NAME) + 2);
     cl_int error;
@@ -85,7 +86,7 @@ static cl_int extensions(const char *native, uint32_t length, size_t size, void 
     memcpy(text, native, length);
     length = (uint32_t)strlen(text);
     sprintf(text + length, "%s" CL_VOCL_REMOTE_EXTENSION_NAME, length && text[length - 1] != ' ' ? " " : "");
-    error = extension_return(text, (uint32_t)strlen(text) + 1, size, value, size_ret);
+    error = extension_return(infos, text, (uint32_t)strlen(text) + 1, size, value, size_ret);
     free(text);
     return error;
 }
@@ -130,7 +131,8 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     }
     native = info_find(&platform->infos, param, &length);
     if (native && param == CL_PLATFORM_EXTENSIONS && length)
-        return (platform_is_native() ? extensions : extension_return)(native, length, size, value, size_ret);
+        return (platform_is_native() ? extensions : extension_return)(&platform->infos, native, length, size, value,
+                                                                      size_ret);
     if (native && param == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
         return (platform_is_native() ? extension_versions : extension_return_versions)(native, length, size, value,
                                                                                        size_ret);

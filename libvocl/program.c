@@ -35,7 +35,6 @@ void program_destroy(cl_program program)
     program_forget_kernels(program);
     free(program->devices);
     free(program->source);
-    free(program->il);
     pthread_cond_destroy(&program->built_now);
     pthread_mutex_destroy(&program->lock);
     session_lock(session);
@@ -247,7 +246,7 @@ static cl_int il_send(struct node *node, cl_program program, const void *il, siz
 cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t length, cl_int *ret)
 {
     cl_program program = NULL;
-    cl_int error = CL_SUCCESS;
+    cl_int error = CL_SUCCESS, one;
 
     if (!handle_check(context, WIRE_CONTEXT))
         error = CL_INVALID_CONTEXT;
@@ -257,8 +256,12 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
         program = program_new(context, context->device_count, context->devices);
         error = program ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
-    for (unsigned i = 0; !error && i < context->node_count; i++)
-        error = il_send(context->nodes[i], program, il, length);
+    if (program)
+        program->il = true;
+    for (unsigned i = 0; program && i < context->node_count; i++) { /* all of them: it will be released on all */
+        one = il_send(context->nodes[i], program, il, length);
+        error = error ? error : one;
+    }
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
         program = NULL;

@@ -483,6 +483,8 @@ static struct session *session_start(void)
         transport_close(session->transport);
         return NULL;
     }
+    if (has_local)
+        session->nodes[session->node_count - 1].in_process = true;
     if (has_local) /* the last member, but its devices come first */
         describe_node(session, &session->nodes[session->node_count - 1]);
     for (unsigned i = 0; i < session->node_count - has_local; i++)

@@ -92,6 +92,15 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t s
 
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
+    switch (param) {
+    case CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL:
+    case CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL:
+    case CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL:
+    case CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL:
+        return usm_exec_info(kernel, param, size, value);
+    case CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT:
+        return device_address_exec_info(kernel, size, value);
+    }
     if (!context_capabilities(kernel->program->context))
         return CL_INVALID_OPERATION;
     if (!value)

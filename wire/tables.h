@@ -26,6 +26,7 @@ enum wire_argument {
     WIRE_ARGUMENT_MEMORY,    /* bytes: u32, a memory object's number, 0 for NULL */
     WIRE_ARGUMENT_SAMPLER,   /* bytes: u32, a sampler's number */
     WIRE_ARGUMENT_SVM,       /* bytes: u64, an address in shared memory, or 0 */
+    WIRE_ARGUMENT_ADDRESS,   /* bytes: u64, an address in a buffer of create_addressed_buffer, or 0 */
 };
 
 struct wire_kernel_argument {

@@ -65,6 +65,11 @@ enum wire_info {
     WIRE_INFO_LAST = WIRE_INFO_COMMAND_BUFFER
 };
 
+/* Kinds of unified shared memory. */
+enum wire_usm { WIRE_USM_HOST = 1, WIRE_USM_DEVICE, WIRE_USM_SHARED, WIRE_USM_LAST = WIRE_USM_SHARED };
+
+enum wire_hint { WIRE_HINT_MIGRATE = 1, WIRE_HINT_ADVISE, WIRE_HINT_LAST = WIRE_HINT_ADVISE };
+
 enum wire_number {
 #define SEND(name, number) WIRE_##name = number,
 #define CALL(name, number) WIRE_##name = number,

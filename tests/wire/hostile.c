@@ -204,7 +204,69 @@ static const char *const cases[] = {"nothing wrong",
                                     "a loan of nothing",
                                     "contents shorter than their buffer",
                                     "contents longer than their image",
-                                    "contents twice"};
+                                    "contents twice",
+                                    "an allocation in no context",
+                                    "an allocation of no bytes",
+                                    "an allocation of no device",
+                                    "half a property",
+                                    "an allocation where nothing is shared",
+                                    "a hint about any address",
+                                    "a read of any address",
+                                    "half a pointer for a kernel",
+                                    "an unknown fact for a kernel",
+                                    "an addressed buffer of the program's"};
+
+/* Memory that is named by address. */
+static void put_address_case(struct wire_buffer *frame, unsigned which)
+{
+    struct wire_usm_alloc alloc = {.call = 9,
+                                   .context = OBJECT(1),
+                                   .device = 1,
+                                   .type = WIRE_USM_DEVICE,
+                                   .size = 4096,
+                                   .properties = sample_bytes};
+    const struct wire_hint_usm hint = {
+        .queue = OBJECT(1), .what = WIRE_HINT_MIGRATE, .address = (uintptr_t)sample_bytes, .size = 16};
+    const struct wire_read_svm read = {.queue = OBJECT(1), .address = (uintptr_t)sample_bytes, .size = 16, .tag = 9};
+    const struct wire_set_exec_info pointer = {OBJECT(1), 0x4203, sample_bytes, 4},
+                                    unknown = {OBJECT(1), 0x7777, sample_bytes, 4};
+    const struct wire_create_addressed_buffer buffer = {
+        .call = 9, .buffer = OBJECT(9), .context = OBJECT(1), .flags = 1u << 3, .size = 4096};
+
+    switch (which) {
+    case 0:
+        alloc.context = OBJECT(77);
+        break;
+    case 1:
+        alloc.size = 0;
+        break;
+    case 2:
+        alloc.device = 0;
+        break;
+    case 3:
+        alloc.properties_length = 8;
+        break;
+    case 4:
+        alloc.wanted = (uintptr_t)sample_bytes;
+        break;
+    case 5:
+        wire_put_hint_usm(frame, &hint);
+        return;
+    case 6:
+        wire_put_read_svm(frame, &read);
+        return;
+    case 7:
+        wire_put_set_exec_info(frame, &pointer);
+        return;
+    case 8:
+        wire_put_set_exec_info(frame, &unknown);
+        return;
+    case 9:
+        wire_put_create_addressed_buffer(frame, &buffer);
+        return;
+    }
+    wire_put_usm_alloc(frame, &alloc);
+}
 
 static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
 {
@@ -369,6 +431,8 @@ static void put_case(struct wire_buffer *frame, unsigned which)
     case 35:
         wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(2), OBJECT(1), 1, 4096, 7, 0, data, 4096});
         break;
+    default:
+        put_address_case(frame, which - 36);
     }
 }
 
@@ -432,9 +496,12 @@ static void put_good(struct wire_buffer *frame, unsigned which)
                                    .data = sample_bytes,
                                    .data_length = 16};
 
+    const struct wire_usm_alloc alloc = {.call = 9, .context = wait, .device = 1, .type = WIRE_USM_DEVICE, .size = 64};
+    const struct wire_set_exec_info fact = {wait, 0x4203, sample_bytes, 16};
+    const struct wire_create_addressed_buffer addressed = {9, ++fresh, wait, 1, 4096};
     struct wire_buffer command = {0};
 
-    switch (which % 17) {
+    switch (which % 20) {
     case 0:
         wire_put_write_buffer(frame, &write);
         break;
@@ -487,6 +554,15 @@ static void put_good(struct wire_buffer *frame, unsigned which)
     case 16:
         wire_put_fill_buffer(&command, &fill);
         put_recorded(frame, &command, 0);
+        break;
+    case 17:
+        wire_put_usm_alloc(frame, &alloc);
+        break;
+    case 18:
+        wire_put_set_exec_info(frame, &fact);
+        break;
+    case 19:
+        wire_put_create_addressed_buffer(frame, &addressed);
         break;
     }
 }

@@ -1,0 +1,342 @@
+/*
+ * Unified shared memory: commands, and what kernels are told of it. A command whose memory its own node has goes there,
+ * as a transfer if one side is the program's; what both sides of is the program's, or another node's, is done by the
+ * program, in the queue's order (host.c).
+ */
+#include <string.h>
+
+#include "libvocl/usm.h"
+#include "wire/tables.h"
+
+#define STAGED ((size_t)16 << 20) /* at a time, of copies between nodes */
+
+/* ---- where memory is ---- */
+
+struct place {
+    bool there, here; /* on the queue's node; for the program to touch */
+    struct usm usm;   /* size 0: it is none */
+};
+
+/* False: it ends before the range does. */
+static bool find_place(cl_command_queue queue, const void *pointer, size_t size, struct place *place)
+{
+    *place = (struct place){.here = true};
+    if (usm_find(pointer, &place->usm)) {
+        place->here = place->usm.type != CL_MEM_TYPE_DEVICE_INTEL;
+        place->there = place->usm.placed ? arena_shared_with(queue->node) : place->usm.node == queue->node;
+        return size <= place->usm.size - (size_t)((const uint8_t *)pointer - place->usm.base);
+    }
+    if (arena_has_all(pointer, size))
+        place->there = arena_shared_with(queue->node);
+    return true;
+}
+
+static cl_int check_queue(cl_command_queue queue)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    return usm_offered(queue->context) ? CL_SUCCESS : CL_INVALID_OPERATION;
+}
+
+/* ---- what the program does itself ---- */
+
+struct usm_command {
+    struct host_command command;
+    uint8_t *to;
+    const uint8_t *from;
+    size_t size, pattern_size;
+    uint8_t pattern[128];
+    cl_command_queue to_queue, from_queue; /* of the node that has it, or NULL */
+    void *staged;
+};
+
+static void usm_command_free(struct host_command *command)
+{
+    struct usm_command *c = (struct usm_command *)command;
+
+    if (c->to_queue)
+        clReleaseCommandQueue(c->to_queue);
+    if (c->from_queue)
+        clReleaseCommandQueue(c->from_queue);
+    free(c->staged);
+    free(c);
+}
+
+static cl_int copy_piece(const struct usm_command *c, size_t at, size_t size)
+{
+    const void *from = c->from + at;
+    cl_int error = CL_SUCCESS;
+
+    if (c->from_queue) {
+        error = usm_copy(c->from_queue, CL_TRUE, c->staged, from, size, 0, NULL, NULL);
+        from = c->staged;
+    }
+    if (!error && c->to_queue)
+        return usm_copy(c->to_queue, CL_TRUE, c->to + at, from, size, 0, NULL, NULL);
+    if (!error)
+        memcpy(c->to + at, from, size);
+    return error;
+}
+
+static cl_int run_copy(struct host_command *command)
+{
+    const struct usm_command *c = (struct usm_command *)command;
+    cl_int error = CL_SUCCESS;
+
+    for (size_t at = 0; !error && at < c->size; at += STAGED)
+        error = copy_piece(c, at, c->size - at < STAGED ? c->size - at : STAGED);
+    return error;
+}
+
+static void fill_here(uint8_t *to, const void *pattern, size_t pattern_size, size_t size)
+{
+    for (size_t at = 0; at < size; at += pattern_size)
+        memcpy(to + at, pattern, pattern_size);
+}
+
+static cl_int run_fill(struct host_command *command)
+{
+    const struct usm_command *c = (struct usm_command *)command;
+
+    if (c->to_queue) {
+        cl_int error = usm_fill(c->to_queue, c->to, c->pattern, c->pattern_size, c->size, 0, NULL, NULL);
+
+        return error ? error : clFinish(c->to_queue);
+    }
+    fill_here(c->to, c->pattern, c->pattern_size, c->size);
+    return CL_SUCCESS;
+}
+
+/* A queue for memory that the program cannot touch itself. */
+static cl_int queue_for(const struct place *place, cl_command_queue *out)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (!place->here)
+        *out = clCreateCommandQueueWithProperties(place->usm.context, place->usm.device, NULL, &error);
+    return error;
+}
+
+static cl_int usm_command_new(const struct place *to, const struct place *from, cl_int (*run)(struct host_command *),
+                              struct usm_command **out)
+{
+    struct usm_command *c = calloc(1, sizeof(*c));
+    cl_int error;
+
+    if (!c)
+        return CL_OUT_OF_HOST_MEMORY;
+    c->command = (struct host_command){.run = run, .free = usm_command_free};
+    error = queue_for(to, &c->to_queue);
+    if (!error && from)
+        error = queue_for(from, &c->from_queue);
+    if (!error && c->from_queue && !(c->staged = malloc(STAGED)))
+        error = CL_OUT_OF_HOST_MEMORY;
+    if (error)
+        usm_command_free(&c->command);
+    else
+        *out = c;
+    return error;
+}
+
+static cl_int enqueue_here(cl_command_queue queue, cl_command_type type, struct usm_command *c, cl_bool blocking,
+                           cl_uint count, const cl_event *list, cl_event *event)
+{
+    cl_event own = NULL;
+    cl_int error = host_command_enqueue(queue, type, &c->command, count, list, blocking ? &own : event), status;
+
+    if (error || !blocking)
+        return error;
+    status = event_wait(own);
+    if (event)
+        *event = own;
+    else
+        clReleaseEvent(own);
+    return status < 0 ? status : CL_SUCCESS;
+}
+
+/* ---- commands ---- */
+
+static cl_int copy_here(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
+                        const struct place *target, const struct place *source, cl_uint count, const cl_event *list,
+                        cl_event *event)
+{
+    struct usm_command *c;
+    cl_int error = event_check_list(queue->context, count, list);
+
+    if (!error)
+        error = usm_command_new(target, source, run_copy, &c);
+    if (error)
+        return error;
+    c->to = to;
+    c->from = from;
+    c->size = size;
+    return enqueue_here(queue, CL_COMMAND_MEMCPY_INTEL, c, blocking, count, list, event);
+}
+
+cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
+                const cl_event *list, cl_event *event)
+{
+    const uint8_t *first = to, *second = from;
+    struct place target, source;
+    struct enqueue e;
+    bool at_once;
+    cl_int error = check_queue(queue);
+
+    if (!error &&
+        (!to || !from || !size || !find_place(queue, to, size, &target) || !find_place(queue, from, size, &source)))
+        error = CL_INVALID_VALUE;
+    if (!error && first < second + size && second < first + size)
+        error = CL_MEM_COPY_OVERLAP;
+    if (error)
+        return error;
+    if (target.here && source.here && direct_may(queue, blocking, size, count, list, event)) {
+        const struct layout into = layout_linear(to, size), out = layout_linear(from, size);
+
+        return direct_move(queue, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, count, list, event);
+    }
+    /* what is the program's own goes at once; what commands may write yet has to wait for them */
+    at_once = source.here && !source.usm.size;
+    if (!(target.there && (source.there || at_once)) && !(source.there && target.here))
+        return copy_here(queue, blocking, to, from, size, &target, &source, count, list, event);
+    error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MEMCPY_INTEL);
+    if (error)
+        return error;
+    if (target.there && source.there)
+        return address_copy(&e, CL_COMMAND_MEMCPY_INTEL, to, from, size, blocking, event);
+    return target.there ? address_write(&e, CL_COMMAND_MEMCPY_INTEL, to, from, size, blocking, event)
+                        : address_read(&e, to, from, size, blocking, event);
+}
+
+cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, cl_uint count,
+                const cl_event *list, cl_event *event)
+{
+    struct usm_command *c;
+    struct place target;
+    struct enqueue e;
+    cl_int error = check_queue(queue);
+
+    if (!error && (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1) ||
+                   !size || size % pattern_size || (uintptr_t)to % pattern_size))
+        error = CL_INVALID_VALUE;
+    if (!error && !find_place(queue, to, size, &target))
+        error = CL_INVALID_VALUE;
+    if (!error && target.there && !target.here) {
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MEMFILL_INTEL);
+        return error ? error : address_fill(&e, to, pattern, pattern_size, size, event);
+    }
+    if (!error && target.here && direct_may(queue, CL_FALSE, size, count, list, event)) {
+        const uint64_t queued = device_time(queue->device);
+
+        error = direct_turn(queue, count, list);
+        if (!error)
+            fill_here(to, pattern, pattern_size, size);
+        return error ? error : direct_end(queue, CL_COMMAND_MEMFILL_INTEL, queued, event);
+    }
+    if (!error)
+        error = event_check_list(queue->context, count, list);
+    if (!error)
+        error = usm_command_new(&target, NULL, run_fill, &c);
+    if (error)
+        return error;
+    c->to = to;
+    c->size = size;
+    c->pattern_size = pattern_size;
+    memcpy(c->pattern, pattern, pattern_size);
+    return enqueue_here(queue, CL_COMMAND_MEMFILL_INTEL, c, CL_FALSE, count, list, event);
+}
+
+/* Only native memory of the queue's own node has use for hints. */
+static cl_int enqueue_hint(cl_command_queue queue, cl_command_type type, uint32_t what, uint64_t value,
+                           const void *memory, size_t size, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct wire_hint_usm m;
+    struct place place;
+    struct enqueue e;
+    cl_int error = check_queue(queue);
+
+    if (!error && (!memory || !size || !find_place(queue, memory, size, &place)))
+        error = CL_INVALID_VALUE;
+    if (error)
+        return error;
+    if (!place.usm.size || place.usm.placed || place.usm.chosen || !place.there)
+        return enqueue_marker_as(queue, type, count, list, event);
+    error = enqueue_begin(&e, queue, count, list, event, type);
+    if (error)
+        return error;
+    m = (struct wire_hint_usm){.queue = queue->object.id,
+                               .event = e.event_id,
+                               .what = what,
+                               .value = value,
+                               .address = (uintptr_t)memory,
+                               .size = size,
+                               .wait = e.wait,
+                               .wait_count = e.wait_count};
+    wire_put_hint_usm(stream_begin(e.node), &m);
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+cl_int usm_migrate(cl_command_queue queue, const void *memory, size_t size, cl_mem_migration_flags flags, cl_uint count,
+                   const cl_event *list, cl_event *event)
+{
+    if (flags & ~(cl_mem_migration_flags)(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
+        return CL_INVALID_VALUE;
+    return enqueue_hint(queue, CL_COMMAND_MIGRATEMEM_INTEL, WIRE_HINT_MIGRATE, flags, memory, size, count, list, event);
+}
+
+cl_int usm_advise(cl_command_queue queue, const void *memory, size_t size, cl_mem_advice_intel advice, cl_uint count,
+                  const cl_event *list, cl_event *event)
+{
+    return enqueue_hint(queue, CL_COMMAND_MEMADVISE_INTEL, WIRE_HINT_ADVISE, advice, memory, size, count, list, event);
+}
+
+/* ---- kernels ---- */
+
+cl_int usm_set_argument(cl_kernel kernel, cl_uint index, const void *value)
+{
+    struct usm usm;
+
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (!usm_offered(kernel->program->context))
+        return CL_INVALID_OPERATION;
+    return kernel_set_pointer(kernel, index, WIRE_ARGUMENT_SVM, (uintptr_t)value,
+                              !value || usm_find(value, &usm) || svm_has(value));
+}
+
+static cl_int check_pointers(const void *value, size_t size)
+{
+    struct usm usm;
+    void *pointer;
+
+    if (!size || size % sizeof(pointer))
+        return CL_INVALID_VALUE;
+    for (size_t at = 0; at < size; at += sizeof(pointer)) {
+        memcpy(&pointer, (const uint8_t *)value + at, sizeof(pointer));
+        if (!usm_find(pointer, &usm) && !svm_has(pointer))
+            return CL_INVALID_VALUE;
+    }
+    return size > 65536 ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
+{
+    const struct wire_set_exec_info m = {kernel->object.id, param, value, (uint32_t)size};
+
+    wire_put_set_exec_info(broadcast_begin(kernel->program->context), &m);
+    return broadcast_end(kernel->program->context, STREAM_LATER);
+}
+
+cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (!usm_offered(kernel->program->context))
+        return CL_INVALID_OPERATION;
+    if (!value)
+        return CL_INVALID_VALUE;
+    if (param == CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL)
+        error = check_pointers(value, size);
+    else if (size != sizeof(cl_bool))
+        error = CL_INVALID_VALUE;
+    return error ? error : exec_info_send(kernel, param, size, value);
+}

@@ -1,0 +1,155 @@
+/* See newer.h: how it comes to be a driver, and what its device says of itself. */
+#include "newer.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct _cl_icd_dispatch real;
+pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const cl_name_version added[] = {{CL_MAKE_VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
+                                        {CL_MAKE_VERSION(1, 0, 2), "cl_ext_buffer_device_address"},
+                                        {CL_MAKE_VERSION(1, 0, 0), "cl_khr_il_program"}};
+static const cl_name_version ils[] = {{CL_MAKE_VERSION(1, 2, 0), "SPIR-V"}};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+cl_int driver_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
+{
+    if (to && capacity < size)
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+bool driver_logs(void)
+{
+    return getenv("VOCL_TEST_LOG") != NULL;
+}
+
+static cl_int extensions(cl_device_id device, size_t size, void *value, size_t *size_ret)
+{
+    static char text[16384];
+    cl_int error = real.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof(text) / 2, text, NULL);
+
+    for (size_t i = 0; !error && i < COUNT(added); i++)
+        strcat(strcat(text, " "), added[i].name);
+    return error ? error : driver_return(text, strlen(text) + 1, size, value, size_ret);
+}
+
+static cl_int versions(cl_device_id device, size_t size, void *value, size_t *size_ret)
+{
+    static cl_name_version list[256];
+    size_t length = 0;
+    cl_int error =
+        real.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(list) - sizeof(added), list, &length);
+
+    memcpy((char *)list + length, added, sizeof(added));
+    return error ? error : driver_return(list, length + sizeof(added), size, value, size_ret);
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param, size_t size, void *value,
+                                      size_t *size_ret)
+{
+    const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
+    cl_int error;
+
+    switch (param) {
+    case CL_DEVICE_EXTENSIONS:
+    case CL_DEVICE_EXTENSIONS_WITH_VERSION:
+        pthread_mutex_lock(&driver_lock);
+        error = param == CL_DEVICE_EXTENSIONS ? extensions(device, size, value, size_ret)
+                                              : versions(device, size, value, size_ret);
+        pthread_mutex_unlock(&driver_lock);
+        return error;
+    case CL_DEVICE_IL_VERSION:
+        return driver_return("SPIR-V_1.2", sizeof("SPIR-V_1.2"), size, value, size_ret);
+    case CL_DEVICE_ILS_WITH_VERSION:
+        return driver_return(ils, sizeof(ils), size, value, size_ret);
+    case CL_DEVICE_TYPE:
+        if (getenv("VOCL_TEST_GPU"))
+            return driver_return(&gpu, sizeof(gpu), size, value, size_ret);
+    }
+    error = usm_device_info(param, size, value, size_ret);
+    return error == CL_INVALID_VALUE ? real.clGetDeviceInfo(device, param, size, value, size_ret) : error;
+}
+
+static void *CL_API_CALL platform_function(cl_platform_id platform, const char *name)
+{
+    void *function = usm_function(name);
+
+    if (!function)
+        function = bda_function(name);
+    if (!function)
+        function = il_function(name);
+    return function ? function : real.clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
+static void change(struct _cl_icd_dispatch *table)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)table & ~(page - 1);
+    const size_t length = (uintptr_t)table + sizeof(*table) - first;
+
+    if (mprotect((void *)first, length, PROT_READ | PROT_WRITE))
+        abort();
+    real = *table;
+    table->clGetDeviceInfo = device_info;
+    table->clGetExtensionFunctionAddressForPlatform = platform_function;
+    usm_install(table);
+    bda_install(table);
+    il_install(table);
+}
+
+/* Debian's PoCL, by its own ICD file. */
+static void *pocl(void)
+{
+    char line[4096] = "libpocl.so.2";
+    FILE *file = fopen("/etc/OpenCL/vendors/pocl.icd", "r");
+
+    if (file && fgets(line, sizeof(line), file))
+        line[strcspn(line, "\r\n")] = '\0';
+    if (file)
+        fclose(file);
+    return dlopen(line, RTLD_NOW | RTLD_LOCAL);
+}
+
+static clIcdGetPlatformIDsKHR_fn platform_ids;
+
+static void open_pocl(void)
+{
+    void *(*function)(const char *);
+    cl_platform_id platform;
+    void *library = pocl();
+
+    function = library ? (void *(*)(const char *))dlsym(library, "clGetExtensionFunctionAddress") : NULL;
+    platform_ids = function ? (clIcdGetPlatformIDsKHR_fn)function("clIcdGetPlatformIDsKHR") : NULL;
+    if (platform_ids && !platform_ids(1, &platform, NULL))
+        change(*(struct _cl_icd_dispatch **)platform);
+}
+
+EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, open_pocl);
+    return platform_ids ? platform_ids(count, platforms, count_ret) : CL_PLATFORM_NOT_FOUND_KHR;
+}
+
+EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t size, void *value,
+                                            size_t *size_ret)
+{
+    return real.clGetPlatformInfo(platform, param, size, value, size_ret);
+}
+
+EXPORT void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
+{
+    if (!strcmp(name, "clIcdGetPlatformIDsKHR"))
+        return (void *)(uintptr_t)clIcdGetPlatformIDsKHR;
+    return !strcmp(name, "clGetPlatformInfo") ? (void *)(uintptr_t)clGetPlatformInfo : NULL;
+}

@@ -1,0 +1,55 @@
+/*
+ * A driver for tests (an ICD): PoCL, with what Debian 12's does not have yet. Its platform is PoCL's, whose table of
+ * functions it changes, so that all objects are PoCL's own.
+ *
+ *   usm.c   cl_intel_unified_shared_memory, over PoCL's fine-grained SVM
+ *   bda.c   cl_ext_buffer_device_address, over buffers that use SVM
+ *   il.c    SPIR-V, translated to SPIR 1.2 by llvm-spirv-15
+ *
+ * VOCL_TEST_GPU=1: the device says that it is a GPU, so that nobody may give it addresses which it did not allocate.
+ * VOCL_TEST_LOG=1: what kernels were told of memory goes to stderr.
+ */
+#ifndef VOCL_TESTS_NEWER_H
+#define VOCL_TESTS_NEWER_H
+
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_egl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
+#include <CL/cl_icd.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cl_ext.h"
+
+/* PoCL's functions as they were. */
+extern struct _cl_icd_dispatch real;
+extern pthread_mutex_t driver_lock;
+
+cl_int driver_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
+bool driver_logs(void);
+
+/* Each: changes the table; a function of its extension, or NULL. */
+void usm_install(struct _cl_icd_dispatch *table);
+void *usm_function(const char *name);
+/* CL_INVALID_VALUE if the query is none of it. */
+cl_int usm_device_info(cl_device_info param, size_t size, void *value, size_t *size_ret);
+/* Whether one of its allocations is there. */
+bool usm_has(const void *pointer);
+void bda_install(struct _cl_icd_dispatch *table);
+void *bda_function(const char *name);
+bool bda_has(uint64_t address);
+void *il_function(const char *name);
+void il_install(struct _cl_icd_dispatch *table);
+
+#endif

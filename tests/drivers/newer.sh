@@ -1,0 +1,105 @@
+#!/bin/sh
+# What Debian's PoCL does not have yet, with a driver that adds it (newer.h): unified shared memory, buffers with
+# addresses, SPIR-V. The same results as natively with that driver; across hosts what can be had.
+. "$(dirname "$0")/../lib.sh"
+need spirv-as spirv-tools
+need llvm-spirv-15 llvm-spirv-15
+
+mark=VOCL_TEST_MARK=$$
+parity=$top_builddir/tests/parity
+nodes=$top_builddir/tests/drivers/usm_nodes
+mkdir "$scratch/vendors"
+echo "$top_builddir/tests/drivers/.libs/newer.so" > "$scratch/vendors/newer.icd"
+spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/scale.spvasm" || fail "spirv-as"
+export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/scale.spv"
+
+# both doors, on the same host
+for name in usm device_address il; do
+    "$top_srcdir/tests/run-parity" "$parity/$name" > "$scratch/tap" 2>&1
+    [ "$(grep -c '^ok [12] - [a-z]*$' "$scratch/tap")" = 2 ] || fail "$name: $(cat "$scratch/tap")"
+done
+
+# same LINES NAME COMMAND...: NAME, run by the command, prints what it prints natively, but for LINES.
+same()
+{
+    without=$1
+    name=$2
+    shift 2
+    "$parity/$name" 2> /dev/null | grep -v "$without" > "$scratch/native"
+    env "$mark" "$@" "$parity/$name" > "$scratch/all" 2> "$scratch/err"
+    status=$?
+    [ $status -eq 0 ] || fail "$*: $name: status $status: $(cat "$scratch/all" "$scratch/err")"
+    grep -v "$without" "$scratch/all" > "$scratch/out"
+    diff "$scratch/native" "$scratch/out" || fail "$*: $name prints something else"
+}
+
+for name in usm device_address il; do
+    same '^$' $name vocl run --local --
+    same '^$' $name vocl run --workers 2 --
+    same '^shared:' $name env VOCL_ZERO_COPY=0 vocl run --
+done
+
+# A device that takes only its own addresses: its host and shared memory is of use in the program's own process.
+VOCL_TEST_GPU=1
+export VOCL_TEST_GPU
+same '^$' usm vocl run --local --
+same '^shared:' usm vocl run --
+grep -q '^shared: 0 0$' "$scratch/all" || fail "shared memory of a GPU: $(grep '^shared' "$scratch/all")"
+unset VOCL_TEST_GPU
+
+# What kernels are told of memory gets to the driver.
+VOCL_TEST_LOG=1 vocl run -- "$parity/usm" > "$scratch/out" 2> "$scratch/err" || fail "usm: $(cat "$scratch/err")"
+for line in '0x4203, 64 bytes: 0' '0x4201, 4 bytes: 0' '0x4200, 4 bytes: 0' '0x4202, 4 bytes: 0'; do
+    grep -q "exec info $line" "$scratch/err" || fail "no exec info $line: $(cat "$scratch/err")"
+done
+VOCL_TEST_LOG=1 vocl run -- "$parity/device_address" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q "exec info 0x5002, 32 bytes: 0" "$scratch/err" || fail "no addresses: $(cat "$scratch/err")"
+
+# Two devices in one context.
+POCL_DEVICES="pthread pthread" "$nodes" > "$scratch/two" 2>&1 || fail "two devices natively: $(cat "$scratch/two")"
+together()
+{
+    env "$mark" "$@" > "$scratch/out" 2> "$scratch/err" || fail "$*: $(cat "$scratch/out" "$scratch/err")"
+    diff "$scratch/two" "$scratch/out" || fail "$*: something else is printed"
+}
+together env POCL_DEVICES="pthread pthread" vocl run -- "$nodes"
+together vocl run --workers 2 -- "$nodes" nodes
+together vocl run --workers 1 --local -- "$nodes" nodes
+together env VOCL_ZERO_COPY=0 vocl run --workers 2 -- "$nodes" nodes
+
+# What the session may use counts: -5, CL_OUT_OF_RESOURCES, and -4 of buffers.
+env POCL_DEVICES="pthread pthread" VOCL_WORKER_MEMORY=64000000 vocl run -- "$nodes" limit > "$scratch/out" 2> "$scratch/err" ||
+    fail "limits: $(cat "$scratch/out" "$scratch/err")"
+printf '0 -5 -5 -4\n0 -5 0 -5\n' | diff - "$scratch/out" || fail "limits"
+
+# Another host.
+across()
+{
+    env "$mark" VOCL_LOG=warn "$top_srcdir/tests/net/two-hosts" "$@"
+}
+across -- true 2> "$scratch/err"
+[ $? -ne 77 ] || skip "only on one host: $(cat "$scratch/err")"
+for name in usm device_address; do
+    same '^shared:' $name env VOCL_LOG=warn "$top_srcdir/tests/net/two-hosts" --
+done
+together env VOCL_LOG=warn "$top_srcdir/tests/net/two-hosts" --workers 2 -- "$nodes" nodes
+
+# The second node is lost.
+mkfifo "$scratch/say"
+across --workers 2 -- "$nodes" lose < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+exec 9> "$scratch/say"
+wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+killed=
+for process in $(session_processes "$mark"); do
+    if [ "$(cat "/proc/$process/comm")" = vocl-proxy ] && tr '\0' '\n' < "/proc/$process/environ" | grep -q '^PMI_ID=2$'
+    then
+        kill -KILL "$process" && killed=yes
+    fi
+done
+[ -n "$killed" ] || fail "no second worker: $(session_processes "$mark")"
+wait_until 5 grep -q "is lost" "$scratch/err" || fail "the loss was not noticed: $(cat "$scratch/err")"
+echo >&9
+wait $program || fail "after the loss: $(cat "$scratch/out" "$scratch/err")"
+grep -q freed "$scratch/out" || fail "after the loss: $(cat "$scratch/out" "$scratch/err")"
+wait_until 5 none_left "$mark" || fail "left after it all: $(session_processes "$mark")"

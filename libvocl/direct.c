@@ -64,6 +64,7 @@ cl_int direct_end(cl_command_queue queue, cl_command_type type, cl_bool blocking
 {
     cl_int error;
 
+    hostptr_look();
     if (!event)
         return CL_SUCCESS;
     error = enqueue_marker_as(queue, type, 0, NULL, event);

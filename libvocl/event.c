@@ -102,6 +102,7 @@ static void deliver(struct callback *callback)
 {
     struct delivery *delivery = (struct delivery *)callback;
 
+    hostptr_look();
     delivery->function(callback->handle, callback->status, callback->data);
     handle_drop(callback->handle);
     free(delivery);
@@ -257,6 +258,7 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
             error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     }
     session_unlock(node->session);
+    hostptr_look();
     return error;
 }
 
@@ -303,6 +305,8 @@ cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *va
         return info_return(&event->type, sizeof(event->type), size, value, size_ret);
     case CL_EVENT_COMMAND_EXECUTION_STATUS:
         status = value ? event_status(event) : 0;
+        if (value && status <= CL_COMPLETE)
+            hostptr_look();
         return info_return(&status, sizeof(status), size, value, size_ret);
     case CL_EVENT_REFERENCE_COUNT:
         count = (cl_uint)atomic_load(&event->object.references);

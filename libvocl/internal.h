@@ -325,10 +325,10 @@ struct region;
  * be copied. *constant: the program cannot write it. */
 struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **place, size_t *inside,
                               size_t *inside_end, bool *constant);
-/* The program's pages are its own again, as they are now. Nothing that writes the buffer is under way. */
-void exchange_end(struct session *session, struct region *region);
-/* A node that used it does no more; after the last one it may be freed. Under the session's lock. */
-void exchange_gone(struct session *session, struct region *region);
+/* The program's pages are its own again, as they are now. Nothing that uses the buffer is under way. */
+void exchange_end(struct region *region);
+/* A node that used it does no more; after the last one it may be freed. */
+void exchange_gone(struct region *region);
 void exchange_before_fork(void);
 void exchange_after_fork(bool child);
 

@@ -52,7 +52,7 @@ struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
     unsigned peer, index; /* index: of its bit in sets of nodes */
-    bool alive;
+    bool alive, in_process;
     size_t mark;   /* stream.c: where a broadcast begins in the batch */
     uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, again_at;
@@ -154,6 +154,8 @@ struct _cl_mem {
     void *block;                 /* place, if it is block.c's */
     bool direct;                 /* place is of block.c: the program may use it as it is */
     bool mirrored;               /* host_pointer is of mirror.c */
+    struct region *region;       /* place is of exchange.c */
+    struct hosted *hosted;       /* hostptr.c; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;

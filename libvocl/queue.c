@@ -223,15 +223,18 @@ static void enqueue_free(struct enqueue *e)
 
 cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
 {
+    uint64_t number;
+
     if (status == CL_SUCCESS)
         coherence_sent(e);
     enqueue_free(e);
     if (e->site)
         return status;
+    number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
     if (e->event)
-        atomic_store(&e->event->number, atomic_fetch_add(&e->queue->enqueued, 1) + 1);
-    else
-        atomic_fetch_add(&e->queue->enqueued, 1);
+        atomic_store(&e->event->number, number);
+    if (e->hosted)
+        hostptr_sent(e, number);
     if (status == CL_SUCCESS && event)
         *event = e->event;
     else if (e->event)
@@ -242,6 +245,8 @@ cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
 cl_int enqueue_fail(struct enqueue *e, cl_int error)
 {
     enqueue_free(e);
+    if (e->hosted)
+        hostptr_not_sent(e);
     if (e->event)
         handle_release(e->event, WIRE_EVENT, 0);
     return error;
@@ -342,7 +347,10 @@ cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
         status = event_wait(e->event);
         error = status < 0 ? status : CL_SUCCESS;
     }
-    return enqueue_finish(e, error, event);
+    error = enqueue_finish(e, error, event);
+    if (blocking)
+        hostptr_look();
+    return error;
 }
 
 /* A command that moves nothing: only the order of the queue matters. */
@@ -411,5 +419,6 @@ cl_int clFinish(cl_command_queue queue)
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     error = queue_wait_idle(queue);
+    hostptr_look();
     return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);
 }

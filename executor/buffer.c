@@ -38,7 +38,7 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
 
     if (!buffer || flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
         return -EBADMSG;
-    if (m->address && (m->tag || m->data_length || !svm_has(x, m->address, m->size)))
+    if (m->address && (m->tag || m->data_length || !(x->host.same_process || svm_has(x, m->address, m->size))))
         return -EBADMSG;
     if (m->address)
         flags = (flags & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR) | CL_MEM_USE_HOST_PTR;

@@ -25,6 +25,7 @@ struct leaving {
     uint32_t id;
     void *memory;
     size_t size;
+    struct region *region; /* instead */
 };
 
 static struct {
@@ -146,17 +147,31 @@ void block_free(void *memory, size_t size)
     pthread_mutex_unlock(&blocks.lock);
 }
 
-void block_leave(struct node *node, uint32_t id, void *memory, size_t size)
+static void leave(const struct leaving *what)
 {
     struct leaving *leaving = malloc(sizeof(*leaving));
 
     if (!leaving)
         return; /* it is lost */
-    *leaving = (struct leaving){NULL, node, id, memory, size};
+    *leaving = *what;
     pthread_mutex_lock(&blocks.lock);
+    begin(what->node->session);
     *blocks.last = leaving;
     blocks.last = &leaving->next;
     pthread_mutex_unlock(&blocks.lock);
+}
+
+void block_leave(struct node *node, uint32_t id, void *memory, size_t size)
+{
+    leave(&(struct leaving){.node = node, .id = id, .memory = memory, .size = size});
+}
+
+void block_leave_region(struct node *node, uint32_t id, struct region *region)
+{
+    if (node->alive)
+        leave(&(struct leaving){.node = node, .id = id, .region = region});
+    else
+        exchange_gone(region);
 }
 
 /* All of a node's, or one: whether there was such. */
@@ -179,8 +194,12 @@ static bool let_go(struct node *node, uint32_t id, bool all)
         *at = leaving->next;
         if (blocks.last == &leaving->next)
             blocks.last = at;
-        leaving->size = class_size(leaving->size, &class);
-        keep(class, leaving->memory, leaving->size);
+        if (leaving->region) {
+            exchange_gone(leaving->region);
+        } else {
+            leaving->size = class_size(leaving->size, &class);
+            keep(class, leaving->memory, leaving->size);
+        }
         free(leaving);
     }
     pthread_mutex_unlock(&blocks.lock);

@@ -4,7 +4,7 @@
 
 /* ---- creation ---- */
 
-/* The application's memory is not the node's, but for the arena. */
+/* The application's memory is not the node's, but for the arena and devices of its own process. */
 #define LOCAL_FLAGS (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)
 /* What the host may do is checked here; the node moves data in its own ways. */
 #define WIRE_FLAGS(flags)                                                                                              \
@@ -65,6 +65,18 @@ static cl_int buffer_fill(cl_mem buffer, const void *host_pointer)
     return error;
 }
 
+/* Whether that memory is all nodes', at the same address. */
+static bool all_see(cl_context context, const void *memory, size_t size)
+{
+    bool all = arena_has_all(memory, size);
+
+    if (context->node_count == 1 && context->node->in_process && settings_share_memory())
+        return true;
+    for (unsigned i = 0; all && i < context->node_count; i++)
+        all = arena_shared_with(context->nodes[i]);
+    return all;
+}
+
 static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size, void *host_pointer, bool addressed,
                             cl_mem *out)
 {
@@ -88,19 +100,20 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         return error;
     buffer->size = size;
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
-    if (context->node_count == 1 && !addressed) {
-        if (arena_has_all(buffer->host_pointer, size) && arena_shared_with(context->node))
-            buffer->place = host_pointer;
-        buffer->mirrored = buffer->host_pointer && mirror_has_all(buffer->host_pointer, size);
-    }
-    if (!buffer->host_pointer && !addressed) {
+    if (!addressed && buffer->host_pointer && all_see(context, host_pointer, size)) {
+        buffer->place = host_pointer;
+    } else if (!addressed && buffer->host_pointer) {
+        buffer->mirrored = context->node_count == 1 && mirror_has_all(host_pointer, size);
+    } else if (!addressed) {
         buffer->block = block_alloc(context, size);
         buffer->place = buffer->block;
         buffer->direct = buffer->block != NULL;
         if (buffer->direct && host_pointer)
             memcpy(buffer->place, host_pointer, size);
     }
-    error = coherence_open(buffer, host_pointer != NULL);
+    error = addressed ? CL_SUCCESS : hostptr_open(buffer);
+    if (!error)
+        error = coherence_open(buffer, host_pointer != NULL);
     if (!error && !addressed)
         error = buffer_send(buffer, host_pointer);
     else if (!error)
@@ -294,6 +307,7 @@ cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool block
     if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
         error = queue_wait_idle(queue);
     queue_settle(queue, since);
+    hostptr_look();
     return error;
 }
 
@@ -318,7 +332,9 @@ cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocki
     if (!error)
         arrival_wait(e->node->session, e->arrival);
     queue_settle(e->queue, since);
-    return enqueue_finish(e, error, event);
+    error = enqueue_finish(e, error, event);
+    hostptr_look();
+    return error;
 }
 
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,

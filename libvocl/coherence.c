@@ -124,7 +124,7 @@ cl_int coherence_open(cl_mem memory, bool contents)
 {
     struct coherence *c;
 
-    if (memory->context->node_count < 2 || memory->parent)
+    if (memory->context->node_count < 2 || memory->parent || memory->place)
         return CL_SUCCESS;
     c = calloc(1, sizeof(*c));
     if (c)
@@ -298,10 +298,12 @@ cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t 
     cl_mem root = memory_root(memory);
     cl_int error = CL_SUCCESS;
 
-    if (!root->coherence)
-        return CL_SUCCESS;
-    if (e->site)
+    if (e->site && (root->coherence || root->hosted))
         return record_use(e->site->buffer, root, use);
+    if (root->hosted)
+        error = hostptr_before(e, root, use);
+    if (error || !root->coherence)
+        return error;
     if (use & USE_WRITE)
         error = enqueue_need_event(e, CL_COMMAND_MARKER);
     if (error || !(use & USE_READ))
@@ -353,6 +355,36 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     }
     e->written = more;
     more[e->written_count++] = (struct written){root, offset, size};
+}
+
+size_t coherence_part(cl_mem root, size_t start, struct node **node)
+{
+    const struct coherence *c = root->coherence;
+    size_t end = extent(root);
+
+    *node = root->context->node;
+    if (!c)
+        return end;
+    pthread_mutex_lock(&root->lock);
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct holder *holder = choose(&c->pieces[i]);
+
+        if (c->pieces[i].start > start || start >= c->pieces[i].end)
+            continue;
+        end = c->pieces[i].end;
+        if (holder)
+            *node = holder->node;
+    }
+    pthread_mutex_unlock(&root->lock);
+    return end;
+}
+
+void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node)
+{
+    struct enqueue e = {.node = node};
+
+    if (root->coherence)
+        wrote(&e, root, offset, size);
 }
 
 void coherence_sent(struct enqueue *e)

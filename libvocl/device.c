@@ -119,6 +119,10 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         if (!device->node->alive)
             return info_return(&none, sizeof(cl_bool), size, value, size_ret);
         break;
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+        if (device->unified && !arena_shared_with(device->node))
+            return info_return(&none, sizeof(cl_bool), size, value, size_ret);
+        break;
     case CL_DEVICE_SVM_CAPABILITIES:
         if (!info_find(&device->infos, param, &length))
             return CL_INVALID_VALUE;

@@ -81,6 +81,7 @@ static cl_int end(cl_command_queue queue, cl_command_type type, const uint64_t t
 {
     cl_event over = event ? event_over(queue, type, times) : NULL;
 
+    hostptr_look();
     if (event && !over)
         return CL_OUT_OF_HOST_MEMORY;
     if (event)

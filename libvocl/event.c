@@ -174,6 +174,7 @@ static void run_delivery(struct callback *callback)
 {
     if (callback->status <= CL_COMPLETE)
         atomic_store(&((cl_event)callback->handle)->shown, true);
+    hostptr_look();
     ((struct delivery *)callback)->function(callback->handle, callback->status, callback->data);
 }
 
@@ -398,6 +399,7 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
     session_unlock(node->session);
     for (cl_uint i = 0; i < count; i++)
         event_settle(list[i], since);
+    hostptr_look();
     return error;
 }
 
@@ -486,6 +488,8 @@ cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *va
         return info_return(&event->type, sizeof(event->type), size, value, size_ret);
     case CL_EVENT_COMMAND_EXECUTION_STATUS:
         status = value ? event_status(event) : 0;
+        if (value && status <= CL_COMPLETE)
+            hostptr_look();
         return info_return(&status, sizeof(status), size, value, size_ret);
     case CL_EVENT_REFERENCE_COUNT:
         count = (cl_uint)atomic_load(&event->object.references);

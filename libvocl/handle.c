@@ -286,6 +286,21 @@ static void release_block(cl_mem buffer, struct node *node)
     stream_end(node, STREAM_LATER);
 }
 
+/* Each node tells when it has done with the memory. */
+static void release_region(cl_mem buffer)
+{
+    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
+    cl_context context = buffer->context;
+
+    for (unsigned i = 0; i < context->node_count; i++) {
+        struct node *node = context->nodes[i];
+
+        wire_put_release_told(stream_begin(node), &m);
+        block_leave_region(node, buffer->object.id, buffer->region);
+        stream_end(node, STREAM_LATER);
+    }
+}
+
 /* The nodes' own part of it. False: the rest waits for one of them. */
 static bool release_on_node(struct object *object, struct node *node)
 {
@@ -294,6 +309,10 @@ static bool release_on_node(struct object *object, struct node *node)
     bool watched = (m.kind == WIRE_CONTEXT && ((cl_context)object)->destructors) ||
                    (m.kind == WIRE_MEMORY && ((cl_mem)object)->destructors);
 
+    if (m.kind == WIRE_MEMORY && ((cl_mem)object)->region && !watched) {
+        release_region((cl_mem)object);
+        return true;
+    }
     for (unsigned i = 0; context && i < context->node_count; i++) {
         struct node *other = context->nodes[i];
 

@@ -319,7 +319,9 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     image->parent = desc->mem_object;
     if (image->parent)
         handle_use(image->parent);
-    error = coherence_open(image, host_pointer != NULL);
+    error = hostptr_open(image);
+    if (!error)
+        error = coherence_open(image, host_pointer != NULL);
     if (!error)
         error = image_send(image, host_pointer);
     if (error)

@@ -2,6 +2,8 @@
 #ifndef VOCL_LIBVOCL_INTERNAL_H
 #define VOCL_LIBVOCL_INTERNAL_H
 
+#include <sys/types.h>
+
 #include "libvocl/objects.h"
 
 /* ---- handle.c ---- */
@@ -218,6 +220,7 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
+    bool hosted; /* hostptr_before() */
 };
 /* What every clEnqueueX begins with: checks queue and wait list, and makes the event if wanted. On success must be
  * followed by enqueue_finish() or enqueue_fail(). */
@@ -292,6 +295,10 @@ cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t 
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
 /* ... and counts as soon as the command was sent, for only then can others be told to wait for it. */
 void coherence_sent(struct enqueue *e);
+/* The part of a whole that begins there: where it ends, and the node that has it. */
+size_t coherence_part(cl_mem root, size_t start, struct node **node);
+/* It was written at a node without a command. */
+void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node);
 
 /* A part of a memory object: a piece of a buffer, a rect of one, or a region of an image. */
 struct part {
@@ -351,6 +358,8 @@ void transfer_start(struct transfer *transfer);
 /* Prepare to receive. */
 cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
                      struct transfer **out, uint32_t *tag);
+/* The same for what is no command's. */
+cl_int transfer_take(struct node *node, const struct layout *layout, struct transfer **out, uint32_t *tag);
 /* What is moving at the moment, which needs nobody to go on. */
 struct arrival *transfer_moving(void);
 /* Wait until the application's memory is no longer used (write) or filled (read); frees it. */
@@ -402,10 +411,36 @@ void *arena_alloc(size_t size, size_t alignment);
 /* Nothing for memory that is not arena_alloc's. */
 void arena_free(void *memory);
 /* Its contents are not needed any more, but for those of pages that it shares with others. */
-void arena_forget(void *memory, size_t size);
+bool arena_forget(void *memory, size_t size);
 bool arena_has(const void *pointer);
 bool arena_has_all(const void *pointer, size_t size);
 void arena_after_fork(void);
+/* The file behind it, as mappings are told apart, and where in that memory of it is. */
+struct arena_file {
+    dev_t device;
+    ino_t inode;
+};
+bool arena_identify(struct arena_file *file);
+size_t arena_offset(const void *memory);
+/* Whole pages of it at another address, instead of what is there: atomically for other threads. Not shared: as they are
+ * now, and what is written there is written there only. */
+bool arena_show(void *at, const void *memory, size_t size, int protection, bool shared);
+/* The next part of it, from *start on, that has pages. */
+bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end);
+
+/* ---- exchange.c: pages of the program's own that are the arena's, too ---- */
+struct region;
+/* A buffer of so many bytes at a host pointer, in the arena, for so many nodes: *place is its first byte there. What
+ * lies in whole pages of the program is the same memory, *inside to *inside_end in the buffer; the rest, or all, is to
+ * be copied. *constant: the program cannot write it. */
+struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **place, size_t *inside,
+                              size_t *inside_end, bool *constant);
+/* The program's pages are its own again, as they are now. Nothing that uses the buffer is under way. */
+void exchange_end(struct region *region);
+/* A node that used it does no more; after the last one it may be freed. */
+void exchange_gone(struct region *region);
+void exchange_before_fork(void);
+void exchange_after_fork(bool child);
 
 /* ---- block.c ---- */
 /* Memory for a buffer of the context that its node has, too; NULL if it cannot have that. */
@@ -414,6 +449,7 @@ void *block_alloc(cl_context context, size_t size);
 void block_free(void *memory, size_t size);
 /* The same when the node says that the object is gone. */
 void block_leave(struct node *node, uint32_t id, void *memory, size_t size);
+void block_leave_region(struct node *node, uint32_t id, struct region *region);
 bool block_note(struct node *node, uint32_t id);
 void block_lose(struct node *node);
 void block_after_fork(void);
@@ -445,6 +481,21 @@ cl_int address_copy(struct enqueue *e, cl_command_type type, void *to, const voi
                     cl_event *event);
 cl_int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size,
                     cl_event *event);
+/* ---- hostptr.c: CL_MEM_USE_HOST_PTR, where the program's memory is not the node's ---- */
+/* For a new buffer or image that is over memory of the program's; a buffer may get its place by it. */
+cl_int hostptr_open(cl_mem memory);
+void hostptr_close(cl_mem memory);
+/* What the program wrote there is at the node before the command, which is noted as one that uses it. */
+cl_int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use);
+/* The command that e was for was sent, with that number in its queue, or was not. */
+void hostptr_sent(struct enqueue *e, uint64_t number);
+void hostptr_not_sent(struct enqueue *e);
+/* The program may look now: commands that were under way may be over. Not under the session's lock. */
+void hostptr_look(void);
+/* The program's last reference goes. */
+void hostptr_release(cl_mem memory);
+bool hostptr_any(void);
+void hostptr_after_fork(void);
 
 /* ---- mirror.c ---- */
 void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment);

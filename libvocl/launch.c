@@ -96,12 +96,32 @@ static unsigned argument_use(const struct argument_description *d, cl_mem memory
     return USE_READ | USE_WRITE; /* also where it only writes: perhaps not all of it */
 }
 
+/* Before the lock is taken, for it may have to wait. */
+static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (!hostptr_any() || e->site)
+        return CL_SUCCESS;
+    for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++) {
+        const struct argument *argument = &kernel->arguments[i];
+        cl_mem memory;
+
+        spin_lock(&kernel->lock);
+        memory = argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
+        spin_unlock(&kernel->lock);
+        if (memory && memory_root(memory)->hosted)
+            error = hostptr_before(e, memory_root(memory), argument_use(&kernel->description->arguments[i], memory));
+    }
+    return error;
+}
+
 /* Under the kernel's lock. */
 static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool after)
 {
     cl_int error = CL_SUCCESS;
 
-    if (e->queue->context->node_count < 2)
+    if (e->queue->context->node_count < 2 && !(e->site && hostptr_any()))
         return CL_SUCCESS;
     for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++) {
         const struct argument *argument = &kernel->arguments[i];
@@ -146,6 +166,8 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         return site_nothing(&e, site);
     if (!plain)
         error = enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL);
+    if (!error)
+        error = arguments_hosted(&e, kernel);
     if (error)
         return enqueue_fail(&e, error);
     enqueue_expect(&e);

@@ -12,10 +12,10 @@ static uint8_t *buffer_shadow(cl_mem buffer)
     cl_mem root = memory_root(buffer);
     uint8_t *shadow;
 
-    if (buffer->place)
-        return buffer->place;
     if (root->host_pointer)
         return (uint8_t *)root->host_pointer + buffer->origin;
+    if (buffer->place)
+        return buffer->place;
     pthread_mutex_lock(&root->lock);
     if (!root->shadow) {
         void *area = mmap(NULL, root->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -74,8 +74,11 @@ static cl_int map_in_place(struct enqueue *e, cl_mem buffer, const struct mappin
                                 .size = mapping->region[0],
                                 .wait = e->wait,
                                 .wait_count = e->wait_count};
-    cl_int error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
+    cl_int error = coherence_before(e, buffer, mapping->origin[0], mapping->region[0], USE_READ);
 
+    if (error)
+        return enqueue_fail(e, error);
+    error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
     if (error)
         return error;
     m.event = e->event_id;
@@ -89,7 +92,7 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
     const struct wire_unmap_buffer m = {.queue = e->queue->object.id,
                                         .buffer = buffer->object.id,
                                         .event = e->event_id,
-                                        .address = (uintptr_t)mapping->pointer,
+                                        .address = (uintptr_t)(buffer->place + mapping->origin[0]),
                                         .wait = e->wait,
                                         .wait_count = e->wait_count};
 

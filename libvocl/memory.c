@@ -66,6 +66,7 @@ void memory_destroy(cl_mem memory)
     cl_mem parent = memory->parent;
     struct session *session = context->node->session;
 
+    hostptr_close(memory);
     while (memory->destructors) {
         struct callback *callback = memory->destructors;
 
@@ -148,6 +149,8 @@ cl_int clRetainMemObject(cl_mem memory)
 
 cl_int clReleaseMemObject(cl_mem memory)
 {
+    if (handle_check(memory, WIRE_MEMORY))
+        hostptr_release(memory);
     return handle_release(memory, WIRE_MEMORY, CL_INVALID_MEM_OBJECT);
 }
 

@@ -192,6 +192,8 @@ struct _cl_mem {
     void *block;                 /* place, if it is block.c's */
     bool direct;                 /* place is of block.c: the program may use it as it is */
     bool mirrored;               /* host_pointer is of mirror.c */
+    struct region *region;       /* place is of exchange.c */
+    struct hosted *hosted;       /* hostptr.c; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;

@@ -300,6 +300,8 @@ cl_int site_finish(struct enqueue *e, const struct site *site)
 
 cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
 {
+    uint64_t number;
+
     if (status == CL_SUCCESS)
         coherence_sent(e);
     if (status == CL_SUCCESS && e->arrival)
@@ -307,10 +309,11 @@ cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
     enqueue_free(e);
     if (e->site)
         return status;
+    number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
     if (e->event)
-        atomic_store(&e->event->number, atomic_fetch_add(&e->queue->enqueued, 1) + 1);
-    else
-        atomic_fetch_add(&e->queue->enqueued, 1);
+        atomic_store(&e->event->number, number);
+    if (e->hosted)
+        hostptr_sent(e, number);
     if (status == CL_SUCCESS && event)
         *event = e->event;
     else if (e->event)
@@ -321,6 +324,8 @@ cl_int enqueue_finish(struct enqueue *e, cl_int status, cl_event *event)
 cl_int enqueue_fail(struct enqueue *e, cl_int error)
 {
     enqueue_free(e);
+    if (e->hosted)
+        hostptr_not_sent(e);
     if (e->event)
         handle_release(e->event, WIRE_EVENT, 0);
     return error;
@@ -481,7 +486,10 @@ cl_int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
         error = status < 0 ? status : CL_SUCCESS;
         queue_settle(e->queue, since);
     }
-    return enqueue_finish(e, error, event);
+    error = enqueue_finish(e, error, event);
+    if (blocking)
+        hostptr_look();
+    return error;
 }
 
 /* A command that moves nothing: only the order of the queue matters. */
@@ -574,5 +582,6 @@ cl_int clFinish(cl_command_queue queue)
     error = queue_wait_idle(queue);
     dying_catch_up(queue->node, &queue->object);
     queue_settle(queue, since);
+    hostptr_look();
     return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);
 }

@@ -494,11 +494,23 @@ static struct session *session_start(void)
     return session;
 }
 
+static void before_fork(void)
+{
+    exchange_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+    exchange_after_fork(false);
+}
+
 /* The child of a fork has no session: it may start its own. The parent's goes on undisturbed. */
 static void after_fork(void)
 {
     struct session *session = atomic_load(&current);
 
+    exchange_after_fork(true);
+    hostptr_after_fork();
     pthread_mutex_init(&start_lock, NULL);
     handle_after_fork();
     arena_after_fork();
@@ -529,7 +541,7 @@ struct session *session_get(void)
     /* a worker's own OpenCL must not find workers */
     if (!session && !start_failed && !exiting && !getenv("VOCL_WORKER")) {
         if (!watched)
-            pthread_atfork(NULL, NULL, after_fork);
+            pthread_atfork(before_fork, after_fork_in_parent, after_fork);
         watched = true;
         session = session_start();
         start_failed = !session;

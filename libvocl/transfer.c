@@ -336,6 +336,22 @@ cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunke
     return CL_SUCCESS;
 }
 
+cl_int transfer_take(struct node *node, const struct layout *layout, struct transfer **out, uint32_t *tag)
+{
+    struct transfer *transfer = transfer_new(node, layout, false);
+
+    if (!transfer)
+        return CL_OUT_OF_HOST_MEMORY;
+    transfer->reading = true;
+    session_lock(node->session);
+    transfer->next = transfers;
+    transfers = transfer;
+    session_unlock(node->session);
+    *out = transfer;
+    *tag = transfer->tag;
+    return CL_SUCCESS;
+}
+
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length)
 {
     struct transfer *transfer = transfers;

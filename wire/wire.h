@@ -27,6 +27,7 @@
 #define WIRE_MAX_UNASKED (1u << 20)   /* of contents that one worker sends another before it asks */
 #define WIRE_MAX_AGAIN 512            /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
+#define WIRE_GRANULE 4096     /* bytes of a buffer that are taken whole when some of them have changed */
 #define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
 
 #define WIRE_HEADER 8

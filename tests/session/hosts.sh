@@ -15,11 +15,11 @@ across()
 across true 2> "$scratch/err"
 [ $? -ne 77 ] || skip "$(cat "$scratch/err")"
 
-for program in vector_add sgemm map_unmap buffer_ops images user_events; do
+for program in vector_add sgemm map_unmap buffer_ops images user_events "host_pointer no-svm"; do
     program=$top_builddir/tests/parity/$program
-    [ -x "$program" ] || continue
-    "$program" > "$scratch/native" 2> /dev/null || fail "$program fails natively"
-    across "$program" > "$scratch/out" 2> "$scratch/err"
+    [ -x "${program% *}" ] || continue
+    $program > "$scratch/native" 2> /dev/null || fail "$program fails natively"
+    across $program > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ $status -eq 0 ] || fail "$program: status $status: $(cat "$scratch/out" "$scratch/err")"
     cmp "$scratch/native" "$scratch/out" || fail "$program prints something else"
@@ -33,6 +33,10 @@ result=$(across "$top_builddir/tests/session/every_device")
 across "$top_builddir/tests/parity/many_devices" > "$scratch/out" 2> "$scratch/err" ||
     fail "many_devices: $(cat "$scratch/out" "$scratch/err")"
 diff "$scratch/native" "$scratch/out" || fail "many_devices prints something else"
+"$top_builddir/tests/parity/host_pointer_devices" no-svm > "$scratch/native" || fail "host_pointer_devices natively"
+across "$top_builddir/tests/parity/host_pointer_devices" no-svm > "$scratch/out" 2> "$scratch/err" ||
+    fail "host_pointer_devices: $(cat "$scratch/out" "$scratch/err")"
+diff "$scratch/native" "$scratch/out" || fail "host_pointer_devices prints something else"
 
 # The second of them is killed: what the first has goes on.
 killed=

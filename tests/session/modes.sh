@@ -25,6 +25,7 @@ for workers in 1 2 3; do
 done
 
 same svm vocl run --workers 2 --
+same host_pointer vocl run --workers 2 --
 
 # Memory that is not shared is coarse-grained, and otherwise the same.
 coarse()
@@ -43,6 +44,15 @@ same includes env VOCL_ZERO_COPY=0 vocl run --
 
 for name in buffer_ops map_unmap profiling sgemm callbacks; do
     same $name env VOCL_ZERO_COPY=0 vocl run --
+done
+
+# A program's memory that is not the worker's.
+"$parity/host_pointer" no-svm > "$scratch/host_pointer.native" 2> /dev/null || fail "host_pointer natively"
+for setting in VOCL_SHARE VOCL_ZERO_COPY; do
+    env $setting=0 VOCL_LOG=info vocl run -- "$parity/host_pointer" no-svm > "$scratch/out" 2> "$scratch/err" ||
+        fail "host_pointer, $setting=0: $(cat "$scratch/out" "$scratch/err")"
+    diff "$scratch/host_pointer.native" "$scratch/out" || fail "host_pointer, $setting=0, prints something else"
+    [ "$(grep -c CL_MEM_USE_HOST_PTR "$scratch/err")" -eq 1 ] || fail "what is said of it: $(cat "$scratch/err")"
 done
 
 # What is there to be measured without.

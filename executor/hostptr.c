@@ -1,0 +1,106 @@
+/* Objects over memory of an application on another host: contents come and go outside its queues, by the context's own.
+ * It takes care that nothing uses what is brought, and that what it takes is there. */
+#include "base/hash.h"
+#include "executor/transfer.h"
+
+#define MOST_GRANULES 65536
+
+static struct object *find(struct executor *x, uint32_t memory, struct object **context)
+{
+    struct object *object = object_get(x, WIRE_MEMORY, memory);
+
+    *context = object ? object_get(x, WIRE_CONTEXT, object->context_id) : NULL;
+    return *context && (*context)->spare && (*context)->mover ? object : NULL;
+}
+
+int exec_bring(struct executor *x, const struct wire_bring *m)
+{
+    struct object *context, *memory = find(x, m->memory, &context);
+    struct side side;
+
+    if (!memory || !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+        return -EBADMSG;
+    side.memory = is_usable(memory) ? memory->memory : NULL;
+    if (side.memory && !side_fits(&side))
+        return -EBADMSG;
+    return transfer_fill(x, context, &side, m->tag, m->data, m->data_length);
+}
+
+int exec_take(struct executor *x, const struct wire_take *m)
+{
+    struct object *context, *memory = find(x, m->memory, &context);
+    struct command c = {.x = x, .queue = context ? context->mover : NULL};
+    struct transfer *t;
+    struct side side;
+    cl_int error;
+
+    if (!memory || !m->tag ||
+        !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+        return -EBADMSG;
+    side.memory = is_usable(memory) ? memory->memory : NULL;
+    if (side.memory && !side_fits(&side))
+        return -EBADMSG;
+    t = transfer_new(x, c.queue->queue, &side, m->tag, true);
+    if (!t)
+        return -ENOMEM;
+    error = side.memory ? transfer_read_whole(&c, t) : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (error) {
+        t->error = error;
+        transfer_give(t);
+    }
+    clFlush(c.queue->queue);
+    return 0;
+}
+
+static void compare(const struct wire_changes *m, const uint8_t *bytes, uint8_t *changed)
+{
+    for (uint64_t i = 0, at = 0; at < m->size; i++, at += WIRE_GRANULE) {
+        const size_t length = m->size - at < WIRE_GRANULE ? m->size - at : WIRE_GRANULE;
+        uint64_t theirs;
+
+        memcpy(&theirs, (const uint8_t *)m->hashes + i * sizeof(theirs), sizeof(theirs));
+        changed[i] = hash_bytes(bytes + at, length) != theirs;
+    }
+}
+
+/* In a mapped buffer, or in a copy where mapping is one, too. */
+static cl_int compare_native(struct object *context, struct object *memory, const struct wire_changes *m,
+                             uint8_t *changed)
+{
+    cl_int error;
+    void *bytes = clEnqueueMapBuffer(context->mover->queue, memory->memory, CL_TRUE, CL_MAP_READ, m->offset, m->size, 0,
+                                     NULL, NULL, &error);
+
+    if (error)
+        return error;
+    compare(m, bytes, changed);
+    error = clEnqueueUnmapMemObject(context->mover->queue, memory->memory, bytes, 0, NULL, NULL);
+    clFlush(context->mover->queue);
+    return error;
+}
+
+int exec_changes(struct executor *x, const struct wire_changes *m)
+{
+    struct object *context, *memory = find(x, m->memory, &context);
+    const uint64_t granules = (m->size + WIRE_GRANULE - 1) / WIRE_GRANULE;
+    struct wire_changes_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
+    struct wire_buffer out = {0};
+    uint8_t *changed;
+
+    if (!memory || !m->size || m->size > (uint64_t)MOST_GRANULES * WIRE_GRANULE ||
+        m->hashes_length != granules * sizeof(uint64_t))
+        return -EBADMSG;
+    changed = malloc(granules);
+    if (!changed)
+        return -ENOMEM;
+    if (is_usable(memory))
+        reply.error = compare_native(context, memory, m, changed);
+    if (!reply.error) {
+        reply.changed = changed;
+        reply.changed_length = (uint32_t)granules;
+    }
+    wire_put_changes_reply(&out, &reply);
+    executor_send(x, &out);
+    free(changed);
+    return 0;
+}

@@ -568,6 +568,7 @@ cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *funct
     known = known_status(event);
     if (known > status)
         return event_call(event, status, function, data);
+    hostptr_look();
     function(event, known < 0 ? known : status, data);
     return CL_SUCCESS;
 }

@@ -153,6 +153,14 @@ static int progress(struct session *session)
     return count;
 }
 
+/* What comes in between is taken, too. */
+static void announce(struct session *session)
+{
+    polls = true;
+    transport_announce(session->transport);
+    polls = false;
+}
+
 /* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
 static void lead(struct session *session, bool own_thread)
 {
@@ -170,7 +178,7 @@ static void lead(struct session *session, bool own_thread)
         if (progress(session) || session->stop)
             goto done;
     }
-    transport_announce(session->transport);
+    announce(session);
     if (progress(session) || session->stop || (own_thread && session->waiters))
         goto done;
     for (unsigned i = 0; i < session->node_count; i++) {

@@ -29,6 +29,12 @@ if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
     make -s --no-print-directory -C "$top_builddir" install-data DESTDIR="$root" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
     grep -q 'owner was here' "$root$(value sysconfdir)/vocl/proxy.conf" || fail "install replaces a configuration"
 fi
+# each pkg-config file names a library that is there
+for file in "$root$(value pkgconfigdir)"/*.pc; do
+    library=$(sed -n 's/^Libs: .*-l//p' "$file")
+    [ -e "$root$(value libdir)/lib$library.so" ] || fail "$file: no lib$library.so"
+done
+[ -z "$MPICC_MPICH" ] || [ -z "$MPICC_OPENMPI" ] || [ -s "$root$(value pkgconfigdir)/xtq-openmpi.pc" ] || fail "no xtq-openmpi.pc"
 rm -f "$root$(value libdir)/libvocl.so" # development's
 
 # there COMMAND...: with the installation in its place, and nothing of the build tree

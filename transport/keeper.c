@@ -88,7 +88,8 @@ static int receive_with(int socket, struct request *request, int *fd)
 
 /* ---- the thread ---- */
 
-/* A table in which there is nothing but standard error, for what is said at the start. */
+/* A table in which there is nothing but standard output and error: run() may say something, and what it calls may flush
+ * what the program has printed and not yet written. */
 static int leave_table(void)
 {
     int null;
@@ -99,8 +100,12 @@ static int leave_table(void)
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
         null = memfd_create("null", MFD_CLOEXEC);
-    if (null != 0 || dup2(0, 1) < 0 || (fcntl(2, F_GETFD) < 0 && dup2(0, 2) < 0))
+    if (null != 0)
         return -EIO;
+    for (int fd = 1; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && dup2(0, fd) < 0)
+            return -EIO;
+    }
     return 0;
 }
 
@@ -157,7 +162,8 @@ static void *keeper_run(void *argument)
     }
     if (keeper->run)
         keeper->run(keeper->argument);
-    dup2(0, 2); /* who waits for the end of the program's standard error must not wait for us */
+    dup2(0, 1); /* who waits for the end of the program's output must not wait for us */
+    dup2(0, 2);
     tell(keeper, RUNNING);
     while (more) {
         struct pollfd ready = {keeper->endpoint.fd, POLLIN, 0};

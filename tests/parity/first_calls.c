@@ -176,6 +176,7 @@ int main(void)
     cl_int status;
     cl_device_id device;
 
+    printf("said before OpenCL is asked for anything, and not written yet\n");
     CHECK(clGetPlatformIDs(1, &p.platform, NULL));
     CHECK(clGetDeviceIDs(p.platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     p.device = device;

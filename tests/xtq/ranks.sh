@@ -28,21 +28,12 @@ for mpi in $mpis; do
     for number in 1 2 3 5 8; do
         must $mpi $number tasks
         must $mpi $number reductions
-        must $mpi $number edges
     done
     # the persistent kernel's, which wants cores
     must $mpi 2 reductions 1
     must $mpi 1 reductions 2
     for number in 2 4; do
-        VOCL_SHARE=0 must $mpi $number edges
         VOCL_SHARE=0 must $mpi $number tasks
         VOCL_SHARE=0 must $mpi $number reductions
     done
 done
-
-# A device that takes no addresses of this process: one of VOCL's.
-case $SANITIZER$first in
-nompich)
-    $MPIEXEC_MPICH -n 2 vocl run --door icd -- "$top_builddir/tests/xtq/edges" kernels > "$scratch/out" 2>&1 < /dev/null ||
-        fail "kernels on a device of VOCL's: $(cat "$scratch/out")" ;;
-esac

@@ -1,0 +1,15 @@
+#!/bin/sh
+# tests/xtq/edges: tasks that put while ranks meet, what ends with a registration, sizes that no packet holds, and kernels
+# without a payload, also on a device that takes no addresses of its process: one of VOCL's.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/xtq-lib.sh"
+
+for mpi in $mpis; do
+    for number in 1 2 4; do
+        must $mpi $number edges
+    done
+    VOCL_SHARE=0 must $mpi 2 edges
+done
+[ "$SANITIZER" = no ] && [ -n "$MPIEXEC_MPICH" ] || exit 0
+$MPIEXEC_MPICH -n 2 vocl run --door icd -- "$top_builddir/tests/xtq/edges" kernels > "$scratch/out" 2>&1 < /dev/null ||
+    fail "kernels on a device of VOCL's: $(cat "$scratch/out")"

@@ -196,8 +196,10 @@ struct keeper *keeper_start(void (*run)(void *), void *argument)
     while (keeper->state == STARTING)
         pthread_cond_wait(&keeper->changed, &keeper->lock);
     pthread_mutex_unlock(&keeper->lock);
-    if (keeper->state == RUNNING)
+    if (keeper->state == RUNNING) {
+        pthread_detach(keeper->thread); /* its end is waited for by nobody: keeper_end() */
         return keeper;
+    }
     pthread_join(keeper->thread, NULL);
     vocl_log(LOG_INFO, "the program must not close descriptors that it does not know: they cannot be kept here");
     free(keeper);

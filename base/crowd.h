@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 
-#define CROWD_SLICE_NS 300000L
-#define CROWD_LEAST_NS 100000000L
-#define CROWD_MOST_NS 2000000000L
+#define CROWD_SLICE_NS 2000000L /* less is what a device on this CPU takes for itself */
+#define CROWD_LEAST_NS 20000000L
+#define CROWD_MOST_NS 500000000L
 
 struct crowd {
     long until, span;

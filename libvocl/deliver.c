@@ -80,7 +80,7 @@ static bool lane_settled(const struct lane *lane, uint64_t number, uint32_t even
 
 static bool queue_settled(cl_command_queue queue, uint64_t number, uint32_t event, uint64_t since, unsigned depth)
 {
-    const bool in_order = !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    const bool in_order = queue_in_order(queue);
 
     if (!lane_settled(&queue->lane, number, in_order ? 0 : event, since))
         return false;
@@ -116,7 +116,7 @@ void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
 
         if (atomic_load(&event->status) <= CL_COMPLETE && !atomic_load(&total))
             continue;
-        if (!event->queue || (event->queue == queue && !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)))
+        if (!event->queue || (event->queue == queue && queue_in_order(queue)))
             continue;
         session_lock(queue->node->session);
         behind = &queue->behind[queue->behind_next++ % MOST_BEHIND];

@@ -14,11 +14,6 @@ static bool is_quiet(cl_command_queue queue)
     return queue->node->alive && atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
 }
 
-static bool is_in_order(cl_command_queue queue)
-{
-    return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
 /* Whether an event can be made here: its times must go with those of the device. */
 static bool can_tell(cl_command_queue queue)
 {
@@ -64,7 +59,7 @@ bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint 
         return false;
     if (is_quiet(queue) && pending == OVER)
         return blocking || bytes <= MOST_AT_ONCE;
-    return blocking && is_in_order(queue);
+    return blocking && queue_in_order(queue);
 }
 
 bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event)
@@ -74,7 +69,7 @@ bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl
         return false;
     if (is_quiet(queue))
         return true;
-    return is_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
+    return queue_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
 }
 
 static cl_int end(cl_command_queue queue, cl_command_type type, const uint64_t times[4], cl_event *event)

@@ -239,7 +239,7 @@ static void set_status(cl_event event, cl_int status, bool here)
     if (old <= CL_COMPLETE || status >= old)
         return;
     atomic_store(&event->status, status);
-    if (status == CL_COMPLETE && event->queue && !(event->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+    if (status == CL_COMPLETE && event->queue && queue_in_order(event->queue))
         queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1), true);
     call_back(event, status, here);
 }

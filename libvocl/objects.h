@@ -173,6 +173,11 @@ struct _cl_command_queue {
         *barred; /* of the last command, or, out of order, of all so far; of what barriers came before */
 };
 
+static inline bool queue_in_order(cl_command_queue queue)
+{
+    return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
 struct mapping {
     struct mapping *next;
     void *pointer;

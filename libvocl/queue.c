@@ -161,11 +161,6 @@ cl_int clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_proper
 
 /* ---- commands ---- */
 
-static bool is_in_order(cl_command_queue queue)
-{
-    return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
 static void event_arrival(struct enqueue *e)
 {
     if (!e->event)
@@ -185,7 +180,7 @@ bool enqueue_arrival(struct enqueue *e, struct arrival *arrival)
 /* What has to be there before it, by its queue's order and by its list. */
 static cl_int arrival_before(struct enqueue *e, cl_uint count, const cl_event *list, cl_command_type type)
 {
-    const bool all = is_in_order(e->queue) || (!count && (type == CL_COMMAND_MARKER || type == CL_COMMAND_BARRIER));
+    const bool all = queue_in_order(e->queue) || (!count && (type == CL_COMMAND_MARKER || type == CL_COMMAND_BARRIER));
     bool done;
 
     if (!arrival_any())
@@ -204,7 +199,7 @@ static void arrival_after(struct enqueue *e)
     cl_command_queue queue = e->queue;
 
     session_lock(e->node->session);
-    if (is_in_order(queue) && queue->arrival == e->behind) {
+    if (queue_in_order(queue) && queue->arrival == e->behind) {
         arrival_drop(queue->arrival);
         queue->arrival = arrival_use(e->arrival);
     } else { /* or another thread's came in between */
@@ -336,7 +331,7 @@ enum { MARKER, BARRIER };
 /* Of a marker that waits for what is over: without a list it would wait for all before it. */
 static void keep_list(struct enqueue *e)
 {
-    if (!e->list_count || e->wait_count || !(e->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+    if (!e->list_count || e->wait_count || queue_in_order(e->queue))
         return;
     e->wait[0] = event_id(e->node, e->list[0]);
     e->wait_count = 1;
@@ -455,7 +450,7 @@ cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
  * have its effect in memory that the node has, too. */
 cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type)
 {
-    const bool shared = is_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
+    const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
                         atomic_load(&e->queue->enqueued) != atomic_load(&e->queue->finished);
     const bool waits = blocking && (event || e->wait_count || shared);
     cl_int error = waits ? enqueue_need_event(e, type) : CL_SUCCESS;

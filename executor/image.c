@@ -126,6 +126,9 @@ int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error &&
+        (!bounds_region(from, m->source_origin, m->region) || !bounds_region(to, m->target_origin, m->region)))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_image(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
@@ -146,6 +149,8 @@ int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
         bad = buffer_of(&c, m->image, &image);
     if (bad)
         return bad;
+    if (!c.error && !bounds_region(image, m->origin, m->region))
+        c.error = CL_INVALID_VALUE;
     memcpy(colour, m->colour, m->colour_length);
     if (!c.error && c.recording)
         return command_end(&c, record_fill_image(c.recording, image, colour, m));
@@ -168,6 +173,8 @@ int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_t
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error && !bounds_region_and_piece(from, m->origin, m->region, to, m->offset))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_image_to_buffer(c.recording, from, to, m));
     return command_end(&c, c.error
@@ -190,6 +197,8 @@ int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error && !bounds_region_and_piece(to, m->origin, m->region, from, m->offset))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_buffer_to_image(c.recording, from, to, m));
     return command_end(&c, c.error

@@ -207,6 +207,8 @@ void turns_go_on(struct executor *x);
 /* The application has released an imported event that commands still wait for. */
 void event_orphan(struct executor *x, struct object *event);
 int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
+/* Whether there is such another worker. */
+bool executor_is_fellow(const struct executor *x, unsigned peer);
 /* Whether another worker is gone. */
 bool executor_lost(const struct executor *x, unsigned peer);
 void fetch_lose(struct executor *x, unsigned peer);
@@ -333,6 +335,17 @@ cl_int side_write(cl_command_queue queue, const struct side *s, const void *from
                   const cl_event *wait, cl_event *event);
 cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
                  cl_event *event);
+
+/* bounds.c: whether it lies within the objects, whatever overflows on the way */
+bool bounds_piece(cl_mem buffer, uint64_t offset, uint64_t size);
+bool bounds_rect(cl_mem buffer, const size_t origin[3], const size_t region[3], size_t row_pitch, size_t slice_pitch);
+bool bounds_region(cl_mem image, const size_t origin[3], const size_t region[3]);
+/* The same for the bytes of the region in a buffer. */
+bool bounds_region_and_piece(cl_mem image, const size_t origin[3], const size_t region[3], cl_mem buffer,
+                             uint64_t offset);
+/* An image that was made from another object, in that. */
+bool bounds_image_of(cl_mem image, cl_mem source);
+bool bounds_side(const struct side *side);
 
 /* transfer.c */
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);

@@ -76,13 +76,22 @@ int exec_create_pipe(struct executor *x, const struct wire_create_pipe *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context);
     struct object *pipe = context ? object_new(x, WIRE_MEMORY, m->pipe) : NULL;
+    const size_t size = (size_t)m->packet_size * m->max_packets;
 
     if (!pipe)
         return -EBADMSG;
     pipe->error = context->error;
     pipe->context_id = m->context;
+    if (!pipe->error && !quota_has(x, size))
+        pipe->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (!pipe->error)
         pipe->memory = clCreatePipe(context->context, m->flags, m->packet_size, m->max_packets, NULL, &pipe->error);
+    if (!pipe->error)
+        pipe->error = quota_take_memory(x, pipe->memory, size);
+    if (pipe->error && pipe->memory) {
+        clReleaseMemObject(pipe->memory);
+        pipe->memory = NULL;
+    }
     return 0;
 }
 

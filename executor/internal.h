@@ -190,9 +190,13 @@ void executor_ungate(struct executor *x);
 /* quota.c */
 /* Whether the session may have so many bytes more; then they count until quota_give_back(), or quota_count()'s end. */
 bool quota_take(struct executor *x, size_t size);
+/* Whether it would, without taking it. */
+bool quota_has(const struct executor *x, size_t size);
 void quota_give_back(struct executor *x, size_t size);
 /* What was taken is given back when the object is destroyed. */
 void quota_count(struct executor *x, cl_mem memory, size_t size);
+/* Both, for a new object, of what it says that it has: that is as much as it was to have at least. */
+cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least);
 /* A device does not show more memory than the session may use. */
 void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size);
 
@@ -363,7 +367,7 @@ int stall_start(struct executor *x);
 const size_t *local_of(const struct wire_enqueue_ndrange *m);
 
 /* command_buffer.c */
-void recording_free(struct object *object);
+void recording_free(struct executor *x, struct object *object);
 cl_int recording_info(const struct object *object, cl_uint param, size_t size, void *value, size_t *length);
 /* The command at hand was recorded, or not. */
 void recording_end(struct object *object, cl_int error);

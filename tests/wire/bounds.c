@@ -1,4 +1,5 @@
 /*
+ * usage: bounds | bounds quota
  * Commands that reach beyond their objects, most of them by sums that wrap around, as no libvocl sends them. Each has
  * to fail, and the worker to go on: what it says of each is printed, and the first that it does not refuse ends the
  * program.
@@ -286,6 +287,76 @@ static const struct bound bounds[] = {{"write a rect", write_rect, WIRE_EVENT},
                                       {"copy a buffer to an image", buffer_to_image, WIRE_EVENT},
                                       {"fill a buffer, recorded", recorded, WIRE_COMMAND_BUFFER}};
 
+/* ---- more than the session may have, which is 128 KiB ---- */
+
+/* Its bytes are said to be none. */
+static void image_unsaid(struct wire_buffer *frame, uint32_t id)
+{
+    const struct wire_create_image m = {.image = id,
+                                        .context = OBJECT(1),
+                                        .flags = 1,
+                                        .order = 0x10b5,
+                                        .type = 0x10da,
+                                        .object_type = 0x10f1,
+                                        .width = 256,
+                                        .height = 256};
+
+    wire_put_create_image(frame, &m);
+}
+
+/* As many pixels as there may be bytes. */
+static void image_of_pixels(struct wire_buffer *frame, uint32_t id)
+{
+    const struct wire_create_image m = {.image = id,
+                                        .context = OBJECT(1),
+                                        .flags = 1,
+                                        .order = 0x10b5,
+                                        .type = 0x10da,
+                                        .object_type = 0x10f1,
+                                        .width = 256,
+                                        .height = 200,
+                                        .bytes = 1};
+
+    wire_put_create_image(frame, &m);
+}
+
+static void pipe(struct wire_buffer *frame, uint32_t id)
+{
+    const struct wire_create_pipe m = {id, OBJECT(1), 0, 1024, 1024};
+
+    wire_put_create_pipe(frame, &m);
+}
+
+static void large_buffer(struct wire_buffer *frame, uint32_t id)
+{
+    const struct wire_create_buffer m = {id, OBJECT(1), 1, 200000, 0, 0, NULL, 0};
+
+    wire_put_create_buffer(frame, &m);
+}
+
+static void long_recording(struct wire_buffer *frame, uint32_t id)
+{
+    const struct wire_create_command_buffer create = {id, OBJECT(1), 0};
+    struct wire_buffer command = {0};
+    struct wire_record record = {.command_buffer = id};
+    const struct wire_fill_buffer fill = {
+        .queue = OBJECT(1), .buffer = OBJECT(1), .pattern = bytes, .pattern_length = 4, .size = 64};
+
+    wire_put_create_command_buffer(frame, &create);
+    wire_put_fill_buffer(&command, &fill);
+    record.command = command.bytes;
+    record.command_length = (uint32_t)command.length;
+    for (int i = 0; i < 400; i++)
+        wire_put_record(frame, &record);
+    wire_buffer_free(&command);
+}
+
+static const struct bound quotas[] = {{"an image that says nothing", image_unsaid, WIRE_MEMORY},
+                                      {"an image of as many pixels", image_of_pixels, WIRE_MEMORY},
+                                      {"a pipe", pipe, WIRE_MEMORY},
+                                      {"a buffer", large_buffer, WIRE_MEMORY},
+                                      {"a long recording", long_recording, WIRE_COMMAND_BUFFER}};
+
 static bool is_refused(struct client *client, const struct bound *bound, uint32_t id)
 {
     struct wire_buffer frame = {0};
@@ -304,7 +375,16 @@ static bool is_refused(struct client *client, const struct bound *bound, uint32_
     return told && error < 0;
 }
 
-int main(void)
+static bool all_refused(struct client *client, const struct bound *list, size_t count)
+{
+    bool all = true;
+
+    for (unsigned i = 0; !client->lost && i < count; i++)
+        all &= is_refused(client, &list[i], OBJECT(100 + i));
+    return all;
+}
+
+int main(int count, char **arguments)
 {
     const struct wire_create_image image = {.image = IMAGE,
                                             .context = OBJECT(1),
@@ -315,11 +395,14 @@ int main(void)
                                             .width = 16,
                                             .height = 16,
                                             .bytes = 1024};
+    const bool quota = count == 2 && !strcmp(arguments[1], "quota");
     struct wire_buffer frame = {0};
     struct client client;
     int error = -1;
-    bool good = true;
+    bool good;
 
+    if (quota)
+        setenv("VOCL_WORKER_MEMORY", "131072", 1);
     client_open(&client);
     client_prologue(&client);
     wire_put_create_image(&frame, &image);
@@ -328,8 +411,10 @@ int main(void)
     good = client_outcome(&client, WIRE_MEMORY, IMAGE, &error) && !error;
     if (!good)
         printf("no image: %d\n", error);
-    for (unsigned i = 0; !client.lost && i < sizeof(bounds) / sizeof(*bounds); i++)
-        good &= is_refused(&client, &bounds[i], OBJECT(100 + i));
+    else if (quota)
+        good = all_refused(&client, quotas, sizeof(quotas) / sizeof(*quotas));
+    else
+        good = all_refused(&client, bounds, sizeof(bounds) / sizeof(*bounds));
     client_close(&client);
     return !good;
 }

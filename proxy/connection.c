@@ -211,7 +211,7 @@ static bool take_verdict(struct connection *c, struct evbuffer *input)
     }
     c->phase = PHASE_OPEN;
     set_seconds(c, 0);
-    if (c->owner->opened)
+    if (c->owner && c->owner->opened)
         c->owner->opened(c);
     return true;
 }

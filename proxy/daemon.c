@@ -78,35 +78,59 @@ void daemon_changed(struct daemon *d)
 
 /* ---- signals ---- */
 
+/* What cannot change while the daemon runs stays. */
+static void keep(char **fresh, char **old, bool *differs)
+{
+    char *text = *fresh;
+
+    *differs |= strcmp(text, *old) != 0;
+    *fresh = *old;
+    *old = text;
+}
+
+static void take_config(struct daemon *d, struct config *fresh)
+{
+    struct config *old = d->config;
+    const bool http_changes = strcmp(fresh->http, old->http) != 0;
+    bool needs_restart = false;
+    char why[512];
+
+    keep(&fresh->name, &old->name, &needs_restart);
+    keep(&fresh->listen, &old->listen, &needs_restart);
+    keep(&fresh->state, &old->state, &needs_restart);
+    keep(&fresh->method, &old->method, &needs_restart);
+    if (needs_restart)
+        daemon_log("warning", "name, listen, state-directory and auth need a restart");
+    d->config = fresh;
+    config_free(old);
+    if (!http_changes)
+        return;
+    http_close(d);
+    if (*d->config->http && http_open(d, why, sizeof(why)))
+        daemon_log("error", "%s", why);
+}
+
+/* Both files, or neither. */
 static void reload(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
+    struct poolfile pool = {.count = 0};
     struct config *fresh;
-    bool http_changes;
     char why[512];
 
     (void)number;
     (void)what;
     fresh = config_load(d->config->path, why, sizeof(why));
-    if (!fresh) {
+    if (!fresh || poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why))) {
         daemon_log("error", "the configuration stays as it was: %s", why);
+        poolfile_free(&pool);
+        if (fresh)
+            config_free(fresh);
         return;
     }
-    if (strcmp(fresh->listen, d->config->listen) || strcmp(fresh->state, d->config->state) ||
-        strcmp(fresh->method, d->config->method) || strcmp(fresh->name, d->config->name))
-        daemon_log("warning", "name, listen, state-directory and auth need a restart");
-    http_changes = strcmp(fresh->http, d->config->http) != 0;
-    config_free(d->config);
-    d->config = fresh;
-    if (http_changes) {
-        http_close(d);
-        if (*d->config->http && http_open(d, why, sizeof(why)))
-            daemon_log("error", "%s", why);
-    }
-    peers_close(d);
+    take_config(d, fresh);
     poolfile_free(&d->pool);
-    if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))
-        daemon_log("warning", "%s", why);
+    d->pool = pool;
     peers_open(d);
     daemon_log("notice", "read %s again", d->config->path);
     daemon_changed(d);

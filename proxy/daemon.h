@@ -181,6 +181,7 @@ void share_review(struct daemon *d, unsigned device);
 double device_load(struct device *device);
 
 /* ---- peers.c ---- */
+/* Those of the pool file; who is there already and still in it stays. */
 void peers_open(struct daemon *d);
 void peers_close(struct daemon *d);
 /* What every node of the pool has told last, this one's included: a new array. */

@@ -45,6 +45,7 @@ static const struct {
 } numbers[] = {
     {"queue-limit", offsetof(struct config, queue_limit), 100, 100000},
     {"connection-limit", offsetof(struct config, connection_limit), 512, 100000},
+    {"connections-per-user", offsetof(struct config, connections_per_user), 128, 100000},
     {"sessions-per-user", offsetof(struct config, sessions_per_user), 0, 100000},
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
     {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},

@@ -22,7 +22,7 @@ struct config {
     char **allow, **deny, **admins; /* users, or groups as "@group"; NULL-terminated */
     char **environment;             /* of workers: NAME=VALUE */
     enum policy policy;
-    unsigned queue_limit, connection_limit;
+    unsigned queue_limit, connection_limit, connections_per_user;
     unsigned sessions_per_user, session_seconds; /* 0: any */
     uint64_t worker_memory;                      /* bytes, 0: any */
     unsigned worker_cpus;                        /* hundredths of a core, 0: any */

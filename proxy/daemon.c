@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,25 +27,6 @@ double wall_seconds(void)
     return (double)now.tv_sec + (double)now.tv_usec / 1e6;
 }
 
-/* With the priority that the journal understands where it listens. */
-void daemon_log(const char *level, const char *format, ...)
-{
-    static const char *const levels[] = {"emerg", "alert", "crit", "error", "warning", "notice", "info", "debug"};
-    char line[1024];
-    va_list arguments;
-    unsigned priority = 0;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    while (priority < 7 && strcmp(levels[priority], level))
-        priority++;
-    if (getenv("JOURNAL_STREAM"))
-        fprintf(stderr, "<%u>%s\n", priority, line);
-    else
-        fprintf(stderr, "vocl-proxy: %s: %s\n", level, line);
-}
-
 /* ---- telling the others ---- */
 
 static void tell_now(evutil_socket_t fd, short what, void *argument)
@@ -59,6 +39,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     if (d->watchers)
         watchers_tell(d);
     broker_review(d);
+    daemon_log_review();
     evtimer_add(d->told, &heartbeat);
 }
 

@@ -1,6 +1,7 @@
 /*
  * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. What its files share.
  *
+ *     log.c         what is told to the journal
  *     connection.c  who is at the other end, and messages to and from there
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
@@ -83,10 +84,11 @@ struct daemon {
     struct topology *known_tree; /* the same */
     struct session *sessions;
     struct connection *connections;
-    unsigned connection_count, watchers;
+    unsigned strangers_most, watchers;
     struct peer *peers;
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
+    struct event *leash_listener;
     bool draining, ending;
     struct event *told; /* state is to be told to watchers soon */
     struct {
@@ -100,9 +102,14 @@ struct daemon {
 int daemon_run(const char *config_path, bool detach);
 /* Something of this node has changed. */
 void daemon_changed(struct daemon *d);
-/* One line on stderr for the journal: key=value pairs after the text. */
-__attribute__((format(printf, 2, 3))) void daemon_log(const char *level, const char *format, ...);
 double wall_seconds(void);
+
+/* ---- log.c ---- */
+/* One line on stderr for the journal: key=value pairs after the text. Of warnings and errors of one kind, which is the
+ * format, there are few in some seconds; the rest is counted. */
+__attribute__((format(printf, 2, 3))) void daemon_log(const char *level, const char *format, ...);
+/* Tells what was counted. To be called every few seconds. */
+void daemon_log_review(void);
 
 /* ---- connection.c ---- */
 struct connection;

@@ -38,6 +38,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     (void)what;
     if (d->watchers)
         watchers_tell(d);
+    state_review(d);
     broker_review(d);
     daemon_log_review();
     evtimer_add(d->told, &heartbeat);

@@ -90,6 +90,7 @@ struct daemon {
     struct evconnlistener *listener;
     struct event *leash_listener;
     bool draining, ending;
+    char trouble[128];  /* sessions cannot be recorded: why, or "" */
     struct event *told; /* state is to be told to watchers soon */
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
@@ -163,6 +164,8 @@ void session_gone(struct session *s, int status);
 bool session_uses(const struct session *s, unsigned device, unsigned *place);
 /* The worker that runs already, after a restart. */
 void session_watch(struct session *s);
+/* What is reserved goes back if nobody comes. */
+void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 void sessions_account(struct session *s);
 
@@ -175,7 +178,9 @@ bool worker_contained(const struct session *s, int number);
 
 /* ---- state.c ---- */
 int state_open(struct daemon *d, char *why, size_t why_size);
-void state_save(const struct session *s);
+/* 0, or negative errno: then it must not be. */
+int state_save(const struct session *s);
+void state_review(struct daemon *d);
 void state_remove(const struct session *s);
 void state_adopt(struct daemon *d);
 void state_path(const struct daemon *d, const char *name, char *path, size_t size);

@@ -99,11 +99,12 @@ json_t *node_describe(const struct daemon *d)
     }
     for (const struct session *s = d->sessions; s; s = s->next)
         json_array_append_new(sessions, describe_session(s));
-    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:o}", "name", d->config->name, "address", d->address, "state",
-                     d->ending     ? "ending"
+    return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "name", d->config->name, "address", d->address, "state",
+                     *d->trouble   ? "failing"
+                     : d->ending   ? "ending"
                      : d->draining ? "draining"
                                    : "up",
-                     "time", wall_seconds(), "devices", devices, "sessions", sessions);
+                     "why", d->trouble, "time", wall_seconds(), "devices", devices, "sessions", sessions);
 }
 
 /* ---- reserved ---- */
@@ -156,6 +157,11 @@ static void lapsed(evutil_socket_t fd, short what, void *argument)
     (void)fd;
     (void)what;
     session_end(argument, "nobody came to start it");
+}
+
+void session_expect(struct session *s)
+{
+    set_timer(s, lapsed, RESERVED_SECONDS);
 }
 
 static bool take_devices(struct session *s, const json_t *wish)
@@ -232,7 +238,12 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     }
     s->exclusive = exclusive;
     s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
-    set_timer(s, lapsed, RESERVED_SECONDS);
+    if (state_save(s)) {
+        snprintf(why, why_size, "%s %s", d->config->name, d->trouble);
+        session_free(s);
+        return NULL;
+    }
+    session_expect(s);
     daemon_changed(d);
     return s;
 }
@@ -352,10 +363,14 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     s->started = true;
     s->start_time = process_start_time(pid);
     s->began = wall_seconds();
+    session_watch(s);
+    if (state_save(s)) {
+        snprintf(why, why_size, "%s %s", s->daemon->config->name, s->daemon->trouble);
+        session_end(s, why);
+        return -EIO;
+    }
     s->control = c;
     connection_own(c, &control, s);
-    session_watch(s);
-    state_save(s);
     s->daemon->totals.sessions++;
     daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->id, s->user, s->program,
                s->from, s->device_count, (int)pid);
@@ -402,9 +417,9 @@ void session_gone(struct session *s, int status)
 
     memcpy(devices, s->devices, sizeof(devices));
     share_leave(s);
+    state_remove(s);
     if (s->started) {
         worker_clean(s);
-        state_remove(s);
         d->totals.failed += status > 0;
         if (!*s->why && status > 0)
             snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);

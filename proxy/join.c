@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "pool/client.h"
 #include "transport/internal.h"
 
@@ -68,15 +69,19 @@ __attribute__((noreturn)) static void give_up(const char *why)
 static json_t *make_request(void)
 {
     char program[64] = "";
-    json_t *request = json_pack(
-        "{s:s, s:I, s:I, s:I, s:b, s:I, s:s, s:s, s:s}", "do", "request", "count",
-        (json_int_t)settings_number(SETTING_POOL_COUNT), "wait", (json_int_t)settings_number(SETTING_POOL_WAIT),
-        "share", (json_int_t)settings_number(SETTING_POOL_SHARE), "exclusive",
-        settings_number(SETTING_POOL_EXCLUSIVE) != 0, "memory", (json_int_t)settings_bytes(SETTING_POOL_MEMORY), "type",
-        settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
-        settings_string(SETTING_POOL_POLICY));
+    uint64_t memory = 0;
     const char *name = getenv("VOCL_POOL_PROGRAM");
+    json_t *request;
 
+    if (!text_read_bytes(settings_string(SETTING_POOL_MEMORY), &memory))
+        give_up("VOCL_POOL_MEMORY is no size in bytes, such as 8G");
+    request = json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:s, s:s, s:s}", "do", "request", "count",
+                        (json_int_t)settings_number(SETTING_POOL_COUNT), "wait",
+                        (json_int_t)settings_number(SETTING_POOL_WAIT), "share",
+                        (json_int_t)settings_number(SETTING_POOL_SHARE), "exclusive",
+                        settings_number(SETTING_POOL_EXCLUSIVE) != 0, "memory", (json_int_t)memory, "type",
+                        settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
+                        settings_string(SETTING_POOL_POLICY));
     snprintf(program, sizeof(program), "%s", name ? name : "");
     json_object_set_new(request, "program", json_string(program));
     return request;

@@ -258,20 +258,6 @@ static void usage(FILE *to)
           to);
 }
 
-static int check_config(const char *path)
-{
-    char why[512];
-    struct config *config = config_load(path, why, sizeof(why));
-
-    if (!config) {
-        fprintf(stderr, "vocl-proxy: %s\n", why);
-        return 2;
-    }
-    printf("%s: good\n", path);
-    config_free(config);
-    return 0;
-}
-
 int main(int count, char **words)
 {
     static const struct option options[] = {

@@ -224,6 +224,10 @@ int probe_run(void);
 int http_open(struct daemon *d, char *why, size_t why_size);
 void http_close(struct daemon *d);
 
+/* ---- check.c ---- */
+/* Says whether the configuration is good, and could be followed here. The exit status. */
+int check_config(const char *path);
+
 /* ---- exchange.c ---- */
 /* Under mpiexec: every rank learns where all are, and the first writes the pool file. */
 int exchange_endpoints(struct daemon *d, char *why, size_t why_size);

@@ -118,20 +118,14 @@ static void reload(evutil_socket_t number, short what, void *argument)
     daemon_changed(d);
 }
 
-/* The first time no new sessions are taken, and the daemon ends with the last one; the second time it ends at once, and
- * the sessions go on without it. */
+/* The sessions go on; the daemon that is started next takes them over. */
 static void terminate(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
 
+    (void)number;
     (void)what;
-    if (d->ending || number == SIGINT || !d->sessions) {
-        event_base_loopexit(d->base, NULL);
-        return;
-    }
-    d->ending = true;
-    daemon_log("notice", "ending when the last session has ended; a second signal ends at once and leaves them");
-    daemon_changed(d);
+    event_base_loopexit(d->base, NULL);
 }
 
 static void watch_signals(struct daemon *d)
@@ -237,7 +231,7 @@ static int run(const char *path, bool detach)
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     daemon_changed(d);
     event_base_dispatch(d->base);
-    daemon_log("notice", "%s ends", d->config->name);
+    daemon_log("notice", "%s ends%s", d->config->name, d->sessions ? "; its sessions go on" : "");
     http_close(d);
     peers_close(d);
     connections_close(d);

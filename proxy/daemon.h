@@ -89,7 +89,7 @@ struct daemon {
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
     struct event *leash_listener;
-    bool draining, ending;
+    bool draining;
     char trouble[128];  /* sessions cannot be recorded: why, or "" */
     struct event *told; /* state is to be told to watchers soon */
     struct {
@@ -159,6 +159,8 @@ void session_release(struct daemon *d, const char *id);
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
 /* Ends it, with time for the worker to end by itself. */
 void session_end(struct session *s, const char *why);
+/* The same without a word to anybody. */
+void session_end_worker(struct session *s);
 /* The worker's process is gone, or there was none. */
 void session_gone(struct session *s, int status);
 bool session_uses(const struct session *s, unsigned device, unsigned *place);

@@ -101,7 +101,6 @@ json_t *node_describe(const struct daemon *d)
         json_array_append_new(sessions, describe_session(s));
     return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "name", d->config->name, "address", d->address, "state",
                      *d->trouble   ? "failing"
-                     : d->ending   ? "ending"
                      : d->draining ? "draining"
                                    : "up",
                      "why", d->trouble, "time", wall_seconds(), "devices", devices, "sessions", sessions);
@@ -208,7 +207,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     snprintf(why, why_size, "a request that is none");
     if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || message_number(wish, "uid", -1) < 0)
         return NULL;
-    if (d->draining || d->ending) {
+    if (d->draining) {
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }
@@ -392,6 +391,13 @@ static void kill_harder(evutil_socket_t fd, short what, void *argument)
     set_timer(s, kill_harder, GRACE_SECONDS);
 }
 
+void session_end_worker(struct session *s)
+{
+    s->state = SESSION_ENDING;
+    worker_contained(s, SIGTERM);
+    set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
 void session_end(struct session *s, const char *why)
 {
     if (s->state == SESSION_ENDING)
@@ -402,11 +408,10 @@ void session_end(struct session *s, const char *why)
         session_gone(s, 0);
         return;
     }
-    s->state = SESSION_ENDING;
     if (s->control)
         connection_send(s->control, json_pack("{s:s, s:s}", "ended", s->id, "why", why));
-    worker_contained(s, SIGTERM);
-    set_timer(s, kill_harder, GRACE_SECONDS);
+    session_end_worker(s);
+    state_save(s); /* for the daemon after this one; where it cannot be, that one does not know it */
     daemon_changed(s->daemon);
 }
 
@@ -437,6 +442,4 @@ void session_gone(struct session *s, int status)
     for (unsigned i = 0; i < count; i++)
         share_review(d, devices[i]);
     daemon_changed(d);
-    if (d->ending && !d->sessions)
-        event_base_loopexit(d->base, NULL);
 }

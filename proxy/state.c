@@ -83,11 +83,12 @@ int state_save(const struct session *s)
     json_t *state;
     int error;
 
-    state = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b, s:b}", "id", s->id, "user",
-                      s->user, "program", s->program, "from", s->from, "uid", (int)s->uid, "gid", (int)s->gid, "pid",
-                      (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began, "devices",
+    state = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b, s:b, s:b, s:s}", "id", s->id,
+                      "user", s->user, "program", s->program, "from", s->from, "uid", (int)s->uid, "gid", (int)s->gid,
+                      "pid", (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began, "devices",
                       message_list(s->devices, s->device_count), "memory", (json_int_t)s->memory, "share",
-                      (int)s->share, "exclusive", s->exclusive, "started", s->started);
+                      (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
+                      s->state == SESSION_ENDING, "why", s->why);
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
@@ -126,6 +127,7 @@ static void adopt(struct daemon *d, const char *name)
     struct session *s;
     json_t *state, *index;
     const char *id;
+    bool ending;
     size_t i;
 
     state_path(d, name, path, sizeof(path));
@@ -148,6 +150,8 @@ static void adopt(struct daemon *d, const char *name)
     s->share = (unsigned)message_number(state, "share", 100);
     s->started = json_is_true(json_object_get(state, "started"));
     s->exclusive = json_is_true(json_object_get(state, "exclusive"));
+    snprintf(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));
+    ending = json_is_true(json_object_get(state, "ending"));
     s->began = json_number_value(json_object_get(state, "began"));
     json_array_foreach(json_object_get(state, "devices"), i, index)
     {
@@ -162,9 +166,12 @@ static void adopt(struct daemon *d, const char *name)
     if (s->pid > 1 && s->start_time && process_start_time(s->pid) == s->start_time) {
         daemon_log("notice", "session %s goes on: user=%s pid=%d", s->id, s->user, (int)s->pid);
         session_watch(s);
+        if (ending)
+            session_end_worker(s);
         return;
     }
-    snprintf(s->why, sizeof(s->why), "lost while there was no daemon");
+    if (!*s->why)
+        snprintf(s->why, sizeof(s->why), "lost while there was no daemon");
     s->pid = 0; /* by now perhaps somebody else's */
     session_gone(s, -1);
 }

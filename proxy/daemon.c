@@ -226,6 +226,7 @@ static int run(const char *path, bool detach)
         daemon_log("notice", "alone in its pool: %s", why);
     if (detach && go_to_background(d))
         return 1;
+    drain_open(d);
     state_adopt(d);
     peers_open(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);

@@ -6,6 +6,7 @@
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
  *     start.c       the worker's process
+ *     drain.c       why the node takes no new sessions
  *     state.c       what a daemon leaves for the one that is started after it
  *     share.c       the workers' leashes: what they use, and whose turn it is on a device that they share
  *     peers.c       the other daemons: what they have
@@ -89,7 +90,7 @@ struct daemon {
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
     struct event *leash_listener;
-    bool draining;
+    json_t *drains;     /* drain.c */
     char trouble[128];  /* sessions cannot be recorded: why, or "" */
     struct event *told; /* state is to be told to watchers soon */
     struct {
@@ -186,6 +187,18 @@ void state_review(struct daemon *d);
 void state_remove(const struct session *s);
 void state_adopt(struct daemon *d);
 void state_path(const struct daemon *d, const char *name, char *path, size_t size);
+
+/* A file there, whole or not at all. 0 or negative errno. */
+int state_write(const struct daemon *d, const char *name, const json_t *content);
+
+/* ---- drain.c ---- */
+void drain_open(struct daemon *d);
+/* 0, or negative errno and why. */
+int drain_add(struct daemon *d, const char *owner, const char *by, const char *reason, char *why, size_t why_size);
+int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size);
+bool is_draining(const struct daemon *d);
+/* "slurm: job 7; root: new fan", or nothing. */
+void drain_describe(const struct daemon *d, char *text, size_t size);
 
 /* ---- share.c ---- */
 int share_listen(struct daemon *d, char *why, size_t why_size);

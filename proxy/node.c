@@ -92,18 +92,22 @@ static json_t *describe_session(const struct session *s)
 json_t *node_describe(const struct daemon *d)
 {
     json_t *devices = json_array(), *sessions = json_array();
+    char drains[512];
 
+    drain_describe(d, drains, sizeof(drains));
     for (unsigned i = 0; i < d->device_count; i++) {
         if (!config_rule(d->config, d->devices[i].name)->hidden)
             json_array_append_new(devices, describe_device(d, i));
     }
     for (const struct session *s = d->sessions; s; s = s->next)
         json_array_append_new(sessions, describe_session(s));
-    return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "name", d->config->name, "address", d->address, "state",
-                     *d->trouble   ? "failing"
-                     : d->draining ? "draining"
-                                   : "up",
-                     "why", d->trouble, "time", wall_seconds(), "devices", devices, "sessions", sessions);
+    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o}", "name", d->config->name, "address", d->address,
+                     "state",
+                     *d->trouble      ? "failing"
+                     : is_draining(d) ? "draining"
+                                      : "up",
+                     "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
+                     devices, "sessions", sessions);
 }
 
 /* ---- reserved ---- */
@@ -207,7 +211,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     snprintf(why, why_size, "a request that is none");
     if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || message_number(wish, "uid", -1) < 0)
         return NULL;
-    if (d->draining) {
+    if (is_draining(d)) {
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }

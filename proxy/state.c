@@ -60,6 +60,14 @@ static int write_file(const json_t *state, const char *path)
     return error;
 }
 
+int state_write(const struct daemon *d, const char *name, const json_t *content)
+{
+    char path[4096];
+
+    state_path(d, name, path, sizeof(path));
+    return write_file(content, path);
+}
+
 /* What the node tells of it: while there is trouble it takes no sessions. */
 static void set_trouble(struct daemon *d, int error)
 {

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/text.h"
 
 #ifndef VOCL_DEFAULT_MPI
 #define VOCL_DEFAULT_MPI "mpich"
@@ -27,12 +28,12 @@ const char *settings_string(enum setting setting)
     return value && *value ? value : settings[setting].fallback;
 }
 
-static void complain(enum setting setting, const char *text)
+static void complain(enum setting setting, const char *text, const char *what)
 {
     static atomic_bool told[SETTING_COUNT];
 
     if (!atomic_exchange(&told[setting], true))
-        vocl_log(LOG_ERROR, "%s=%s is no whole number; it is as if it were not set", settings[setting].variable, text);
+        vocl_log(LOG_ERROR, "%s=%s is no %s; it is as if it were not set", settings[setting].variable, text, what);
 }
 
 long settings_number(enum setting setting)
@@ -45,7 +46,7 @@ long settings_number(enum setting setting)
     value = strtol(text, &end, 10);
     if (errno || *end || end == text || value < 0) {
         if (*text)
-            complain(setting, text);
+            complain(setting, text, "whole number");
         value = strtol(settings[setting].fallback, NULL, 10);
     }
     return value;
@@ -75,12 +76,11 @@ unsigned settings_pipeline(void)
 
 unsigned long long settings_bytes(enum setting setting)
 {
-    const char *text = settings_string(setting), units[] = "KMGT";
-    char *end;
-    double value = strtod(text, &end);
-    const char *unit = *end ? strchr(units, *end) : NULL;
+    uint64_t bytes = 0;
 
-    return value > 0 && value < 1e15
-               ? (unsigned long long)(value * (double)(unit ? 1ull << 10 * (unit - units + 1) : 1))
-               : 0;
+    if (!text_read_bytes(settings_string(setting), &bytes)) {
+        complain(setting, settings_string(setting), "size in bytes, such as 8G");
+        text_read_bytes(settings[setting].fallback, &bytes);
+    }
+    return bytes;
 }

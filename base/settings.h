@@ -15,7 +15,7 @@ enum setting {
 const char *settings_string(enum setting setting);
 /* As a whole number; the default's where the value is none. */
 long settings_number(enum setting setting);
-/* As a number of bytes, with K, M, G or T behind it. */
+/* As a size, see base/text.h; the default's where the value is none. */
 unsigned long long settings_bytes(enum setting setting);
 /* Whether memory may be shared with workers of this host. */
 bool settings_share_memory(void);

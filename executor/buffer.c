@@ -64,6 +64,8 @@ int exec_create_sub_buffer(struct executor *x, const struct wire_create_sub_buff
         return -EBADMSG;
     buffer->error = parent->error;
     buffer->context_id = parent->context_id;
+    if (!buffer->error && !bounds_piece(parent->memory, m->origin, m->size))
+        buffer->error = CL_INVALID_VALUE;
     if (!buffer->error)
         buffer->memory =
             clCreateSubBuffer(parent->memory, m->flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &buffer->error);
@@ -74,13 +76,22 @@ int exec_create_pipe(struct executor *x, const struct wire_create_pipe *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context);
     struct object *pipe = context ? object_new(x, WIRE_MEMORY, m->pipe) : NULL;
+    const size_t size = (size_t)m->packet_size * m->max_packets;
 
     if (!pipe)
         return -EBADMSG;
     pipe->error = context->error;
     pipe->context_id = m->context;
+    if (!pipe->error && !quota_has(x, size))
+        pipe->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (!pipe->error)
         pipe->memory = clCreatePipe(context->context, m->flags, m->packet_size, m->max_packets, NULL, &pipe->error);
+    if (!pipe->error)
+        pipe->error = quota_take_memory(x, pipe->memory, size);
+    if (pipe->error && pipe->memory) {
+        clReleaseMemObject(pipe->memory);
+        pipe->memory = NULL;
+    }
     return 0;
 }
 
@@ -100,7 +111,7 @@ int exec_set_content_size(struct executor *x, const struct wire_set_content_size
 
     if (!buffer || !size)
         return -EBADMSG;
-    if (!is_usable(buffer) || !is_usable(size))
+    if (!is_usable(buffer) || !is_usable(size) || !bounds_piece(size->memory, 0, sizeof(cl_ulong)))
         return 0;
     set = (cl_int(*)(cl_mem, cl_mem))function_for(buffer->memory, "clSetContentSizeBufferPoCL");
     if (set)
@@ -180,6 +191,8 @@ int exec_copy_buffer(struct executor *x, const struct wire_copy_buffer *m)
         bad = two(&c, m->source, m->target, m->size, &from, &to);
     if (bad)
         return bad;
+    if (!c.error && (!bounds_piece(from, m->source_offset, m->size) || !bounds_piece(to, m->target_offset, m->size)))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_buffer(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
@@ -199,6 +212,9 @@ int exec_copy_rect(struct executor *x, const struct wire_copy_rect *m)
         bad = two(&c, m->source, m->target, m->region[0] * m->region[1] * m->region[2], &from, &to);
     if (bad)
         return bad;
+    if (!c.error && (!bounds_rect(from, m->source_origin, m->region, m->source_row_pitch, m->source_slice_pitch) ||
+                     !bounds_rect(to, m->target_origin, m->region, m->target_row_pitch, m->target_slice_pitch)))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_rect(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
@@ -218,6 +234,9 @@ int exec_fill_buffer(struct executor *x, const struct wire_fill_buffer *m)
         bad = buffer_of(&c, m->buffer, &buffer);
     if (bad)
         return bad;
+    if (!c.error && (!bounds_piece(buffer, m->offset, m->size) || !m->pattern_length ||
+                     m->pattern_length & (m->pattern_length - 1)))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_fill_buffer(c.recording, buffer, m));
     return command_end(&c, c.error
@@ -236,6 +255,8 @@ int exec_map_buffer(struct executor *x, const struct wire_map_buffer *m)
         bad = buffer_of(&c, m->buffer, &buffer);
     if (bad)
         return bad;
+    if (!c.error && !bounds_piece(buffer, m->offset, m->size))
+        c.error = CL_INVALID_VALUE;
     if (!c.error)
         clEnqueueMapBuffer(c.queue->queue, buffer, CL_FALSE, m->flags, m->offset, m->size, c.wait_count,
                            c.wait_count ? c.wait : NULL, c.ask, &c.error);

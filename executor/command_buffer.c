@@ -35,6 +35,7 @@ struct recording {
     cl_sync_point_khr *wait; /* of the command that is being recorded */
     uint32_t wait_count;
     cl_sync_point_khr point;
+    size_t counted;     /* bytes of the session's memory that it counts as */
     cl_kernel *kernels; /* of launches: with the arguments of the time of recording */
     uint32_t kernel_count;
 };
@@ -74,12 +75,13 @@ int exec_create_command_buffer(struct executor *x, const struct wire_create_comm
     return 0;
 }
 
-void recording_free(struct object *object)
+void recording_free(struct executor *x, struct object *object)
 {
     struct recording *r = object->recording;
 
     if (!r)
         return;
+    quota_give_back(x, r->counted);
     if (r->buffer)
         r->recorder.clReleaseCommandBufferKHR(r->buffer);
     for (uint32_t i = 0; i < r->kernel_count; i++)
@@ -140,6 +142,16 @@ static int prepare(struct recording *r, const uint32_t *points, uint32_t count)
     return 0;
 }
 
+#define OVERHEAD 256 /* about what the native OpenCL keeps of a command beside what it was told */
+
+static bool count(struct executor *x, struct recording *r, size_t size)
+{
+    if (!quota_take(x, size + OVERHEAD))
+        return false;
+    r->counted += size + OVERHEAD;
+    return true;
+}
+
 int exec_record(struct executor *x, const struct wire_record *m)
 {
     struct object *object = object_get(x, WIRE_COMMAND_BUFFER, m->command_buffer);
@@ -151,6 +163,10 @@ int exec_record(struct executor *x, const struct wire_record *m)
         return -EBADMSG;
     if (!is_usable(object))
         return 0;
+    if (!count(x, object->recording, m->command_length)) {
+        object->error = CL_OUT_OF_RESOURCES;
+        return 0;
+    }
     bad = prepare(object->recording, m->points, m->points_count);
     if (bad)
         return bad;

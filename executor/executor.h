@@ -61,11 +61,12 @@ struct executor_host {
     int (*move)(void *owner, struct executor_move *move);
     /* They have been moved, or will not be. */
     void (*moved)(void *owner, struct executor_move *move);
-    bool same_process; /* as the application: its memory is this one */
-    bool zero_copy;    /* map buffers rather than stage, where device and host share memory */
-    uint64_t devices;  /* which of the node's devices there are for the session, a bit each; 0: all */
-    uint64_t memory;   /* bytes of each that it may use; 0: all */
-    unsigned pipeline; /* how many chunks of one transfer are staged at a time */
+    unsigned members, own; /* of the session, the application included; which one this is */
+    bool same_process;     /* as the application: its memory is this one */
+    bool zero_copy;        /* map buffers rather than stage, where device and host share memory */
+    uint64_t devices;      /* which of the node's devices there are for the session, a bit each; 0: all */
+    uint64_t memory;       /* bytes of each that it may use; 0: all */
+    unsigned pipeline;     /* how many chunks of one transfer are staged at a time */
 };
 
 /* 0 or negative errno. */

@@ -41,6 +41,11 @@ int executor_run_fellow(struct executor *x, unsigned peer, const void *bytes, si
     return error;
 }
 
+bool executor_is_fellow(const struct executor *x, unsigned peer)
+{
+    return peer && peer < x->host.members && peer != x->host.own;
+}
+
 bool executor_lost(const struct executor *x, unsigned peer)
 {
     return peer < x->lost_count && x->lost[peer];
@@ -202,7 +207,7 @@ int exec_export_event(struct executor *x, const struct wire_export_event *m)
     struct object *event = object_get(x, WIRE_EVENT, m->event);
     struct export *e;
 
-    if (!event || !m->peer)
+    if (!event || !executor_is_fellow(x, m->peer))
         return -EBADMSG;
     if (!is_usable(event)) {
         say_over(x, m->event, m->peer, event->error ? event->error : CL_OUT_OF_RESOURCES);

@@ -123,8 +123,10 @@ int exec_fetch(struct executor *x, const struct wire_fetch *m)
     struct transfer *t;
     struct command c;
     cl_mem memory;
-    int bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
+    int bad = executor_is_fellow(x, m->peer) ? 0 : -EBADMSG;
 
+    if (!bad)
+        bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
     if (!bad &&
         !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count))
         bad = -EBADMSG;
@@ -135,6 +137,8 @@ int exec_fetch(struct executor *x, const struct wire_fetch *m)
     side.memory = c.error ? NULL : memory;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
+    if (side.memory && !bounds_side(&side))
+        c.error = CL_INVALID_VALUE;
     t = transfer_new(x, c.error ? NULL : c.queue->queue, &side, 0, false);
     if (!t)
         return -ENOMEM;

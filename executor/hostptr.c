@@ -40,6 +40,8 @@ int exec_take(struct executor *x, const struct wire_take *m)
     side.memory = is_usable(memory) ? memory->memory : NULL;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
+    if (side.memory && !bounds_side(&side))
+        return -EBADMSG;
     t = transfer_new(x, c.queue->queue, &side, m->tag, true);
     if (!t)
         return -ENOMEM;
@@ -93,7 +95,9 @@ int exec_changes(struct executor *x, const struct wire_changes *m)
     changed = malloc(granules);
     if (!changed)
         return -ENOMEM;
-    if (is_usable(memory))
+    if (is_usable(memory) && !bounds_piece(memory->memory, m->offset, m->size))
+        reply.error = CL_INVALID_VALUE;
+    else if (is_usable(memory))
         reply.error = compare_native(context, memory, m, changed);
     if (!reply.error) {
         reply.changed = changed;

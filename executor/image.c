@@ -1,4 +1,5 @@
 /* Images and samplers. */
+#include "base/size.h"
 #include "executor/internal.h"
 
 #define WAITS m->event, m->want, m->wait, m->wait_count
@@ -20,11 +21,55 @@ static int describe(struct executor *x, const struct wire_create_image *m, cl_im
     return 0;
 }
 
+/* At least so many bytes, before it is there to be asked. */
+static bool least_size(const cl_image_desc *desc, size_t *size)
+{
+    const size_t rows = desc->image_height ? desc->image_height : 1, slices = desc->image_depth ? desc->image_depth : 1,
+                 layers = desc->image_array_size ? desc->image_array_size : 1;
+
+    *size = 0;
+    switch (desc->image_type) {
+    case CL_MEM_OBJECT_IMAGE2D:
+        return size_multiply(size, desc->image_width, rows);
+    case CL_MEM_OBJECT_IMAGE3D:
+        return size_of_region(size, (size_t[]){desc->image_width, rows, slices});
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+        return size_multiply(size, desc->image_width, layers);
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+        return size_of_region(size, (size_t[]){desc->image_width, rows, layers});
+    }
+    *size = desc->image_width;
+    return true;
+}
+
+/* It counts as what it is, whatever was said of its bytes. */
+static cl_int create(struct executor *x, cl_context context, const struct wire_create_image *m,
+                     const cl_image_desc *desc, cl_mem *image)
+{
+    const cl_image_format format = {m->order, m->type};
+    cl_int error = CL_SUCCESS;
+    size_t least;
+
+    if (!desc->mem_object && (!least_size(desc, &least) || !quota_has(x, least)))
+        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    *image = clCreateImage(context, m->flags, &format, desc, NULL, &error);
+    if (error)
+        return error;
+    if (desc->mem_object)
+        error = bounds_image_of(*image, desc->mem_object) ? CL_SUCCESS : CL_INVALID_IMAGE_DESCRIPTOR;
+    else
+        error = quota_take_memory(x, *image, 0);
+    if (error) {
+        clReleaseMemObject(*image);
+        *image = NULL;
+    }
+    return error;
+}
+
 int exec_create_image(struct executor *x, const struct wire_create_image *m)
 {
     struct object *context = object_get(x, WIRE_CONTEXT, m->context);
     struct object *image = context ? object_new(x, WIRE_MEMORY, m->image) : NULL;
-    const cl_image_format format = {m->order, m->type};
     struct side side = {.is_image = true, .size = m->bytes, .region = {m->width, 1, 1}};
     cl_image_desc desc;
 
@@ -34,15 +79,8 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
         return -EBADMSG;
     image->error = context->error;
     image->context_id = m->context;
-    if (!image->error && !desc.mem_object && !quota_take(x, m->bytes))
-        image->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (!image->error) {
-        image->memory = clCreateImage(context->context, m->flags, &format, &desc, NULL, &image->error);
-        if (image->error && !desc.mem_object)
-            quota_give_back(x, m->bytes);
-        else if (!desc.mem_object && (x->host.turn || x->host.memory))
-            quota_count(x, image->memory, m->bytes);
-    }
+    if (!image->error)
+        image->error = create(x, context->context, m, &desc, &image->memory);
     if (!m->tag && !m->data_length)
         return 0;
     if (desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
@@ -126,6 +164,9 @@ int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error &&
+        (!bounds_region(from, m->source_origin, m->region) || !bounds_region(to, m->target_origin, m->region)))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_image(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
@@ -146,6 +187,8 @@ int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
         bad = buffer_of(&c, m->image, &image);
     if (bad)
         return bad;
+    if (!c.error && !bounds_region(image, m->origin, m->region))
+        c.error = CL_INVALID_VALUE;
     memcpy(colour, m->colour, m->colour_length);
     if (!c.error && c.recording)
         return command_end(&c, record_fill_image(c.recording, image, colour, m));
@@ -168,6 +211,8 @@ int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_t
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error && !bounds_region_and_piece(from, m->origin, m->region, to, m->offset))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_image_to_buffer(c.recording, from, to, m));
     return command_end(&c, c.error
@@ -190,6 +235,8 @@ int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_
         bad = buffer_of(&c, m->target, &to);
     if (bad)
         return bad;
+    if (!c.error && !bounds_region_and_piece(to, m->origin, m->region, from, m->offset))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_buffer_to_image(c.recording, from, to, m));
     return command_end(&c, c.error

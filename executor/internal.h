@@ -190,9 +190,13 @@ void executor_ungate(struct executor *x);
 /* quota.c */
 /* Whether the session may have so many bytes more; then they count until quota_give_back(), or quota_count()'s end. */
 bool quota_take(struct executor *x, size_t size);
+/* Whether it would, without taking it. */
+bool quota_has(const struct executor *x, size_t size);
 void quota_give_back(struct executor *x, size_t size);
 /* What was taken is given back when the object is destroyed. */
 void quota_count(struct executor *x, cl_mem memory, size_t size);
+/* Both, for a new object, of what it says that it has: that is as much as it was to have at least. */
+cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least);
 /* A device does not show more memory than the session may use. */
 void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size);
 
@@ -207,6 +211,8 @@ void turns_go_on(struct executor *x);
 /* The application has released an imported event that commands still wait for. */
 void event_orphan(struct executor *x, struct object *event);
 int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
+/* Whether there is such another worker. */
+bool executor_is_fellow(const struct executor *x, unsigned peer);
 /* Whether another worker is gone. */
 bool executor_lost(const struct executor *x, unsigned peer);
 void fetch_lose(struct executor *x, unsigned peer);
@@ -334,6 +340,17 @@ cl_int side_write(cl_command_queue queue, const struct side *s, const void *from
 cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
                  cl_event *event);
 
+/* bounds.c: whether it lies within the objects, whatever overflows on the way */
+bool bounds_piece(cl_mem buffer, uint64_t offset, uint64_t size);
+bool bounds_rect(cl_mem buffer, const size_t origin[3], const size_t region[3], size_t row_pitch, size_t slice_pitch);
+bool bounds_region(cl_mem image, const size_t origin[3], const size_t region[3]);
+/* The same for the bytes of the region in a buffer. */
+bool bounds_region_and_piece(cl_mem image, const size_t origin[3], const size_t region[3], cl_mem buffer,
+                             uint64_t offset);
+/* An image that was made from another object, in that. */
+bool bounds_image_of(cl_mem image, cl_mem source);
+bool bounds_side(const struct side *side);
+
 /* transfer.c */
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);
 int transfer_read(struct command *c, const struct side *side, uint32_t tag);
@@ -350,7 +367,7 @@ int stall_start(struct executor *x);
 const size_t *local_of(const struct wire_enqueue_ndrange *m);
 
 /* command_buffer.c */
-void recording_free(struct object *object);
+void recording_free(struct executor *x, struct object *object);
 cl_int recording_info(const struct object *object, cl_uint param, size_t size, void *value, size_t *length);
 /* The command at hand was recorded, or not. */
 void recording_end(struct object *object, cl_int error);

@@ -201,15 +201,20 @@ static int hold(struct loan *loan, const struct wire_lend *m)
     clRetainCommandQueue(loan->mover.queue);
     loan->side.memory = memory->memory;
     clRetainMemObject(memory->memory);
+    if (!bounds_side(&loan->side))
+        loan->error = CL_INVALID_VALUE;
     return side_fits(&loan->side) ? 0 : -EBADMSG;
 }
 
 int exec_lend(struct executor *x, const struct wire_lend *m)
 {
-    struct loan *loan = calloc(1, sizeof(*loan));
+    struct loan *loan;
     struct early *asked;
     int bad;
 
+    if (!executor_is_fellow(x, m->peer))
+        return -EBADMSG;
+    loan = calloc(1, sizeof(*loan));
     if (!loan)
         return -ENOMEM;
     *loan = (struct loan){.x = x, .peer = m->peer, .event_id = m->event};

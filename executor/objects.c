@@ -102,7 +102,7 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
     if (object->begin)
         clReleaseEvent(object->begin);
     gates_free(object->gates);
-    recording_free(object);
+    recording_free(x, object);
     lazy_free(object);
     include_free(object->tree);
     free(object->mover);

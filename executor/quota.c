@@ -1,4 +1,5 @@
 /* How much device memory the session may use, where its node's daemon says so. */
+#include "base/size.h"
 #include "executor/internal.h"
 
 /* A memory object that counts. */
@@ -19,6 +20,11 @@ bool quota_take(struct executor *x, size_t size)
     if (!most)
         atomic_fetch_add(&x->memory_used, size);
     return true;
+}
+
+bool quota_has(const struct executor *x, size_t size)
+{
+    return !x->host.memory || size_within(atomic_load(&x->memory_used), size, x->host.memory);
 }
 
 void quota_give_back(struct executor *x, size_t size)
@@ -47,6 +53,20 @@ void quota_count(struct executor *x, cl_mem memory, size_t size)
         free(counted);
     }
     /* it counts until the session's end */
+}
+
+cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least)
+{
+    size_t size = 0;
+
+    clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, NULL);
+    if (size < least)
+        size = least;
+    if (!quota_take(x, size))
+        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (x->host.turn || x->host.memory)
+        quota_count(x, memory, size);
+    return CL_SUCCESS;
 }
 
 void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size)

@@ -56,6 +56,8 @@ static int move(struct executor *x, const struct wire_read_shared *m, bool write
         return bad;
     if (!c.error && !side_fits(&side))
         return -EBADMSG;
+    if (!c.error && !bounds_side(&side))
+        c.error = CL_INVALID_VALUE;
     if (!c.error && writes)
         return command_end(
             &c, side_write(c.queue->queue, &side, there, CL_FALSE, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));

@@ -100,7 +100,8 @@ int exec_svm_alloc(struct executor *x, const struct wire_svm_alloc *m)
     struct wire_svm_alloc_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
     struct wire_buffer out = {0};
 
-    if (!context || !m->size || m->size > UINT64_C(1) << 40 || m->wanted % (uint64_t)sysconf(_SC_PAGESIZE))
+    if (!context || !m->size || m->size > UINT64_C(1) << 40 || m->wanted % (uint64_t)sysconf(_SC_PAGESIZE) ||
+        m->alignment & (m->alignment - 1))
         return -EBADMSG;
     if (is_usable(context))
         reply.error = allocate(x, context, m, &reply.address);

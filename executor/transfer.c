@@ -570,18 +570,25 @@ cl_int transfer_read_whole(struct command *c, struct transfer *t)
     return read_block(c, t);
 }
 
+static cl_int side_error(const struct command *c, const struct side *side)
+{
+    return c->error ? c->error : bounds_side(side) ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length)
 {
-    cl_int error = c->error;
+    cl_int error;
     struct transfer *t;
 
     if (!tag) {
         if (length != side->size || !length)
             return -EBADMSG;
+        error = side_error(c, side);
         return command_end(c, error ? error : write_inline(c, side, data));
     }
     if (length || !side->size || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
+    error = side_error(c, side);
     t = transfer_new(c->x, c->queue->queue, side, tag, false);
     if (!t)
         return -ENOMEM;
@@ -603,10 +610,11 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
 int transfer_read(struct command *c, const struct side *side, uint32_t tag)
 {
     struct transfer *t = NULL;
-    cl_int error = c->error;
+    cl_int error;
 
     if (!tag || !side->size || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
+    error = side_error(c, side);
     if (!error) {
         t = transfer_new(c->x, c->queue->queue, side, tag, true);
         if (!t)
@@ -639,6 +647,8 @@ int transfer_fill(struct executor *x, struct object *context, const struct side 
     struct transfer *t;
 
     if (!context->spare || !tag == !length || (length && length != side->size))
+        return -EBADMSG;
+    if (side->memory && !bounds_side(side))
         return -EBADMSG;
     if (length)
         return side->memory && side_write(context->spare, side, data, CL_TRUE, 0, NULL, NULL) ? -EIO : 0;

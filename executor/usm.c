@@ -97,7 +97,7 @@ int exec_usm_alloc(struct executor *x, const struct wire_usm_alloc *m)
 
     if (!context || (m->device ? !device : m->type == WIRE_USM_DEVICE) || !m->size || m->size > MOST_BYTES)
         return -EBADMSG;
-    if (m->properties_length % (2 * sizeof(cl_mem_properties_intel)))
+    if (m->alignment & (m->alignment - 1) || m->properties_length % (2 * sizeof(cl_mem_properties_intel)))
         return -EBADMSG;
     if (m->wanted && !svm_is_shared(x, m->wanted, m->size))
         return -EBADMSG;

@@ -120,7 +120,9 @@ bool local_open(struct transport *transport)
                                        .wake = host_wake,
                                        .same_process = true,
                                        .zero_copy = settings_number(SETTING_ZERO_COPY) != 0,
-                                       .pipeline = settings_pipeline()};
+                                       .pipeline = settings_pipeline(),
+                                       .members = transport_peers(transport),
+                                       .own = transport_peers(transport)};
     const struct transport_local member = {NULL, frame, lost, poll};
     char path[4096];
     void *library;

@@ -234,6 +234,22 @@ static void tell_bars(struct request *r)
     }
 }
 
+/* A node that would have devices, but for something that its administrator should look at. */
+static bool tell_trouble(struct request *r, const json_t *directory)
+{
+    const json_t *node;
+    size_t i;
+
+    json_array_foreach(directory, i, node)
+    {
+        if (strcmp(message_text(node, "state", ""), "failing"))
+            continue;
+        snprintf(r->why, sizeof(r->why), "%s %s", message_text(node, "name", ""), message_text(node, "why", ""));
+        return true;
+    }
+    return false;
+}
+
 /* "2 gpu, 1 cpu": what there is that this user may have. */
 static void tell_devices(const struct candidates *list, char *text, size_t size)
 {
@@ -279,9 +295,9 @@ static enum outcome try_place(struct request *r)
         outcome = OUTCOME_NEVER;
     } else {
         tell_devices(list, there, sizeof(there));
-        if (ever)
+        if (ever && !tell_trouble(r, directory))
             snprintf(r->why, sizeof(r->why), "all such devices are taken");
-        else
+        else if (!ever)
             snprintf(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
                      all_there ? "the pool has" : "the nodes that are there have", there);
         outcome = ever || !all_there ? OUTCOME_WAIT : OUTCOME_NEVER;

@@ -9,6 +9,7 @@
 
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "proxy/conf.h"
 
 static const struct {
@@ -45,6 +46,7 @@ static const struct {
 } numbers[] = {
     {"queue-limit", offsetof(struct config, queue_limit), 100, 100000},
     {"connection-limit", offsetof(struct config, connection_limit), 512, 100000},
+    {"connections-per-user", offsetof(struct config, connections_per_user), 128, 100000},
     {"sessions-per-user", offsetof(struct config, sessions_per_user), 0, 100000},
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
     {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},
@@ -52,20 +54,8 @@ static const struct {
 
 static const char *const others[] = {"policy", "worker-memory", "devices"};
 
+#define DEVICE_SESSIONS 16
 #define FIELD(config, type, offset) (*(type *)((char *)(config) + (offset)))
-
-bool config_bytes(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    double value = strtod(text, &end);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-
-    if (end == text || !(value >= 0) || value > 1e15 || (*end && (!unit || (end[1] && strcmp(end + 1, "iB")))))
-        return false;
-    *bytes = (uint64_t)(value * (double)(unit ? 1ull << 10 * (unit - units + 1) : 1));
-    return true;
-}
 
 bool policy_read(const char *text, enum policy *policy)
 {
@@ -109,51 +99,132 @@ static bool is_known(const char *name)
     return false;
 }
 
-static char **read_list(const config_setting_t *setting)
-{
-    const int count = config_setting_length(setting);
-    char **list = calloc((size_t)count + 1, sizeof(*list));
+/* ---- values; where there is no such member they leave what there is, and it is good ---- */
 
-    for (int i = 0; list && i < count; i++) {
+#define NEEDS_TEXT "a text in quotes is needed"
+
+static bool read_text(const struct config *config, const config_setting_t *group, const char *name, const char **text,
+                      char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+
+    if (!setting)
+        return true;
+    if (config_setting_type(setting) != CONFIG_TYPE_STRING)
+        return complain(why, why_size, config, setting, NEEDS_TEXT);
+    *text = config_setting_get_string(setting);
+    return true;
+}
+
+static bool read_number(const struct config *config, const config_setting_t *group, const char *name, unsigned least,
+                        unsigned most, unsigned *number, char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+    char text[80];
+    long long value;
+
+    if (!setting)
+        return true;
+    snprintf(text, sizeof(text), "a whole number from %u to %u is needed", least, most);
+    if (config_setting_type(setting) != CONFIG_TYPE_INT && config_setting_type(setting) != CONFIG_TYPE_INT64)
+        return complain(why, why_size, config, setting, text);
+    value = config_setting_get_int64(setting);
+    if (value < least || value > most)
+        return complain(why, why_size, config, setting, text);
+    *number = (unsigned)value;
+    return true;
+}
+
+/* A number, or a text such as "8G". */
+static bool read_bytes(const struct config *config, const config_setting_t *group, const char *name, uint64_t *bytes,
+                       char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+    long long value = -1;
+
+    if (!setting)
+        return true;
+    if (config_setting_type(setting) == CONFIG_TYPE_STRING &&
+        text_read_bytes(config_setting_get_string(setting), bytes))
+        return true;
+    if (config_setting_type(setting) == CONFIG_TYPE_INT || config_setting_type(setting) == CONFIG_TYPE_INT64)
+        value = config_setting_get_int64(setting);
+    if (value < 0)
+        return complain(why, why_size, config, setting, "a number of bytes is needed, such as \"8G\"");
+    *bytes = (uint64_t)value;
+    return true;
+}
+
+static bool read_list(const struct config *config, const config_setting_t *group, const char *name, char ***list,
+                      char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+    const int count = setting ? config_setting_length(setting) : 0;
+
+    *list = calloc((size_t)count + 1, sizeof(**list));
+    if (setting && !config_setting_is_array(setting) && !config_setting_is_list(setting))
+        return complain(why, why_size, config, setting, "a list of texts is needed: [\"one\", \"two\"]");
+    for (int i = 0; *list && i < count; i++) {
         const char *text = config_setting_get_string_elem(setting, i);
 
-        list[i] = strdup(text ? text : "");
+        if (!text || !*text)
+            return complain(why, why_size, config, setting, "a list of texts is needed, none of them empty");
+        (*list)[i] = strdup(text);
     }
-    return list;
+    return true;
+}
+
+/* ---- rules of devices ---- */
+
+static bool check_rule_members(const struct config *config, const config_setting_t *entry, char *why, size_t why_size)
+{
+    static const char *const known[] = {"match", "mode", "sessions", "memory"};
+
+    if (!config_setting_is_group(entry))
+        return complain(why, why_size, config, entry, "a device's rule is a group: { match = \"*\"; }");
+    for (int i = 0; i < config_setting_length(entry); i++) {
+        const config_setting_t *member = config_setting_get_elem(entry, (unsigned)i);
+        bool good = false;
+
+        for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
+            good |= !strcmp(config_setting_name(member), known[k]);
+        if (!good)
+            return complain(why, why_size, config, member, "no such part of a device's rule");
+    }
+    return true;
 }
 
 static bool read_rule(const struct config *config, const config_setting_t *entry, struct device_rule *rule, char *why,
                       size_t why_size)
 {
-    const char *text;
-    int number;
+    const char *match = NULL, *mode = "shared";
 
-    *rule = (struct device_rule){.sessions = 16};
-    if (!config_setting_is_group(entry) || !config_setting_lookup_string(entry, "match", &text))
-        return complain(why, why_size, config, entry, "a device's rule needs a group with a match");
-    rule->match = strdup(text);
-    if (config_setting_lookup_string(entry, "mode", &text)) {
-        if (strcmp(text, "shared") && strcmp(text, "exclusive") && strcmp(text, "hidden"))
-            return complain(why, why_size, config, entry, "mode is shared, exclusive or hidden");
-        rule->exclusive = !strcmp(text, "exclusive");
-        rule->hidden = !strcmp(text, "hidden");
-    }
-    if (config_setting_lookup_int(entry, "sessions", &number)) {
-        if (number < 1)
-            return complain(why, why_size, config, entry, "sessions is at least 1");
-        rule->sessions = (unsigned)number;
-    }
+    *rule = (struct device_rule){.sessions = DEVICE_SESSIONS};
+    if (!check_rule_members(config, entry, why, why_size) ||
+        !read_text(config, entry, "match", &match, why, why_size) ||
+        !read_text(config, entry, "mode", &mode, why, why_size) ||
+        !read_number(config, entry, "sessions", 1, 10000, &rule->sessions, why, why_size) ||
+        !read_bytes(config, entry, "memory", &rule->memory, why, why_size))
+        return false;
+    if (!match)
+        return complain(why, why_size, config, entry, "a device's rule needs a match");
+    if (strcmp(mode, "shared") && strcmp(mode, "exclusive") && strcmp(mode, "hidden"))
+        return complain(why, why_size, config, entry, "mode is shared, exclusive or hidden");
+    rule->match = strdup(match);
+    rule->exclusive = !strcmp(mode, "exclusive");
+    rule->hidden = !strcmp(mode, "hidden");
     if (rule->exclusive)
         rule->sessions = 1;
-    if (config_setting_lookup_string(entry, "memory", &text) && !config_bytes(text, &rule->memory))
-        return complain(why, why_size, config, entry, "memory is a number of bytes, such as 512M");
     return true;
 }
 
-static bool read_rules(struct config *config, const config_setting_t *setting, char *why, size_t why_size)
+static bool read_rules(struct config *config, const config_setting_t *root, char *why, size_t why_size)
 {
-    const int count = config_setting_length(setting);
+    const config_setting_t *setting = config_setting_get_member(root, "devices");
+    const int count = setting ? config_setting_length(setting) : 0;
 
+    if (setting && !config_setting_is_list(setting))
+        return complain(why, why_size, config, setting, "a list of groups is needed: ( { match = \"*\"; } )");
     config->rules = calloc((size_t)count + 1, sizeof(*config->rules));
     for (int i = 0; config->rules && i < count; i++) {
         if (!read_rule(config, config_setting_get_elem(setting, (unsigned)i), &config->rules[i], why, why_size))
@@ -163,89 +234,90 @@ static bool read_rules(struct config *config, const config_setting_t *setting, c
     return true;
 }
 
-static bool read_numbers(struct config *config, const config_setting_t *root, char *why, size_t why_size)
-{
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-        const config_setting_t *setting = config_setting_get_member(root, numbers[i].name);
-        unsigned *field = &FIELD(config, unsigned, numbers[i].offset);
-
-        *field = numbers[i].fallback;
-        if (!setting)
-            continue;
-        if (config_setting_type(setting) != CONFIG_TYPE_INT || config_setting_get_int(setting) < 0 ||
-            (unsigned)config_setting_get_int(setting) > numbers[i].most)
-            return complain(why, why_size, config, setting, "a whole number, not negative, is needed");
-        *field = (unsigned)config_setting_get_int(setting);
-    }
-    return true;
-}
+/* ---- all of it ---- */
 
 static bool read_texts(struct config *config, const config_setting_t *root, char *why, size_t why_size)
 {
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        const config_setting_t *setting = config_setting_get_member(root, texts[i].name);
         const char *text = texts[i].fallback;
 
-        if (setting && config_setting_type(setting) != CONFIG_TYPE_STRING)
-            return complain(why, why_size, config, setting, "a text in quotes is needed");
-        if (setting)
-            text = config_setting_get_string(setting);
+        if (!read_text(config, root, texts[i].name, &text, why, why_size))
+            return false;
         FIELD(config, char *, texts[i].offset) = text ? strdup(text) : NULL;
     }
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-        const config_setting_t *setting = config_setting_get_member(root, lists[i].name);
-
-        if (setting && !config_setting_is_aggregate(setting))
-            return complain(why, why_size, config, setting, "a list of texts is needed: [\"one\", \"two\"]");
-        FIELD(config, char **, lists[i].offset) = setting ? read_list(setting) : calloc(1, sizeof(char *));
+        if (!read_list(config, root, lists[i].name, &FIELD(config, char **, lists[i].offset), why, why_size))
+            return false;
     }
     return true;
 }
 
-static bool check(const struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool read_numbers(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        unsigned *field = &FIELD(config, unsigned, numbers[i].offset);
+
+        *field = numbers[i].fallback;
+        if (!read_number(config, root, numbers[i].name, 0, numbers[i].most, field, why, why_size))
+            return false;
+    }
+    return read_bytes(config, root, "worker-memory", &config->worker_memory, why, why_size);
+}
+
+bool config_is_address(const char *text, unsigned least_port)
 {
     const char *port = "";
     char host[128];
+    uint64_t number;
 
+    return !address_split(text, host, sizeof(host), &port) && *host &&
+           text_read_number(port, least_port, 65535, &number);
+}
+
+static bool check_names(const struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
     for (int i = 0; i < config_setting_length(root); i++) {
         const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
 
         if (!is_known(config_setting_name(setting)))
             return complain(why, why_size, config, setting, "no such setting");
     }
+    return true;
+}
+
+static bool check_values(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    const char *policy = "pack";
+
     for (char **at = config->environment; *at; at++) {
-        if (!strchr(*at, '=') || **at == '=') {
-            snprintf(why, why_size, "%s: environment: \"%s\" is not NAME=VALUE", config->path, *at);
-            return false;
-        }
+        if (!strchr(*at, '=') || **at == '=')
+            return complain(why, why_size, config, config_setting_get_member(root, "environment"),
+                            "entries are NAME=VALUE");
     }
-    if (address_split(config->listen, host, sizeof(host), &port) || atoi(port) < 0 || atoi(port) > 65535) {
-        snprintf(why, why_size, "%s: listen: \"%s\" is no address:port", config->path, config->listen);
+    if (!config_is_address(config->listen, 0))
+        return complain(why, why_size, config, config_setting_get_member(root, "listen"),
+                        "an address and port is needed, such as 10.0.0.1:7801");
+    if (*config->http && !config_is_address(config->http, 1))
+        return complain(why, why_size, config, config_setting_get_member(root, "http"),
+                        "an address and port is needed, such as 127.0.0.1:7880");
+    if (strcmp(config->method, "munge") && strcmp(config->method, "key"))
+        return complain(why, why_size, config, config_setting_get_member(root, "auth"), "munge or key");
+    if (config->name && (!*config->name || strlen(config->name) > 63 || strpbrk(config->name, " \t\n#")))
+        return complain(why, why_size, config, config_setting_get_member(root, "name"),
+                        "a word of at most 63 letters is needed");
+    if (!read_text(config, root, "policy", &policy, why, why_size))
         return false;
-    }
-    if (strcmp(config->method, "munge") && strcmp(config->method, "key")) {
-        snprintf(why, why_size, "%s: auth: munge or key, not \"%s\"", config->path, config->method);
-        return false;
-    }
+    if (!policy_read(policy, &config->policy))
+        return complain(why, why_size, config, config_setting_get_member(root, "policy"),
+                        "pack, spread, least-loaded or order");
     return true;
 }
 
 static bool read_all(struct config *config, const config_setting_t *root, char *why, size_t why_size)
 {
-    const config_setting_t *setting;
-    const char *text;
-
-    if (!read_texts(config, root, why, why_size) || !read_numbers(config, root, why, why_size) ||
-        !check(config, root, why, why_size))
-        return false;
-    if (config_setting_lookup_string(root, "policy", &text) && !policy_read(text, &config->policy))
-        return complain(why, why_size, config, config_setting_get_member(root, "policy"),
-                        "pack, spread, least-loaded or order");
-    if (config_setting_lookup_string(root, "worker-memory", &text) && !config_bytes(text, &config->worker_memory))
-        return complain(why, why_size, config, config_setting_get_member(root, "worker-memory"),
-                        "a number of bytes, such as 8G");
-    setting = config_setting_get_member(root, "devices");
-    return !setting || read_rules(config, setting, why, why_size);
+    return check_names(config, root, why, why_size) && read_texts(config, root, why, why_size) &&
+           read_numbers(config, root, why, why_size) && check_values(config, root, why, why_size) &&
+           read_rules(config, root, why, why_size);
 }
 
 struct config *config_load(const char *path, char *why, size_t why_size)
@@ -300,7 +372,7 @@ void config_free(struct config *config)
 
 const struct device_rule *config_rule(const struct config *config, const char *device)
 {
-    static const struct device_rule fallback = {.sessions = 16};
+    static const struct device_rule fallback = {.sessions = DEVICE_SESSIONS};
 
     for (unsigned i = 0; i < config->rule_count; i++) {
         if (!fnmatch(config->rules[i].match, device, 0))

@@ -22,7 +22,7 @@ struct config {
     char **allow, **deny, **admins; /* users, or groups as "@group"; NULL-terminated */
     char **environment;             /* of workers: NAME=VALUE */
     enum policy policy;
-    unsigned queue_limit, connection_limit;
+    unsigned queue_limit, connection_limit, connections_per_user;
     unsigned sessions_per_user, session_seconds; /* 0: any */
     uint64_t worker_memory;                      /* bytes, 0: any */
     unsigned worker_cpus;                        /* hundredths of a core, 0: any */
@@ -39,8 +39,8 @@ const struct device_rule *config_rule(const struct config *config, const char *d
 bool config_lists(char *const *list, const char *user, gid_t group);
 bool config_allows(const struct config *config, const char *user, gid_t group);
 bool config_is_admin(const struct config *config, const char *user, uid_t uid, gid_t group);
-/* "8G" to bytes; false if it is none. */
-bool config_bytes(const char *text, uint64_t *bytes);
+/* "host:port", with a port from that on. */
+bool config_is_address(const char *text, unsigned least_port);
 bool policy_read(const char *text, enum policy *policy);
 
 #endif

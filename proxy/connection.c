@@ -1,6 +1,8 @@
 /*
- * Connections to and from the daemon. Before the other end has proved who it is, it gets little time and little room;
- * one that does not read what it asked for is closed.
+ * Connections to and from the daemon. One that does not read what it asked for is closed. Before the other end has
+ * proved who it is, by a first message under the connection's key, it is a stranger, who gets little time and little
+ * room: strangers have places of their own, so many for an address, and where these are taken the next one has the
+ * place of the one that has been there longest. So they hold up nobody who knows who he is.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,12 +16,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/socket.h"
 #include "proxy/daemon.h"
 
-#define PROOF_SECONDS 5
+#define PROOF_SECONDS 5 /* in all, however it is spent */
+#define STRANGERS 256   /* of them, a quarter of one address */
+#define STRANGER_UNREAD (64u << 10)
+#define REST_MS 200 /* when there are no descriptors */
 #define IDLE_SECONDS 60
 #define MOST_UNSENT (4u << 20)
 #define MOST_UNREAD (CHANNEL_MOST + 4)
@@ -35,9 +41,11 @@ struct connection {
     uint8_t nonce[AUTH_NONCE];
     struct auth_peer peer;
     char remote[64];
+    uint8_t address[16]; /* whose strangers it counts with */
     const struct connection_owner *owner;
     void *argument;
-    bool outgoing, busy, gone; /* busy: inside one of its callbacks */
+    struct event *deadline;              /* a stranger's */
+    bool outgoing, stranger, busy, gone; /* busy: inside one of its callbacks */
 };
 
 const struct auth_peer *connection_peer(const struct connection *c)
@@ -69,7 +77,8 @@ static void destroy(struct connection *c)
     *c->at = c->next;
     if (c->next)
         c->next->at = c->at;
-    c->daemon->connection_count--;
+    if (c->deadline)
+        event_free(c->deadline);
     if (c->owner && c->owner->closed)
         c->owner->closed(c);
     bufferevent_free(c->stream);
@@ -165,8 +174,126 @@ static bool take_proof(struct connection *c, struct evbuffer *input)
         return false;
     }
     c->phase = PHASE_OPEN;
-    set_seconds(c, IDLE_SECONDS);
     return true;
+}
+
+/* ---- strangers ---- */
+
+static bool is_stranger_of(const struct connection *c, const uint8_t *address)
+{
+    return c->stranger && !c->gone && (!address || !memcmp(c->address, address, sizeof(c->address)));
+}
+
+/* How many of an address, NULL: of all, there are; and who of them has been there longest. */
+static unsigned count_strangers(const struct daemon *d, const uint8_t *address, struct connection **oldest)
+{
+    unsigned count = 0;
+
+    for (struct connection *c = d->connections; c; c = c->next) { /* the newest first */
+        if (!is_stranger_of(c, address))
+            continue;
+        *oldest = c;
+        count++;
+    }
+    return count;
+}
+
+/* The oldest of the address that has most. */
+static struct connection *find_excess(const struct daemon *d)
+{
+    struct connection *found = NULL, *oldest = NULL;
+    unsigned most = 0, count;
+
+    for (struct connection *c = d->connections; c; c = c->next) {
+        count = c->stranger ? count_strangers(d, c->address, &oldest) : 0;
+        if (count <= most)
+            continue;
+        most = count;
+        found = oldest;
+    }
+    return found;
+}
+
+static void turn_away(struct connection *c, const char *why)
+{
+    c->daemon->totals.refused++;
+    daemon_log("warning", "%s has not proved who it is: %s", c->remote, why);
+    c->phase = PHASE_CLOSING;
+    destroy(c);
+}
+
+static void make_room(struct daemon *d, const uint8_t *address)
+{
+    struct connection *oldest = NULL;
+
+    if (count_strangers(d, address, &oldest) >= d->strangers_most / 4 + 1)
+        turn_away(oldest, "another one of its address has its place");
+    else if (count_strangers(d, NULL, &oldest) >= d->strangers_most)
+        turn_away(find_excess(d), "another one has its place");
+}
+
+static void time_is_up(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    turn_away(argument, "its time is up");
+}
+
+static void become_stranger(struct connection *c, const struct sockaddr *address)
+{
+    const struct timeval time = {PROOF_SECONDS, 0};
+
+    if (address->sa_family == AF_INET)
+        memcpy(c->address, &((const struct sockaddr_in *)address)->sin_addr, 4);
+    else if (address->sa_family == AF_INET6) /* who has one address there has all of its network */
+        memcpy(c->address, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
+    make_room(c->daemon, c->address);
+    c->stranger = true;
+    c->deadline = evtimer_new(c->daemon->base, time_is_up, c);
+    if (c->deadline)
+        evtimer_add(c->deadline, &time);
+    bufferevent_setwatermark(c->stream, EV_READ, 0, STRANGER_UNREAD);
+}
+
+/* Other daemons and root always get in. */
+static bool has_place(const struct connection *c, char *why, size_t why_size)
+{
+    const struct config *config = c->daemon->config;
+    unsigned all = 0, own = 0;
+
+    if (c->peer.is_daemon || !c->peer.uid)
+        return true;
+    for (const struct connection *other = c->daemon->connections; other; other = other->next) {
+        const bool counts = !other->outgoing && !other->stranger && other->phase == PHASE_OPEN;
+
+        all += counts;
+        own += counts && other->peer.uid == c->peer.uid;
+    }
+    if (own >= config->connections_per_user)
+        snprintf(why, why_size, "you have as many connections as you may: %u", config->connections_per_user);
+    else if (all >= config->connection_limit)
+        snprintf(why, why_size, "the daemon has as many connections as it takes: %u", config->connection_limit);
+    return own < config->connections_per_user && all < config->connection_limit;
+}
+
+/* Its first message came under the key that only who it says it is can have. */
+static bool stop_being_stranger(struct connection *c)
+{
+    char why[128];
+    bool good = has_place(c, why, sizeof(why));
+
+    c->stranger = false;
+    event_free(c->deadline);
+    c->deadline = NULL;
+    bufferevent_setwatermark(c->stream, EV_READ, 0, MOST_UNREAD);
+    set_seconds(c, IDLE_SECONDS);
+    if (good)
+        return true;
+    c->daemon->totals.refused++;
+    daemon_log("warning", "refused %s (%s): %s", c->remote, c->peer.name, why);
+    connection_fail(c, why);
+    connection_close(c);
+    return false;
 }
 
 static bool take_greeting(struct connection *c, struct evbuffer *input)
@@ -211,7 +338,7 @@ static bool take_verdict(struct connection *c, struct evbuffer *input)
     }
     c->phase = PHASE_OPEN;
     set_seconds(c, 0);
-    if (c->owner->opened)
+    if (c->owner && c->owner->opened)
         c->owner->opened(c);
     return true;
 }
@@ -239,6 +366,10 @@ static bool take_record(struct connection *c, struct evbuffer *input)
         return false;
     }
     evbuffer_drain(input, (size_t)length);
+    if (c->stranger && !stop_being_stranger(c)) {
+        json_decref(message);
+        return false;
+    }
     if (c->owner && c->owner->message)
         c->owner->message(c, message);
     else if (c->owner)
@@ -302,7 +433,6 @@ static struct connection *connection_new(struct daemon *d, int fd, enum phase ph
     if (c->next)
         c->next->at = &c->next;
     d->connections = c;
-    d->connection_count++;
     c->channel.is_daemon = phase == PHASE_PROOF;
     bufferevent_setcb(c->stream, on_read, on_written, on_event, c);
     bufferevent_setwatermark(c->stream, EV_READ, 0, MOST_UNREAD);
@@ -321,11 +451,6 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 
     (void)listener;
     d->totals.connections++;
-    if (d->connection_count >= d->config->connection_limit) {
-        d->totals.refused++;
-        close(fd);
-        return;
-    }
     socket_tune(fd);
     c = connection_new(d, fd, PHASE_PROOF);
     if (!c) {
@@ -337,16 +462,40 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
         snprintf(c->remote, sizeof(c->remote), "?");
     else
         address_join(host, (unsigned)atoi(port), c->remote, sizeof(c->remote));
+    become_stranger(c, address);
     channel_greet(&greeting, d->config->method);
     memcpy(c->nonce, greeting.nonce, sizeof(c->nonce));
     bufferevent_write(c->stream, &greeting, sizeof(greeting));
 }
 
+static void listen_again(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    evconnlistener_enable(d->listener);
+}
+
+/* Who comes stays in the kernel's queue; to ask for him again at once would be all that the daemon did. */
 static void accept_failed(struct evconnlistener *listener, void *argument)
 {
-    (void)listener;
-    (void)argument;
+    const struct timeval rest = {0, REST_MS * 1000};
+    struct daemon *d = argument;
+
     daemon_log("warning", "accepting a connection: %s", strerror(errno));
+    evconnlistener_disable(listener);
+    event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
+}
+
+/* Where there are few descriptors strangers get a quarter of them. */
+static unsigned strangers_most(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 4 >= STRANGERS)
+        return STRANGERS;
+    return (unsigned)files.rlim_cur / 4;
 }
 
 static int find_address(const char *address, struct sockaddr_storage *found, socklen_t *length)
@@ -381,6 +530,7 @@ int connection_listen(struct daemon *d, char *why, size_t why_size)
         return error ? error : -errno;
     }
     evconnlistener_set_error_cb(d->listener, accept_failed);
+    d->strangers_most = strangers_most();
     snprintf(d->address, sizeof(d->address), "%s", d->config->listen);
     length = sizeof(address);
     if (!getsockname(evconnlistener_get_fd(d->listener), (struct sockaddr *)&address, &length)) {

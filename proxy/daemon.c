@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,25 +27,6 @@ double wall_seconds(void)
     return (double)now.tv_sec + (double)now.tv_usec / 1e6;
 }
 
-/* With the priority that the journal understands where it listens. */
-void daemon_log(const char *level, const char *format, ...)
-{
-    static const char *const levels[] = {"emerg", "alert", "crit", "error", "warning", "notice", "info", "debug"};
-    char line[1024];
-    va_list arguments;
-    unsigned priority = 0;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    while (priority < 7 && strcmp(levels[priority], level))
-        priority++;
-    if (getenv("JOURNAL_STREAM"))
-        fprintf(stderr, "<%u>%s\n", priority, line);
-    else
-        fprintf(stderr, "vocl-proxy: %s: %s\n", level, line);
-}
-
 /* ---- telling the others ---- */
 
 static void tell_now(evutil_socket_t fd, short what, void *argument)
@@ -58,7 +38,9 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     (void)what;
     if (d->watchers)
         watchers_tell(d);
+    state_review(d);
     broker_review(d);
+    daemon_log_review();
     evtimer_add(d->told, &heartbeat);
 }
 
@@ -78,54 +60,72 @@ void daemon_changed(struct daemon *d)
 
 /* ---- signals ---- */
 
+/* What cannot change while the daemon runs stays. */
+static void keep(char **fresh, char **old, bool *differs)
+{
+    char *text = *fresh;
+
+    *differs |= strcmp(text, *old) != 0;
+    *fresh = *old;
+    *old = text;
+}
+
+static void take_config(struct daemon *d, struct config *fresh)
+{
+    struct config *old = d->config;
+    const bool http_changes = strcmp(fresh->http, old->http) != 0;
+    bool needs_restart = false;
+    char why[512];
+
+    keep(&fresh->name, &old->name, &needs_restart);
+    keep(&fresh->listen, &old->listen, &needs_restart);
+    keep(&fresh->state, &old->state, &needs_restart);
+    keep(&fresh->method, &old->method, &needs_restart);
+    if (needs_restart)
+        daemon_log("warning", "name, listen, state-directory and auth need a restart");
+    d->config = fresh;
+    config_free(old);
+    if (!http_changes)
+        return;
+    http_close(d);
+    if (*d->config->http && http_open(d, why, sizeof(why)))
+        daemon_log("error", "%s", why);
+}
+
+/* Both files, or neither. */
 static void reload(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
+    struct poolfile pool = {.count = 0};
     struct config *fresh;
-    bool http_changes;
     char why[512];
 
     (void)number;
     (void)what;
     fresh = config_load(d->config->path, why, sizeof(why));
-    if (!fresh) {
+    if (!fresh || poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why))) {
         daemon_log("error", "the configuration stays as it was: %s", why);
+        poolfile_free(&pool);
+        if (fresh)
+            config_free(fresh);
         return;
     }
-    if (strcmp(fresh->listen, d->config->listen) || strcmp(fresh->state, d->config->state) ||
-        strcmp(fresh->method, d->config->method) || strcmp(fresh->name, d->config->name))
-        daemon_log("warning", "name, listen, state-directory and auth need a restart");
-    http_changes = strcmp(fresh->http, d->config->http) != 0;
-    config_free(d->config);
-    d->config = fresh;
-    if (http_changes) {
-        http_close(d);
-        if (*d->config->http && http_open(d, why, sizeof(why)))
-            daemon_log("error", "%s", why);
-    }
-    peers_close(d);
+    take_config(d, fresh);
     poolfile_free(&d->pool);
-    if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))
-        daemon_log("warning", "%s", why);
+    d->pool = pool;
     peers_open(d);
     daemon_log("notice", "read %s again", d->config->path);
     daemon_changed(d);
 }
 
-/* The first time no new sessions are taken, and the daemon ends with the last one; the second time it ends at once, and
- * the sessions go on without it. */
+/* The sessions go on; the daemon that is started next takes them over. */
 static void terminate(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
 
+    (void)number;
     (void)what;
-    if (d->ending || number == SIGINT || !d->sessions) {
-        event_base_loopexit(d->base, NULL);
-        return;
-    }
-    d->ending = true;
-    daemon_log("notice", "ending when the last session has ended; a second signal ends at once and leaves them");
-    daemon_changed(d);
+    event_base_loopexit(d->base, NULL);
 }
 
 static void watch_signals(struct daemon *d)
@@ -226,12 +226,13 @@ static int run(const char *path, bool detach)
         daemon_log("notice", "alone in its pool: %s", why);
     if (detach && go_to_background(d))
         return 1;
+    drain_open(d);
     state_adopt(d);
     peers_open(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     daemon_changed(d);
     event_base_dispatch(d->base);
-    daemon_log("notice", "%s ends", d->config->name);
+    daemon_log("notice", "%s ends%s", d->config->name, d->sessions ? "; its sessions go on" : "");
     http_close(d);
     peers_close(d);
     connections_close(d);
@@ -250,20 +251,6 @@ static void usage(FILE *to)
           "  --help           this text\n"
           "  --version\n",
           to);
-}
-
-static int check_config(const char *path)
-{
-    char why[512];
-    struct config *config = config_load(path, why, sizeof(why));
-
-    if (!config) {
-        fprintf(stderr, "vocl-proxy: %s\n", why);
-        return 2;
-    }
-    printf("%s: good\n", path);
-    config_free(config);
-    return 0;
 }
 
 int main(int count, char **words)

@@ -1,10 +1,12 @@
 /*
  * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. What its files share.
  *
+ *     log.c         what is told to the journal
  *     connection.c  who is at the other end, and messages to and from there
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
  *     start.c       the worker's process
+ *     drain.c       why the node takes no new sessions
  *     state.c       what a daemon leaves for the one that is started after it
  *     share.c       the workers' leashes: what they use, and whose turn it is on a device that they share
  *     peers.c       the other daemons: what they have
@@ -83,11 +85,13 @@ struct daemon {
     struct topology *known_tree; /* the same */
     struct session *sessions;
     struct connection *connections;
-    unsigned connection_count, watchers;
+    unsigned strangers_most, watchers;
     struct peer *peers;
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
-    bool draining, ending;
+    struct event *leash_listener;
+    json_t *drains;     /* drain.c */
+    char trouble[128];  /* sessions cannot be recorded: why, or "" */
     struct event *told; /* state is to be told to watchers soon */
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
@@ -100,9 +104,14 @@ struct daemon {
 int daemon_run(const char *config_path, bool detach);
 /* Something of this node has changed. */
 void daemon_changed(struct daemon *d);
-/* One line on stderr for the journal: key=value pairs after the text. */
-__attribute__((format(printf, 2, 3))) void daemon_log(const char *level, const char *format, ...);
 double wall_seconds(void);
+
+/* ---- log.c ---- */
+/* One line on stderr for the journal: key=value pairs after the text. Of warnings and errors of one kind, which is the
+ * format, there are few in some seconds; the rest is counted. */
+__attribute__((format(printf, 2, 3))) void daemon_log(const char *level, const char *format, ...);
+/* Tells what was counted. To be called every few seconds. */
+void daemon_log_review(void);
 
 /* ---- connection.c ---- */
 struct connection;
@@ -151,11 +160,15 @@ void session_release(struct daemon *d, const char *id);
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
 /* Ends it, with time for the worker to end by itself. */
 void session_end(struct session *s, const char *why);
+/* The same without a word to anybody. */
+void session_end_worker(struct session *s);
 /* The worker's process is gone, or there was none. */
 void session_gone(struct session *s, int status);
 bool session_uses(const struct session *s, unsigned device, unsigned *place);
 /* The worker that runs already, after a restart. */
 void session_watch(struct session *s);
+/* What is reserved goes back if nobody comes. */
+void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 void sessions_account(struct session *s);
 
@@ -168,10 +181,24 @@ bool worker_contained(const struct session *s, int number);
 
 /* ---- state.c ---- */
 int state_open(struct daemon *d, char *why, size_t why_size);
-void state_save(const struct session *s);
+/* 0, or negative errno: then it must not be. */
+int state_save(const struct session *s);
+void state_review(struct daemon *d);
 void state_remove(const struct session *s);
 void state_adopt(struct daemon *d);
 void state_path(const struct daemon *d, const char *name, char *path, size_t size);
+
+/* A file there, whole or not at all. 0 or negative errno. */
+int state_write(const struct daemon *d, const char *name, const json_t *content);
+
+/* ---- drain.c ---- */
+void drain_open(struct daemon *d);
+/* 0, or negative errno and why. */
+int drain_add(struct daemon *d, const char *owner, const char *by, const char *reason, char *why, size_t why_size);
+int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size);
+bool is_draining(const struct daemon *d);
+/* "slurm: job 7; root: new fan", or nothing. */
+void drain_describe(const struct daemon *d, char *text, size_t size);
 
 /* ---- share.c ---- */
 int share_listen(struct daemon *d, char *why, size_t why_size);
@@ -181,6 +208,7 @@ void share_review(struct daemon *d, unsigned device);
 double device_load(struct device *device);
 
 /* ---- peers.c ---- */
+/* Those of the pool file; who is there already and still in it stays. */
 void peers_open(struct daemon *d);
 void peers_close(struct daemon *d);
 /* What every node of the pool has told last, this one's included: a new array. */
@@ -210,6 +238,10 @@ int probe_run(void);
 /* ---- http.c ---- */
 int http_open(struct daemon *d, char *why, size_t why_size);
 void http_close(struct daemon *d);
+
+/* ---- check.c ---- */
+/* Says whether the configuration is good, and could be followed here. The exit status. */
+int check_config(const char *path);
 
 /* ---- exchange.c ---- */
 /* Under mpiexec: every rank learns where all are, and the first writes the pool file. */

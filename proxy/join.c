@@ -24,12 +24,15 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "pool/client.h"
 #include "transport/internal.h"
 
 #define LIFELINE 3
 #define MOST_NODES 64
 #define HELLO_MS 10000
+#define MOST_TRIES 30 /* to find a daemon again, once one was there */
+#define RETRY_MS 1000
 #define MAX_ENVIRONMENT (256u << 10)
 
 static struct node {
@@ -68,15 +71,19 @@ __attribute__((noreturn)) static void give_up(const char *why)
 static json_t *make_request(void)
 {
     char program[64] = "";
-    json_t *request = json_pack(
-        "{s:s, s:I, s:I, s:I, s:b, s:I, s:s, s:s, s:s}", "do", "request", "count",
-        (json_int_t)settings_number(SETTING_POOL_COUNT), "wait", (json_int_t)settings_number(SETTING_POOL_WAIT),
-        "share", (json_int_t)settings_number(SETTING_POOL_SHARE), "exclusive",
-        settings_number(SETTING_POOL_EXCLUSIVE) != 0, "memory", (json_int_t)settings_bytes(SETTING_POOL_MEMORY), "type",
-        settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
-        settings_string(SETTING_POOL_POLICY));
+    uint64_t memory = 0;
     const char *name = getenv("VOCL_POOL_PROGRAM");
+    json_t *request;
 
+    if (!text_read_bytes(settings_string(SETTING_POOL_MEMORY), &memory))
+        give_up("VOCL_POOL_MEMORY is no size in bytes, such as 8G");
+    request = json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:s, s:s, s:s}", "do", "request", "count",
+                        (json_int_t)settings_number(SETTING_POOL_COUNT), "wait",
+                        (json_int_t)settings_number(SETTING_POOL_WAIT), "share",
+                        (json_int_t)settings_number(SETTING_POOL_SHARE), "exclusive",
+                        settings_number(SETTING_POOL_EXCLUSIVE) != 0, "memory", (json_int_t)memory, "type",
+                        settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
+                        settings_string(SETTING_POOL_POLICY));
     snprintf(program, sizeof(program), "%s", name ? name : "");
     json_object_set_new(request, "program", json_string(program));
     return request;
@@ -106,27 +113,35 @@ static void take_grant(const json_t *message)
     }
 }
 
-static bool application_is_gone(void)
+/* Within that time, in milliseconds. */
+static bool application_goes(int time)
 {
-    struct pollfd ready = {LIFELINE, POLLIN | POLLRDHUP, 0};
+    struct pollfd ready = {LIFELINE, POLLRDHUP, 0};
 
-    return poll(&ready, 1, 0) > 0 && ready.revents & (POLLRDHUP | POLLHUP | POLLERR);
+    return poll(&ready, 1, time) > 0 && ready.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-/* Until there is an answer. If a daemon is lost meanwhile, the next one is asked. */
+/* Until there is an answer. If a daemon is lost meanwhile, the next one is asked, or the same when it is back. */
 static void get_devices(const struct poolfile *pool, struct client *client)
 {
     json_t *message, *request = make_request();
+    bool had_daemon = false;
     char why[512];
     int error = -1;
 
-    for (int tries = 0; error && tries < 5; tries++) {
-        if (client_connect_any(client, pool, why, sizeof(why)))
-            give_up(why);
+    for (int tries = 0; error && tries < MOST_TRIES; tries++) {
+        if (client_connect_any(client, pool, why, sizeof(why))) {
+            if (!had_daemon)
+                give_up(why);
+            if (application_goes(RETRY_MS))
+                exit(0);
+            continue;
+        }
+        had_daemon = true;
         error = client_send(client, request);
         while (!error && !node_count) {
             error = client_receive(client, &message, 500);
-            if (application_is_gone())
+            if (application_goes(0))
                 exit(0);
             if (error == -ETIMEDOUT) {
                 error = 0;

@@ -117,18 +117,27 @@ static bool is_admin(struct connection *c)
     return config_is_admin(connection_daemon(c)->config, peer->name, peer->uid, peer->gid);
 }
 
-static void drain(struct connection *c, bool draining)
+/* Whose drain it is: a name that the client says, or its own. */
+static void drain(struct connection *c, const json_t *message, bool begins)
 {
+    const char *user = connection_peer(c)->name, *owner = message_text(message, "owner", user);
+    const char *reason = message_text(message, "reason", "");
     struct daemon *d = connection_daemon(c);
+    char why[256] = "";
 
-    if (!is_admin(c)) {
-        connection_fail(c, "only administrators of the pool may");
-        return;
-    }
-    d->draining = draining;
-    daemon_log("notice", "%s by %s", draining ? "drained" : "resumed", connection_peer(c)->name);
-    daemon_changed(d);
-    connection_send(c, json_pack("{s:b}", "draining", draining));
+    if (!is_admin(c))
+        snprintf(why, sizeof(why), "only administrators of the pool may");
+    else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
+        snprintf(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
+    else if (begins ? drain_add(d, owner, user, reason, why, sizeof(why)) : drain_lift(d, owner, why, sizeof(why)))
+        daemon_log("warning", "%s not by %s for %s: %s", begins ? "drained" : "resumed", user, owner, why);
+    else
+        daemon_log("notice", "%s by %s for %s%s%s", begins ? "drained" : "resumed", user, owner, *reason ? ": " : "",
+                   reason);
+    if (*why)
+        connection_fail(c, why);
+    else
+        connection_send(c, json_pack("{s:b}", "draining", is_draining(d)));
 }
 
 static void kill_session(struct connection *c, const json_t *message)
@@ -167,7 +176,7 @@ void message_take(struct connection *c, json_t *message)
     else if (!strcmp(what, "start"))
         start(c, message);
     else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
-        drain(c, *what == 'd');
+        drain(c, message, *what == 'd');
     else if (!strcmp(what, "kill"))
         kill_session(c, message);
     else if (!peer->is_daemon)

@@ -92,18 +92,22 @@ static json_t *describe_session(const struct session *s)
 json_t *node_describe(const struct daemon *d)
 {
     json_t *devices = json_array(), *sessions = json_array();
+    char drains[512];
 
+    drain_describe(d, drains, sizeof(drains));
     for (unsigned i = 0; i < d->device_count; i++) {
         if (!config_rule(d->config, d->devices[i].name)->hidden)
             json_array_append_new(devices, describe_device(d, i));
     }
     for (const struct session *s = d->sessions; s; s = s->next)
         json_array_append_new(sessions, describe_session(s));
-    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:o}", "name", d->config->name, "address", d->address, "state",
-                     d->ending     ? "ending"
-                     : d->draining ? "draining"
-                                   : "up",
-                     "time", wall_seconds(), "devices", devices, "sessions", sessions);
+    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o}", "name", d->config->name, "address", d->address,
+                     "state",
+                     *d->trouble      ? "failing"
+                     : is_draining(d) ? "draining"
+                                      : "up",
+                     "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
+                     devices, "sessions", sessions);
 }
 
 /* ---- reserved ---- */
@@ -158,6 +162,11 @@ static void lapsed(evutil_socket_t fd, short what, void *argument)
     session_end(argument, "nobody came to start it");
 }
 
+void session_expect(struct session *s)
+{
+    set_timer(s, lapsed, RESERVED_SECONDS);
+}
+
 static bool take_devices(struct session *s, const json_t *wish)
 {
     const json_t *list = json_object_get(wish, "devices");
@@ -202,7 +211,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     snprintf(why, why_size, "a request that is none");
     if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || message_number(wish, "uid", -1) < 0)
         return NULL;
-    if (d->draining || d->ending) {
+    if (is_draining(d)) {
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }
@@ -232,7 +241,12 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     }
     s->exclusive = exclusive;
     s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
-    set_timer(s, lapsed, RESERVED_SECONDS);
+    if (state_save(s)) {
+        snprintf(why, why_size, "%s %s", d->config->name, d->trouble);
+        session_free(s);
+        return NULL;
+    }
+    session_expect(s);
     daemon_changed(d);
     return s;
 }
@@ -352,10 +366,14 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     s->started = true;
     s->start_time = process_start_time(pid);
     s->began = wall_seconds();
+    session_watch(s);
+    if (state_save(s)) {
+        snprintf(why, why_size, "%s %s", s->daemon->config->name, s->daemon->trouble);
+        session_end(s, why);
+        return -EIO;
+    }
     s->control = c;
     connection_own(c, &control, s);
-    session_watch(s);
-    state_save(s);
     s->daemon->totals.sessions++;
     daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->id, s->user, s->program,
                s->from, s->device_count, (int)pid);
@@ -377,6 +395,13 @@ static void kill_harder(evutil_socket_t fd, short what, void *argument)
     set_timer(s, kill_harder, GRACE_SECONDS);
 }
 
+void session_end_worker(struct session *s)
+{
+    s->state = SESSION_ENDING;
+    worker_contained(s, SIGTERM);
+    set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
 void session_end(struct session *s, const char *why)
 {
     if (s->state == SESSION_ENDING)
@@ -387,11 +412,10 @@ void session_end(struct session *s, const char *why)
         session_gone(s, 0);
         return;
     }
-    s->state = SESSION_ENDING;
     if (s->control)
         connection_send(s->control, json_pack("{s:s, s:s}", "ended", s->id, "why", why));
-    worker_contained(s, SIGTERM);
-    set_timer(s, kill_harder, GRACE_SECONDS);
+    session_end_worker(s);
+    state_save(s); /* for the daemon after this one; where it cannot be, that one does not know it */
     daemon_changed(s->daemon);
 }
 
@@ -402,9 +426,9 @@ void session_gone(struct session *s, int status)
 
     memcpy(devices, s->devices, sizeof(devices));
     share_leave(s);
+    state_remove(s);
     if (s->started) {
         worker_clean(s);
-        state_remove(s);
         d->totals.failed += status > 0;
         if (!*s->why && status > 0)
             snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
@@ -422,6 +446,4 @@ void session_gone(struct session *s, int status)
     for (unsigned i = 0; i < count; i++)
         share_review(d, devices[i]);
     daemon_changed(d);
-    if (d->ending && !d->sessions)
-        event_base_loopexit(d->base, NULL);
 }

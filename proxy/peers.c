@@ -110,26 +110,72 @@ static void look_after(evutil_socket_t fd, short what, void *argument)
     retry_later(peer);
 }
 
+static struct peer *peer_new(struct daemon *d, const struct poolfile_node *node)
+{
+    struct peer *peer = calloc(1, sizeof(*peer));
+
+    if (!peer)
+        return NULL;
+    peer->daemon = d;
+    snprintf(peer->name, sizeof(peer->name), "%s", node->name);
+    snprintf(peer->address, sizeof(peer->address), "%s", node->address);
+    peer->timer = evtimer_new(d->base, look_after, peer);
+    return peer;
+}
+
+static void peer_free(struct peer *peer)
+{
+    struct connection *c = peer->connection;
+
+    if (c) {
+        connection_own(c, NULL, NULL);
+        connection_close(c);
+    }
+    event_free(peer->timer);
+    json_decref(peer->state);
+    free(peer->tree);
+    free(peer);
+}
+
+/* Out of the list, if it is the same daemon. */
+static struct peer *take_out(struct peer **list, const struct poolfile_node *node)
+{
+    struct peer *peer;
+
+    while (*list && (strcmp((*list)->name, node->name) || strcmp((*list)->address, node->address)))
+        list = &(*list)->next;
+    peer = *list;
+    if (peer)
+        *list = peer->next;
+    return peer;
+}
+
 void peers_open(struct daemon *d)
 {
-    struct peer **last = &d->peers;
+    struct peer *before = d->peers, **last = &d->peers, *gone;
 
+    d->peers = NULL;
     for (unsigned i = 0; i < d->pool.count; i++) {
         const struct poolfile_node *node = &d->pool.nodes[i];
-        struct peer *peer;
+        struct peer *peer, *fresh = NULL;
 
         if (!strcmp(node->name, d->config->name))
             continue;
-        peer = calloc(1, sizeof(*peer));
+        peer = take_out(&before, node);
         if (!peer)
-            return;
-        peer->daemon = d;
-        snprintf(peer->name, sizeof(peer->name), "%s", node->name);
-        snprintf(peer->address, sizeof(peer->address), "%s", node->address);
-        peer->timer = evtimer_new(d->base, look_after, peer);
+            peer = fresh = peer_new(d, node);
+        if (!peer)
+            break;
+        peer->next = NULL;
         *last = peer;
         last = &peer->next;
-        look_after(-1, 0, peer);
+        if (fresh)
+            look_after(-1, 0, fresh);
+    }
+    while ((gone = before)) {
+        before = gone->next;
+        broker_answer(d, gone->name, NULL);
+        peer_free(gone);
     }
 }
 
@@ -137,12 +183,7 @@ void peers_close(struct daemon *d)
 {
     for (struct peer *peer; (peer = d->peers);) {
         d->peers = peer->next;
-        if (peer->connection)
-            connection_own(peer->connection, NULL, NULL);
-        event_free(peer->timer);
-        json_decref(peer->state);
-        free(peer->tree);
-        free(peer);
+        peer_free(peer);
     }
 }
 

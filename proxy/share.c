@@ -19,6 +19,7 @@
 
 #define SLICE_US 20000
 #define CREDIT_US 50000 /* that an idle session may bring along at most */
+#define REST_US 200000  /* when there are no descriptors */
 #define DEAF_US 2000000 /* a worker that does not give back its turn loses it after so long */
 
 struct leash {
@@ -301,8 +302,18 @@ static struct session *session_of_process(struct daemon *d, pid_t pid)
     return s;
 }
 
+static void listen_again(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    event_add(d->leash_listener, NULL);
+}
+
 static void on_worker(evutil_socket_t listener, short what, void *argument)
 {
+    const struct timeval rest = {0, REST_US};
     struct daemon *d = argument;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred who;
@@ -311,8 +322,12 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
     struct leash *leash;
 
     (void)what;
-    if (fd < 0)
+    if (fd < 0) {
+        daemon_log("warning", "accepting a worker: %s", strerror(errno));
+        event_del(d->leash_listener); /* it would be ready again at once */
+        event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
         return;
+    }
     if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length))
         s = session_of_process(d, who.pid);
     leash = s && !s->leash ? calloc(1, sizeof(*leash)) : NULL;
@@ -345,7 +360,8 @@ int share_listen(struct daemon *d, char *why, size_t why_size)
         snprintf(why, why_size, "%s: %s", path, strerror(errno));
         return -errno;
     }
-    event_add(event_new(d->base, fd, EV_READ | EV_PERSIST, on_worker, d), NULL);
+    d->leash_listener = event_new(d->base, fd, EV_READ | EV_PERSIST, on_worker, d);
+    event_add(d->leash_listener, NULL);
     for (unsigned i = 0; i < d->device_count; i++) {
         d->devices[i].slice = evtimer_new(d->base, slice_over, &d->devices[i]);
         d->devices[i].load_from_us = clock_us();

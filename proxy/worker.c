@@ -341,6 +341,8 @@ int worker_run(void)
         return 1;
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
     host.pipeline = settings_pipeline();
+    host.members = transport_peers(worker->transport);
+    host.own = transport_rank(worker->transport);
     take_limits(&host);
     if (getenv("VOCL_WORKER_LEASH"))
         host.turn = leash_turn;

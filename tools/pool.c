@@ -3,9 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "tools/pool.h"
+
+#define MOST_WAIT 1000000
+#define LOOK_MS 500
 
 static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue\n"
                            "       vocl pool [OPTION]... drain|resume NODE...\n"
@@ -13,11 +19,14 @@ static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|se
                            "       vocl top [OPTION]...\n"
                            "\n"
                            "status   all of: nodes, devices, sessions, queue\n"
-                           "drain    lets NODE take no new sessions, until resume\n"
+                           "drain    lets NODE take no new sessions, until resume by the same owner\n"
                            "kill     ends SESSION\n"
                            "\n"
                            "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
                            "  -j, --json         what the daemons told, as JSON\n"
+                           "  -o, --owner=NAME   whose drain it is (default: the user)\n"
+                           "  -r, --reason=TEXT  why it is drained\n"
+                           "  -w, --wait=SECONDS drain: until no session is left, so long at most\n"
                            "\n"
                            "The exit status is 0, 1 if a daemon did not do what it was asked for, or 2 after a mistake "
                            "on the command line.\n"
@@ -86,22 +95,60 @@ json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
     return try_to_ask(pool, NULL, json_pack("{s:s}", "do", "status"), why, why_size);
 }
 
-static void change_node(const struct poolfile *pool, const char *what, const char *name)
+struct choices {
+    const char *owner, *reason;
+    long wait; /* seconds, or -1: not at all */
+    bool as_json;
+};
+
+/* The node's part of what is told; borrowed, or NULL. */
+static json_t *find_node(const json_t *status, const char *name)
 {
-    json_t *status = pool_status(pool), *node;
+    json_t *node;
     size_t i;
 
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
-        if (strcmp(text_of(node, "name"), name))
-            continue;
-        if (!strcmp(text_of(node, "state"), "lost"))
-            fail(1, "%s does not answer", name);
-        json_decref(ask(pool, text_of(node, "address"), json_pack("{s:s}", "do", what)));
-        json_decref(status);
-        return;
+        if (!strcmp(text_of(node, "name"), name))
+            return node;
     }
-    fail(1, "there is no node %s", name);
+    return NULL;
+}
+
+static void await_sessions(const struct poolfile *pool, const char *name, long seconds)
+{
+    const long until = clock_ms() + seconds * 1000;
+
+    for (;;) {
+        json_t *status = pool_status(pool);
+        const size_t left = json_array_size(json_object_get(find_node(status, name), "sessions"));
+
+        json_decref(status);
+        if (!left)
+            return;
+        if (clock_ms() >= until)
+            fail(1, "%s has %zu sessions still", name, left);
+        usleep(LOOK_MS * 1000);
+    }
+}
+
+static void change_node(const struct poolfile *pool, const char *what, const char *name, const struct choices *choices)
+{
+    json_t *status = pool_status(pool), *node = find_node(status, name), *question;
+    char why[512];
+
+    if (!node)
+        fail(1, "there is no node %s", name);
+    if (!strcmp(text_of(node, "state"), "lost"))
+        fail(1, "%s does not answer", name);
+    question = json_pack("{s:s, s:s}", "do", what, "reason", choices->reason);
+    if (*choices->owner)
+        json_object_set_new(question, "owner", json_string(choices->owner));
+    node = try_to_ask(pool, text_of(node, "address"), question, why, sizeof(why));
+    if (!node)
+        fail(1, "%s: %s", name, why);
+    json_decref(node);
+    json_decref(status);
 }
 
 /* A session may have parts on several nodes, which end by themselves, maybe before they can be asked to, when one does;
@@ -170,15 +217,16 @@ static void show(const struct poolfile *pool, const char *what, bool as_json)
     json_decref(status);
 }
 
-static void command(const struct poolfile *pool, char **words, bool as_json)
+static void command(const struct poolfile *pool, char **words, const struct choices *choices)
 {
+    char **const names = words + 1;
     const char *what = *words++;
     const bool changes = !strcmp(what, "drain") || !strcmp(what, "resume"), kills = !strcmp(what, "kill");
 
     if (!changes && !kills) {
         if (*words)
             fail(2, "%s takes no argument such as \"%s\"", what, *words);
-        show(pool, what, as_json);
+        show(pool, what, choices->as_json);
         return;
     }
     if (!*words)
@@ -187,30 +235,47 @@ static void command(const struct poolfile *pool, char **words, bool as_json)
         if (kills)
             kill_session(pool, *words);
         else
-            change_node(pool, what, *words);
+            change_node(pool, what, *words, choices);
     }
+    for (words = names; *words && choices->wait >= 0 && *what == 'd'; words++)
+        await_sessions(pool, *words, choices->wait);
 }
 
 int main(int count, char **words)
 {
     static const struct option options[] = {{"pool", required_argument, NULL, 'P'},
                                             {"json", no_argument, NULL, 'j'},
+                                            {"owner", required_argument, NULL, 'o'},
+                                            {"reason", required_argument, NULL, 'r'},
+                                            {"wait", required_argument, NULL, 'w'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     const char *where = settings_string(SETTING_POOL);
     const bool is_top = !strcmp(words[0], "vocl top");
     struct poolfile pool;
     char why[512];
-    bool as_json = false;
+    struct choices choices = {.owner = "", .reason = "", .wait = -1};
+    uint64_t number;
     int option, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jo:r:w:h", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
             break;
         case 'j':
-            as_json = true;
+            choices.as_json = true;
+            break;
+        case 'o':
+            choices.owner = optarg;
+            break;
+        case 'r':
+            choices.reason = optarg;
+            break;
+        case 'w':
+            if (!text_read_number(optarg, 0, MOST_WAIT, &number))
+                fail(2, "--wait takes a number of seconds, not \"%s\"", optarg);
+            choices.wait = (long)number;
             break;
         case 'h':
             fputs(help, stdout);
@@ -228,7 +293,7 @@ int main(int count, char **words)
     if (is_top)
         status = top(&pool);
     else if (words[optind])
-        command(&pool, words + optind, as_json);
+        command(&pool, words + optind, &choices);
     else
         fail(2, "no command; try `vocl pool --help`");
     poolfile_free(&pool);

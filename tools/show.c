@@ -33,12 +33,12 @@ void show_nodes(const json_t *status)
     json_t *node;
     size_t i;
 
-    printf("%-20s %-10s %7s %8s  %s\n", "NODE", "STATE", "DEVICES", "SESSIONS", "ADDRESS");
+    printf("%-20s %-10s %7s %8s  %-20s %s\n", "NODE", "STATE", "DEVICES", "SESSIONS", "ADDRESS", "WHY");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
-        printf("%-20s %-10s %7zu %8zu  %s\n", text_of(node, "name"), text_of(node, "state"),
+        printf("%-20s %-10s %7zu %8zu  %-20s %s\n", text_of(node, "name"), text_of(node, "state"),
                json_array_size(json_object_get(node, "devices")), json_array_size(json_object_get(node, "sessions")),
-               text_of(node, "address"));
+               text_of(node, "address"), text_of(node, "why"));
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/selection.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "tools/tools.h"
 
 static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
@@ -63,9 +64,9 @@ static const char *check_number(const char *option, const char *text, long least
 
 static const char *check_bytes(const char *text)
 {
-    char *end;
+    uint64_t bytes;
 
-    if (strtod(text, &end) <= 0 || (*end && (!strchr("KMGT", *end) || end[1])))
+    if (!text_read_bytes(text, &bytes) || !bytes)
         misuse("--mem takes a number of bytes, such as 8G, not \"%s\"", text);
     return text;
 }

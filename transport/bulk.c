@@ -54,7 +54,7 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
     struct bulk *bulk;
     uint32_t mpi_tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
 
-    if (!t->peers[peer].alive || t->ended)
+    if (peer >= (unsigned)t->job.size || !t->peers[peer].alive || t->ended)
         return -ECONNRESET;
     if (mpi_tag > t->job.last_tag)
         return -EINVAL;
@@ -85,7 +85,7 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
 static int loop_start(struct transport *t, bool by_local, uint32_t tag, void *memory, size_t length, bool take,
                       transport_done *done, void *argument)
 {
-    int error = loop_bulk(t->loop, by_local, take, tag, memory, length, done, argument);
+    int error = t->loop ? loop_bulk(t->loop, by_local, take, tag, memory, length, done, argument) : -ECONNRESET;
 
     if (!error && loop_waits(t->loop))
         transport_wake(t);

@@ -384,7 +384,7 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     uint64_t size = length;
     int error;
 
-    if (!peer->alive || t->ended)
+    if (number >= (unsigned)t->job.size || !peer->alive || t->ended)
         return -ECONNRESET;
     if (length > TRANSPORT_MAX_LARGE)
         return -EMSGSIZE;
@@ -415,7 +415,9 @@ int transport_send(struct transport *t, unsigned number, const void *bytes, size
 {
     if (!link_is_local(t, number))
         return send_to(t, number, 0, bytes, length);
-    return t->client ? loop_frame(t->loop, 0, bytes, length) : send_to(t, 0, FRAME_LOCAL, bytes, length);
+    if (!t->client)
+        return send_to(t, 0, FRAME_LOCAL, bytes, length);
+    return t->loop ? loop_frame(t->loop, 0, bytes, length) : -ECONNRESET;
 }
 
 int transport_local_send(struct transport *t, unsigned peer, const void *bytes, size_t length)

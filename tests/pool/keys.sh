@@ -16,7 +16,6 @@ bad 'polcy = "pack";' 'bad:11: polcy: no such setting'
 bad 'policy = "quick";' 'bad:11: policy: pack, spread'
 bad 'queue-limit = -1;' 'bad:11: queue-limit: a whole number'
 bad 'allow = "me";' 'bad:11: allow: a list'
-bad 'worker-memory = "much";' 'bad:11: worker-memory: a number of bytes'
 bad 'devices = ( { match = "*"; mode = "mine"; } );' 'mode is shared, exclusive or hidden'
 bad 'policy = ' 'bad:12: syntax error'
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/none" --check-config 2> "$scratch/err" && fail "no configuration"
@@ -61,6 +60,11 @@ VOCL_POOL=$scratch/pool vocl devices --gpus 1 2> "$scratch/err" && fail "a GPU"
 grep -q 'not that many such devices: there are [1-9][0-9]* cpu$' "$scratch/err" || fail "no GPUs: $(cat "$scratch/err")"
 VOCL_POOL=$scratch/pool vocl devices --wait 2000000 2> "$scratch/err" && fail "waits for 2000000 seconds"
 grep -q 'seconds of waiting: 0 to 1000000, not 2000000' "$scratch/err" || fail "waiting: $(cat "$scratch/err")"
+
+VOCL_POOL=$scratch/pool vocl devices --mem 1e16 > /dev/null 2> "$scratch/err" && fail "1e16 bytes"
+grep -q -e '--mem takes' "$scratch/err" || fail "--mem: $(cat "$scratch/err")"
+VOCL_POOL_MEMORY=8q refused "$scratch/pool" 'VOCL_POOL_MEMORY is no size'
+VOCL_POOL_MEMORY=4000t refused "$scratch/pool" 'not that many such devices'
 
 descriptors()
 {

@@ -2,13 +2,16 @@
 #
 #     make_pool NAME [SETTING...]   $scratch/pool and what belongs to it, $scratch/conf; $port and the two after it are its
 #     start_daemon                  $daemon; killed when the test ends
+#     add_daemon NAME [SETTING...]  another of the same pool: $scratch/conf.NAME; its port is $port + 3
+#     start_other NAME              $other
 . "$(dirname "$0")/../lib.sh"
 case $SANITIZER in
 thread) skip "the daemon has one thread" ;;
 esac
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 user=$(id -un)
-port=$((20000 + $$ % 10000))
+port=$((20000 + $$ % 2000 * 5))
+daemon= other=
 
 new_key()
 {
@@ -42,10 +45,37 @@ END
     done >> "$scratch/conf"
 }
 
+add_daemon()
+{
+    add_name=$1
+    shift
+    echo "node $add_name 127.0.0.1:$((port + 3))" >> "$scratch/pool"
+    sed -e "s,^name = .*,name = \"$add_name\";," -e "s,^listen = .*,listen = \"127.0.0.1:$((port + 3))\";," \
+        -e "s,^state-directory.*,state-directory = \"$scratch/state.$add_name\";," -e '/^http/d' "$scratch/conf" \
+        > "$scratch/conf.$add_name"
+    for setting; do
+        echo "$setting"
+    done >> "$scratch/conf.$add_name"
+}
+
+end_daemons()
+{
+    kill -9 $daemon $other 2> /dev/null
+    rm -rf "$scratch"
+}
+
+start_other()
+{
+    "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf.$1" 2> "$scratch/log.$1" &
+    other=$!
+    trap end_daemons EXIT
+    wait_until 20 grep -q ' serves ' "$scratch/log.$1" || fail "$1 does not start: $(cat "$scratch/log.$1")"
+}
+
 start_daemon()
 {
     "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
     daemon=$!
-    trap 'kill -9 $daemon 2> /dev/null; rm -rf "$scratch"' EXIT
+    trap end_daemons EXIT
     wait_until 20 grep -q ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 }

@@ -158,7 +158,7 @@ root vocl pool drain n1 n3
 as $alice vocl devices 2> "$scratch/err" && fail "alice on n2"
 as $bob vocl devices > /dev/null 2> "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
-# the end: with the last session
+# the end
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
 done

@@ -80,6 +80,6 @@ if [ -e /proc/net/if_inet6 ]; then
     wait_until 10 answers || fail "http at its new address: $(cat "$scratch/log")"
     curl -s "http://127.0.0.1:$((port + 1))/metrics" > /dev/null && fail "http at its old address"
 fi
-kill $daemon # ends with the session
+kill $daemon
 wait $daemon || fail "the daemon ends with $?"
 exit 0

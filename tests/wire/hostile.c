@@ -3,120 +3,11 @@
  * worker ended the session, which hostile.sh compares with what should be, together with the worker's log.
  * usage: hostile frame NUMBER | hostile flips SEED
  */
-#include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
-#include "transport/transport.h"
-#include "wire/wire.h"
-
-#define OBJECT(number) (0x01000000u + (number))
+#include "tests/wire/client.h"
 
 static const char sample_bytes[] = "some bytes, and an odd number";
-static uint64_t random_state = 2026;
-
-static uint64_t next_random(void)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return random_state >> 13;
-}
-
-struct client {
-    struct transport *transport;
-    bool lost;
-    unsigned answers;
-};
-
-static const char source[] = "kernel void touch(global int *data, int value, local int *part)\n"
-                             "{\n"
-                             "    if (data && get_global_id(0) < 16)\n"
-                             "        data[get_global_id(0)] = value;\n"
-                             "}\n";
-
-static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
-{
-    (void)peer, (void)bytes, (void)length;
-    ((struct client *)owner)->answers++;
-    return 0;
-}
-
-static void on_lost(void *owner, unsigned peer, const char *why)
-{
-    (void)peer, (void)why;
-    ((struct client *)owner)->lost = true;
-}
-
-static void client_open(struct client *client)
-{
-    struct transport_callbacks callbacks = {client, on_frame, on_lost, NULL};
-    char why[512] = "";
-
-    *client = (struct client){0};
-    if (transport_open_client(&callbacks, why, sizeof(why), &client->transport)) {
-        printf("no session: %s\n", why);
-        exit(1);
-    }
-}
-
-/* Until the worker is gone or so long has passed without that. */
-static bool ended_within(struct client *client, int milliseconds)
-{
-    const struct timespec nap = {0, 200000};
-
-    for (int i = 0; i < milliseconds * 5 && !client->lost; i++) {
-        transport_poll(client->transport);
-        nanosleep(&nap, NULL);
-    }
-    return client->lost;
-}
-
-static void send_all(struct client *client, struct wire_buffer *frame)
-{
-    while (!client->lost && transport_send(client->transport, 1, frame->bytes, frame->length) == -EAGAIN)
-        transport_poll(client->transport);
-    frame->length = 0;
-}
-
-/* Waits for so many frames of answers. */
-static void wait_answers(struct client *client, unsigned count)
-{
-    for (int i = 0; i < 50000 && client->answers < count && !client->lost; i++)
-        ended_within(client, 1);
-}
-
-/* Device, context, queue, two buffers, a program, its kernel and a user event, all numbered 1 (the buffers 1 and 2). */
-static void prologue(struct client *client)
-{
-    const uint32_t device = 1;
-    struct wire_buffer frame = {0};
-    struct wire_list_platforms platforms = {1};
-    struct wire_describe_platform platform = {2, 0};
-    struct wire_create_context context = {OBJECT(1), &device, 1};
-    struct wire_create_queue queue = {OBJECT(1), OBJECT(1), 1, 0};
-    struct wire_create_buffer buffer = {OBJECT(1), OBJECT(1), 1, 4096, 0, 0, NULL, 0};
-    struct wire_create_program program = {OBJECT(1), OBJECT(1), source, sizeof(source) - 1};
-    struct wire_build_program build = {
-        .call = 3, .program = OBJECT(1), .devices = &device, .devices_count = 1, .with_options = 0};
-    struct wire_create_kernel kernel = {OBJECT(1), OBJECT(1), "touch", 5};
-    struct wire_create_user_event event = {OBJECT(1), OBJECT(1)};
-
-    wire_put_list_platforms(&frame, &platforms);
-    wire_put_describe_platform(&frame, &platform);
-    wire_put_create_context(&frame, &context);
-    wire_put_create_queue(&frame, &queue);
-    wire_put_create_buffer(&frame, &buffer);
-    buffer.buffer = OBJECT(2);
-    wire_put_create_buffer(&frame, &buffer);
-    wire_put_create_program(&frame, &program);
-    wire_put_build_program(&frame, &build);
-    send_all(client, &frame);
-    wait_answers(client, 2);
-    wire_put_create_kernel(&frame, &kernel);
-    wire_put_create_user_event(&frame, &event);
-    send_all(client, &frame);
-    wire_buffer_free(&frame);
-}
-
 /* ---- one broken frame for each session ---- */
 
 static void put_raw(struct wire_buffer *frame, uint32_t length, uint32_t number)
@@ -214,7 +105,13 @@ static const char *const cases[] = {"nothing wrong",
                                     "a read of any address",
                                     "half a pointer for a kernel",
                                     "an unknown fact for a kernel",
-                                    "an addressed buffer of the program's"};
+                                    "an addressed buffer of the program's",
+                                    "a loan to nobody",
+                                    "a loan to itself",
+                                    "contents fetched from nobody",
+                                    "an event for nobody",
+                                    "contents brought beyond the end",
+                                    "contents taken beyond the end"};
 
 /* Memory that is named by address. */
 static void put_address_case(struct wire_buffer *frame, unsigned which)
@@ -266,6 +163,41 @@ static void put_address_case(struct wire_buffer *frame, unsigned which)
         return;
     }
     wire_put_usm_alloc(frame, &alloc);
+}
+
+/* Other workers, of which there is none; and contents outside of queues. */
+static void put_peer_case(struct wire_buffer *frame, unsigned which)
+{
+    const struct wire_lend loan = {
+        .memory = OBJECT(1), .peer = which ? 1 : 40000, .event = OBJECT(5), .size = 4096, .origin_count = 1};
+    const struct wire_fetch fetch = {
+        .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5), .peer = 40000, .size = 4096, .origin_count = 1};
+    const struct wire_export_event event = {OBJECT(1), 40000};
+    const struct wire_bring bring = {.memory = OBJECT(1),
+                                     .size = 16,
+                                     .origin_count = 1,
+                                     .origin = {UINT64_MAX - 7},
+                                     .data = sample_bytes,
+                                     .data_length = 16};
+    const struct wire_take take = {
+        .memory = OBJECT(1), .size = 64, .origin_count = 1, .origin = {UINT64_MAX - 7}, .tag = 9};
+
+    switch (which) {
+    case 0:
+    case 1:
+        wire_put_lend(frame, &loan);
+        return;
+    case 2:
+        wire_put_fetch(frame, &fetch);
+        return;
+    case 3:
+        wire_put_export_event(frame, &event);
+        return;
+    case 4:
+        wire_put_bring(frame, &bring);
+        return;
+    }
+    wire_put_take(frame, &take);
 }
 
 static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
@@ -375,7 +307,7 @@ static void put_case(struct wire_buffer *frame, unsigned which)
         break;
     case 23:
         for (size_t i = 0; i < sizeof(data); i++)
-            data[i] = (uint8_t)next_random();
+            data[i] = (uint8_t)random_next();
         wire_put_bytes(frame, data, sizeof(data));
         break;
     case 24:
@@ -432,7 +364,10 @@ static void put_case(struct wire_buffer *frame, unsigned which)
         wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(2), OBJECT(1), 1, 4096, 7, 0, data, 4096});
         break;
     default:
-        put_address_case(frame, which - 36);
+        if (which < 46)
+            put_address_case(frame, which - 36);
+        else
+            put_peer_case(frame, which - 46);
     }
 }
 
@@ -448,13 +383,13 @@ static void run_case(unsigned which)
     struct client client;
 
     client_open(&client);
-    prologue(&client);
+    client_prologue(&client);
     put_case(&frame, which);
-    send_all(&client, &frame);
+    client_send(&client, &frame);
     if (which == 20 || which == 21)
         transport_give(client.transport, 1, 7, data, which == 20 ? 1000 : sizeof(data), ignore, NULL);
-    printf("%s: %s\n", cases[which], ended_within(&client, which ? 3000 : 100) ? "ended" : "goes on");
-    transport_close(client.transport);
+    printf("%s: %s\n", cases[which], client_ended_within(&client, which ? 3000 : 100) ? "ended" : "goes on");
+    client_close(&client);
     wire_buffer_free(&frame);
 }
 
@@ -574,20 +509,20 @@ static void run_flips(unsigned seed)
     struct client client;
     unsigned frames = 0;
 
-    random_state = seed * 0x9e3779b97f4a7c15u;
+    random_seed(seed);
     fresh = OBJECT(100);
     client_open(&client);
-    prologue(&client);
+    client_prologue(&client);
     while (frames < 2000 && !client.lost) {
-        put_good(&frame, (unsigned)next_random());
-        for (unsigned flips = 1 + next_random() % 3; flips; flips--)
-            frame.bytes[next_random() % frame.length] ^= (uint8_t)(1u << next_random() % 8);
-        send_all(&client, &frame);
+        put_good(&frame, (unsigned)random_next());
+        for (unsigned flips = 1 + random_next() % 3; flips; flips--)
+            frame.bytes[random_next() % frame.length] ^= (uint8_t)(1u << random_next() % 8);
+        client_send(&client, &frame);
         frames++;
         transport_poll(client.transport);
     }
-    printf("%u frames: %s\n", frames, ended_within(&client, 3000) ? "ended" : "goes on");
-    transport_close(client.transport);
+    printf("%u frames: %s\n", frames, client_ended_within(&client, 3000) ? "ended" : "goes on");
+    client_close(&client);
     wire_buffer_free(&frame);
 }
 

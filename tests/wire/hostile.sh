@@ -22,7 +22,7 @@ attack()
 attack frame 0
 [ "$result" = "nothing wrong: goes on" ] || fail "$result"
 number=1
-while [ $number -le 45 ]; do
+while [ $number -le 51 ]; do
     attack frame $number
     case $result in
     *": ended") ;;

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Drains: each of an owner, who alone lifts it; on record; awaited.
+. "$(dirname "$0")/one-lib.sh"
+make_pool here
+start_daemon
+VOCL_POOL=$scratch/pool
+export VOCL_POOL
+# state STATE [WHY]
+state()
+{
+    vocl pool nodes | grep -q "^here  *$1 .*$2"
+}
+refuses()
+{
+    vocl devices > /dev/null 2>&1 && fail "$1: it lends its devices"
+    return 0
+}
+vocl pool drain --reason "a new fan" here || fail "drain"
+state draining "$user: a new fan" || fail "who and why: $(vocl pool nodes)"
+vocl pool drain --owner slurm --reason "job 7" here || fail "another drain"
+vocl pool resume --owner slurm here || fail "slurm resumes"
+state draining "$user: a new fan" || fail "slurm lifted the administrator's: $(vocl pool nodes)"
+vocl pool resume --owner slurm here 2> "$scratch/err" && fail "slurm resumes once more"
+grep -q "not drained by slurm, but by $user" "$scratch/err" || fail "no word of whose: $(cat "$scratch/err")"
+vocl pool --json nodes | python3 -c '
+import json, sys
+drain, = json.load(sys.stdin)["nodes"][0]["drains"]
+assert drain["owner"] == drain["by"] == sys.argv[1] and drain["reason"] == "a new fan" and drain["since"] > 1e9, drain
+' "$user" || fail "as JSON: $(vocl pool --json nodes)"
+
+kill -9 $daemon
+wait $daemon 2> /dev/null
+start_daemon
+state draining "$user: a new fan" || fail "forgotten: $(vocl pool nodes)"
+refuses "after a restart"
+vocl pool resume here || fail "resume"
+state up || fail "resumed: $(vocl pool nodes)"
+vocl pool resume here || fail "resuming a node that takes sessions"
+
+# waiting for the last session
+vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+program=$!
+runs()
+{
+    vocl pool sessions | grep -q running
+}
+wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+vocl pool drain --wait=0 here 2> "$scratch/err" && fail "it did not wait"
+grep -q 'here has 1 sessions still' "$scratch/err" || fail "what is left: $(cat "$scratch/err")"
+vocl pool drain --wait=100 here 2> "$scratch/err" &
+waiting=$!
+sleep 1
+kill -0 $waiting 2> /dev/null || fail "it did not wait: $(cat "$scratch/err")"
+vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')" || fail "kill"
+wait $waiting || fail "waiting for nothing: $(cat "$scratch/err")"
+runs && fail "there is a session still"
+wait $program
+vocl pool drain --wait=ever here 2> /dev/null
+[ $? = 2 ] || fail "a wait that is none"
+vocl pool drain --owner '' here && vocl pool drain --owner "$(printf '%050d' 1)" here 2> /dev/null && fail "an owner that is none"
+grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
+exit 0

@@ -1,0 +1,76 @@
+#!/bin/sh
+# Two daemons on this host that read their files again: at a bad moment, and bad files.
+. "$(dirname "$0")/one-lib.sh"
+make_pool one
+add_daemon two
+start_daemon
+start_other two
+
+# states: "one up two up"
+states()
+{
+    VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | sed 1d | awk '{ printf "%s %s ", $1, $2 }'
+}
+are()
+{
+    [ "$(states)" = "$1 " ]
+}
+# read_again: HUP, and until it was heard
+read_again()
+{
+    read_before=$(grep -c 'again\|stays as' "$scratch/log")
+    kill -HUP $daemon
+    heard()
+    {
+        kill -0 $daemon 2> /dev/null || fail "the daemon is gone: $(cat "$scratch/log")"
+        [ "$(grep -c 'again\|stays as' "$scratch/log")" -gt "$read_before" ]
+    }
+    wait_until 20 heard || fail "it does not read its files again: $(cat "$scratch/log")"
+}
+wait_until 20 are "one up two up" || fail "they do not find each other: $(states; cat "$scratch/log")"
+
+# A peer in the middle of the handshake, which is not in the pool file any more when it goes on.
+cp "$scratch/pool" "$scratch/whole"
+sed '/^node two/d' "$scratch/whole" > "$scratch/less"
+kill -STOP $other
+for file in less whole less whole; do
+    cp "$scratch/$file" "$scratch/pool"
+    read_again
+    read_again
+done
+kill -CONT $other
+wait_until 20 are "one up two up" || fail "after the handshake: $(states; cat "$scratch/log")"
+
+# A bad pool file, a bad configuration with a good pool file, none at all: everything stays.
+found=$(grep -c 'node two is' "$scratch/log")
+# stays MESSAGE
+stays()
+{
+    read_again
+    grep -q "stays as it was: .*$1" "$scratch/log" || fail "no word of $1: $(cat "$scratch/log")"
+    cp "$scratch/whole" "$scratch/pool"
+    are "one up two up" || fail "$1: $(states; cat "$scratch/log")"
+}
+echo nonsense >> "$scratch/pool"
+stays 'pool:5: no line of a pool file'
+rm "$scratch/pool"
+stays 'No such file'
+cp "$scratch/less" "$scratch/pool"
+echo 'nonsense = 1;' >> "$scratch/conf"
+stays 'nonsense: no such setting'
+sed -i '/^nonsense/d' "$scratch/conf"
+
+# Who is in the file before and after stays connected.
+echo "# another line" >> "$scratch/pool"
+read_again
+[ "$(grep -c 'node two is' "$scratch/log")" = "$found" ] || fail "two was lost and found again: $(cat "$scratch/log")"
+
+# What takes a restart is not half taken.
+sed -i "s,^state-directory.*,state-directory = \"$scratch/elsewhere\";," "$scratch/conf"
+read_again
+grep -q 'need a restart' "$scratch/log" || fail "no word of a restart"
+VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" ||
+    fail "after all that: $(cat "$scratch/err" "$scratch/log")"
+[ ! -e "$scratch/elsewhere" ] || fail "the state is in two places"
+grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"
+exit 0

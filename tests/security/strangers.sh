@@ -1,0 +1,92 @@
+#!/bin/sh
+# Who has not proved who he is holds up nobody; who has cannot take all there is; and nobody fills the log.
+. "$(dirname "$0")/../pool/one-lib.sh"
+need python3 python3
+make_pool here 'connection-limit = 64;' 'connections-per-user = 20;'
+printf 'nobody %s\n' "$(new_key)" > "$scratch/theirs"
+cat "$scratch/theirs" >> "$scratch/keys"
+chmod 600 "$scratch/theirs"
+sed "s,^key-file.*,key-file $scratch/theirs," "$scratch/pool" > "$scratch/pool.nobody"
+start_daemon
+
+# hold NAME NUMBER HOW: in the background; $held
+hold()
+{
+    python3 "$top_srcdir/tests/security/hold.py" 127.0.0.1 $port "$2" "$3" > "$scratch/held.$1" 2>&1 &
+    held=$!
+    wait_until 60 grep -q held "$scratch/held.$1" || fail "$1: no connections: $(cat "$scratch/held.$1")"
+}
+serves()
+{
+    VOCL_POOL=$scratch/pool vocl pool nodes > "$scratch/out" 2> "$scratch/err" || fail "$1: $(cat "$scratch/err")"
+}
+lines()
+{
+    wc -l < "$scratch/log"
+}
+for how in silent named drip; do
+    hold $how 200 $how
+    serves "200 that are $how"
+    wait $held
+    grep -q '^closed' "$scratch/held.$how" || fail "$how: $(cat "$scratch/held.$how")"
+done
+VOCL_POOL=$scratch/pool vocl devices > /dev/null 2> "$scratch/err" || fail "a session: $(cat "$scratch/err")"
+
+# One user's connections are bounded, and others come in beside them.
+mkfifo "$scratch/fifo"
+"$top_builddir/tests/security/crowd" "$scratch/pool.nobody" nobody 100 < "$scratch/fifo" > "$scratch/crowd" 2>&1 &
+crowd=$!
+exec 5> "$scratch/fifo"
+wait_until 60 grep -q '^in' "$scratch/crowd" || fail "no crowd: $(cat "$scratch/crowd")"
+grep -q '^in 20: .*as many connections as you may' "$scratch/crowd" || fail "nobody's crowd: $(cat "$scratch/crowd")"
+serves "a crowd of another user's"
+exec 5>&-
+wait $crowd
+
+# The log: bounded, however many are refused; the kind and how many are told.
+[ "$(lines)" -lt 100 ] || fail "$(lines) lines: $(head -c 3000 "$scratch/log")"
+before=$(lines)
+python3 - "$scratch/state/leash" << 'END' || fail "no leash"
+import socket, sys
+for _ in range(3000):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    s.close()
+END
+serves "3000 at the leash"
+[ $(($(lines) - before)) -lt 20 ] || fail "the leash: $(($(lines) - before)) lines"
+told()
+{
+    grep -q 'no session.s worker (and [0-9]* more' "$scratch/log"
+}
+wait_until 30 told || fail "not told how many: $(tail "$scratch/log")"
+kill -TERM $daemon
+wait $daemon
+
+# No descriptors: it rests until there are some.
+sed -i 's/^connection-limit.*/connection-limit = 4000;/' "$scratch/conf"
+(ulimit -n 64 && exec "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log") &
+daemon=$!
+wait_until 20 grep -q ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+"$top_builddir/tests/security/crowd" "$scratch/pool" "$user" 100 < "$scratch/fifo" > "$scratch/crowd" 2>&1 &
+crowd=$!
+exec 5> "$scratch/fifo"
+wait_until 20 grep -q 'Too many open files' "$scratch/log" || fail "no word of descriptors: $(cat "$scratch/log" "$scratch/crowd")"
+ticks()
+{
+    sed 's/.*) //' "/proc/$daemon/stat" | awk '{ print $12 + $13 }'
+}
+before=$(ticks)
+sleep 1
+spent=$(($(ticks) - before))
+[ $spent -lt 40 ] || fail "it spins: $spent ticks in a second"
+[ "$(lines)" -lt 20 ] || fail "without descriptors $(lines) lines"
+kill $crowd
+exec 5>&-
+answers()
+{
+    VOCL_POOL=$scratch/pool vocl pool nodes > /dev/null 2> "$scratch/err"
+}
+wait_until 20 answers || fail "it does not come back: $(cat "$scratch/err" "$scratch/log")"
+grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
+exit 0

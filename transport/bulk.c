@@ -1,4 +1,4 @@
-/* Bulk data over the MPI plugin: in pieces, straight from and into the owner's memory. See transport.h. */
+/* Bulk data, straight from and into the owner's memory, by the provider of each pair. See transport.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,61 +22,38 @@ static void bulk_end(struct transport *t, struct bulk **at, int status)
     free(bulk);
 }
 
-/* MPI does not tell how far a message is: a large one goes in pieces, few at a time, so that it can be seen whether it
- * moves. */
-#define PIECE ((size_t)1 << 20)
-
-static size_t piece_length(const struct bulk *bulk, unsigned piece)
-{
-    return piece + 1 < bulk->pieces ? PIECE : bulk->length - piece * PIECE;
-}
-
-static void start_pieces(struct transport *t, struct bulk *bulk)
-{
-    while (bulk->started < bulk->pieces && bulk->started < bulk->finished + t->pieces_at_once) {
-        unsigned piece = bulk->started++;
-        uint8_t *at = bulk->memory + piece * PIECE;
-        struct plugin_request *request = &bulk->requests[piece % t->pieces_at_once];
-        int error = bulk->take ? t->job.plugin->receive((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
-                                                        piece_length(bulk, piece), request)
-                               : t->job.plugin->send((int)bulk->peer, PLUGIN_BULK, bulk->mpi_tag, at,
-                                                     piece_length(bulk, piece), request);
-
-        if (error)
-            link_fail(t);
-    }
-}
-
 static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,
                       bool take, transport_done *done, void *argument)
 {
-    unsigned pieces = length ? (unsigned)((length + PIECE - 1) / PIECE) : 0;
     struct bulk *bulk;
-    uint32_t mpi_tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
+    int error;
 
     if (peer >= (unsigned)t->job.size || !t->peers[peer].alive || t->ended)
         return -ECONNRESET;
-    if (mpi_tag > t->job.last_tag)
-        return -EINVAL;
     bulk = calloc(1, sizeof(*bulk));
     if (!bulk)
         return -ENOMEM;
     *bulk = (struct bulk){.peer = peer,
                           .take = take,
-                          .pieces = pieces,
-                          .mpi_tag = mpi_tag,
+                          .tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff),
                           .memory = memory,
                           .length = length,
                           .done = done,
                           .argument = argument};
-    start_pieces(t, bulk);
+    error = t->peers[peer].provider->bulk_start(t, bulk);
+    if (error) {
+        free(bulk);
+        return error;
+    }
     *t->bulk_last = bulk;
     t->bulk_last = &bulk->next;
     *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
     t->last_moved = clock_ns();
     t->active_ns = ACTIVE_NS;
     t->bulk_nap_us = 0;
-    link_hear(&t->peers[peer]);
+    if (!t->peers[peer].provider->polled)
+        return 0; /* what it sends wakes the other side, and what comes wakes this one */
+    link_hear(t, peer);
     link_ring(&t->peers[peer]);
     return 0;
 }
@@ -132,9 +109,19 @@ int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void 
     return local_bulk(t, peer, tag, memory, length, true, done, argument);
 }
 
+/* Whether some of it moves only when it is looked at. */
+static bool bulk_polled(const struct transport *t)
+{
+    for (const struct bulk *bulk = t->bulks; bulk; bulk = bulk->next) {
+        if (t->peers[bulk->peer].provider->polled)
+            return true;
+    }
+    return false;
+}
+
 bool transport_bulk_pending(const struct transport *t)
 {
-    return t->bulks && clock_ns() - t->last_moved < t->active_ns;
+    return t->bulks && bulk_polled(t) && clock_ns() - t->last_moved < t->active_ns;
 }
 
 static void moved(struct transport *t)
@@ -146,29 +133,6 @@ static void moved(struct transport *t)
     t->bulk_nap_us = 0;
 }
 
-/* The pieces that have arrived or left; a failure of MPI, or a piece of another length than was agreed, is the peer's.
- */
-static int move_pieces(struct transport *t, struct bulk *bulk)
-{
-    int count = 0;
-
-    while (bulk->finished < bulk->pieces && !bulk->broken) {
-        size_t length = 0;
-        int done = 0;
-
-        if (t->job.plugin->test(&bulk->requests[bulk->finished % t->pieces_at_once], &done, &length))
-            bulk->broken = true;
-        else if (!done)
-            break;
-        else if (bulk->take && length != piece_length(bulk, bulk->finished))
-            bulk->broken = true;
-        bulk->finished++;
-        start_pieces(t, bulk);
-        count++;
-    }
-    return count;
-}
-
 /* done() may start others, and may lose nobody: one at a time from the front. */
 int bulk_poll(struct transport *t)
 {
@@ -177,15 +141,15 @@ int bulk_poll(struct transport *t)
     for (struct bulk **at = &t->bulks; *at && !t->ended && broken < 0;) {
         struct bulk *bulk = *at;
 
-        count += move_pieces(t, bulk);
+        count += t->peers[bulk->peer].provider->bulk_move(t, bulk);
         if (bulk->broken) {
             broken = (int)bulk->peer;
-        } else if (bulk->finished < bulk->pieces) {
+        } else if (!bulk->complete) {
             at = &bulk->next;
         } else {
             count++;
-            if (bulk->take) { /* the giver has its memory back when it next looks */
-                link_hear(&t->peers[bulk->peer]);
+            if (bulk->take && t->peers[bulk->peer].provider->polled) { /* the giver has its memory back when it looks */
+                link_hear(t, bulk->peer);
                 link_ring(&t->peers[bulk->peer]);
             }
             bulk_end(t, at, 0);
@@ -203,18 +167,23 @@ int bulk_poll(struct transport *t)
 void bulk_lose(struct transport *t, unsigned peer)
 {
     for (struct bulk **at = &t->bulks; *at;) {
-        if ((*at)->peer == peer)
-            bulk_end(t, at, -ECONNRESET);
-        else
+        if ((*at)->peer != peer) {
             at = &(*at)->next;
+            continue;
+        }
+        if (t->peers[peer].provider->bulk_drop)
+            t->peers[peer].provider->bulk_drop(t, *at);
+        bulk_end(t, at, -ECONNRESET);
     }
 }
 
-/* MPI moves it only if asked to: ask less and less often. */
+/* What moves only if asked to: ask less and less often. */
 long bulk_nap(struct transport *t)
 {
-    long most = clock_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
+    const long most = clock_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
 
+    if (!bulk_polled(t))
+        return BULK_SLEEPS;
     t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : NAP_US / 8;
     if (t->bulk_nap_us > most)
         t->bulk_nap_us = most;

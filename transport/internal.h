@@ -13,6 +13,7 @@
 #include "base/socket.h"
 #include "transport/keeper.h"
 #include "transport/plugin.h"
+#include "transport/provider.h"
 #include "transport/transport.h"
 
 /* ---- loader.c ---- */
@@ -79,7 +80,8 @@ struct member {
 };
 
 struct job {
-    const struct mpi_plugin *plugin;
+    const struct provider *provider; /* of all pairs */
+    const struct mpi_plugin *plugin; /* or NULL: without MPI */
     bool whole; /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;

@@ -460,7 +460,7 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
 {
     int error;
 
-    *job = (struct job){.lifeline = -1, .placeholder.fd = -1, .join = -1};
+    *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .placeholder.fd = -1, .join = -1};
     *why = '\0';
     if (in_mpmd_job()) {
         error = join_mpmd(job, ending, argument, why, why_size);
@@ -538,7 +538,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     struct bell bell = {.socket.fd = -1};
     int error = 0;
 
-    *job = (struct job){.lifeline = -1, .placeholder.fd = -1, .join = -1};
+    *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .placeholder.fd = -1, .join = -1};
     if (endpoint && token_read(getenv("VOCL_SESSION_TOKEN"), invitation.token)) {
         bell.socket.fd = say_hello(endpoint, invitation.token, &own, why, why_size);
         error = bell.socket.fd < 0 ? bell.socket.fd : worker_init(job, ending, argument, why, why_size);

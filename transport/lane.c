@@ -1,7 +1,8 @@
 /*
  * Frames of one host's session through memory, instead of MPI: a lane each way, as XTQ's (xtq/ring.h) but with slots of
  * one size, one for each frame that may be unacknowledged; so a slot is free when its turn comes, and there is nothing
- * to count. Frames that do not fit, and all before both sides have the memory, are MPI's; their numbers keep the order.
+ * to count. Frames that do not fit, and all before both sides have the memory, are another provider's; their numbers keep
+ * the order.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +15,7 @@
 
 #include "base/memory.h"
 #include "base/settings.h"
-#include "transport/lane.h"
-#include "transport/transport.h"
+#include "transport/link.h"
 
 struct slot {
     _Atomic uint32_t number; /* of the frame here, counted from 1; written last */
@@ -137,3 +137,48 @@ const uint8_t *lane_receive(const struct lane *lane, uint32_t number, uint32_t *
     memcpy(lane->copy, slot->bytes, *length);
     return lane->copy;
 }
+
+/* ---- the provider ---- */
+
+static int provider_send(struct transport *t, unsigned peer, uint32_t number, struct frame_header header,
+                         const void *bytes, size_t length)
+{
+    struct peer *to = &t->peers[peer];
+
+    if (to->bell.lane)
+        lane_confirm(&to->lane);
+    return lane_send(&to->lane, number, header.kind, header.acked, bytes, length) ? 0 : -EXDEV;
+}
+
+static bool provider_receive(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame)
+{
+    const struct lane *lane = &t->peers[peer].lane;
+
+    if (!lane_waits(lane, number))
+        return false;
+    frame->bytes = lane_receive(lane, number, &frame->header.kind, &frame->header.acked, &frame->length);
+    return true;
+}
+
+static void provider_lose(struct transport *t, unsigned peer)
+{
+    lane_close(&t->peers[peer].lane);
+}
+
+static void provider_close(struct transport *t, unsigned peer, bool forget)
+{
+    (void)forget;
+    if (t->peers[peer].lane.fd >= 0)
+        close(t->peers[peer].lane.fd);
+}
+
+/* Beside another, which carries what does not fit, and the bell. */
+const struct provider provider_lane = {
+    .name = "lane",
+    .most_frame = LANE_FRAME,
+    .polled = true,
+    .send = provider_send,
+    .receive = provider_receive,
+    .lose = provider_lose,
+    .close = provider_close,
+};

@@ -1,4 +1,4 @@
-/* Frames and bulk data over the MPI plugin, with the bell for what MPI does not tell. See transport.h. */
+/* Frames by the provider of each pair, with windows, bells and losses. See transport.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,14 +20,6 @@
 #define LEAVING_MS 5000
 #define QUIET_MS 20
 
-struct outgoing {
-    struct outgoing *next;
-    struct plugin_request request;
-    unsigned peer;
-    size_t capacity;
-    uint8_t bytes[] __attribute__((aligned(16)));
-};
-
 /* ---- open and close ---- */
 
 static void on_ending(void *argument)
@@ -40,7 +32,7 @@ static void on_ending(void *argument)
 }
 
 /* In a worker nobody else closes descriptors. */
-static void take(struct transport *t, struct kept *kept, int fd)
+void link_keep(struct transport *t, struct kept *kept, int fd)
 {
     if (t->client)
         kept_hold(kept, t->job.keeper, fd);
@@ -50,35 +42,34 @@ static void take(struct transport *t, struct kept *kept, int fd)
 
 static int peers_open(struct transport *t)
 {
-    int wake[2];
+    int wake[2], error;
 
     t->peers = calloc((size_t)t->job.size, sizeof(*t->peers));
-    t->sleep_on = calloc((size_t)t->job.size + 2, sizeof(*t->sleep_on));
+    t->sleep_on = calloc((size_t)t->job.size * PROVIDER_MOST_DESCRIPTORS + 2, sizeof(*t->sleep_on));
     if (!t->peers || !t->sleep_on)
         return -ENOMEM;
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
         return -errno;
-    take(t, &t->wake, wake[0]);
-    take(t, &t->waker, wake[1]);
+    link_keep(t, &t->wake, wake[0]);
+    link_keep(t, &t->waker, wake[1]);
     for (int i = 0; i < t->job.size; i++)
-        t->peers[i].lane.fd = -1;
+        t->peers[i].lane.fd = t->peers[i].bell.socket.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
         struct member *member = &t->job.members[i];
         struct peer *peer = &t->peers[member->rank];
 
         if (peer->alive)
             return -EBADMSG;
-        peer->inboxes = malloc(POSTED * sizeof(*peer->inboxes));
-        if (!peer->inboxes)
-            return -ENOMEM;
         peer->alive = true;
-        take(t, &peer->bell.socket, member->fd);
-        member->fd = -1;
+        peer->provider = t->job.provider;
         memcpy(peer->host, member->host, sizeof(peer->host));
-        for (unsigned slot = 0; slot < POSTED; slot++) {
-            if (receive_post(t, member->rank, slot))
-                return -EIO;
+        if (!peer->provider->bells) {
+            link_keep(t, &peer->bell.socket, member->fd);
+            member->fd = -1;
         }
+        error = peer->provider->open(t, member->rank);
+        if (error)
+            return error;
     }
     return 0;
 }
@@ -199,13 +190,15 @@ static void leave_together(struct transport *t)
     nanosleep(&quiet, NULL);
 }
 
-static void close_all(struct transport *t)
+static void close_all(struct transport *t, bool forget)
 {
-    for (int i = 0; t->peers && i < t->job.size; i++) {
-        if (t->peers[i].inboxes)
-            kept_close(&t->peers[i].bell.socket);
-        if (t->peers[i].lane.fd >= 0)
-            close(t->peers[i].lane.fd);
+    for (unsigned i = 0; t->peers && i < (unsigned)t->job.size; i++) {
+        const struct provider *provider = t->peers[i].provider;
+
+        if (provider && provider->close)
+            provider->close(t, i, forget);
+        provider_lane.close(t, i, forget);
+        kept_close(&t->peers[i].bell.socket);
     }
     kept_close(&t->wake);
     kept_close(&t->waker);
@@ -227,7 +220,7 @@ void transport_close(struct transport *t)
         vocl_log(LOG_DEBUG, "the placeholder went first");
     job_close(&t->job);
     if (!t->job.whole) {
-        close_all(t);
+        close_all(t, false);
         return;
     }
     leave_together(t);
@@ -240,7 +233,7 @@ void transport_forget(struct transport *t)
     t->ended = true;
     for (int i = 0; i < t->job.size; i++)
         t->peers[i].alive = false;
-    close_all(t);
+    close_all(t, true);
     t->job.keeper = NULL; /* the parent's */
     job_close(&t->job);
 }
@@ -255,14 +248,9 @@ void link_lose(struct transport *t, unsigned number, const char *why)
         return;
     peer->alive = false;
     peer->bell.lost = true;
-    lane_close(&peer->lane);
+    provider_lane.lose(t, number);
     bulk_lose(t, number);
-    for (struct outgoing **at = &t->outgoing; *at;) {
-        if ((*at)->peer == number)
-            *at = (*at)->next; /* not freed: MPI may hold it for ever */
-        else
-            at = &(*at)->next;
-    }
+    peer->provider->lose(t, number);
     t->callbacks.lost(t->callbacks.owner, number, why);
     if (t->loop)
         loop_lose(t->loop, number);
@@ -287,9 +275,10 @@ void link_ring(struct peer *peer)
     bell_send(&peer->bell, BELL_RING, 0);
 }
 
-int link_hear(struct peer *peer)
+int link_hear(struct transport *t, unsigned number)
 {
-    int heard = bell_hear(&peer->bell);
+    struct peer *peer = &t->peers[number];
+    int heard = peer->provider->bells ? peer->provider->poll(t, number) : bell_hear(&peer->bell);
 
     if (peer->bell.peer_sleeps && peer->bell.acked != peer->sent)
         link_ring(peer); /* something crossed with its going to sleep */
@@ -305,60 +294,28 @@ bool transport_drained(const struct transport *t, unsigned peer)
     return t->peers[peer].bell.acked == t->peers[peer].sent;
 }
 
-static struct outgoing *outgoing_new(struct transport *t, size_t length)
-{
-    struct outgoing *out = t->spare;
-    size_t capacity = length > TRANSPORT_MAX_FRAME + HEADER ? length : TRANSPORT_MAX_FRAME + HEADER;
-
-    if (out && out->capacity >= length) {
-        t->spare = out->next;
-        return out;
-    }
-    out = malloc(sizeof(*out) + capacity);
-    if (out)
-        out->capacity = capacity;
-    return out;
-}
-
-static int launch(struct transport *t, unsigned peer, uint32_t tag, struct outgoing *out, size_t length)
-{
-    out->peer = peer;
-    if (t->job.plugin->send((int)peer, PLUGIN_CONTROL, tag, out->bytes, length, &out->request)) {
-        free(out);
-        return -ECONNRESET;
-    }
-    out->next = t->outgoing;
-    t->outgoing = out;
-    t->peers[peer].bytes_out += length;
-    return 0;
-}
-
+/* Small ones through memory, where there is some. */
 static int send_frame(struct transport *t, unsigned number, uint32_t kind, const void *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
-    struct outgoing *out;
+    const struct provider *provider = &provider_lane;
     struct frame_header header = {kind, peer->received};
-    int error;
+    int error = -EXDEV;
 
-    if (peer->bell.lane)
-        lane_confirm(&peer->lane);
-    if (lane_send(&peer->lane, peer->sent, kind, peer->received, bytes, length)) {
-        peer->bytes_out += HEADER + length;
-        peer->sent++;
-        peer->told = peer->received;
-        return 0;
+    if (length <= provider->most_frame)
+        error = provider->send(t, number, peer->sent, header, bytes, length);
+    if (error == -EXDEV) {
+        provider = peer->provider;
+        error = provider->send(t, number, peer->sent, header, bytes, length);
     }
-    out = outgoing_new(t, HEADER + length);
-    if (!out)
-        return -ENOMEM;
-    memcpy(out->bytes, &header, HEADER);
-    memcpy(out->bytes + HEADER, bytes, length);
-    error = launch(t, number, FRAME_TAG, out, HEADER + length);
-    if (!error) {
-        peer->sent++;
-        peer->told = peer->received;
-    }
-    return error;
+    if (error)
+        return error;
+    peer->bytes_out += HEADER + length;
+    peer->sent++;
+    peer->told = peer->received;
+    if (provider->polled)
+        link_ring(peer);
+    return 0;
 }
 
 /* The first frame to every worker. One of another host cannot take it, and says nothing. */
@@ -372,16 +329,12 @@ static void offer_lanes(struct transport *t)
             continue;
         if (send_frame(t, number, FRAME_LANE, &offer, sizeof(offer)))
             lane_close(&peer->lane);
-        else
-            link_ring(peer);
     }
 }
 
 static int send_to(struct transport *t, unsigned number, uint32_t local, const void *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
-    struct outgoing *large;
-    uint64_t size = length;
     int error;
 
     if (number >= (unsigned)t->job.size || !peer->alive || t->ended)
@@ -389,25 +342,13 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     if (length > TRANSPORT_MAX_LARGE)
         return -EMSGSIZE;
     if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW) {
-        link_hear(peer);
+        link_hear(t, number);
         if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW)
             return -EAGAIN;
     }
-    if (length <= TRANSPORT_MAX_FRAME) {
-        error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
-    } else {
-        large = outgoing_new(t, length);
-        if (!large)
-            return -ENOMEM;
-        memcpy(large->bytes, bytes, length);
-        error = send_frame(t, number, FRAME_LARGE | local, &size, sizeof(size));
-        if (!error)
-            error = launch(t, number, LARGE_TAG, large, length);
-    }
-    if (!error) {
-        link_hear(peer);
-        link_ring(peer);
-    }
+    error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
+    if (!error)
+        link_hear(t, number);
     return error;
 }
 
@@ -429,35 +370,6 @@ int transport_add_local(struct transport *t, const struct transport_local *local
 {
     t->loop = loop_open(local);
     return t->loop ? 0 : -ENOMEM;
-}
-
-static int finish_outgoing(struct transport *t)
-{
-    int count = 0;
-
-    for (struct outgoing **at = &t->outgoing; *at;) {
-        struct outgoing *out = *at;
-        size_t length;
-        int done = 0;
-
-        if (t->job.plugin->test(&out->request, &done, &length)) {
-            link_fail(t);
-            break;
-        }
-        if (!done) {
-            at = &out->next;
-            continue;
-        }
-        *at = out->next;
-        if (out->capacity > TRANSPORT_MAX_FRAME + HEADER) {
-            free(out);
-        } else {
-            out->next = t->spare;
-            t->spare = out;
-        }
-        count++;
-    }
-    return count;
 }
 
 /* ---- progress ---- */
@@ -489,8 +401,10 @@ int transport_poll(struct transport *t)
         if (count > 256)
             break;
     }
-    if (t->outgoing && !t->ended)
-        count += finish_outgoing(t);
+    for (int i = 0; i < t->job.size && !t->ended; i++) {
+        if (t->peers[i].alive)
+            count += t->peers[i].provider->poll(t, (unsigned)i);
+    }
     if (t->bulks && !t->ended)
         count += bulk_poll(t);
     for (int i = 0; i < t->job.size; i++) {
@@ -498,8 +412,8 @@ int transport_poll(struct transport *t)
 
         if (!peer->alive)
             continue;
-        if (listen)
-            link_hear(peer);
+        if (listen && !peer->provider->bells)
+            link_hear(t, (unsigned)i);
         if (t->ended)
             link_lose(t, (unsigned)i, t->failed);
         else if (peer->bell.lost && !receive_frame(t, (unsigned)i)) /* what it still said comes first */
@@ -510,8 +424,33 @@ int transport_poll(struct transport *t)
     return count;
 }
 
+/* What the other side is to know before this one sleeps. */
+static void announce_to(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+
+    link_hear(t, number);
+    /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
+    if (!peer->provider->polled && !peer->lane.memory) {
+        if (peer->told != peer->received)
+            bell_send(&peer->bell, BELL_ACK, peer->received);
+        /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
+    } else if (!peer->said_sleep || peer->bell.rung || peer->told != peer->received) {
+        bell_send(&peer->bell, BELL_SLEEP, peer->received);
+        peer->said_sleep = true;
+        peer->bell.rung = false;
+    }
+    peer->told = peer->received;
+    if (peer->provider->sleep_on)
+        t->sleep_count += peer->provider->sleep_on(t, number, t->sleep_on + t->sleep_count);
+    else
+        t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.socket.fd, POLLIN, 0};
+}
+
 void transport_announce(struct transport *t)
 {
+    bool polled = false, restless = false;
+
     t->sleep_count = 0;
     if (t->loop)
         loop_poll(t->loop, true, from_local, t);
@@ -520,20 +459,15 @@ void transport_announce(struct transport *t)
 
         if (!peer->alive)
             continue;
-        link_hear(peer);
-        /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
-        if (!peer->said_sleep || peer->bell.rung || peer->told != peer->received)
-            bell_send(&peer->bell, BELL_SLEEP, peer->received);
-        peer->said_sleep = true;
-        peer->bell.rung = false;
-        peer->told = peer->received;
-        t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.socket.fd, POLLIN, 0};
+        announce_to(t, (unsigned)i);
+        polled |= peer->provider->polled || peer->lane.memory;
+        restless |= peer->provider->restless && peer->provider->restless(t, (unsigned)i);
     }
     /* The bell may be quicker than what it rang for: look again, soon at first. */
-    t->sleep_most_us = t->doze_us;
+    t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
     if (t->doze_us < LONGEST_DOZE_US)
         t->doze_us *= 2;
-    if (t->outgoing)
+    if (restless)
         t->sleep_most_us = 10000;
     if (t->bulks) {
         long nap = bulk_nap(t);

@@ -6,10 +6,9 @@
 #include "base/settings.h"
 #include "transport/internal.h"
 #include "transport/lane.h"
+#include "transport/provider.h"
 
-#define FRAME_TAG 2 /* 1 is job.c's */
-#define LARGE_TAG 3
-#define POSTED 8 /* receives waiting for one peer's frames */
+#define BULK_SLEEPS 10000000 /* us: what it waits for wakes */
 #define HEADER sizeof(struct frame_header)
 
 enum frame_kind {
@@ -19,46 +18,33 @@ enum frame_kind {
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
-struct frame_header {
-    uint32_t kind, acked; /* acked: frames of the other direction taken so far */
-};
-
-struct inbox {
-    struct plugin_request request;
-    uint8_t bytes[TRANSPORT_MAX_FRAME + HEADER] __attribute__((aligned(16)));
-};
-
-struct outgoing;
-
 struct bulk {
     struct bulk *next;
     unsigned peer;
-    bool take, broken;
-    unsigned pieces, started, finished;
-    uint32_t mpi_tag;
+    bool take, complete, broken;
+    uint32_t tag; /* with a mark for the local member's */
     uint8_t *memory;
     size_t length;
-    struct plugin_request requests[SETTINGS_MOST_PIPELINE];
     transport_done *done;
     void *argument;
+    union { /* the provider's */
+        struct {
+            unsigned pieces, started, finished;
+            struct plugin_request requests[SETTINGS_MOST_PIPELINE];
+        } mpi;
+    };
 };
 
 struct peer {
     bool alive;
     struct bell bell;
     char host[64];
-    struct inbox *inboxes;
-    unsigned head;
+    const struct provider *provider;
+    void *way; /* the provider's own */
     struct lane lane;
-    bool inbox_full; /* the one at head has a frame, which waits for those before it */
-    size_t inbox_length;
     uint64_t bytes_out, bytes_in;
     uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
     bool said_sleep;               /* and the peer has not rung since */
-    uint8_t *large;
-    bool large_local;
-    size_t large_length;
-    struct plugin_request large_request;
 };
 
 struct transport {
@@ -67,7 +53,6 @@ struct transport {
     bool client;
     struct loop *loop; /* the client's, or NULL */
     struct peer *peers;
-    struct outgoing *outgoing, *spare;
     struct bulk *bulks, **bulk_last;
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
@@ -82,17 +67,17 @@ struct transport {
 /* ---- link.c ---- */
 /* Whether that is the number of the local member. */
 bool link_is_local(const struct transport *t, unsigned peer);
+/* A descriptor of the session: the program may close it (keeper.h). */
+void link_keep(struct transport *t, struct kept *kept, int fd);
 void link_lose(struct transport *t, unsigned number, const char *why);
-/* MPI cannot be used any more. */
+/* What carries cannot be used any more. */
 void link_fail(struct transport *t);
 /* Wake a peer that sleeps. */
 void link_ring(struct peer *peer);
 /* Take in what its bell says; the number of things. */
-int link_hear(struct peer *peer);
+int link_hear(struct transport *t, unsigned number);
 
 /* ---- receive.c: frames in ---- */
-/* Have MPI receive a frame of the peer. */
-int receive_post(struct transport *t, unsigned peer, unsigned slot);
 /* Take one frame of the peer, if there is one: 1, else 0. */
 int receive_frame(struct transport *t, unsigned peer);
 

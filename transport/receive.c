@@ -1,4 +1,4 @@
-/* Frames that arrive: by MPI, or through memory (lane.c). */
+/* Frames that arrive, by the provider of the pair or through memory (lane.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +6,6 @@
 #include "transport/link.h"
 
 #define ACK_EVERY 16 /* frames taken without having said so */
-
-int receive_post(struct transport *t, unsigned peer, unsigned slot)
-{
-    struct inbox *inbox = &t->peers[peer].inboxes[slot];
-
-    return t->job.plugin->receive((int)peer, PLUGIN_CONTROL, FRAME_TAG, inbox->bytes, sizeof(inbox->bytes),
-                                  &inbox->request);
-}
 
 static void taken(struct transport *t, unsigned number)
 {
@@ -41,27 +33,6 @@ static void deliver(struct transport *t, unsigned number, bool local, const void
         link_lose(t, number, "it sent a malformed frame");
 }
 
-static void announce_large(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
-{
-    struct peer *peer = &t->peers[number];
-    uint64_t size;
-
-    if (length != sizeof(size)) {
-        link_lose(t, number, "it sent a malformed announcement");
-        return;
-    }
-    memcpy(&size, bytes, sizeof(size));
-    if (size <= TRANSPORT_MAX_FRAME || size > TRANSPORT_MAX_LARGE) {
-        link_lose(t, number, "it announced an impossible frame");
-        return;
-    }
-    peer->large = malloc(size);
-    peer->large_length = size;
-    if (!peer->large ||
-        t->job.plugin->receive((int)number, PLUGIN_CONTROL, LARGE_TAG, peer->large, size, &peer->large_request))
-        link_lose(t, number, "no memory for what it sends");
-}
-
 static void take_offer(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
@@ -76,23 +47,18 @@ static void take_offer(struct transport *t, unsigned number, const uint8_t *byte
         bell_send(&peer->bell, BELL_LANE, 0);
 }
 
-static void take_frame(struct transport *t, unsigned number, struct frame_header header, const uint8_t *bytes,
-                       size_t length)
+static void take_frame(struct transport *t, unsigned number, const struct arrived *frame)
 {
     struct peer *peer = &t->peers[number];
 
-    if ((int32_t)(header.acked - peer->bell.acked) > 0 && (int32_t)(peer->sent - header.acked) >= 0)
-        peer->bell.acked = header.acked;
-    peer->large_local = header.kind & FRAME_LOCAL;
-    switch (header.kind & ~(uint32_t)FRAME_LOCAL) {
+    if ((int32_t)(frame->header.acked - peer->bell.acked) > 0 && (int32_t)(peer->sent - frame->header.acked) >= 0)
+        peer->bell.acked = frame->header.acked;
+    switch (frame->header.kind & ~(uint32_t)FRAME_LOCAL) {
     case FRAME_WHOLE:
-        deliver(t, number, peer->large_local, bytes, length);
-        break;
-    case FRAME_LARGE:
-        announce_large(t, number, bytes, length);
+        deliver(t, number, frame->header.kind & FRAME_LOCAL, frame->bytes, frame->length);
         break;
     case FRAME_LANE:
-        take_offer(t, number, bytes, length);
+        take_offer(t, number, frame->bytes, frame->length);
         break;
     default:
         link_lose(t, number, "it sent a frame of no known kind");
@@ -101,70 +67,26 @@ static void take_frame(struct transport *t, unsigned number, struct frame_header
         taken(t, number);
 }
 
-/* What comes after it waits. */
-static int receive_large(struct transport *t, unsigned number)
-{
-    struct peer *peer = &t->peers[number];
-    uint8_t *large = peer->large;
-    size_t length = 0;
-    int done = 0;
-
-    if (t->job.plugin->test(&peer->large_request, &done, &length) || !done)
-        return 0;
-    peer->large = NULL;
-    if (length == peer->large_length)
-        deliver(t, number, peer->large_local, large, length);
-    else
-        link_lose(t, number, "a frame is shorter than announced");
-    free(large);
-    return 1;
-}
-
-static int receive_by_lane(struct transport *t, unsigned number)
-{
-    struct peer *peer = &t->peers[number];
-    struct frame_header header;
-    size_t length;
-    const uint8_t *bytes = lane_receive(&peer->lane, peer->received, &header.kind, &header.acked, &length);
-
-    take_frame(t, number, header, bytes, length);
-    return 1;
-}
-
-/* One frame of one peer, if there is one. What MPI has may be later than what is in the lane, and waits then. */
+/* One frame of one peer, if there is one. What its provider has may be later than what is in the lane, and waits then:
+ * the lane is looked at once more. */
 int receive_frame(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
-    struct inbox *inbox = &peer->inboxes[peer->head];
-    struct frame_header header;
-    int done = 0;
+    const struct provider *provider = peer->provider;
+    struct arrived frame;
 
-    if (peer->large)
-        return receive_large(t, number);
-    if (lane_waits(&peer->lane, peer->received))
-        return receive_by_lane(t, number);
-    if (!peer->inbox_full) {
-        if (t->job.plugin->test(&inbox->request, &done, &peer->inbox_length)) {
-            link_fail(t);
-            return 0;
-        }
-        if (!done)
-            return 0;
-        peer->inbox_full = true;
-        if (lane_waits(&peer->lane, peer->received))
-            return receive_by_lane(t, number);
-    }
-    peer->inbox_full = false;
-    if (peer->inbox_length < HEADER) {
-        link_lose(t, number, "it sent a frame without a header");
+    if (provider_lane.receive(t, number, peer->received, &frame)) {
+        take_frame(t, number, &frame);
         return 1;
     }
-    memcpy(&header, inbox->bytes, HEADER);
-    take_frame(t, number, header, inbox->bytes + HEADER, peer->inbox_length - HEADER);
-    if (peer->alive) {
-        if (receive_post(t, number, peer->head))
-            link_fail(t);
-        peer->head = (peer->head + 1) % POSTED;
+    if (!provider->receive(t, number, peer->received, &frame))
+        return 0;
+    if (provider_lane.receive(t, number, peer->received, &frame)) {
+        take_frame(t, number, &frame);
+        return 1;
     }
+    take_frame(t, number, &frame);
+    if (peer->alive)
+        provider->taken(t, number);
     return 1;
 }

@@ -1,0 +1,62 @@
+/*
+ * Providers: what carries the bytes of a pair of members. Each is one file that fills one struct: over_mpi.c, lane.c,
+ * link.c, receive.c and bulk.c make frames with windows, bulk data and losses of whatever a pair has. The
+ * local member (loop.c) is in the same process, and nothing is carried.
+ */
+#ifndef VOCL_TRANSPORT_PROVIDER_H
+#define VOCL_TRANSPORT_PROVIDER_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct transport;
+struct bulk;
+
+struct frame_header {
+    uint32_t kind, acked; /* acked: frames of the other direction taken so far */
+};
+
+/* One that has arrived: the bytes are private to this process. */
+struct arrived {
+    struct frame_header header;
+    const uint8_t *bytes;
+    size_t length;
+};
+
+#define PROVIDER_MOST_DESCRIPTORS 9 /* to sleep on, for one member */
+
+/* What a provider cannot do is NULL. None of it blocks. */
+struct provider {
+    const char *name;
+    size_t most_frame; /* longer ones go another way */
+    bool polled;       /* it moves only when it is looked at; else there are descriptors to sleep on */
+    bool bells;        /* it carries the bell, too; else there is a socket for that */
+    /* 0 or negative errno. */
+    int (*open)(struct transport *t, unsigned peer);
+    /* The frame of that number, from 0: copied. 0, or negative errno: -EXDEV, it has to go another way. */
+    int (*send)(struct transport *t, unsigned peer, uint32_t number, struct frame_header header, const void *bytes,
+                size_t length);
+    /* The frame of that number, if it is the next that is here: it stays until taken() is called. */
+    bool (*receive)(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame);
+    void (*taken)(struct transport *t, unsigned peer);
+    /* Bulk data: to begin with it, and to see how far it is, which says bulk->complete or bulk->broken; the number of
+     * things that happened. */
+    int (*bulk_start)(struct transport *t, struct bulk *bulk);
+    int (*bulk_move)(struct transport *t, struct bulk *bulk);
+    /* Its memory is the owner's again: the peer is lost. */
+    void (*bulk_drop)(struct transport *t, struct bulk *bulk);
+    /* The number of things that moved; what it sleeps on; whether it wants to be looked at soon. */
+    int (*poll)(struct transport *t, unsigned peer);
+    unsigned (*sleep_on)(struct transport *t, unsigned peer, struct pollfd *descriptors);
+    bool (*restless)(const struct transport *t, unsigned peer);
+    /* The peer is lost: nothing more is sent or received. */
+    void (*lose)(struct transport *t, unsigned peer);
+    /* And nothing is left of it; forget: in the child of a fork, where it is the parent's. */
+    void (*close)(struct transport *t, unsigned peer, bool forget);
+};
+
+extern const struct provider provider_mpi, provider_lane;
+
+#endif

@@ -81,7 +81,11 @@ static void take_frame(struct transport *t, unsigned number, struct frame_header
 {
     struct peer *peer = &t->peers[number];
 
-    if ((int32_t)(header.acked - peer->bell.acked) > 0 && (int32_t)(peer->sent - header.acked) >= 0)
+    if ((int32_t)(peer->sent - header.acked) < 0) {
+        link_lose(t, number, "it confirms what it was not sent");
+        return;
+    }
+    if ((int32_t)(header.acked - peer->bell.acked) > 0)
         peer->bell.acked = header.acked;
     peer->large_local = header.kind & FRAME_LOCAL;
     switch (header.kind & ~(uint32_t)FRAME_LOCAL) {

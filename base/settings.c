@@ -74,6 +74,21 @@ unsigned settings_pipeline(void)
     return count < 1 ? 1 : count < SETTINGS_MOST_PIPELINE ? (unsigned)count : SETTINGS_MOST_PIPELINE;
 }
 
+long settings_peer_ms(void)
+{
+    long seconds = settings_number(SETTING_PEER_TIMEOUT);
+
+    return 1000 * (seconds < SETTINGS_MOST_PEER ? seconds : SETTINGS_MOST_PEER);
+}
+
+/* Every second, for others may be of less patience, or often enough that one gets lost unnoticed. */
+long settings_tick_ms(void)
+{
+    const long most = 1000, tick = settings_peer_ms() / 8;
+
+    return tick && tick < most ? tick : most;
+}
+
 unsigned long long settings_bytes(enum setting setting)
 {
     uint64_t bytes = 0;

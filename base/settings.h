@@ -21,8 +21,13 @@ unsigned long long settings_bytes(enum setting setting);
 bool settings_share_memory(void);
 /* How many workers embedded mode starts. */
 long settings_workers(void);
+/* After how many milliseconds one that does not answer is lost, 0: never; and how often it is to be said that one is
+ * there. */
+long settings_peer_ms(void);
+long settings_tick_ms(void);
 /* Where VOCL_POOL says nothing. */
 #define SETTINGS_POOL_FILE SYSCONFDIR "/vocl/pool.conf"
+#define SETTINGS_MOST_PEER 86400 /* seconds */
 /* How many pieces of bulk data may be under way at a time. */
 #define SETTINGS_MOST_PIPELINE 4
 unsigned settings_pipeline(void);

@@ -18,6 +18,7 @@
 #include "base/socket.h"
 
 #define WRITE_MS 10000
+#define CONNECT_SECONDS 7
 
 void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1])
 {
@@ -180,6 +181,14 @@ int endpoint_listen_tcp(struct endpoint *endpoint, const char *host)
     return 0;
 }
 
+/* No connect() waits for ever, also not for a listener of this host that accepts nobody. */
+static void bound_connect(int fd, bool bound)
+{
+    const struct timeval time = {bound ? CONNECT_SECONDS : 0, 0};
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+}
+
 static int connect_tcp(const char *text)
 {
     struct addrinfo *found = NULL;
@@ -198,10 +207,13 @@ static int connect_tcp(const char *text)
             continue;
         }
         setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
+        bound_connect(fd, true);
         if (connect(fd, at->ai_addr, at->ai_addrlen)) {
             error = -errno;
             close(fd);
-            fd = error;
+            fd = error == -EINPROGRESS || error == -EAGAIN ? -ETIMEDOUT : error;
+        } else {
+            bound_connect(fd, false);
         }
     }
     freeaddrinfo(found);
@@ -222,11 +234,13 @@ int endpoint_connect(const char *text)
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
+    bound_connect(fd, true);
     if (connect(fd, (struct sockaddr *)&address, length)) {
         error = -errno;
         close(fd);
-        return error;
+        return error == -EAGAIN ? -ETIMEDOUT : error;
     }
+    bound_connect(fd, false);
     return fd;
 }
 
@@ -261,17 +275,19 @@ int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms)
 
 int socket_write_all(int fd, const void *bytes, size_t length)
 {
+    const long until = clock_ms() + WRITE_MS;
     const uint8_t *at = bytes;
 
     while (length) {
-        ssize_t sent = send(fd, at, length, MSG_NOSIGNAL);
+        ssize_t sent = send(fd, at, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno == EAGAIN) {
             struct pollfd ready = {.fd = fd, .events = POLLOUT};
+            long left = until - clock_ms();
 
-            if (poll(&ready, 1, WRITE_MS) == 0)
+            if (left <= 0 || poll(&ready, 1, (int)left) == 0)
                 return -ETIMEDOUT;
             continue;
         }
@@ -283,10 +299,66 @@ int socket_write_all(int fd, const void *bytes, size_t length)
     return 0;
 }
 
-/* A dead host is to be noticed in about two seconds, also when nothing is said. */
+union passed {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int socket_give(int socket, const void *bytes, size_t length, int fd)
+{
+    union passed control = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct iovec vector = {(void *)(uintptr_t)bytes, length};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+
+    if (fd >= 0) {
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+        message.msg_control = &control;
+        message.msg_controllen = sizeof(control);
+    }
+    while (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)length) {
+        struct pollfd ready = {.fd = socket, .events = POLLOUT};
+
+        if (errno != EAGAIN || poll(&ready, 1, WRITE_MS) <= 0)
+            return -EIO;
+    }
+    return 0;
+}
+
+int socket_take(int socket, void *bytes, size_t length, int *fd)
+{
+    union passed control = {0};
+    struct iovec vector = {bytes, length};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    int error = errno;
+    const struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+    *fd = -1;
+    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+    return got < 0 ? -error : (int)got;
+}
+
+pid_t socket_process(int fd)
+{
+    struct ucred peer = {0};
+    socklen_t length = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+        return 0;
+    return peer.pid > 1 && peer.pid != getpid() ? peer.pid : 0;
+}
+
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44 /* of Linux 6.15 */
+#endif
+
+/* That nobody answers is noticed by those who have the connection, in VOCL_PEER_TIMEOUT. The system gives it up later,
+ * for who is not there to notice; and tries often, so that what was held up by the network comes as soon as it can. */
 void socket_tune(int fd)
 {
-    int on = 1, second = 1, tries = 1, timeout_ms = 2000;
+    int on = 1, second = 1, often_ms = 1000, timeout_ms = 2 * (int)settings_peer_ms();
 
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)))
@@ -294,6 +366,6 @@ void socket_tune(int fd)
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &second, sizeof(second));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &second, sizeof(second));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+    setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &often_ms, sizeof(often_ms));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TOKEN_BYTES 16
 
@@ -36,6 +37,12 @@ int endpoint_connect(const char *text);
 /* Read or write all of it within the time given (ms); 0 or negative errno. */
 int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);
+/* A descriptor along with some bytes; fd -1: none. 0 or negative errno. */
+int socket_give(int socket, const void *bytes, size_t length, int fd);
+/* How many bytes came, or negative errno; never blocks. *fd: what came along, or -1. */
+int socket_take(int socket, void *bytes, size_t length, int *fd);
+/* Who made the connection of a Unix socket, if that is another process of this host that can be told; else 0. */
+pid_t socket_process(int fd);
 /* For a connection that lives long. */
 void socket_tune(int fd);
 

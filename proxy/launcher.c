@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "proxy/standin.h"
 
 #define LIFELINE 3
 #define GRACE_MS 300
@@ -260,7 +261,9 @@ int main(int count, char **arguments)
     for (;;) {
         struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
 
-        poll(ready, 2, !talking ? 50 : looks ? LOOK_MS : -1);
+        const int most = standin_look(LIFELINE);
+
+        poll(ready, 2, !talking ? 50 : looks ? LOOK_MS : most);
         if (ready[1].revents) {
             talking = listen_to(output[0]);
             looks = LOOKS;
@@ -271,13 +274,14 @@ int main(int count, char **arguments)
             looks = 0;
             tell_lost();
         }
-        if (ready[0].revents)
+        if (ready[0].revents && !standin_hear(LIFELINE))
             break;
         if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
             tell_end(status);
             break;
         }
     }
+    standin_end();
     end_all();
     remove_folder(shared_folder());
     fcntl(output[0], F_SETFL, O_NONBLOCK);

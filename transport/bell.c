@@ -1,11 +1,16 @@
 /* The bell: a stream socket between the application and each worker, beside MPI. */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "transport/internal.h"
 #include "wire/frame.h"
+
+#define MOST_UNREAD 8192 /* bytes of a socket's room, which is some times that */
 
 /* ---- hello ---- */
 
@@ -61,15 +66,25 @@ void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value)
     /* a full socket has enough in it to wake anybody; a broken one is noticed by bell_hear() */
 }
 
+/* A frame may have said more before. */
+static void acked(struct bell *bell, uint32_t frames)
+{
+    if ((int32_t)(frames - bell->acked) > 0)
+        bell->acked = frames;
+}
+
 static void heard(struct bell *bell, const struct bell_record *record)
 {
+    bell->heard++;
+    if (record->kind != BELL_STOPPED)
+        bell->stopped = false;
     switch (record->kind) {
     case BELL_SLEEP:
         bell->peer_sleeps = true;
-        bell->acked = record->value;
+        acked(bell, record->value);
         break;
     case BELL_ACK:
-        bell->acked = record->value;
+        acked(bell, record->value);
         break;
     case BELL_RANK:
         bell->rank = record->value;
@@ -80,8 +95,17 @@ static void heard(struct bell *bell, const struct bell_record *record)
     case BELL_RING:
         bell->rung = true;
         break;
+    case BELL_BEAT:
+        break;
+    case BELL_STOPPED:
+        bell->stopped = true;
+        break;
+    case BELL_BYE:
+        bell->lost = true;
+        break;
     default:
-        bell->lost = true; /* BELL_BYE, or no peer of ours */
+        bell->why = "it said at the bell what is no word of ours";
+        bell->lost = true;
     }
 }
 
@@ -118,4 +142,28 @@ int bell_hear(struct bell *bell)
             break;
     }
     return count;
+}
+
+void bell_beat(int fd, bool stopped)
+{
+    const struct bell_record record = {stopped ? BELL_STOPPED : BELL_BEAT, 0};
+    int unread = 0;
+
+    if (ioctl(fd, SIOCOUTQ, &unread) || unread > MOST_UNREAD)
+        return;
+    if (send(fd, &record, sizeof(record), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return; /* the owner finds out */
+}
+
+int bell_await(int fd, struct bell_record *record, long until)
+{
+    const long patience = settings_peer_ms();
+    int error;
+
+    do {
+        long left = until - clock_ms();
+
+        error = socket_read_all(fd, record, sizeof(*record), patience && patience < left ? patience : left);
+    } while (!error && (record->kind == BELL_BEAT || record->kind == BELL_STOPPED));
+    return error;
 }

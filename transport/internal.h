@@ -14,6 +14,7 @@
 #include "transport/keeper.h"
 #include "transport/plugin.h"
 #include "transport/provider.h"
+#include "transport/pulse.h"
 #include "transport/transport.h"
 
 /* ---- loader.c ---- */
@@ -46,7 +47,17 @@ struct verdict {
     char why[120];
 };
 
-enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_ROSTER, BELL_LANE };
+enum bell_kind {
+    BELL_SLEEP = 1,
+    BELL_ACK,
+    BELL_RING,
+    BELL_RANK,
+    BELL_BYE,
+    BELL_ROSTER,
+    BELL_LANE,
+    BELL_BEAT,
+    BELL_STOPPED
+};
 
 struct bell_record {
     uint32_t kind, value;
@@ -57,7 +68,9 @@ struct bell {
     bool peer_sleeps, lost, rung;
     const char *why; /* it is lost, if not because its peer is */
     bool lane;       /* the peer has taken the lane it was offered */
+    bool stopped;    /* so says the peer's launcher */
     uint32_t acked;  /* frames that the peer has taken */
+    uint32_t heard;  /* records */
     uint8_t partial[sizeof(struct bell_record)];
     size_t partial_length;
     uint32_t rank; /* BELL_RANK's */
@@ -69,12 +82,18 @@ const char *hello_check(const struct hello *hello, const uint8_t *token);
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
 /* Take in what the peer has said; never blocks. Returns the number of records. */
 int bell_hear(struct bell *bell);
+/* Say once that somebody is there, or that he is stopped. Not if the other has yet to read what he was told before:
+ * what he must not miss is to find room. */
+void bell_beat(int fd, bool stopped);
+/* The next record but heartbeats, which have to come meanwhile. 0 or negative errno. */
+int bell_await(int fd, struct bell_record *record, long until);
 
 /* ---- job.c: who is in the session ---- */
 
 struct member {
     int fd;
     uint32_t rank;
+    pid_t process; /* on this host, or 0 */
     char host[64];
     char endpoint[128]; /* known to the application, for the others */
 };
@@ -90,6 +109,9 @@ struct job {
     int join;                /* to vocl-join, or -1 */
     struct keeper *keeper;   /* of the client's descriptors, or NULL */
     bool apart;              /* and of MPI's */
+    struct pulse *pulse;
+    struct kept first; /* a worker's bell, until it is the peer's */
+    struct beat beat;  /* of that */
     unsigned member_count;
     struct member *members;
 };
@@ -158,15 +180,19 @@ bool loop_waits(const struct loop *loop);
 /* ---- watch.c ---- */
 struct watch {
     int lifeline;
-    long milliseconds;
+    long until;
+    struct job *job;
     nfds_t count;
     struct pollfd *fds; /* the first is for watch_stop() */
+    long *heard_ms;     /* of each member */
     pthread_t thread;
+    char why[128];
 };
 
 /* Until watch_stop(): end the job if one of its members is lost, or after so long. 0 or negative errno. */
-int watch_start(struct watch *watch, const struct job *job, long milliseconds);
-void watch_stop(struct watch *watch);
+int watch_start(struct watch *watch, struct job *job, long milliseconds);
+/* And what it ended it for, if it did. */
+void watch_stop(struct watch *watch, char *why, size_t why_size);
 
 /* ---- spawn.c ---- */
 /* Start program in a session of its own, not a child that the caller's wait() or SIGCHLD could see. descriptor becomes

@@ -111,6 +111,7 @@ static int accept_one(struct job *job, struct setup *setup, int listener, char *
         struct member *member = &job->members[job->member_count++];
 
         member->fd = fd;
+        member->process = socket_process(fd);
         memcpy(member->host, hello.host, sizeof(member->host));
         if (hello.extra != sizeof(member->endpoint) ||
             socket_read_all(fd, member->endpoint, sizeof(member->endpoint), HELLO_MS))
@@ -185,7 +186,7 @@ static int gather_ranks(struct job *job, long until, char *why, size_t why_size)
 {
     for (unsigned i = 0; i < job->member_count; i++) {
         struct bell_record record;
-        int error = socket_read_all(job->members[i].fd, &record, sizeof(record), until - clock_ms());
+        int error = bell_await(job->members[i].fd, &record, until);
 
         if (!error && (record.kind != BELL_RANK || record.value == 0 || record.value >= (uint32_t)job->size))
             error = -EBADMSG;
@@ -307,13 +308,15 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
         environment = environment_list(&setup);
         error = environment ? 0 : -ENOMEM;
     }
+    for (unsigned i = 0; !error && i < job->member_count; i++) /* it stands in where this process is stopped */
+        error = socket_give(job->lifeline, "b", 1, job->members[i].fd);
     if (!error)
         error = watch_start(&watch, job, until - clock_ms());
     if (!error) {
         struct entry entry = {job, environment, ending, argument, false, 0};
 
         error = enter_mpi(&entry, launch_ucx(&setup) && loader_comes_first(mpi), why, why_size);
-        watch_stop(&watch);
+        watch_stop(&watch, error ? why : NULL, why_size);
     }
     free(environment);
     if (!error)
@@ -529,6 +532,16 @@ static int worker_init(struct job *job, void (*ending)(void *), void *argument, 
     return 0;
 }
 
+/* From now on, whatever this process waits for. */
+static void answer(struct job *job, int bell)
+{
+    if (bell < 0)
+        return;
+    kept_trust(&job->first, bell);
+    job->pulse = pulse_start(true);
+    pulse_add(job->pulse, &job->beat, &job->first);
+}
+
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
     long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
@@ -541,7 +554,10 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .placeholder.fd = -1, .join = -1};
     if (endpoint && token_read(getenv("VOCL_SESSION_TOKEN"), invitation.token)) {
         bell.socket.fd = say_hello(endpoint, invitation.token, &own, why, why_size);
-        error = bell.socket.fd < 0 ? bell.socket.fd : worker_init(job, ending, argument, why, why_size);
+        error = bell.socket.fd < 0 ? bell.socket.fd : 0;
+        answer(job, bell.socket.fd);
+        if (!error)
+            error = worker_init(job, ending, argument, why, why_size);
     } else {
         error = worker_init(job, ending, argument, why, why_size);
         if (!error && (job->rank == 0 || job->size < 2)) {
@@ -554,6 +570,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
         if (!error) {
             bell.socket.fd = say_hello(invitation.endpoint, invitation.token, &own, why, why_size);
             error = bell.socket.fd < 0 ? bell.socket.fd : 0;
+            answer(job, bell.socket.fd);
         }
     }
     if (!error) {

@@ -47,43 +47,18 @@ struct keeper {
 
 static int send_with(int socket, const struct request *request, int fd)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
-    struct iovec bytes = {(void *)request, sizeof(*request)};
-    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
-
-    if (fd >= 0) {
-        memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-        message.msg_control = &control;
-        message.msg_controllen = sizeof(control);
-    }
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(*request) ? 0 : -EIO;
+    return socket_give(socket, request, sizeof(*request), fd);
 }
 
 /* *fd: what came along, or -1. */
 static int receive_with(int socket, struct request *request, int *fd)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec bytes = {request, sizeof(*request)};
-    struct msghdr message = {
-        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
     struct pollfd ready = {socket, POLLIN, 0};
-    const struct cmsghdr *header;
-    ssize_t got;
 
     *fd = -1;
     if (poll(&ready, 1, ANSWER_MS) <= 0)
         return -ETIMEDOUT;
-    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(fd, CMSG_DATA(header), sizeof(*fd));
-    return got == sizeof(*request) ? 0 : -EIO;
+    return socket_take(socket, request, sizeof(*request), fd) == sizeof(*request) ? 0 : -EIO;
 }
 
 /* ---- the thread ---- */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ static int peers_open(struct transport *t)
             return -EBADMSG;
         peer->alive = true;
         peer->provider = t->job.provider;
+        peer->process = member->process;
         memcpy(peer->host, member->host, sizeof(peer->host));
         if (!peer->provider->bells) {
             link_keep(t, &peer->bell.socket, member->fd);
@@ -71,6 +73,16 @@ static int peers_open(struct transport *t)
         if (error)
             return error;
     }
+    /* now that there is somebody who listens to all */
+    pulse_remove(t->job.pulse, &t->job.beat);
+    if (t->client && t->job.member_count)
+        t->job.pulse = pulse_start(false);
+    for (int i = 0; i < t->job.size; i++) {
+        if (t->peers[i].alive)
+            pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);
+    }
+    t->judged_ms = clock_ms();
+    t->look_us = settings_peer_ms() ? 250 * settings_peer_ms() : LONGEST_DOZE_US;
     return 0;
 }
 
@@ -208,6 +220,7 @@ static void close_all(struct transport *t, bool forget)
 void transport_close(struct transport *t)
 {
     t->ended = true;
+    pulse_stop(t->job.pulse);
     for (int i = 0; t->peers && i < t->job.size; i++) {
         if (t->client && i)
             vocl_log(LOG_INFO, "worker %d: %llu bytes sent, %llu received", i,
@@ -235,10 +248,25 @@ void transport_forget(struct transport *t)
         t->peers[i].alive = false;
     close_all(t, true);
     t->job.keeper = NULL; /* the parent's */
+    t->job.pulse = NULL;
     job_close(&t->job);
 }
 
 /* ---- loss ---- */
+
+/* Whoever comes back finds itself out; what is on this host does not come back, for it has memory of this process. */
+static void cut_off(struct transport *t, struct peer *peer)
+{
+    const int fd = kept_fd(&peer->bell.socket);
+    const bool went = peer->bell.lost && !peer->bell.why; /* and its number may be another's */
+
+    atomic_store(&peer->beat.on, false);
+    if (!t->ended && !went && peer->process > 0 && kill(peer->process, SIGKILL))
+        vocl_log(LOG_WARN, "process %d: %s", (int)peer->process, strerror(errno));
+    if (!t->ended && fd >= 0) /* closed later: it is the others' number, too */
+        shutdown(fd, SHUT_RDWR);
+    peer->bell.lost = true;
+}
 
 void link_lose(struct transport *t, unsigned number, const char *why)
 {
@@ -247,7 +275,7 @@ void link_lose(struct transport *t, unsigned number, const char *why)
     if (!peer->alive)
         return;
     peer->alive = false;
-    peer->bell.lost = true;
+    cut_off(t, peer);
     provider_lane.lose(t, number);
     bulk_lose(t, number);
     peer->provider->lose(t, number);
@@ -280,6 +308,10 @@ int link_hear(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
     int heard = peer->provider->bells ? peer->provider->poll(t, number) : bell_hear(&peer->bell);
 
+    if ((int32_t)(peer->sent - peer->bell.acked) < 0) {
+        peer->bell.why = "it confirms what it was not sent";
+        peer->bell.lost = true;
+    }
     if (peer->bell.peer_sleeps && peer->bell.acked != peer->sent)
         link_ring(peer); /* something crossed with its going to sleep */
     return heard;
@@ -311,7 +343,7 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
     if (error)
         return error;
     peer->bytes_out += HEADER + length;
-    peer->sent++;
+    pulse_said(&peer->beat, ++peer->sent);
     peer->told = peer->received;
     if (provider->polled)
         link_ring(peer);
@@ -419,6 +451,8 @@ int transport_poll(struct transport *t)
         else if (peer->bell.lost && !receive_frame(t, (unsigned)i)) /* what it still said comes first */
             link_lose(t, (unsigned)i, peer->bell.why ? peer->bell.why : "its process is gone");
     }
+    if (listen)
+        pulse_judge(t);
     if (count)
         t->doze_us = FIRST_DOZE_US;
     return count;
@@ -475,6 +509,8 @@ void transport_announce(struct transport *t)
         if (t->sleep_most_us > nap)
             t->sleep_most_us = nap;
     }
+    if (t->sleep_most_us > t->look_us)
+        t->sleep_most_us = t->look_us;
     t->announced = true;
     t->slept = true;
 }

@@ -38,6 +38,8 @@ struct bulk {
 struct peer {
     bool alive;
     struct bell bell;
+    struct beat beat;
+    pid_t process; /* on this host, or 0 */
     char host[64];
     const struct provider *provider;
     void *way; /* the provider's own */
@@ -57,8 +59,10 @@ struct transport {
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;
-    long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us;
+    long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
     bool announced, ended, slept;
+    long judged_ms; /* when it was last seen who answers */
+    char silence[64];
     const char *failed; /* with ended: why, or NULL if the process ends */
     struct pollfd *sleep_on;
     nfds_t sleep_count;

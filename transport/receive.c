@@ -51,7 +51,11 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
 {
     struct peer *peer = &t->peers[number];
 
-    if ((int32_t)(frame->header.acked - peer->bell.acked) > 0 && (int32_t)(peer->sent - frame->header.acked) >= 0)
+    if ((int32_t)(peer->sent - frame->header.acked) < 0) {
+        link_lose(t, number, "it confirms what it was not sent");
+        return;
+    }
+    if ((int32_t)(frame->header.acked - peer->bell.acked) > 0)
         peer->bell.acked = frame->header.acked;
     switch (frame->header.kind & ~(uint32_t)FRAME_LOCAL) {
     case FRAME_WHOLE:

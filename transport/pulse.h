@@ -1,0 +1,46 @@
+/*
+ * The pulse: members of a session tell each other on the bells that they are there, and one that has said nothing for
+ * VOCL_PEER_TIMEOUT is lost. A thread of its own says it, needs no lock of the owner's, and so says it also while the
+ * owner computes, compiles, or is outside of VOCL: who is alive answers. Whether others are is judged by the owner,
+ * when it listens (transport_poll()), and only over times in which it did.
+ */
+#ifndef VOCL_TRANSPORT_PULSE_H
+#define VOCL_TRANSPORT_PULSE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kept;
+struct pulse;
+struct transport;
+
+/* What of it belongs to one peer; the memory is the owner's, and stays. */
+struct beat {
+    struct beat *next;
+    struct kept *bell;
+    atomic_bool on;
+    atomic_uint said; /* changes with whatever else the peer is told */
+    unsigned said_before;
+    atomic_long quiet_ms; /* until then the peer, which is stopped, need not be told */
+    /* the owner's: */
+    uint32_t heard;
+    long heard_ms;
+};
+
+/* One for a session, or NULL, where nobody is to be lost so. for_program: this process is for the program at the other
+ * end of the first bell, and ends with it also where the owner cannot: in MPI_Init, or in a call of the driver's. */
+struct pulse *pulse_start(bool for_program);
+void pulse_stop(struct pulse *pulse);
+void pulse_add(struct pulse *pulse, struct beat *beat, struct kept *bell);
+void pulse_remove(struct pulse *pulse, struct beat *beat);
+
+static inline void pulse_said(struct beat *beat, uint32_t frames)
+{
+    atomic_store_explicit(&beat->said, frames, memory_order_relaxed);
+}
+
+/* Under the owner's lock, when all bells have been listened to: whoever did not answer is lost. */
+void pulse_judge(struct transport *t);
+
+#endif

@@ -71,7 +71,8 @@ void region_wake(const struct region *region, unsigned rank, unsigned queue);
 struct server {
     struct xtq *x;
     unsigned number;
-    int (*poll)(void *argument); /* the number of things done; by one thread at a time */
+    int (*poll)(void *argument);    /* the number of things done; by one thread at a time */
+    void (*settle)(void *argument); /* or NULL. Nobody polls for a while: what is under way has to tell by itself */
     void *argument;
     pthread_t thread;
     pthread_mutex_t serving;
@@ -86,6 +87,7 @@ void server_close(struct server *server);
 int server_poll(struct server *server);
 /* A thread that waits polls it: its own thread need not be woken meanwhile. */
 void server_help(struct server *server, bool begin);
+void server_settle(struct server *server);
 /* Until what is being done at this moment has been done. */
 void server_drain(struct server *server);
 /* Whether this thread is inside a server's poll: it then must not wait for what only that could do. */
@@ -229,6 +231,8 @@ int rewrite(struct xtq *x, int initiator, struct ring_message *message, struct r
 /* ---- engine_host.c ---- */
 int host_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct host_queue **out);
 struct server *host_queue_server(struct host_queue *queue);
+/* Kernels that run are to end though nobody polls. */
+void host_queues_settle(struct xtq *x);
 /* Ends what runs and the thread. Threads that wait may still look at the queue, so its memory goes with the context. */
 void host_queue_stop(struct host_queue *queue);
 void host_queue_free(struct host_queue *queue);
@@ -241,9 +245,17 @@ int refuse_unserved(void *x);
 struct launcher;
 int launcher_open(cl_command_queue commands, struct launcher **out);
 void launcher_close(struct launcher *launcher);
-/* done(argument, error) is called once when it is over, from any thread, unless an error is returned. */
+/*
+ * done(argument, error) is called once when it is over, unless an error is returned: by launch_poll(), which is quicker
+ * than OpenCL's callbacks, or, after launch_watch(), from a thread of OpenCL's.
+ */
+struct launch;
 int launcher_start(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
-                   void (*done)(void *argument, int error), void *argument);
+                   void (*done)(void *argument, int error), void *argument, struct launch **out);
+bool launch_poll(struct launch *launch);
+void launch_watch(struct launch *launch);
+void launch_keep(struct launch *launch);
+void launch_release(struct launch *launch);
 /* Whether the device takes addresses of this process. */
 bool launcher_takes_addresses(cl_device_id device);
 

@@ -248,7 +248,9 @@ int xtq_unregister_queue(struct xtq *x, unsigned index);
 /* ---- put (section IV-A) ---- */
 
 enum xtq_put_flags {
-    XTQ_TRY = 1, /* if the lane to the target's queue is full, return -EAGAIN instead of waiting for room */
+    XTQ_TRY = 1,   /* if the lane to the target's queue is full, return -EAGAIN instead of waiting for room */
+    XTQ_QUIET = 2, /* wake nobody who does not wait: the target takes it when it waits for something or calls
+                      xtq_progress(), at the latest when this rank waits for it (xtq_fence(), xtq_barrier()) */
 };
 
 /*

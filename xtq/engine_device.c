@@ -27,7 +27,7 @@ struct device_task {
 };
 
 struct control {
-    uint64_t bells, credits, rings, table, doorbell, ticks, waiters;
+    uint64_t bells, credits, rings, table, doorbell, ticks, napping;
     uint64_t lane_bytes, ranks, kernels, most_idle, spin_ns, idle_ns, unused[3];
     _Atomic uint64_t ticket, refused, polls; /* from here on what work-groups write */
     _Atomic uint32_t stop, finished, done, calls, helpers_asleep, helpers_call;
@@ -237,7 +237,7 @@ static int control_open(struct device_queue *queue)
     control->table = (uintptr_t)x->kernel_table;
     control->doorbell = (uintptr_t)region_asleep(&x->region, (unsigned)x->rank, queue->index);
     control->ticks = (uintptr_t)&x->ticks;
-    control->waiters = (uintptr_t)&x->waiters;
+    control->napping = (uintptr_t)&region_header(&x->region, (unsigned)x->rank)->napping;
     control->spin_ns = 1000 * (uint64_t)x->spin_us;
     control->lane_bytes = x->lane_bytes;
     control->ranks = (uint64_t)x->size;

@@ -96,7 +96,7 @@ static void flight_end(void *argument, int error)
     atomic_store(&flight->done, true);
     retire(lane);
     if (atomic_exchange(&lane->stalled, false))
-        region_wake(&x->region, (unsigned)x->rank, queue->index);
+        region_wake(&x->region, (unsigned)x->rank, queue->index, false);
     context_tick(x);
     atomic_fetch_sub(&queue->flying, 1); /* the queue may go from here on */
 }

@@ -30,9 +30,13 @@ struct xtq_signal {
 /* Whether a server wants to be rung: it does while it is ASLEEP; HELPED, it sleeps and others poll for it. */
 enum asleep { AWAKE, ASLEEP, HELPED };
 
+/* Whether threads of the application that wait, and poll for the servers, sleep at present. */
+enum napping { UP, NAPPING };
+
 /* At the start of each rank's region; bells, credits and rings follow. */
 struct region_header {
     uint64_t pid;
+    _Atomic uint32_t napping __attribute__((aligned(RING_LINE))); /* futex: enum napping */
     struct {
         _Atomic uint32_t asleep; /* futex: enum asleep */
     } __attribute__((aligned(RING_LINE))) servers[SERVERS];
@@ -63,8 +67,9 @@ _Atomic uint32_t *region_asleep(const struct region *region, unsigned rank, unsi
 /* Wake who is ASLEEP there; or whoever waits there, whatever it says. */
 void region_ring(_Atomic uint32_t *asleep);
 void region_rouse(_Atomic uint32_t *asleep);
-/* Ring whoever serves a queue of a rank of this host, if it sleeps. */
-void region_wake(const struct region *region, unsigned rank, unsigned queue);
+/* Ring whoever serves a queue of a rank of this host, if it sleeps; quiet: only a thread that waits, not the server. */
+void region_wake(const struct region *region, unsigned rank, unsigned queue, bool quiet);
+void region_wake_napping(const struct region *region, unsigned rank);
 
 /* ---- server.c: a thread that serves a queue, and sleeps when there is nothing ---- */
 
@@ -160,10 +165,9 @@ struct xtq {
     struct host_queue *stopped;         /* a list */
     struct nic *nic;                    /* NULL when all ranks share this host */
     _Atomic uint64_t refused;
-    _Atomic uint32_t ticks; /* futex: something has completed */
-    _Atomic uint32_t waiters;
-    _Atomic uint64_t sent; /* see context_sent() */
-    uint64_t completed;    /* barrier.c: bytes that all ranks had seen completed when they met last */
+    _Atomic uint32_t ticks; /* what has completed */
+    _Atomic uint64_t sent;  /* see context_sent() */
+    uint64_t completed;     /* barrier.c: bytes that all ranks had seen completed when they met last */
 };
 
 /* Something has happened that a thread of this process may wait for. */
@@ -172,14 +176,16 @@ void context_tick(struct xtq *x);
 bool context_lost(const struct xtq *x, int rank);
 bool context_any_lost(const struct xtq *x);
 /*
- * Waiting for what others do: while this thread spins, it runs what arrives in this rank's host queues itself; then it
- * leaves that to their own threads and sleeps, a little at a time.
+ * Waiting for what others do. This thread runs what arrives in this rank's host queues itself: it polls them for a
+ * while, and then sleeps, a little at a time, until it is rung.
  */
 struct waiting {
-    long since_us;
+    long since_us, seen_us; /* when something happened last; when it last looked at the clock */
     uint32_t ticks;
     unsigned spins, naps;
-    bool helping;
+    bool helping;   /* the servers leave it to this thread; not after a task that took long, as each could run one */
+    bool tired;     /* it has polled for long enough */
+    bool lies_down; /* it has said that it will sleep, and looks for the last time */
 };
 void context_wait_begin(struct xtq *x, struct waiting *waiting);
 void context_wait_step(struct xtq *x, struct waiting *waiting);

@@ -35,7 +35,7 @@ struct xtq_credit {
 };
 
 struct xtq_control {
-    ulong bells, credits, rings, table, doorbell, ticks, waiters; /* addresses */
+    ulong bells, credits, rings, table, doorbell, ticks, napping; /* addresses */
     ulong lane_bytes, ranks, kernels, most_idle, spin_ns, idle_ns, unused[3];
     atomic_ulong ticket, refused, polls; /* from here on what work-groups write */
     atomic_uint stop, finished, done, calls, helpers_asleep, helpers_call;
@@ -66,6 +66,7 @@ struct xtq_quiet {
 #define XTQ_EPROTO (-71)
 
 #define XTQ_ASLEEP 1u      /* enum asleep */
+#define XTQ_NAPPING 1u     /* enum napping */
 #define XTQ_POLLS 128      /* then it looks at the clock */
 #define XTQ_SLICE 2000000ul /* ns: a yield that takes so long has given the core to somebody who keeps it: base/crowd.h */
 #define XTQ_CROWD 20000000ul
@@ -421,8 +422,9 @@ void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result
     job->running = false;
 #ifdef XTQ_CALLS
     atomic_fetch_add_explicit((global atomic_uint *)c->ticks, 1u, memory_order_seq_cst, XTQ_SCOPE);
-    if (atomic_load_explicit((global atomic_uint *)c->waiters, memory_order_seq_cst, XTQ_SCOPE))
-        xtq_call(XTQ_FUTEX, c->ticks, XTQ_WAKE | XTQ_PRIVATE, 0x7fffffff, 0);
+    if (atomic_load_explicit((global atomic_uint *)c->napping, memory_order_seq_cst, XTQ_SCOPE) == XTQ_NAPPING &&
+        atomic_exchange_explicit((global atomic_uint *)c->napping, 0u, memory_order_seq_cst, XTQ_SCOPE))
+        xtq_call(XTQ_FUTEX, c->napping, XTQ_WAKE, 0x7fffffff, 0);
 #endif
 }
 

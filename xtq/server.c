@@ -7,12 +7,12 @@
  */
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crowd.h"
 #include "base/thread.h"
 #include "xtq/internal.h"
 
@@ -120,6 +120,7 @@ static void *server_run(void *argument)
     struct server *server = argument;
     long since = clock_us();
     unsigned spins = 0;
+    struct crowd crowd = {0, 0};
 
     while (!atomic_load(&server->stop)) {
         if (!atomic_load(&server->helpers)) {
@@ -129,8 +130,8 @@ static void *server_run(void *argument)
             }
             if (++spins % YIELD_EVERY)
                 continue;
-            sched_yield();
-            if (clock_us() - since < server->x->spin_us)
+            crowd_yield(&crowd);
+            if (clock_us() - since < server->x->spin_us && !crowd_here(&crowd))
                 continue;
         }
         server_sleep(server);

@@ -179,7 +179,7 @@ static int queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entr
     atomic_store(&header->server_of[index], index);
     atomic_store(&slot->host, host);
     atomic_store(&slot->device, device);
-    region_wake(&x->region, (unsigned)x->rank, index);
+    region_wake(&x->region, (unsigned)x->rank, index, false);
     return 0;
 }
 

@@ -41,6 +41,7 @@ struct xtq_request {
     struct xtq_collectives *c;
     unsigned slot;
     bool active;
+    unsigned flags; /* of its puts */
     int error;
     enum xtq_type type;
     enum xtq_op op;
@@ -115,7 +116,7 @@ static int send_elements(struct xtq_request *r, const uint8_t *from, int target,
     while (r->sent < count) {
         size_t some = count - r->sent < most ? count - r->sent : most, at = (first + r->sent) * r->element;
         struct combine_arguments arguments = {.offset = at, .type = r->type, .op = op};
-        int error = put(r->c, target, index, arguments, from + at, some, some * r->element, XTQ_TRY);
+        int error = put(r->c, target, index, arguments, from + at, some, some * r->element, r->flags);
 
         if (error)
             return error;
@@ -142,7 +143,7 @@ static int step_go_on(struct xtq_request *r, const struct step *step)
         struct combine_arguments arguments = {.offset = (uint64_t)r->slot * (uint64_t)c->size, .op = COMBINE_READY};
 
         if (step->receive_count) {
-            error = put(c, step->peer, INDEX_READY, arguments, NULL, 1, 0, XTQ_TRY);
+            error = put(c, step->peer, INDEX_READY, arguments, NULL, 1, 0, r->flags);
             if (error)
                 return error;
             r->arrivals += chunks(r, step->receive_count);
@@ -322,6 +323,9 @@ static void plan_halving(struct xtq_request *r, int root, bool to_all)
 
 /* ---- starting ---- */
 
+/* In calls that wait, the peer is there or comes, and looks itself: its server need not be woken. */
+enum { WAITED_FOR = XTQ_TRY | XTQ_QUIET, NOT_WAITED_FOR = XTQ_TRY };
+
 /* Where contributions are combined. Of the data only what the first step leaves here is copied there; the rest of it is
  * sent as it is. */
 static int request_memory(struct xtq_request *r, const void *data, void *result)
@@ -351,8 +355,8 @@ static int request_memory(struct xtq_request *r, const void *data, void *result)
     return 0;
 }
 
-static int start(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
-                 enum xtq_type type, enum xtq_op op, struct xtq_request **out)
+static int start_locked(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
+                        enum xtq_type type, enum xtq_op op, unsigned flags, struct xtq_request **out)
 {
     struct xtq_request *r = &c->requests[c->sequence % SLOTS];
     struct xtq_signal *arrived = r->arrived, *spread = r->spread;
@@ -367,6 +371,7 @@ static int start(struct xtq_collectives *c, int root, bool to_all, const void *d
     *r = (struct xtq_request){.c = c,
                               .slot = (unsigned)(c->sequence % SLOTS),
                               .active = true,
+                              .flags = flags,
                               .type = type,
                               .op = op,
                               .element = element,
@@ -396,28 +401,29 @@ static int start(struct xtq_collectives *c, int root, bool to_all, const void *d
     return 0;
 }
 
+static int start(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
+                 enum xtq_type type, enum xtq_op op, unsigned flags, struct xtq_request **out)
+{
+    int error;
+
+    pthread_mutex_lock(&c->lock);
+    error = start_locked(c, root, to_all, data, result, count, type, op, flags, out);
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
 /* ---- the functions ---- */
 
 int xtq_ireduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,
                 enum xtq_op op, struct xtq_request **out)
 {
-    int error;
-
-    pthread_mutex_lock(&c->lock);
-    error = start(c, root, false, data, result, count, type, op, out);
-    pthread_mutex_unlock(&c->lock);
-    return error;
+    return start(c, root, false, data, result, count, type, op, NOT_WAITED_FOR, out);
 }
 
 int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
                    enum xtq_op op, struct xtq_request **out)
 {
-    int error;
-
-    pthread_mutex_lock(&c->lock);
-    error = start(c, 0, true, data, result, count, type, op, out);
-    pthread_mutex_unlock(&c->lock);
-    return error;
+    return start(c, 0, true, data, result, count, type, op, NOT_WAITED_FOR, out);
 }
 
 int xtq_test(struct xtq_request *r)
@@ -481,7 +487,7 @@ int xtq_reduce(struct xtq_collectives *c, int root, const void *data, void *resu
                enum xtq_op op)
 {
     struct xtq_request *request;
-    int error = xtq_ireduce(c, root, data, result, count, type, op, &request);
+    int error = start(c, root, false, data, result, count, type, op, WAITED_FOR, &request);
 
     return error ? error : xtq_wait(request);
 }
@@ -490,7 +496,7 @@ int xtq_allreduce(struct xtq_collectives *c, const void *data, void *result, siz
                   enum xtq_op op)
 {
     struct xtq_request *request;
-    int error = xtq_iallreduce(c, data, result, count, type, op, &request);
+    int error = start(c, 0, true, data, result, count, type, op, WAITED_FOR, &request);
 
     return error ? error : xtq_wait(request);
 }

@@ -3,7 +3,8 @@
  *
  * Large vectors: a reduce-scatter by recursive halving (R. Thakur et al., the paper's [40]), after which each of the p2
  * ranks (the largest power of two) holds a segment of the result, which it then puts straight to all ranks, or to the
- * root. Small ones: a binomial tree. Both are a list of steps, each an exchange with one peer, and a spread at the end.
+ * root. Small ones: a binomial tree, or, for all of a power of two ranks, exchanges of everything. Both are a list of
+ * steps, each an exchange with one peer, and a spread at the end.
  *
  * The explicit synchronisation of resources: before a rank puts what will be combined, the peer has put it a "ready",
  * which says that the peer has registered its buffer and has ended the steps before; so contributions are combined in
@@ -26,6 +27,7 @@
 #define INDEX_EXPOSED 24         /* + number */
 #define CHUNK ((size_t)64 << 10) /* bytes in a message: large vectors are sent and combined at the same time */
 #define TREE_BYTES ((size_t)16 << 10)
+#define QUIET_BYTES ((size_t)16 << 10) /* for less in an accumulate nobody is woken before it is waited for */
 #define MOST_STEPS 66
 #define WAIT_US 1000
 
@@ -49,6 +51,8 @@ struct xtq_request {
     const uint8_t *data; /* until something has been combined, this is what is sent */
     uint8_t *work;       /* where contributions are combined: result, or temporary */
     uint8_t *temporary;  /* or NULL */
+    const uint8_t *from; /* what the step sends */
+    bool exchange;       /* what a step sends is also what it receives into: it is copied before */
     struct step steps[MOST_STEPS];
     unsigned step_count, at;
     enum phase phase;
@@ -142,6 +146,10 @@ static int step_go_on(struct xtq_request *r, const struct step *step)
     if (r->phase == SAY_READY) {
         struct combine_arguments arguments = {.offset = (uint64_t)r->slot * (uint64_t)c->size, .op = COMBINE_READY};
 
+        r->from = r->at == 0 ? r->data : r->work;
+        if (r->exchange && r->from == r->work)
+            r->from = memcpy(r->temporary, r->work, r->count * r->element);
+
         if (step->receive_count) {
             error = put(c, step->peer, INDEX_READY, arguments, NULL, 1, 0, r->flags);
             if (error)
@@ -154,8 +162,8 @@ static int step_go_on(struct xtq_request *r, const struct step *step)
         if (step->send_count) {
             if (xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)])
                 return -EAGAIN;
-            error = send_elements(r, r->at == 0 ? r->data : r->work, step->peer, INDEX_REDUCE + r->slot, r->op,
-                                  step->send_first, step->send_count);
+            error = send_elements(r, r->from, step->peer, INDEX_REDUCE + r->slot, r->op, step->send_first,
+                                  step->send_count);
             if (error)
                 return error;
             c->needed[by_peer(r, step->peer)]++;
@@ -269,6 +277,22 @@ static void plan_tree(struct xtq_request *r, int root, bool to_all)
     }
 }
 
+/* All have all after each step has doubled of how many ranks it is. Each two compute the same, as long as the operation
+ * does not mind which operand comes first: of floats, minimum and maximum do, for NaN and -0. */
+static bool can_exchange(const struct xtq_request *r, int size)
+{
+    bool real = r->type == XTQ_FLOAT || r->type == XTQ_DOUBLE;
+
+    return (size & (size - 1)) == 0 && !(real && (r->op == XTQ_MIN || r->op == XTQ_MAX));
+}
+
+static void plan_exchange(struct xtq_request *r)
+{
+    r->exchange = true;
+    for (int mask = 1; mask < r->c->size; mask <<= 1)
+        add_step(r, r->c->rank ^ mask, 0, r->count, 0, r->count);
+}
+
 /* The elements that are left to the rank of that number among power after halving steps down to `mask`. */
 static void segment(size_t count, int number, int power, int mask, size_t *first, size_t *left)
 {
@@ -346,6 +370,8 @@ static int request_memory(struct xtq_request *r, const void *data, void *result)
     } else {
         r->work = (uint8_t *)(uintptr_t)data;
     }
+    if (r->exchange && !(r->temporary = malloc(r->count * r->element)))
+        return -ENOMEM;
     if (r->step_count && step->send_count) {
         first = step->receive_first;
         count = step->receive_count;
@@ -379,7 +405,9 @@ static int start_locked(struct xtq_collectives *c, int root, bool to_all, const 
                               .error = -EINPROGRESS,
                               .arrived = arrived,
                               .spread = spread};
-    if (count * element <= TREE_BYTES || count < (size_t)c->size)
+    if (count && count * element <= TREE_BYTES && to_all && can_exchange(r, c->size))
+        plan_exchange(r);
+    else if (count * element <= TREE_BYTES || count < (size_t)c->size)
         plan_tree(r, root, to_all);
     else
         plan_halving(r, root, to_all);
@@ -521,7 +549,7 @@ int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_
         size_t some = count - done < most ? count - done : most;
         struct combine_arguments arguments = {.offset = offset + done * element, .type = type, .op = op};
         int error = put(c, target, INDEX_EXPOSED + number, arguments, (const uint8_t *)data + done * element, some,
-                        some * element, 0);
+                        some * element, some * element <= QUIET_BYTES ? XTQ_QUIET : 0);
 
         if (error)
             return error;

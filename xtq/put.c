@@ -4,6 +4,8 @@
 
 #include "xtq/internal.h"
 
+#define STEPS_BEFORE_RING 32 /* a few us: a target that waits for something is quicker than one that is woken */
+
 int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
                       const size_t *grid, const size_t *group)
 {
@@ -236,6 +238,16 @@ void put_count(struct xtq *x, uint64_t *sent, uint64_t *completed)
     }
 }
 
+static void wake_for_all(struct xtq *x, int target)
+{
+    for (unsigned queue = 0; queue < x->queues; queue++) {
+        struct sender *sender = put_sender(x, (unsigned)target, queue);
+
+        if (!lane_done(sender))
+            wake_for(x, sender, target, queue);
+    }
+}
+
 int xtq_fence(struct xtq *x, int target)
 {
     struct waiting waiting;
@@ -247,12 +259,10 @@ int xtq_fence(struct xtq *x, int target)
         return 0;
     if (server_inside())
         return -EDEADLK;
-    for (unsigned queue = 0; queue < x->queues; queue++) {
-        if (!lane_done(put_sender(x, (unsigned)target, queue)))
-            wake_for(x, put_sender(x, (unsigned)target, queue), target, queue);
-    }
     context_wait_begin(x, &waiting);
-    while (!all_done(x, target) && !error) {
+    for (unsigned steps = 0; !all_done(x, target) && !error; steps++) {
+        if (steps == STEPS_BEFORE_RING)
+            wake_for_all(x, target);
         if (waiting.naps && context_lost(x, target))
             error = all_done(x, target) ? 0 : -ECONNRESET;
         else

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/crowd.h"
 #include "xtq/combine.h"
 
 #define EXPOSED 16 /* unless the options say otherwise */
@@ -30,6 +32,8 @@
 #define QUIET_BYTES ((size_t)16 << 10) /* for less in an accumulate nobody is woken before it is waited for */
 #define MOST_STEPS 66
 #define WAIT_US 1000
+#define TESTS_BEFORE_CLOCK 32 /* a few us, in which small ones end */
+#define PATIENCE_NS 20000     /* and one for each byte: see is_patient() */
 
 /* Send some elements to a peer, and receive some from it, either of which may be none. */
 struct step {
@@ -221,7 +225,8 @@ static int register_buffer(struct xtq_collectives *c, unsigned index, void *buff
 static void request_end(struct xtq_request *r, int error)
 {
     unregister(r->c, INDEX_REDUCE + r->slot);
-    unregister(r->c, INDEX_SPREAD + r->slot);
+    if (r->spread_arrivals)
+        unregister(r->c, INDEX_SPREAD + r->slot);
     free(r->temporary);
     r->temporary = NULL;
     r->error = error;
@@ -416,7 +421,7 @@ static int start_locked(struct xtq_collectives *c, int root, bool to_all, const 
     xtq_signal_store(spread, 0);
     if (!error)
         error = register_buffer(c, INDEX_REDUCE + r->slot, r->work, count * element, arrived);
-    if (!error)
+    if (!error && r->spread_arrivals)
         error = register_buffer(c, INDEX_SPREAD + r->slot, r->work, count * element, spread);
     if (error) {
         request_end(r, error);
@@ -486,6 +491,24 @@ static void wait_for_something(struct xtq_request *r)
         sched_yield();
 }
 
+/* The others are at it, too: so for about as long as it may take it polls, unless somebody else wants the core. */
+struct patience {
+    struct crowd crowd;
+    long until_ns;
+    bool ends;
+};
+
+static bool is_patient(struct patience *p, const struct xtq_request *r, unsigned rounds)
+{
+    if (p->ends || rounds % TESTS_BEFORE_CLOCK)
+        return !p->ends;
+    if (!p->until_ns)
+        p->until_ns = clock_ns() + PATIENCE_NS + (long)(r->count * r->element);
+    crowd_yield(&p->crowd);
+    p->ends = crowd_here(&p->crowd) || clock_ns() > p->until_ns;
+    return !p->ends;
+}
+
 static bool somebody_died(const struct xtq_collectives *c)
 {
     for (int rank = 0; rank < c->size; rank++) {
@@ -500,7 +523,11 @@ int xtq_wait(struct xtq_request *r)
     struct xtq_collectives *c = r->c;
     int error;
 
+    struct patience patience = {0};
+
     for (unsigned rounds = 1; (error = xtq_test(r)) == -EINPROGRESS; rounds++) {
+        if (is_patient(&patience, r, rounds))
+            continue;
         wait_for_something(r);
         if (rounds % 64 == 0 && somebody_died(c) && xtq_test(r) == -EINPROGRESS) {
             pthread_mutex_lock(&c->lock);

@@ -193,8 +193,8 @@ enum xtq_engine {
     XTQ_HOST,
     /* A persistent kernel: the device itself polls the queue and runs the bodies; between arrival and execution there
      * is no call of any run-time. Needs a device that shares this process' memory coherently (a CPU device, or
-     * CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) and 64-bit atomics; costs as many compute units as it has work-groups for as
-     * long as there is work, and idle_us after that. */
+     * CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) and 64-bit atomics; takes as many compute units as it has work-groups for as
+     * long as there is work, and idle_us after that. On a CPU it sleeps meanwhile, and yields the core to others. */
     XTQ_DEVICE,
 };
 
@@ -202,7 +202,7 @@ struct xtq_queue_entry {
     enum xtq_engine engine;
     /* XTQ_HOST: where kernels go (retained); NULL: the queue takes functions only. */
     cl_command_queue commands;
-    /* XTQ_HOST: no thread serves the queue, only xtq_progress() and waiting do. */
+    /* XTQ_HOST: no thread serves the queue, only xtq_progress() and waiting do; these see kernels end, too. */
     bool manual;
     /* XTQ_DEVICE: the device, and OpenCL C that defines the bodies: see XTQ_BODY below. */
     cl_context context;
@@ -211,12 +211,13 @@ struct xtq_queue_entry {
     const char *const *bodies; /* names; the first is number 1 */
     unsigned body_count;
     unsigned groups;  /* work-groups that share each task's work-items; 0: 1 */
-    unsigned idle_us; /* about how long the kernel polls an empty queue before it leaves the device; 0: 20000 */
+    unsigned idle_us; /* about how long the kernel stays on the device when the queue is empty; 0: 20000 */
+    unsigned items;   /* work-items of a work-group; 0: as the device prefers */
 };
 
 /*
  * A body, in OpenCL C, is called once for each chunk of a task's work-items, from first to last - 1 (counted through
- * all dimensions of the grid, the first varying fastest), by any of the work-groups; only that of the chunk with first
+ * all dimensions of the grid, the first varying fastest), by any work-item; only that of the chunk with first
  * == 0 should return something else than 0:
  *
  *     int add(const struct xtq_task *t, ulong first, ulong last)
@@ -247,7 +248,9 @@ int xtq_unregister_queue(struct xtq *x, unsigned index);
 /* ---- put (section IV-A) ---- */
 
 enum xtq_put_flags {
-    XTQ_TRY = 1, /* if the lane to the target's queue is full, return -EAGAIN instead of waiting for room */
+    XTQ_TRY = 1,   /* if the lane to the target's queue is full, return -EAGAIN instead of waiting for room */
+    XTQ_QUIET = 2, /* wake nobody who does not wait: the target takes it when it waits for something or calls
+                      xtq_progress(), at the latest when this rank waits for it (xtq_fence(), xtq_barrier()) */
 };
 
 /*

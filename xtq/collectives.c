@@ -3,7 +3,8 @@
  *
  * Large vectors: a reduce-scatter by recursive halving (R. Thakur et al., the paper's [40]), after which each of the p2
  * ranks (the largest power of two) holds a segment of the result, which it then puts straight to all ranks, or to the
- * root. Small ones: a binomial tree. Both are a list of steps, each an exchange with one peer, and a spread at the end.
+ * root. Small ones: a binomial tree, or, for all of a power of two ranks, exchanges of everything. Both are a list of
+ * steps, each an exchange with one peer, and a spread at the end.
  *
  * The explicit synchronisation of resources: before a rank puts what will be combined, the peer has put it a "ready",
  * which says that the peer has registered its buffer and has ended the steps before; so contributions are combined in
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/crowd.h"
 #include "xtq/combine.h"
 
 #define EXPOSED 16 /* unless the options say otherwise */
@@ -26,8 +29,11 @@
 #define INDEX_EXPOSED 24         /* + number */
 #define CHUNK ((size_t)64 << 10) /* bytes in a message: large vectors are sent and combined at the same time */
 #define TREE_BYTES ((size_t)16 << 10)
+#define QUIET_BYTES ((size_t)16 << 10) /* for less in an accumulate nobody is woken before it is waited for */
 #define MOST_STEPS 66
 #define WAIT_US 1000
+#define TESTS_BEFORE_CLOCK 32 /* a few us, in which small ones end */
+#define PATIENCE_NS 20000     /* and one for each byte: see is_patient() */
 
 /* Send some elements to a peer, and receive some from it, either of which may be none. */
 struct step {
@@ -41,6 +47,7 @@ struct xtq_request {
     struct xtq_collectives *c;
     unsigned slot;
     bool active;
+    unsigned flags; /* of its puts */
     int error;
     enum xtq_type type;
     enum xtq_op op;
@@ -48,6 +55,8 @@ struct xtq_request {
     const uint8_t *data; /* until something has been combined, this is what is sent */
     uint8_t *work;       /* where contributions are combined: result, or temporary */
     uint8_t *temporary;  /* or NULL */
+    const uint8_t *from; /* what the step sends */
+    bool exchange;       /* what a step sends is also what it receives into: it is copied before */
     struct step steps[MOST_STEPS];
     unsigned step_count, at;
     enum phase phase;
@@ -115,7 +124,7 @@ static int send_elements(struct xtq_request *r, const uint8_t *from, int target,
     while (r->sent < count) {
         size_t some = count - r->sent < most ? count - r->sent : most, at = (first + r->sent) * r->element;
         struct combine_arguments arguments = {.offset = at, .type = r->type, .op = op};
-        int error = put(r->c, target, index, arguments, from + at, some, some * r->element, XTQ_TRY);
+        int error = put(r->c, target, index, arguments, from + at, some, some * r->element, r->flags);
 
         if (error)
             return error;
@@ -141,8 +150,12 @@ static int step_go_on(struct xtq_request *r, const struct step *step)
     if (r->phase == SAY_READY) {
         struct combine_arguments arguments = {.offset = (uint64_t)r->slot * (uint64_t)c->size, .op = COMBINE_READY};
 
+        r->from = r->at == 0 ? r->data : r->work;
+        if (r->exchange && r->from == r->work)
+            r->from = memcpy(r->temporary, r->work, r->count * r->element);
+
         if (step->receive_count) {
-            error = put(c, step->peer, INDEX_READY, arguments, NULL, 1, 0, XTQ_TRY);
+            error = put(c, step->peer, INDEX_READY, arguments, NULL, 1, 0, r->flags);
             if (error)
                 return error;
             r->arrivals += chunks(r, step->receive_count);
@@ -153,8 +166,8 @@ static int step_go_on(struct xtq_request *r, const struct step *step)
         if (step->send_count) {
             if (xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)])
                 return -EAGAIN;
-            error = send_elements(r, r->at == 0 ? r->data : r->work, step->peer, INDEX_REDUCE + r->slot, r->op,
-                                  step->send_first, step->send_count);
+            error = send_elements(r, r->from, step->peer, INDEX_REDUCE + r->slot, r->op, step->send_first,
+                                  step->send_count);
             if (error)
                 return error;
             c->needed[by_peer(r, step->peer)]++;
@@ -212,7 +225,8 @@ static int register_buffer(struct xtq_collectives *c, unsigned index, void *buff
 static void request_end(struct xtq_request *r, int error)
 {
     unregister(r->c, INDEX_REDUCE + r->slot);
-    unregister(r->c, INDEX_SPREAD + r->slot);
+    if (r->spread_arrivals)
+        unregister(r->c, INDEX_SPREAD + r->slot);
     free(r->temporary);
     r->temporary = NULL;
     r->error = error;
@@ -266,6 +280,22 @@ static void plan_tree(struct xtq_request *r, int root, bool to_all)
     } else {
         r->spread_arrivals = chunks(r, r->count);
     }
+}
+
+/* All have all after each step has doubled of how many ranks it is. Each two compute the same, as long as the operation
+ * does not mind which operand comes first: of floats, minimum and maximum do, for NaN and -0. */
+static bool can_exchange(const struct xtq_request *r, int size)
+{
+    bool real = r->type == XTQ_FLOAT || r->type == XTQ_DOUBLE;
+
+    return (size & (size - 1)) == 0 && !(real && (r->op == XTQ_MIN || r->op == XTQ_MAX));
+}
+
+static void plan_exchange(struct xtq_request *r)
+{
+    r->exchange = true;
+    for (int mask = 1; mask < r->c->size; mask <<= 1)
+        add_step(r, r->c->rank ^ mask, 0, r->count, 0, r->count);
 }
 
 /* The elements that are left to the rank of that number among power after halving steps down to `mask`. */
@@ -322,6 +352,9 @@ static void plan_halving(struct xtq_request *r, int root, bool to_all)
 
 /* ---- starting ---- */
 
+/* In calls that wait, the peer is there or comes, and looks itself: its server need not be woken. */
+enum { WAITED_FOR = XTQ_TRY | XTQ_QUIET, NOT_WAITED_FOR = XTQ_TRY };
+
 /* Where contributions are combined. Of the data only what the first step leaves here is copied there; the rest of it is
  * sent as it is. */
 static int request_memory(struct xtq_request *r, const void *data, void *result)
@@ -342,6 +375,8 @@ static int request_memory(struct xtq_request *r, const void *data, void *result)
     } else {
         r->work = (uint8_t *)(uintptr_t)data;
     }
+    if (r->exchange && !(r->temporary = malloc(r->count * r->element)))
+        return -ENOMEM;
     if (r->step_count && step->send_count) {
         first = step->receive_first;
         count = step->receive_count;
@@ -351,8 +386,8 @@ static int request_memory(struct xtq_request *r, const void *data, void *result)
     return 0;
 }
 
-static int start(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
-                 enum xtq_type type, enum xtq_op op, struct xtq_request **out)
+static int start_locked(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
+                        enum xtq_type type, enum xtq_op op, unsigned flags, struct xtq_request **out)
 {
     struct xtq_request *r = &c->requests[c->sequence % SLOTS];
     struct xtq_signal *arrived = r->arrived, *spread = r->spread;
@@ -367,6 +402,7 @@ static int start(struct xtq_collectives *c, int root, bool to_all, const void *d
     *r = (struct xtq_request){.c = c,
                               .slot = (unsigned)(c->sequence % SLOTS),
                               .active = true,
+                              .flags = flags,
                               .type = type,
                               .op = op,
                               .element = element,
@@ -374,7 +410,9 @@ static int start(struct xtq_collectives *c, int root, bool to_all, const void *d
                               .error = -EINPROGRESS,
                               .arrived = arrived,
                               .spread = spread};
-    if (count * element <= TREE_BYTES || count < (size_t)c->size)
+    if (count && count * element <= TREE_BYTES && to_all && can_exchange(r, c->size))
+        plan_exchange(r);
+    else if (count * element <= TREE_BYTES || count < (size_t)c->size)
         plan_tree(r, root, to_all);
     else
         plan_halving(r, root, to_all);
@@ -383,7 +421,7 @@ static int start(struct xtq_collectives *c, int root, bool to_all, const void *d
     xtq_signal_store(spread, 0);
     if (!error)
         error = register_buffer(c, INDEX_REDUCE + r->slot, r->work, count * element, arrived);
-    if (!error)
+    if (!error && r->spread_arrivals)
         error = register_buffer(c, INDEX_SPREAD + r->slot, r->work, count * element, spread);
     if (error) {
         request_end(r, error);
@@ -396,28 +434,29 @@ static int start(struct xtq_collectives *c, int root, bool to_all, const void *d
     return 0;
 }
 
+static int start(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
+                 enum xtq_type type, enum xtq_op op, unsigned flags, struct xtq_request **out)
+{
+    int error;
+
+    pthread_mutex_lock(&c->lock);
+    error = start_locked(c, root, to_all, data, result, count, type, op, flags, out);
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
 /* ---- the functions ---- */
 
 int xtq_ireduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,
                 enum xtq_op op, struct xtq_request **out)
 {
-    int error;
-
-    pthread_mutex_lock(&c->lock);
-    error = start(c, root, false, data, result, count, type, op, out);
-    pthread_mutex_unlock(&c->lock);
-    return error;
+    return start(c, root, false, data, result, count, type, op, NOT_WAITED_FOR, out);
 }
 
 int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
                    enum xtq_op op, struct xtq_request **out)
 {
-    int error;
-
-    pthread_mutex_lock(&c->lock);
-    error = start(c, 0, true, data, result, count, type, op, out);
-    pthread_mutex_unlock(&c->lock);
-    return error;
+    return start(c, 0, true, data, result, count, type, op, NOT_WAITED_FOR, out);
 }
 
 int xtq_test(struct xtq_request *r)
@@ -452,6 +491,24 @@ static void wait_for_something(struct xtq_request *r)
         sched_yield();
 }
 
+/* The others are at it, too: so for about as long as it may take it polls, unless somebody else wants the core. */
+struct patience {
+    struct crowd crowd;
+    long until_ns;
+    bool ends;
+};
+
+static bool is_patient(struct patience *p, const struct xtq_request *r, unsigned rounds)
+{
+    if (p->ends || rounds % TESTS_BEFORE_CLOCK)
+        return !p->ends;
+    if (!p->until_ns)
+        p->until_ns = clock_ns() + PATIENCE_NS + (long)(r->count * r->element);
+    crowd_yield(&p->crowd);
+    p->ends = crowd_here(&p->crowd) || clock_ns() > p->until_ns;
+    return !p->ends;
+}
+
 static bool somebody_died(const struct xtq_collectives *c)
 {
     for (int rank = 0; rank < c->size; rank++) {
@@ -466,7 +523,11 @@ int xtq_wait(struct xtq_request *r)
     struct xtq_collectives *c = r->c;
     int error;
 
+    struct patience patience = {0};
+
     for (unsigned rounds = 1; (error = xtq_test(r)) == -EINPROGRESS; rounds++) {
+        if (is_patient(&patience, r, rounds))
+            continue;
         wait_for_something(r);
         if (rounds % 64 == 0 && somebody_died(c) && xtq_test(r) == -EINPROGRESS) {
             pthread_mutex_lock(&c->lock);
@@ -481,7 +542,7 @@ int xtq_reduce(struct xtq_collectives *c, int root, const void *data, void *resu
                enum xtq_op op)
 {
     struct xtq_request *request;
-    int error = xtq_ireduce(c, root, data, result, count, type, op, &request);
+    int error = start(c, root, false, data, result, count, type, op, WAITED_FOR, &request);
 
     return error ? error : xtq_wait(request);
 }
@@ -490,7 +551,7 @@ int xtq_allreduce(struct xtq_collectives *c, const void *data, void *result, siz
                   enum xtq_op op)
 {
     struct xtq_request *request;
-    int error = xtq_iallreduce(c, data, result, count, type, op, &request);
+    int error = start(c, 0, true, data, result, count, type, op, WAITED_FOR, &request);
 
     return error ? error : xtq_wait(request);
 }
@@ -515,7 +576,7 @@ int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_
         size_t some = count - done < most ? count - done : most;
         struct combine_arguments arguments = {.offset = offset + done * element, .type = type, .op = op};
         int error = put(c, target, INDEX_EXPOSED + number, arguments, (const uint8_t *)data + done * element, some,
-                        some * element, 0);
+                        some * element, some * element <= QUIET_BYTES ? XTQ_QUIET : 0);
 
         if (error)
             return error;

@@ -1,7 +1,6 @@
 /* One rank's end of all its lanes: opening and closing, and how its threads wait. */
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crowd.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "xtq/internal.h"
 
 #define FIRST_NAP_US 20
 #define LONGEST_NAP_US 1000
+#define LONG_TASK_US 1000
 #define QUIET_MS 100 /* see leave_together() */
 
 /* ---- open and close ---- */
@@ -281,8 +282,7 @@ bool context_any_lost(const struct xtq *x)
 void context_tick(struct xtq *x)
 {
     atomic_fetch_add(&x->ticks, 1);
-    if (atomic_load(&x->waiters))
-        syscall(SYS_futex, &x->ticks, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+    region_wake_napping(&x->region, (unsigned)x->rank);
 }
 
 static struct server *server_at(struct xtq *x, unsigned queue)
@@ -317,42 +317,54 @@ static void help(struct xtq *x, bool begin)
 
 void context_wait_begin(struct xtq *x, struct waiting *waiting)
 {
-    *waiting = (struct waiting){.since_us = clock_us(), .helping = true};
+    long now = clock_us();
+
+    *waiting = (struct waiting){.since_us = now, .seen_us = now, .helping = true};
     help(x, true);
 }
 
+/* Unless it has been rung since it said that it would. The time-out is for what nobody rings for: a target's credit,
+ * the death of a rank. */
 static void nap(struct xtq *x, struct waiting *waiting)
 {
     long us = FIRST_NAP_US << (waiting->naps < 6 ? waiting->naps : 6);
     struct timespec time = {.tv_nsec = (us < LONGEST_NAP_US ? us : LONGEST_NAP_US) * 1000};
 
-    atomic_fetch_add(&x->waiters, 1);
-    syscall(SYS_futex, &x->ticks, FUTEX_WAIT_PRIVATE, waiting->ticks, &time, NULL, 0);
-    atomic_fetch_sub(&x->waiters, 1);
+    syscall(SYS_futex, &region_header(&x->region, (unsigned)x->rank)->napping, FUTEX_WAIT, NAPPING, &time, NULL, 0);
     waiting->naps++;
+    waiting->seen_us = clock_us();
 }
 
+static void something_happened(struct xtq *x, struct waiting *waiting, uint32_t ticks)
+{
+    long now = clock_us();
+    bool helping = waiting->helping;
+
+    if (helping && now - waiting->seen_us >= LONG_TASK_US) {
+        help(x, false);
+        helping = false;
+    }
+    *waiting = (struct waiting){.since_us = now, .seen_us = now, .ticks = ticks, .helping = helping};
+}
+
+/* It says that it will sleep first, and then looks for the last time; so does its caller. */
 void context_wait_step(struct xtq *x, struct waiting *waiting)
 {
-    uint32_t ticks = atomic_load(&x->ticks);
+    static _Thread_local struct crowd crowd;
+    uint32_t ticks;
 
-    if (xtq_progress(x) || ticks != waiting->ticks) {
-        waiting->ticks = ticks;
-        waiting->spins = waiting->naps = 0;
-        if (waiting->helping)
-            waiting->since_us = clock_us();
-        return;
-    }
-    if (!waiting->helping) {
+    if (waiting->lies_down)
         nap(x, waiting);
-        return;
-    }
-    if (++waiting->spins % YIELD_EVERY == 0) {
-        sched_yield();
-        if (clock_us() - waiting->since_us >= x->spin_us) {
-            waiting->helping = false;
-            help(x, false);
-        }
+    waiting->lies_down = waiting->tired;
+    if (waiting->lies_down)
+        atomic_store(&region_header(&x->region, (unsigned)x->rank)->napping, NAPPING);
+    ticks = atomic_load(&x->ticks);
+    if (xtq_progress(x) || ticks != waiting->ticks) {
+        something_happened(x, waiting, ticks);
+    } else if (!waiting->tired && ++waiting->spins % YIELD_EVERY == 0) {
+        crowd_yield(&crowd);
+        waiting->seen_us = clock_us();
+        waiting->tired = crowd_here(&crowd) || waiting->seen_us - waiting->since_us >= x->spin_us;
     }
 }
 

@@ -1,7 +1,7 @@
 /*
  * The persistent kernel's host side (persistent.cl): builds it with the caller's bodies, starts it, and starts it again
  * when something arrives after it has left the device for want of work. While it runs, no thread of the host has a part
- * in what arrives.
+ * in what arrives; the doorbell is the kernel's then, and this thread's otherwise.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -27,22 +27,23 @@ struct device_task {
 };
 
 struct control {
-    uint64_t bells, credits, rings, table;
-    uint64_t lane_bytes, ranks, kernels, most_idle;
-    _Atomic uint64_t ticket, refused, polls;
-    _Atomic uint32_t stop, finished, done;
+    uint64_t bells, credits, rings, table, doorbell, ticks, napping;
+    uint64_t lane_bytes, ranks, kernels, most_idle, spin_ns, idle_ns, unused[3];
+    _Atomic uint64_t ticket, refused, polls; /* from here on what work-groups write */
+    _Atomic uint32_t stop, finished, done, calls, helpers_asleep, helpers_call;
     _Atomic int32_t result;
-    uint64_t body, items, grain;
+    uint32_t unused_too[3];
+    uint64_t body, items, grain, unused_again[5];
     struct device_task task;
 };
-_Static_assert(sizeof(struct control) == 192, "persistent.cl has the same");
+_Static_assert(sizeof(struct control) == 320, "persistent.cl has the same");
 _Static_assert(sizeof(struct table_entry) == 48, "persistent.cl has the same");
 _Static_assert(sizeof(struct ring_credit) == 64, "persistent.cl has the same");
 
 struct device_queue {
     struct xtq *x;
     unsigned index;
-    size_t groups;
+    size_t groups, items; /* work-groups, and work-items of each */
     cl_command_queue commands;
     cl_kernel kernel;
     struct control *control;
@@ -79,14 +80,31 @@ static int write_choice(const struct xtq_queue_entry *entry, char **out)
 
 static int build(cl_program program, cl_device_id device)
 {
+    cl_device_type type = 0;
     char log[4096] = "";
+    bool cpu;
 
-    if (!clBuildProgram(program, 1, &device, "-cl-std=CL3.0", NULL, NULL) ||
-        !clBuildProgram(program, 1, &device, "-cl-std=CL2.0", NULL, NULL))
+    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    cpu = type & CL_DEVICE_TYPE_CPU;
+    if (!clBuildProgram(program, 1, &device, cpu ? "-cl-std=CL3.0 -DXTQ_CPU" : "-cl-std=CL3.0", NULL, NULL) ||
+        !clBuildProgram(program, 1, &device, cpu ? "-cl-std=CL2.0 -DXTQ_CPU" : "-cl-std=CL2.0", NULL, NULL))
         return 0;
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
     vocl_log(LOG_ERROR, "xtq: the bodies do not compile: %s", log);
     return -EIO;
+}
+
+/* What the device likes best, unless the caller says something else; not more than it can. */
+static int choose_items(struct device_queue *queue, const struct xtq_queue_entry *entry)
+{
+    size_t most, best;
+
+    if (clGetKernelWorkGroupInfo(queue->kernel, entry->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof(most), &most, NULL) ||
+        clGetKernelWorkGroupInfo(queue->kernel, entry->device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+                                 sizeof(best), &best, NULL))
+        return -EIO;
+    queue->items = entry->items ? entry->items : best ? best : 1;
+    return queue->items > most ? -EINVAL : 0;
 }
 
 static int make_kernel(struct device_queue *queue, const struct xtq_queue_entry *entry)
@@ -113,6 +131,8 @@ static int make_kernel(struct device_queue *queue, const struct xtq_queue_entry 
         if (status || clSetKernelArgSVMPointer(queue->kernel, 0, queue->control))
             error = -EIO;
     }
+    if (!error)
+        error = choose_items(queue, entry);
     clReleaseProgram(program);
     return error;
 }
@@ -121,10 +141,10 @@ static int make_kernel(struct device_queue *queue, const struct xtq_queue_entry 
 
 static int run_once(struct device_queue *queue)
 {
-    static const size_t one = 1;
+    size_t grid = queue->groups * queue->items;
 
     atomic_store(&queue->control->finished, 0);
-    if (clEnqueueNDRangeKernel(queue->commands, queue->kernel, 1, NULL, &queue->groups, &one, 0, NULL, NULL) ||
+    if (clEnqueueNDRangeKernel(queue->commands, queue->kernel, 1, NULL, &grid, &queue->items, 0, NULL, NULL) ||
         clFinish(queue->commands))
         return -EIO;
     context_tick(queue->x);
@@ -175,25 +195,29 @@ static void *device_run(void *argument)
     return NULL;
 }
 
-/* How many polls take idle_us: from the fastest of a few runs that find nothing. The first of all compiles. */
+/* The first run compiles, and says whether the kernel sees the time by itself. Otherwise: how many polls take idle_us,
+ * from the fastest of a few runs that find nothing. */
 static int calibrate(struct device_queue *queue, unsigned idle_us)
 {
+    struct control *control = queue->control;
     double polls_per_ns = 0;
+    int error;
 
-    queue->control->most_idle = 1;
-    for (int i = 0; i < 5; i++) {
+    control->most_idle = 1;
+    control->idle_ns = 0;
+    error = run_once(queue);
+    control->most_idle = CALIBRATION_POLLS;
+    control->idle_ns = 1000 * (uint64_t)(idle_us ? idle_us : IDLE_US);
+    for (int i = 0; i < 4 && !error && !atomic_load(&control->calls); i++) {
         long start = clock_ns();
-        int error = run_once(queue);
-        double rate = (double)atomic_load(&queue->control->polls) / (double)(clock_ns() - start + 1);
+        double rate;
 
-        if (error)
-            return error;
-        if (i && rate > polls_per_ns)
-            polls_per_ns = rate;
-        queue->control->most_idle = CALIBRATION_POLLS;
+        error = run_once(queue);
+        rate = (double)atomic_load(&control->polls) / (double)(clock_ns() - start + 1);
+        polls_per_ns = rate > polls_per_ns ? rate : polls_per_ns;
     }
-    queue->control->most_idle = 1 + (uint64_t)(polls_per_ns * 1000 * (idle_us ? idle_us : IDLE_US));
-    return 0;
+    control->most_idle = 1 + (uint64_t)(polls_per_ns * (double)control->idle_ns);
+    return error;
 }
 
 /* ---- open and close ---- */
@@ -211,6 +235,10 @@ static int control_open(struct device_queue *queue)
     control->credits = (uintptr_t)first.credit;
     control->rings = (uintptr_t)first.bytes;
     control->table = (uintptr_t)x->kernel_table;
+    control->doorbell = (uintptr_t)region_asleep(&x->region, (unsigned)x->rank, queue->index);
+    control->ticks = (uintptr_t)&x->ticks;
+    control->napping = (uintptr_t)&region_header(&x->region, (unsigned)x->rank)->napping;
+    control->spin_ns = 1000 * (uint64_t)x->spin_us;
     control->lane_bytes = x->lane_bytes;
     control->ranks = (uint64_t)x->size;
     control->kernels = x->kernels;

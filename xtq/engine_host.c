@@ -10,8 +10,9 @@
 #include "base/log.h"
 #include "xtq/internal.h"
 
-#define FLIGHTS 64 /* kernels of one lane under way */
-#define BATCH 32   /* packets of one lane before the others have their turn */
+#define FLIGHTS 64  /* kernels of one lane under way */
+#define LOOKED_AT 4 /* of them, each time: they end in order more often than not */
+#define BATCH 32    /* packets of one lane before the others have their turn */
 
 struct lane;
 
@@ -20,6 +21,7 @@ struct flight {
     struct table_entry *entry;
     struct xtq_signal *signal;
     uint64_t end;
+    struct launch *launch; /* of a kernel; changed by who polls, under the lane's lock */
     _Atomic bool done;
 };
 
@@ -94,9 +96,16 @@ static void flight_end(void *argument, int error)
     atomic_store(&flight->done, true);
     retire(lane);
     if (atomic_exchange(&lane->stalled, false))
-        region_wake(&x->region, (unsigned)x->rank, queue->index);
+        region_wake(&x->region, (unsigned)x->rank, queue->index, false);
     context_tick(x);
     atomic_fetch_sub(&queue->flying, 1); /* the queue may go from here on */
+}
+
+/* Of the one that had this place before. Under the lane's lock. */
+static void flight_clear(struct flight *flight)
+{
+    launch_release(flight->launch);
+    flight->launch = NULL;
 }
 
 /* A task that has ended, or never began, while others of the lane may still fly. */
@@ -108,10 +117,64 @@ static void end_in_turn(struct lane *lane, uint64_t end)
     } else {
         struct flight *flight = &lane->flights[lane->last++ % FLIGHTS];
 
+        flight_clear(flight);
         flight->end = end;
         atomic_store(&flight->done, true);
     }
     spin_unlock(&lane->retiring);
+}
+
+/* See which kernels have ended; the number of them. */
+static int lane_look(struct lane *lane)
+{
+    unsigned under_way = 0;
+    int count = 0;
+
+    for (unsigned i = atomic_load(&lane->first); i != lane->last && under_way < LOOKED_AT; i++) {
+        struct flight *flight = &lane->flights[i % FLIGHTS];
+
+        if (atomic_load(&flight->done))
+            continue;
+        if (launch_poll(flight->launch))
+            count++;
+        else
+            under_way++;
+    }
+    return count;
+}
+
+static void lane_settle(struct lane *lane)
+{
+    for (unsigned i = 0; i < FLIGHTS; i++) {
+        struct launch *launch;
+
+        spin_lock(&lane->retiring);
+        launch = atomic_load(&lane->flights[i].done) ? NULL : lane->flights[i].launch;
+        if (launch)
+            launch_keep(launch);
+        spin_unlock(&lane->retiring);
+        if (launch)
+            launch_watch(launch);
+        launch_release(launch);
+    }
+}
+
+static void queue_settle(void *argument)
+{
+    struct host_queue *queue = argument;
+
+    for (int initiator = 0; initiator < queue->server.x->size && atomic_load(&queue->flying); initiator++)
+        lane_settle(&queue->lanes[initiator]);
+}
+
+void host_queues_settle(struct xtq *x)
+{
+    for (unsigned i = 0; i < x->queues; i++) {
+        struct host_queue *queue = atomic_load(&x->queue_slots[i].host);
+
+        if (queue)
+            queue_settle(queue);
+    }
 }
 
 /* ---- one packet ---- */
@@ -121,6 +184,7 @@ static int fly(struct lane *lane, const struct rewritten *task, const struct rin
 {
     struct flight *flight = &lane->flights[lane->last % FLIGHTS];
     struct host_queue *queue = lane->queue;
+    struct launch *launch = NULL;
     int error;
 
     if (!queue->launcher) {
@@ -131,14 +195,18 @@ static int fly(struct lane *lane, const struct rewritten *task, const struct rin
     flight->entry = task->entry;
     flight->signal = task->signal;
     flight->end = message->end;
-    atomic_store(&flight->done, false);
     atomic_fetch_add(&queue->flying, 1);
     spin_lock(&lane->retiring);
+    flight_clear(flight);
+    atomic_store(&flight->done, false);
     lane->last++;
     spin_unlock(&lane->retiring);
-    error = launcher_start(queue->launcher, task, &message->packet.kernel, flight_end, flight);
+    error = launcher_start(queue->launcher, task, &message->packet.kernel, flight_end, flight, &launch);
     if (error)
         flight_end(flight, error);
+    spin_lock(&lane->retiring);
+    flight->launch = launch;
+    spin_unlock(&lane->retiring);
     return 1;
 }
 
@@ -202,6 +270,7 @@ static int queue_poll(void *argument)
     for (int initiator = 0; initiator < queue->server.x->size; initiator++) {
         struct lane *lane = &queue->lanes[initiator];
 
+        count += lane_look(lane);
         for (int i = 0; i < BATCH && lane_step(lane); i++)
             count++;
         if (is_full(lane)) {
@@ -271,7 +340,8 @@ int host_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry 
         lane->next = atomic_load(&lane->ring.credit->tail);
     }
     if (!error) {
-        queue->server = (struct server){.x = x, .number = index, .poll = queue_poll, .argument = queue};
+        queue->server =
+            (struct server){.x = x, .number = index, .poll = queue_poll, .settle = queue_settle, .argument = queue};
         error = server_open(&queue->server, entry->manual);
     }
     if (error) {
@@ -287,6 +357,7 @@ void host_queue_stop(struct host_queue *queue)
     struct xtq *x = queue->server.x;
 
     server_close(&queue->server);
+    queue_settle(queue);
     while (atomic_load(&queue->flying))
         sched_yield();
     queue->following = x->stopped;
@@ -298,6 +369,8 @@ void host_queue_free(struct host_queue *queue)
     while (queue) {
         struct host_queue *following = queue->following;
 
+        for (int i = 0; queue->lanes && queue->server.x && i < queue->server.x->size * FLIGHTS; i++)
+            flight_clear(&queue->lanes[i / FLIGHTS].flights[i % FLIGHTS]);
         if (queue->launcher)
             launcher_close(queue->launcher);
         free(queue->lanes);

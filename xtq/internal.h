@@ -30,9 +30,13 @@ struct xtq_signal {
 /* Whether a server wants to be rung: it does while it is ASLEEP; HELPED, it sleeps and others poll for it. */
 enum asleep { AWAKE, ASLEEP, HELPED };
 
+/* Whether threads of the application that wait, and poll for the servers, sleep at present. */
+enum napping { UP, NAPPING };
+
 /* At the start of each rank's region; bells, credits and rings follow. */
 struct region_header {
     uint64_t pid;
+    _Atomic uint32_t napping __attribute__((aligned(RING_LINE))); /* futex: enum napping */
     struct {
         _Atomic uint32_t asleep; /* futex: enum asleep */
     } __attribute__((aligned(RING_LINE))) servers[SERVERS];
@@ -63,15 +67,17 @@ _Atomic uint32_t *region_asleep(const struct region *region, unsigned rank, unsi
 /* Wake who is ASLEEP there; or whoever waits there, whatever it says. */
 void region_ring(_Atomic uint32_t *asleep);
 void region_rouse(_Atomic uint32_t *asleep);
-/* Ring whoever serves a queue of a rank of this host, if it sleeps. */
-void region_wake(const struct region *region, unsigned rank, unsigned queue);
+/* Ring whoever serves a queue of a rank of this host, if it sleeps; quiet: only a thread that waits, not the server. */
+void region_wake(const struct region *region, unsigned rank, unsigned queue, bool quiet);
+void region_wake_napping(const struct region *region, unsigned rank);
 
 /* ---- server.c: a thread that serves a queue, and sleeps when there is nothing ---- */
 
 struct server {
     struct xtq *x;
     unsigned number;
-    int (*poll)(void *argument); /* the number of things done; by one thread at a time */
+    int (*poll)(void *argument);    /* the number of things done; by one thread at a time */
+    void (*settle)(void *argument); /* or NULL. Nobody polls for a while: what is under way has to tell by itself */
     void *argument;
     pthread_t thread;
     pthread_mutex_t serving;
@@ -86,6 +92,7 @@ void server_close(struct server *server);
 int server_poll(struct server *server);
 /* A thread that waits polls it: its own thread need not be woken meanwhile. */
 void server_help(struct server *server, bool begin);
+void server_settle(struct server *server);
 /* Until what is being done at this moment has been done. */
 void server_drain(struct server *server);
 /* Whether this thread is inside a server's poll: it then must not wait for what only that could do. */
@@ -158,10 +165,9 @@ struct xtq {
     struct host_queue *stopped;         /* a list */
     struct nic *nic;                    /* NULL when all ranks share this host */
     _Atomic uint64_t refused;
-    _Atomic uint32_t ticks; /* futex: something has completed */
-    _Atomic uint32_t waiters;
-    _Atomic uint64_t sent; /* see context_sent() */
-    uint64_t completed;    /* barrier.c: bytes that all ranks had seen completed when they met last */
+    _Atomic uint32_t ticks; /* what has completed */
+    _Atomic uint64_t sent;  /* see context_sent() */
+    uint64_t completed;     /* barrier.c: bytes that all ranks had seen completed when they met last */
 };
 
 /* Something has happened that a thread of this process may wait for. */
@@ -170,14 +176,16 @@ void context_tick(struct xtq *x);
 bool context_lost(const struct xtq *x, int rank);
 bool context_any_lost(const struct xtq *x);
 /*
- * Waiting for what others do: while this thread spins, it runs what arrives in this rank's host queues itself; then it
- * leaves that to their own threads and sleeps, a little at a time.
+ * Waiting for what others do. This thread runs what arrives in this rank's host queues itself: it polls them for a
+ * while, and then sleeps, a little at a time, until it is rung.
  */
 struct waiting {
-    long since_us;
+    long since_us, seen_us; /* when something happened last; when it last looked at the clock */
     uint32_t ticks;
     unsigned spins, naps;
-    bool helping;
+    bool helping;   /* the servers leave it to this thread; not after a task that took long, as each could run one */
+    bool tired;     /* it has polled for long enough */
+    bool lies_down; /* it has said that it will sleep, and looks for the last time */
 };
 void context_wait_begin(struct xtq *x, struct waiting *waiting);
 void context_wait_step(struct xtq *x, struct waiting *waiting);
@@ -229,6 +237,8 @@ int rewrite(struct xtq *x, int initiator, struct ring_message *message, struct r
 /* ---- engine_host.c ---- */
 int host_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct host_queue **out);
 struct server *host_queue_server(struct host_queue *queue);
+/* Kernels that run are to end though nobody polls. */
+void host_queues_settle(struct xtq *x);
 /* Ends what runs and the thread. Threads that wait may still look at the queue, so its memory goes with the context. */
 void host_queue_stop(struct host_queue *queue);
 void host_queue_free(struct host_queue *queue);
@@ -241,9 +251,17 @@ int refuse_unserved(void *x);
 struct launcher;
 int launcher_open(cl_command_queue commands, struct launcher **out);
 void launcher_close(struct launcher *launcher);
-/* done(argument, error) is called once when it is over, from any thread, unless an error is returned. */
+/*
+ * done(argument, error) is called once when it is over, unless an error is returned: by launch_poll(), which is quicker
+ * than OpenCL's callbacks, or, after launch_watch(), from a thread of OpenCL's.
+ */
+struct launch;
 int launcher_start(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
-                   void (*done)(void *argument, int error), void *argument);
+                   void (*done)(void *argument, int error), void *argument, struct launch **out);
+bool launch_poll(struct launch *launch);
+void launch_watch(struct launch *launch);
+void launch_keep(struct launch *launch);
+void launch_release(struct launch *launch);
 /* Whether the device takes addresses of this process. */
 bool launcher_takes_addresses(cl_device_id device);
 

@@ -16,7 +16,10 @@ struct launcher {
 struct launch {
     void (*done)(void *argument, int error);
     void *argument;
+    cl_event event;
     cl_mem payload; /* a copy, for devices that do not take addresses */
+    _Atomic unsigned users;
+    _Atomic bool watched, ended;
 };
 
 /* A kernel's arguments belong to the kernel object, which several queues may share. */
@@ -105,18 +108,60 @@ static cl_int set_arguments(struct launcher *launcher, const struct rewritten *t
     return status;
 }
 
-static void launch_end(struct launch *launch, int error)
+void launch_keep(struct launch *launch)
 {
+    atomic_fetch_add(&launch->users, 1);
+}
+
+void launch_release(struct launch *launch)
+{
+    if (!launch || atomic_fetch_sub(&launch->users, 1) > 1)
+        return;
     if (launch->payload)
         clReleaseMemObject(launch->payload);
-    launch->done(launch->argument, error);
+    clReleaseEvent(launch->event);
     free(launch);
+}
+
+/* Who polls and OpenCL's callback may both find that it is over. */
+static void launch_end(struct launch *launch, int error)
+{
+    if (!atomic_exchange(&launch->ended, true))
+        launch->done(launch->argument, error);
+}
+
+bool launch_poll(struct launch *launch)
+{
+    cl_int status = CL_QUEUED;
+
+    if (atomic_load(&launch->watched) ||
+        clGetEventInfo(launch->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) ||
+        status > CL_COMPLETE)
+        return false;
+    clWaitForEvents(1, &launch->event); /* what it has written is there only after this */
+    launch_end(launch, status < 0 ? -EIO : 0);
+    return true;
 }
 
 static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *argument)
 {
-    clReleaseEvent(event);
-    launch_end(argument, status < 0 ? -EIO : 0);
+    struct launch *launch = argument;
+
+    (void)event;
+    launch_end(launch, status < 0 ? -EIO : 0);
+    launch_release(launch);
+}
+
+void launch_watch(struct launch *launch)
+{
+    if (atomic_exchange(&launch->watched, true) || atomic_load(&launch->ended))
+        return;
+    launch_keep(launch);
+    if (!clSetEventCallback(launch->event, CL_COMPLETE, on_complete, launch))
+        return;
+    clWaitForEvents(1, &launch->event); /* it runs, and its memory must last until it ends */
+    launch_end(launch, -EIO);
+    launch_release(launch);
 }
 
 static cl_int enqueue(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
@@ -139,10 +184,9 @@ static cl_int enqueue(struct launcher *launcher, const struct rewritten *task, c
 }
 
 int launcher_start(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
-                   void (*done)(void *argument, int error), void *argument)
+                   void (*done)(void *argument, int error), void *argument, struct launch **out)
 {
     struct launch *launch;
-    cl_event event;
     cl_int status;
 
     if (!task->kernel->kernel)
@@ -154,7 +198,8 @@ int launcher_start(struct launcher *launcher, const struct rewritten *task, cons
         return -ENOMEM;
     launch->done = done;
     launch->argument = argument;
-    status = enqueue(launcher, task, packet, launch, &event);
+    atomic_init(&launch->users, 1);
+    status = enqueue(launcher, task, packet, launch, &launch->event);
     if (status) {
         vocl_log(LOG_WARN, "xtq: OpenCL refuses a kernel: %d", status);
         if (launch->payload)
@@ -162,13 +207,9 @@ int launcher_start(struct launcher *launcher, const struct rewritten *task, cons
         free(launch);
         return -EIO;
     }
-    status = clSetEventCallback(event, CL_COMPLETE, on_complete, launch);
-    if (status) { /* it runs, and its memory must last until it ends */
-        clWaitForEvents(1, &event);
-        clReleaseEvent(event);
-        launch_end(launch, -EIO);
-        return 0;
-    }
+    *out = launch;
+    if (!launcher->addresses) /* asking such a device for an event's state may cost a message */
+        launch_watch(launch);
     clFlush(launcher->commands);
     return 0;
 }

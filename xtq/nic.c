@@ -210,7 +210,7 @@ static void take_message(struct nic *nic, int initiator, unsigned queue, MPI_Mes
     }
     lane->head += bytes;
     ring_publish(&ring, lane->head);
-    region_wake(&x->region, (unsigned)x->rank, queue);
+    region_wake(&x->region, (unsigned)x->rank, queue, false);
 }
 
 static void take_credit(struct nic *nic, int target, MPI_Message *message, int length)

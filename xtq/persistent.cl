@@ -1,6 +1,10 @@
 /*
  * The persistent kernel, in OpenCL C: the device polls the lanes of one queue itself. It reads what ring.h and internal.h
  * describe; between this part and the next come the bodies and a function xtq_body() that chooses among them.
+ *
+ * On a CPU it is one more thread that polls, and others may want its core; so there it makes system calls: it yields,
+ * and when nothing has come for spin_ns it sleeps on the queue's doorbell, as a server does (server.c), and stays on the
+ * device. Elsewhere it polls until it leaves the device.
  */
 #ifdef __opencl_c_atomic_scope_all_devices
 #define XTQ_SCOPE memory_scope_all_devices
@@ -15,6 +19,10 @@ struct xtq_task {
 };
 /* XTQ: bodies */
 
+#if defined(XTQ_CPU) && (defined(__x86_64__) || defined(__aarch64__))
+#define XTQ_CALLS
+#endif
+
 struct xtq_entry {
     atomic_ulong valid, users;
     ulong buffer, buffer_bytes, signal, body;
@@ -27,13 +35,29 @@ struct xtq_credit {
 };
 
 struct xtq_control {
-    ulong bells, credits, rings, table; /* addresses */
-    ulong lane_bytes, ranks, kernels, most_idle;
-    atomic_ulong ticket, refused, polls;
-    atomic_uint stop, finished, done;
+    ulong bells, credits, rings, table, doorbell, ticks, napping; /* addresses */
+    ulong lane_bytes, ranks, kernels, most_idle, spin_ns, idle_ns, unused[3];
+    atomic_ulong ticket, refused, polls; /* from here on what work-groups write */
+    atomic_uint stop, finished, done, calls, helpers_asleep, helpers_call;
     atomic_int result;
-    ulong body, items, grain;
+    uint unused_too[3];
+    ulong body, items, grain, unused_again[5];
     struct xtq_task task;
+};
+
+/* What a work-group is at. Its first work-item decides, the others see it behind a barrier. */
+struct xtq_job {
+    struct xtq_task task;
+    ulong body, first, last, chunks; /* chunks: 0: the task is not shared with other work-groups */
+    ulong entry, end;                /* what is registered; the position after the message */
+    uint lane; /* to look at first */
+    int result;
+    bool running, leaves;
+};
+
+/* How a work-item spends the time in which there is nothing. */
+struct xtq_quiet {
+    ulong polls, since, crowd; /* since, crowd: ns; 0: not yet; until then others want the core */
 };
 
 #define XTQ_ENOENT (-2)
@@ -41,55 +65,248 @@ struct xtq_control {
 #define XTQ_ENOTSUP (-95)
 #define XTQ_EPROTO (-71)
 
+#define XTQ_ASLEEP 1u      /* enum asleep */
+#define XTQ_NAPPING 1u     /* enum napping */
+#define XTQ_POLLS 128      /* then it looks at the clock */
+#define XTQ_SLICE 2000000ul /* ns: a yield that takes so long has given the core to somebody who keeps it: base/crowd.h */
+#define XTQ_CROWD 20000000ul
+#define XTQ_SHARED 4096ul /* work-items from which a task is shared by the work-groups */
+#define XTQ_SPLIT 1024ul  /* and from which a chunk is by the work-items, on a CPU */
+
+/* ---- system calls of a CPU ---- */
+
+#ifdef XTQ_CALLS
+#ifdef __x86_64__
+#define XTQ_YIELD 24
+#define XTQ_FUTEX 202
+#define XTQ_CLOCK 228
+long xtq_call(long number, ulong a, long b, long c, ulong d)
+{
+    long result;
+
+    __asm__ volatile("mov %5, %%r10\n\tsyscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d)
+                     : "r10", "rcx", "r11", "memory");
+    return result;
+}
+#else
+#define XTQ_YIELD 124
+#define XTQ_FUTEX 98
+#define XTQ_CLOCK 113
+long xtq_call(long number, ulong a, long b, long c, ulong d)
+{
+    long result;
+
+    __asm__ volatile("mov x8, %1\n\tmov x0, %2\n\tmov x1, %3\n\tmov x2, %4\n\tmov x3, %5\n\tsvc #0\n\tmov %0, x0"
+                     : "=r"(result)
+                     : "r"(number), "r"(a), "r"(b), "r"(c), "r"(d)
+                     : "x0", "x1", "x2", "x3", "x8", "memory");
+    return result;
+}
+#endif
+#define XTQ_WAIT 0
+#define XTQ_WAKE 1
+#define XTQ_PRIVATE 128
+
+struct xtq_time {
+    long seconds, ns;
+};
+
+ulong xtq_clock(void)
+{
+    struct xtq_time now;
+
+    xtq_call(XTQ_CLOCK, 1, (long)&now, 0, 0);
+    return (ulong)now.seconds * 1000000000ul + (ulong)now.ns;
+}
+
+void xtq_sleep(ulong futex, uint value, int flags, ulong ns)
+{
+    struct xtq_time most;
+
+    most.seconds = (long)(ns / 1000000000ul);
+    most.ns = (long)(ns % 1000000000ul);
+    xtq_call(XTQ_FUTEX, futex, XTQ_WAIT | flags, value, (ulong)&most);
+}
+
+/* Somebody else may run; if that takes a slice, polling is of no use for a while. */
+void xtq_yield(struct xtq_quiet *quiet, ulong now)
+{
+    xtq_call(XTQ_YIELD, 0, 0, 0, 0);
+    if (xtq_clock() - now >= XTQ_SLICE)
+        quiet->crowd = now + XTQ_CROWD;
+}
+#endif
+
+bool xtq_stops(global struct xtq_control *c)
+{
+    return atomic_load_explicit(&c->stop, memory_order_seq_cst, XTQ_SCOPE);
+}
+
+bool xtq_something_came(global struct xtq_control *c)
+{
+    for (uint i = 0; i < c->ranks; i++) {
+        global struct xtq_credit *credit = (global struct xtq_credit *)c->credits + i;
+
+        if (atomic_load_explicit((global atomic_ulong *)c->bells + i, memory_order_seq_cst, XTQ_SCOPE) !=
+                atomic_load_explicit(&credit->tail, memory_order_relaxed, XTQ_SCOPE) &&
+            !atomic_load_explicit(&credit->broken, memory_order_relaxed, XTQ_SCOPE))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing has come. False: the kernel is to leave the device. */
+bool xtq_stay(global struct xtq_control *c, struct xtq_quiet *quiet)
+{
+    quiet->polls++;
+    if (xtq_stops(c))
+        return false;
+#ifdef XTQ_CALLS
+    if (quiet->polls % XTQ_POLLS)
+        return true;
+    ulong now = xtq_clock();
+    global atomic_uint *doorbell = (global atomic_uint *)c->doorbell;
+
+    quiet->since = quiet->since ? quiet->since : now;
+    if (now - quiet->since >= c->idle_ns)
+        return false;
+    if (now - quiet->since < c->spin_ns && now >= quiet->crowd) {
+        xtq_yield(quiet, now);
+        return true;
+    }
+    atomic_store_explicit(doorbell, XTQ_ASLEEP, memory_order_seq_cst, XTQ_SCOPE);
+    if (!xtq_something_came(c) && !xtq_stops(c))
+        xtq_sleep(c->doorbell, XTQ_ASLEEP, 0, c->idle_ns - (now - quiet->since));
+    atomic_store_explicit(doorbell, 0u, memory_order_seq_cst, XTQ_SCOPE);
+    return true;
+#else
+    return quiet->polls < c->most_idle;
+#endif
+}
+
+/* Other work-groups are at it. */
+void xtq_wait_a_little(struct xtq_quiet *quiet)
+{
+#ifdef XTQ_CALLS
+    if (++quiet->polls % XTQ_POLLS == 0)
+        xtq_call(XTQ_YIELD, 0, 0, 0, 0);
+#endif
+}
+
+/* ---- tasks that work-groups share ---- */
+
 /* A task's chunks are handed out by a ticket: 16 bits that tell tasks apart, 24 of how many chunks, 24 of the next. */
 #define XTQ_CHUNKS(ticket) ((ticket) >> 24 & 0xfffffful)
 #define XTQ_NEXT(ticket) ((ticket) & 0xfffffful)
 
-void xtq_chunks(global struct xtq_control *c)
+bool xtq_chunk_left(global struct xtq_control *c)
 {
-    ulong ticket = atomic_load_explicit(&c->ticket, memory_order_acquire, XTQ_SCOPE);
+    ulong ticket = atomic_load_explicit(&c->ticket, memory_order_seq_cst, XTQ_SCOPE);
 
-    while (XTQ_NEXT(ticket) < XTQ_CHUNKS(ticket)) {
-        ulong first, last;
-        struct xtq_task task;
-        int result;
+    return XTQ_NEXT(ticket) < XTQ_CHUNKS(ticket);
+}
 
-        ticket = atomic_fetch_add_explicit(&c->ticket, 1ul, memory_order_acq_rel, XTQ_SCOPE);
-        if (XTQ_NEXT(ticket) >= XTQ_CHUNKS(ticket))
+/* Take a chunk if one is left. */
+bool xtq_chunk(global struct xtq_control *c, local struct xtq_job *job)
+{
+    ulong ticket;
+
+    if (!xtq_chunk_left(c))
+        return false;
+    ticket = atomic_fetch_add_explicit(&c->ticket, 1ul, memory_order_acq_rel, XTQ_SCOPE);
+    if (XTQ_NEXT(ticket) >= XTQ_CHUNKS(ticket))
+        return false;
+    job->first = XTQ_NEXT(ticket) * c->grain;
+    job->last = min(job->first + c->grain, c->items);
+    job->chunks = XTQ_CHUNKS(ticket);
+    job->body = c->body;
+    job->task = c->task;
+    job->result = 0;
+    job->running = true;
+    return true;
+}
+
+void xtq_chunk_end(global struct xtq_control *c, local struct xtq_job *job)
+{
+    if (job->result)
+        atomic_store_explicit(&c->result, job->result, memory_order_relaxed, XTQ_SCOPE);
+    atomic_fetch_add_explicit(&c->done, 1u, memory_order_release, XTQ_SCOPE);
+    job->running = false;
+}
+
+/* Wake the other work-groups, if they sleep. */
+void xtq_call_helpers(global struct xtq_control *c)
+{
+#ifdef XTQ_CALLS
+    if (atomic_load_explicit(&c->helpers_asleep, memory_order_seq_cst, XTQ_SCOPE)) {
+        atomic_fetch_add_explicit(&c->helpers_call, 1u, memory_order_seq_cst, XTQ_SCOPE);
+        xtq_call(XTQ_FUTEX, (ulong)&c->helpers_call, XTQ_WAKE | XTQ_PRIVATE, 0x7fffffff, 0);
+    }
+#endif
+}
+
+/* A work-group but the first: take a chunk, or leave when the first has. */
+void xtq_help(global struct xtq_control *c, local struct xtq_job *job)
+{
+    struct xtq_quiet quiet = {0, 0, 0};
+
+    if (job->running)
+        xtq_chunk_end(c, job);
+    while (!xtq_chunk(c, job)) {
+        if (atomic_load_explicit(&c->finished, memory_order_seq_cst, XTQ_SCOPE)) {
+            job->leaves = true;
             return;
-        first = XTQ_NEXT(ticket) * c->grain;
-        last = min(first + c->grain, c->items);
-        task = c->task;
-        result = xtq_body((uint)c->body, &task, first, last);
-        if (result)
-            atomic_store_explicit(&c->result, result, memory_order_relaxed, XTQ_SCOPE);
-        atomic_fetch_add_explicit(&c->done, 1u, memory_order_release, XTQ_SCOPE);
-        ticket = atomic_load_explicit(&c->ticket, memory_order_acquire, XTQ_SCOPE);
+        }
+#ifdef XTQ_CALLS
+        if (++quiet.polls % XTQ_POLLS)
+            continue;
+        ulong now = xtq_clock();
+
+        quiet.since = quiet.since ? quiet.since : now;
+        if (now - quiet.since < c->spin_ns && now >= quiet.crowd) {
+            xtq_yield(&quiet, now);
+            continue;
+        }
+        uint call = atomic_load_explicit(&c->helpers_call, memory_order_seq_cst, XTQ_SCOPE);
+
+        atomic_fetch_add_explicit(&c->helpers_asleep, 1u, memory_order_seq_cst, XTQ_SCOPE);
+        if (!xtq_chunk_left(c) && !atomic_load_explicit(&c->finished, memory_order_seq_cst, XTQ_SCOPE))
+            xtq_sleep((ulong)&c->helpers_call, call, XTQ_PRIVATE, 1000000000ul);
+        atomic_fetch_sub_explicit(&c->helpers_asleep, 1u, memory_order_seq_cst, XTQ_SCOPE);
+#endif
     }
 }
 
-int xtq_run(global struct xtq_control *c, ulong body, const struct xtq_task *task, ulong items)
+void xtq_begin(global struct xtq_control *c, local struct xtq_job *job, ulong items)
 {
     ulong groups = get_num_groups(0), chunks, ticket;
 
-    if (groups == 1 || items < 4096)
-        return xtq_body((uint)body, task, 0, items);
+    job->first = 0;
+    job->last = items;
+    job->chunks = 0;
+    job->result = 0;
+    job->running = true;
+    if (groups == 1 || items < XTQ_SHARED)
+        return;
     chunks = min(items / 1024, groups * 8);
-    c->body = body;
-    c->task = *task;
+    c->body = job->body;
+    c->task = job->task;
     c->items = items;
     c->grain = (items + chunks - 1) / chunks;
     chunks = (items + c->grain - 1) / c->grain;
     atomic_store_explicit(&c->result, 0, memory_order_relaxed, XTQ_SCOPE);
     atomic_store_explicit(&c->done, 0u, memory_order_relaxed, XTQ_SCOPE);
     ticket = atomic_load_explicit(&c->ticket, memory_order_relaxed, XTQ_SCOPE);
-    ticket = ((ticket >> 48) + 1) << 48 | chunks << 24;
-    atomic_store_explicit(&c->ticket, ticket, memory_order_release, XTQ_SCOPE);
-    xtq_chunks(c);
-    while (atomic_load_explicit(&c->done, memory_order_acquire, XTQ_SCOPE) < chunks)
-        ;
-    return atomic_load_explicit(&c->result, memory_order_relaxed, XTQ_SCOPE);
+    ticket = ((ticket >> 48) + 1) << 48 | chunks << 24 | 1; /* the first chunk is this work-group's */
+    atomic_store_explicit(&c->ticket, ticket, memory_order_seq_cst, XTQ_SCOPE);
+    job->last = c->grain;
+    job->chunks = chunks;
+    xtq_call_helpers(c);
 }
+
+/* ---- messages ---- */
 
 void xtq_refuse(global struct xtq_control *c, global struct xtq_credit *credit, int error)
 {
@@ -98,14 +315,14 @@ void xtq_refuse(global struct xtq_control *c, global struct xtq_credit *credit, 
     atomic_fetch_add_explicit(&credit->errors, 1ul, memory_order_release, XTQ_SCOPE);
 }
 
-/* The packet as eight words: see struct xtq_kernel_packet. The result is for the initiator. */
-int xtq_kernel(global struct xtq_control *c, const ulong *packet, global uchar *at, uint initiator)
+/* The packet as eight words: see struct xtq_kernel_packet. 0: the job has begun; or the error for the initiator. */
+int xtq_kernel(global struct xtq_control *c, local struct xtq_job *job, const ulong *packet, global uchar *at,
+               uint initiator)
 {
     uint dimensions = packet[0] >> 16 & 0xffff, grid[3] = {packet[1] >> 32, packet[2], packet[2] >> 32};
     global struct xtq_entry *entry = (global struct xtq_entry *)c->table + packet[4];
     struct xtq_task task;
-    ulong items = 1, signal;
-    int result;
+    ulong items = 1;
 
     if ((packet[0] & 0xff) != 2)
         return XTQ_ENOTSUP;
@@ -131,25 +348,24 @@ int xtq_kernel(global struct xtq_control *c, const ulong *packet, global uchar *
     task.payload = task.arguments + (packet[5] + XTQ_LINE - 1) / XTQ_LINE * XTQ_LINE;
     task.payload_bytes = packet[6];
     task.initiator = initiator;
-    result = xtq_run(c, entry->body, &task, items);
-    signal = entry->signal;
-    if (signal)
-        atomic_fetch_sub_explicit((global atomic_long *)signal, 1l, memory_order_acq_rel, XTQ_SCOPE);
-    atomic_fetch_sub_explicit(&entry->users, 1ul, memory_order_release, XTQ_SCOPE); /* the signal may be gone now */
-    return result;
+    job->task = task;
+    job->body = entry->body;
+    job->entry = (ulong)entry;
+    xtq_begin(c, job, items);
+    return 0;
 }
 
-uint xtq_break(global struct xtq_control *c, global struct xtq_credit *credit)
+bool xtq_break(global struct xtq_control *c, global struct xtq_credit *credit)
 {
     if (!atomic_load_explicit(&credit->broken, memory_order_relaxed, XTQ_SCOPE)) {
         xtq_refuse(c, credit, XTQ_EPROTO);
         atomic_store_explicit(&credit->broken, 1, memory_order_release, XTQ_SCOPE);
     }
-    return 0;
+    return false;
 }
 
-/* See ring_next(). The number of messages taken: 0 or 1. */
-uint xtq_step(global struct xtq_control *c, uint initiator)
+/* See ring_next(). Whether there was a message; if it is a task's, the job has begun. */
+bool xtq_step(global struct xtq_control *c, local struct xtq_job *job, uint initiator)
 {
     global atomic_ulong *bell = (global atomic_ulong *)c->bells + initiator;
     global struct xtq_credit *credit = (global struct xtq_credit *)c->credits + initiator;
@@ -160,7 +376,7 @@ uint xtq_step(global struct xtq_control *c, uint initiator)
     int error = 0;
 
     if (!room)
-        return 0;
+        return false;
     if (room > c->lane_bytes || room % XTQ_LINE)
         return xtq_break(c, credit);
     room = min(room, c->lane_bytes - offset);
@@ -179,34 +395,123 @@ uint xtq_step(global struct xtq_control *c, uint initiator)
                 (packet[6] + XTQ_LINE - 1) / XTQ_LINE * XTQ_LINE;
         if (bytes > room)
             return xtq_break(c, credit);
-        error = xtq_kernel(c, packet, at, initiator);
+        error = xtq_kernel(c, job, packet, at, initiator);
+        if (!error) {
+            job->end = tail + bytes;
+            return true;
+        }
     }
     if (error)
         xtq_refuse(c, credit, error);
     atomic_store_explicit(&credit->tail, tail + bytes, memory_order_release, XTQ_SCOPE);
-    return 1;
+    return true;
+}
+
+/* The task has run: completion first, then the place in the lane, then those that wait. */
+void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result)
+{
+    global struct xtq_entry *entry = (global struct xtq_entry *)job->entry;
+    global struct xtq_credit *credit = (global struct xtq_credit *)c->credits + job->task.initiator;
+
+    if (entry->signal)
+        atomic_fetch_sub_explicit((global atomic_long *)entry->signal, 1l, memory_order_acq_rel, XTQ_SCOPE);
+    atomic_fetch_sub_explicit(&entry->users, 1ul, memory_order_release, XTQ_SCOPE); /* the signal may be gone now */
+    if (result)
+        xtq_refuse(c, credit, result);
+    atomic_store_explicit(&credit->tail, job->end, memory_order_release, XTQ_SCOPE);
+    job->running = false;
+#ifdef XTQ_CALLS
+    atomic_fetch_add_explicit((global atomic_uint *)c->ticks, 1u, memory_order_seq_cst, XTQ_SCOPE);
+    if (atomic_load_explicit((global atomic_uint *)c->napping, memory_order_seq_cst, XTQ_SCOPE) == XTQ_NAPPING &&
+        atomic_exchange_explicit((global atomic_uint *)c->napping, 0u, memory_order_seq_cst, XTQ_SCOPE))
+        xtq_call(XTQ_FUTEX, c->napping, XTQ_WAKE, 0x7fffffff, 0);
+#endif
+}
+
+/* The first work-group: end what has run, and take the next message, or leave. */
+void xtq_lead(global struct xtq_control *c, local struct xtq_job *job)
+{
+    struct xtq_quiet quiet = {0, 0, 0};
+
+    if (job->running && job->chunks) {
+        ulong chunks = job->chunks;
+
+        xtq_chunk_end(c, job);
+        if (xtq_chunk(c, job))
+            return;
+        while (atomic_load_explicit(&c->done, memory_order_acquire, XTQ_SCOPE) < chunks)
+            xtq_wait_a_little(&quiet);
+        xtq_end(c, job, atomic_load_explicit(&c->result, memory_order_relaxed, XTQ_SCOPE));
+    } else if (job->running) {
+        xtq_end(c, job, job->result);
+    }
+    quiet.polls = 0;
+    do {
+        for (uint i = 0; i < c->ranks; i++) {
+            uint lane = (job->lane + i) % (uint)c->ranks; /* all have their turn */
+
+            while (xtq_step(c, job, lane)) {
+                if (job->running) {
+                    job->lane = lane + 1;
+                    return;
+                }
+                quiet.polls = quiet.since = 0;
+            }
+        }
+    } while (xtq_stay(c, &quiet));
+    atomic_store_explicit(&c->polls, quiet.polls, memory_order_relaxed, XTQ_SCOPE);
+    atomic_store_explicit(&c->finished, 1u, memory_order_seq_cst, XTQ_SCOPE);
+    xtq_call_helpers(c);
+    job->leaves = true;
+}
+
+/* This work-item's part of a chunk. */
+void xtq_share(local struct xtq_job *job)
+{
+    struct xtq_task task = job->task;
+    ulong first = job->first, last = job->last, items = get_local_size(0), item = get_local_id(0);
+    int result = 0;
+#ifdef XTQ_CPU
+    ulong each = last - first < XTQ_SPLIT ? last - first : (last - first + items - 1) / items;
+
+    first += item * each;
+    last = min(first + each, last);
+    if (first < last)
+        result = xtq_body((uint)job->body, &task, first, last);
+#else /* neighbours in step, as their loads and stores then are one */
+    for (ulong i = first + item; i < last; i += items) {
+        int one = xtq_body((uint)job->body, &task, i, i + 1);
+
+        result = one ? one : result;
+    }
+#endif
+    if (result)
+        job->result = result;
 }
 
 /* The first work-group takes messages; the others share its tasks, those of them that the device runs beside it. */
 kernel void xtq_persistent(global struct xtq_control *c)
 {
-    ulong idle = 0, polls = 0;
+    local struct xtq_job job;
 
-    if (get_group_id(0)) {
-        while (!atomic_load_explicit(&c->finished, memory_order_acquire, XTQ_SCOPE))
-            xtq_chunks(c);
-        return;
+    if (get_local_id(0) == 0) {
+        job.running = job.leaves = false;
+        job.lane = 0;
+#ifdef XTQ_CALLS
+        atomic_store_explicit(&c->calls, 1u, memory_order_relaxed, XTQ_SCOPE);
+#endif
     }
-    while (idle < c->most_idle && !atomic_load_explicit(&c->stop, memory_order_relaxed, XTQ_SCOPE)) {
-        uint found = 0;
-
-        for (uint i = 0; i < c->ranks; i++) {
-            while (xtq_step(c, i))
-                found = 1;
+    for (;;) {
+        if (get_local_id(0) == 0) {
+            if (get_group_id(0))
+                xtq_help(c, &job);
+            else
+                xtq_lead(c, &job);
         }
-        idle = found ? 0 : idle + 1;
-        polls++;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (job.leaves)
+            break;
+        xtq_share(&job);
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
-    atomic_store_explicit(&c->polls, polls, memory_order_relaxed, XTQ_SCOPE);
-    atomic_store_explicit(&c->finished, 1u, memory_order_release, XTQ_SCOPE);
 }

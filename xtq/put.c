@@ -4,6 +4,8 @@
 
 #include "xtq/internal.h"
 
+#define STEPS_BEFORE_RING 32 /* a few us: a target that waits for something is quicker than one that is woken */
+
 int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
                       const size_t *grid, const size_t *group)
 {
@@ -72,12 +74,20 @@ static int parts_take(const void *command, size_t command_bytes, const void *pay
     return -EINVAL;
 }
 
+/* Now this rank wants what it has put quietly, too, to be done. */
+static void wake_for(struct xtq *x, const struct sender *sender, int target, unsigned queue)
+{
+    if (sender->ring.bytes)
+        region_wake(&x->region, (unsigned)target, queue, false);
+}
+
 /* Wait, without the lock, for room; another thread of this rank may take it first. */
-static int wait_for_room(struct xtq *x, struct sender *sender, int target, uint64_t bytes)
+static int wait_for_room(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t bytes)
 {
     struct waiting waiting;
     int error = 0;
 
+    wake_for(x, sender, target, queue);
     context_wait_begin(x, &waiting);
     for (;;) {
         bool room;
@@ -111,7 +121,6 @@ static int send_pad(struct xtq *x, struct sender *sender, int target, unsigned q
     if (sender->ring.bytes) {
         ring_write(ring_at(&sender->ring, sender->head), &parts);
         ring_publish(&sender->ring, sender->head + pad);
-        region_wake(&x->region, (unsigned)target, queue);
     } else {
         error = nic_send(x, target, queue, &parts, NULL);
     }
@@ -148,7 +157,7 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
     unsigned queue;
     int error;
 
-    if (target < 0 || target >= x->size || (flags & ~(unsigned)XTQ_TRY) ||
+    if (target < 0 || target >= x->size || (flags & ~(unsigned)(XTQ_TRY | XTQ_QUIET)) ||
         parts_take(command, command_bytes, payload, payload_bytes, &parts, &queue) || queue >= x->queues)
         return -EINVAL;
     if (command_bytes > x->lane_bytes || payload_bytes > x->lane_bytes)
@@ -163,9 +172,11 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
         pthread_mutex_unlock(&sender->lock);
         if (error != -EAGAIN)
             return error;
-        if ((flags & XTQ_TRY) || server_inside())
+        if ((flags & XTQ_TRY) || server_inside()) {
+            wake_for(x, sender, target, queue);
             return -EAGAIN;
-        error = wait_for_room(x, sender, target, missed);
+        }
+        error = wait_for_room(x, sender, target, queue, missed);
         if (error)
             return error;
         pthread_mutex_lock(&sender->lock);
@@ -182,7 +193,7 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
     context_sent(x);
     ring_publish(&sender->ring, sender->head);
     pthread_mutex_unlock(&sender->lock);
-    region_wake(&x->region, (unsigned)target, queue);
+    region_wake(&x->region, (unsigned)target, queue, flags & XTQ_QUIET);
     if (completed)
         xtq_signal_add(completed, -1);
     return 0;
@@ -195,16 +206,20 @@ static uint64_t lane_completed(const struct sender *sender)
                                       : atomic_load_explicit(&sender->ring.credit->tail, memory_order_acquire);
 }
 
+static bool lane_done(struct sender *sender)
+{
+    bool done;
+
+    pthread_mutex_lock(&sender->lock);
+    done = lane_completed(sender) == sender->head;
+    pthread_mutex_unlock(&sender->lock);
+    return done;
+}
+
 static bool all_done(struct xtq *x, int target)
 {
     for (unsigned queue = 0; queue < x->queues; queue++) {
-        struct sender *sender = put_sender(x, (unsigned)target, queue);
-        bool done;
-
-        pthread_mutex_lock(&sender->lock);
-        done = lane_completed(sender) == sender->head;
-        pthread_mutex_unlock(&sender->lock);
-        if (!done)
+        if (!lane_done(put_sender(x, (unsigned)target, queue)))
             return false;
     }
     return true;
@@ -223,6 +238,16 @@ void put_count(struct xtq *x, uint64_t *sent, uint64_t *completed)
     }
 }
 
+static void wake_for_all(struct xtq *x, int target)
+{
+    for (unsigned queue = 0; queue < x->queues; queue++) {
+        struct sender *sender = put_sender(x, (unsigned)target, queue);
+
+        if (!lane_done(sender))
+            wake_for(x, sender, target, queue);
+    }
+}
+
 int xtq_fence(struct xtq *x, int target)
 {
     struct waiting waiting;
@@ -235,7 +260,9 @@ int xtq_fence(struct xtq *x, int target)
     if (server_inside())
         return -EDEADLK;
     context_wait_begin(x, &waiting);
-    while (!all_done(x, target) && !error) {
+    for (unsigned steps = 0; !all_done(x, target) && !error; steps++) {
+        if (steps == STEPS_BEFORE_RING)
+            wake_for_all(x, target);
         if (waiting.naps && context_lost(x, target))
             error = all_done(x, target) ? 0 : -ECONNRESET;
         else

@@ -86,11 +86,22 @@ void region_rouse(_Atomic uint32_t *asleep)
     wake_all(asleep);
 }
 
-void region_wake(const struct region *region, unsigned rank, unsigned queue)
+void region_wake_napping(const struct region *region, unsigned rank)
+{
+    _Atomic uint32_t *napping = &region_header(region, rank)->napping;
+    uint32_t expected = NAPPING;
+
+    if (atomic_load(napping) == NAPPING && atomic_compare_exchange_strong(napping, &expected, UP))
+        wake_all(napping);
+}
+
+void region_wake(const struct region *region, unsigned rank, unsigned queue, bool quiet)
 {
     uint32_t server = atomic_load_explicit(&region_header(region, rank)->server_of[queue], memory_order_relaxed);
 
-    region_ring(region_asleep(region, rank, server < SERVERS ? server : REFUSER));
+    if (!quiet)
+        region_ring(region_asleep(region, rank, server < SERVERS ? server : REFUSER));
+    region_wake_napping(region, rank);
 }
 
 /* Where the ranks of this host have their regions here: each begins with the first page that MPI's memory holds whole.

@@ -7,12 +7,12 @@
  */
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crowd.h"
 #include "base/thread.h"
 #include "xtq/internal.h"
 
@@ -47,12 +47,21 @@ int server_poll(struct server *server)
         inside = outer;
         pthread_mutex_unlock(&server->serving);
         if (!atomic_load(&server->again))
-            return count;
+            break;
         if (round) { /* there is no end of it: that is the server's to do */
             region_ring(asleep_of(server));
-            return count;
+            break;
         }
     }
+    if (count && atomic_load(&server->parked) && !atomic_load(&server->helpers))
+        server_settle(server);
+    return count;
+}
+
+void server_settle(struct server *server)
+{
+    if (server->settle)
+        server->settle(server->argument);
 }
 
 void server_drain(struct server *server)
@@ -71,7 +80,11 @@ void server_help(struct server *server, bool begin)
         atomic_fetch_add(&server->helpers, 1);
         if (atomic_load(asleep_of(server)) == ASLEEP)
             atomic_compare_exchange_strong(asleep_of(server), &expected, HELPED);
-    } else if (atomic_fetch_sub(&server->helpers, 1) == 1 && atomic_load(&server->parked)) {
+    } else if (atomic_fetch_sub(&server->helpers, 1) == 1) {
+        if (server->manual || atomic_load(&server->parked))
+            server_settle(server);
+        if (!atomic_load(&server->parked))
+            return;
         atomic_store(asleep_of(server), ASLEEP);
         if (server_poll(server))
             region_ring(asleep_of(server));
@@ -90,6 +103,7 @@ static void server_sleep(struct server *server)
     if (!atomic_load(&server->helpers)) {
         value = ASLEEP;
         atomic_store(asleep, value);
+        server_settle(server);
         if (server_poll(server)) {
             atomic_store(&server->parked, false);
             atomic_store(asleep, AWAKE);
@@ -106,6 +120,7 @@ static void *server_run(void *argument)
     struct server *server = argument;
     long since = clock_us();
     unsigned spins = 0;
+    struct crowd crowd = {0, 0};
 
     while (!atomic_load(&server->stop)) {
         if (!atomic_load(&server->helpers)) {
@@ -115,8 +130,8 @@ static void *server_run(void *argument)
             }
             if (++spins % YIELD_EVERY)
                 continue;
-            sched_yield();
-            if (clock_us() - since < server->x->spin_us)
+            crowd_yield(&crowd);
+            if (clock_us() - since < server->x->spin_us && !crowd_here(&crowd))
                 continue;
         }
         server_sleep(server);

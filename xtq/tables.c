@@ -21,14 +21,16 @@ void table_release(struct table_entry *entry)
 }
 
 /* No new task begins with it, and those that did have ended. -EDEADLK if this thread may be in one of them. */
-static int entry_clear(struct table_entry *entry)
+static int entry_clear(struct xtq *x, struct table_entry *entry)
 {
     if (!atomic_exchange(&entry->valid, 0))
         return -ENOENT;
     if (server_inside() && atomic_load(&entry->users))
         return -EDEADLK;
-    while (atomic_load(&entry->users))
+    while (atomic_load(&entry->users)) {
+        host_queues_settle(x);
         sched_yield();
+    }
     return 0;
 }
 
@@ -50,7 +52,7 @@ int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_functi
     if (!slot || !entry->function)
         return -EINVAL;
     pthread_mutex_lock(&x->registering);
-    error = entry_clear(&slot->entry);
+    error = entry_clear(x, &slot->entry);
     if (error != -EDEADLK) {
         slot->function = entry->function;
         slot->argument = entry->argument;
@@ -68,14 +70,14 @@ int xtq_unregister_function(struct xtq *x, unsigned index)
     if (index >= x->functions)
         return -ENOENT;
     pthread_mutex_lock(&x->registering);
-    error = entry_clear(&x->function_slots[index].entry);
+    error = entry_clear(x, &x->function_slots[index].entry);
     pthread_mutex_unlock(&x->registering);
     return error;
 }
 
-static int kernel_slot_clear(struct kernel_slot *slot)
+static int kernel_slot_clear(struct xtq *x, struct kernel_slot *slot)
 {
-    int error = entry_clear(slot->entry);
+    int error = entry_clear(x, slot->entry);
 
     if (error)
         return error;
@@ -129,7 +131,7 @@ int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_e
         return -EINVAL;
     }
     pthread_mutex_lock(&x->registering);
-    error = kernel_slot_clear(slot);
+    error = kernel_slot_clear(x, slot);
     if (error != -EDEADLK) {
         slot->kernel = entry->kernel;
         slot->memory = entry->memory;
@@ -150,7 +152,7 @@ int xtq_unregister_kernel(struct xtq *x, unsigned index)
     if (index >= x->kernels)
         return -ENOENT;
     pthread_mutex_lock(&x->registering);
-    error = kernel_slot_clear(&x->kernel_slots[index]);
+    error = kernel_slot_clear(x, &x->kernel_slots[index]);
     pthread_mutex_unlock(&x->registering);
     return error;
 }
@@ -177,7 +179,7 @@ static int queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entr
     atomic_store(&header->server_of[index], index);
     atomic_store(&slot->host, host);
     atomic_store(&slot->device, device);
-    region_wake(&x->region, (unsigned)x->rank, index);
+    region_wake(&x->region, (unsigned)x->rank, index, false);
     return 0;
 }
 

@@ -101,7 +101,7 @@ struct member {
 struct job {
     const struct provider *provider; /* of all pairs */
     const struct mpi_plugin *plugin; /* or NULL: without MPI */
-    bool whole; /* an MPMD job, whose mpiexec wants to see all ranks finalize */
+    bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
     int lifeline;            /* to vocl-launcher, or -1 */

@@ -158,6 +158,7 @@ static void take_node(const struct request *r, struct candidates *list, unsigned
                                   .most = (unsigned)message_number(device, "most", 0),
                                   .load = json_number_value(json_object_get(device, "load")),
                                   .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
+                                  .taken = json_is_true(json_object_get(device, "taken")),
                                   .usable = up,
                                   .tree = tree,
                                   .leaf = leaf < leaves ? (int)leaf : -1};

@@ -47,18 +47,16 @@ static char session[64], endpoint[160], token_text[2 * TOKEN_BYTES + 1];
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
-    char line[1024];
+    char text[1000], line[1002];
     va_list arguments;
-    int length;
+    size_t length;
 
     va_start(arguments, format);
-    length = vsnprintf(line, sizeof(line) - 1, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (length < 0)
-        return;
-    length = length < (int)sizeof(line) - 1 ? length : (int)sizeof(line) - 2;
+    length = strlen(text_visible(text, line, sizeof(line) - 1)); /* some of it is a peer's */
     line[length] = '\n';
-    if (socket_write_all(LIFELINE, line, (size_t)length + 1))
+    if (socket_write_all(LIFELINE, line, length + 1))
         exit(0); /* the application is gone */
 }
 
@@ -72,7 +70,7 @@ __attribute__((noreturn)) static void give_up(const char *why)
 
 static json_t *make_request(void)
 {
-    char program[64] = "";
+    char program[64] = "", visible[64];
     uint64_t memory = 0;
     const char *name = getenv("VOCL_POOL_PROGRAM");
     json_t *request;
@@ -87,7 +85,8 @@ static json_t *make_request(void)
                         settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
                         settings_string(SETTING_POOL_POLICY));
     snprintf(program, sizeof(program), "%s", name ? name : "");
-    json_object_set_new(request, "program", json_string(program));
+    if (json_object_set_new(request, "program", json_string(program))) /* no UTF-8 */
+        json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
     return request;
 }
 

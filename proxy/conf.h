@@ -24,6 +24,7 @@ struct config {
     enum policy policy;
     unsigned queue_limit, connection_limit, connections_per_user;
     unsigned sessions_per_user, session_seconds; /* 0: any */
+    unsigned least_uid;                          /* who has sessions, and keys */
     uint64_t worker_memory;                      /* bytes, 0: any */
     unsigned worker_cpus;                        /* hundredths of a core, 0: any */
     struct device_rule *rules;

@@ -123,8 +123,8 @@ struct connection_owner {
 
 int connection_listen(struct daemon *d, char *why, size_t why_size);
 /* To another daemon. NULL if it cannot be tried. */
-struct connection *connection_open(struct daemon *d, const char *address, const struct connection_owner *owner,
-                                   void *argument);
+struct connection *connection_open(struct daemon *d, const char *node, const char *address,
+                                   const struct connection_owner *owner, void *argument);
 /* Takes message over. */
 void connection_send(struct connection *c, json_t *message);
 /* After what is to be sent was sent. */

@@ -221,6 +221,12 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }
+    if (message_number(wish, "uid", -1) < d->config->least_uid) {
+        snprintf(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
+                 d->config->least_uid);
+        *never = true;
+        return NULL;
+    }
     if (!config_allows(d->config, user, (gid_t)message_number(wish, "gid", -1))) {
         snprintf(why, why_size, "%s may not use the devices of %s", user, d->config->name);
         *never = true;

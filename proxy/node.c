@@ -14,7 +14,7 @@
 #include "base/socket.h"
 #include "proxy/daemon.h"
 
-#define RESERVED_SECONDS 30
+#define RESERVED_SECONDS 15
 #define GRACE_SECONDS 2
 #define MOST_VARIABLES 16
 
@@ -164,6 +164,7 @@ static void lapsed(evutil_socket_t fd, short what, void *argument)
 {
     (void)fd;
     (void)what;
+    lapse_note(((struct session *)argument)->uid);
     session_end(argument, "nobody came to start it");
 }
 
@@ -213,6 +214,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
     bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
     struct session *s;
+    long away;
 
     snprintf(why, why_size, "a request that is none");
     if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || message_number(wish, "uid", -1) < 0)
@@ -230,6 +232,11 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     if (!config_allows(d->config, user, (gid_t)message_number(wish, "gid", -1))) {
         snprintf(why, why_size, "%s may not use the devices of %s", user, d->config->name);
         *never = true;
+        return NULL;
+    }
+    away = lapse_seconds((uid_t)message_number(wish, "uid", -1));
+    if (away) {
+        snprintf(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
         return NULL;
     }
     s = session_new(d, id);

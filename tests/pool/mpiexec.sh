@@ -16,6 +16,7 @@ listen = "127.0.0.1:0";
 pool-file = "$scratch/pool";
 auth = "key";
 least-uid = 0;
+sessions-per-user = 0;
 key-file = "$scratch/keys";
 state-directory = "$scratch/state$number";
 devices = ( { match = "*"; sessions = 100; } );

@@ -1,7 +1,9 @@
 /*
- * By keys in a file, lines of a user's name and 64 hexadecimal digits: the daemons' file has everybody's, a user's has
- * his own; daemons know each other by the key of "@daemon". Both ends mix the daemon's nonce and the client's into the
- * connection's key, so that neither a recorded conversation nor a false daemon gets anywhere.
+ * By keys in a file. Lines of a user's name and 64 hexadecimal digits: the daemons' file has everybody's, a user's has
+ * his own. Lines of "@", a node's name and its public key; that of the node whose file it is has its secret key behind
+ * it. Two daemons have a secret from the one's secret and the other's public key (X25519), which no third has. Both
+ * ends mix the daemon's nonce and the client's into the connection's key, so that neither a recorded conversation nor a
+ * false daemon gets anywhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,9 @@
 
 #include "pool/auth.h"
 
-#define DAEMON "@daemon"
+_Static_assert(AUTH_KEY == crypto_box_BEFORENMBYTES && AUTH_KEY == crypto_box_PUBLICKEYBYTES &&
+                   AUTH_KEY == crypto_box_SECRETKEYBYTES,
+               "keys of nodes are as long as those of users");
 
 static int open_file(const char *path, FILE **file, char *why, size_t why_size)
 {
@@ -40,29 +44,61 @@ static int open_file(const char *path, FILE **file, char *why, size_t why_size)
     return *file ? 0 : -ENOMEM;
 }
 
-static int find_key(const char *path, const char *user, uint8_t key[AUTH_KEY], char *why, size_t why_size)
+static bool read_key(const char *digits, uint8_t key[AUTH_KEY])
 {
-    char line[512], name[64], digits[2 * AUTH_KEY + 2];
+    size_t length;
+
+    return !sodium_hex2bin(key, AUTH_KEY, digits, strlen(digits), NULL, &length, NULL) && length == AUTH_KEY;
+}
+
+/* secret NULL: a user's; otherwise a node's own line. */
+static int find_key(const char *path, const char *name, uint8_t key[AUTH_KEY], uint8_t *secret, char *why,
+                    size_t why_size)
+{
+    char line[512], found[66], digits[2 * AUTH_KEY + 2], more[2 * AUTH_KEY + 2];
     FILE *file = NULL;
     int error = open_file(path, &file, why, why_size);
 
     if (error)
         return error;
     error = -EACCES;
-    snprintf(why, why_size, "%s has no key of %s", path, user);
+    snprintf(why, why_size, "%s has no key of %s", path, name);
     while (error && fgets(line, sizeof(line), file)) {
-        size_t length;
+        const int words = sscanf(line, " %65s %65s %65s", found, digits, more);
 
-        if (sscanf(line, " %63s %65s", name, digits) != 2 || *name == '#' || strcmp(name, user))
+        if (words < 2 || *found == '#' || strcmp(found, name))
             continue;
-        if (sodium_hex2bin(key, AUTH_KEY, digits, strlen(digits), NULL, &length, NULL) || length != AUTH_KEY)
-            snprintf(why, why_size, "%s: the key of %s is not 64 hexadecimal digits", path, user);
+        if (!read_key(digits, key) || (secret && words == 3 && !read_key(more, secret)))
+            snprintf(why, why_size, "%s: a key of %s is not 64 hexadecimal digits", path, name);
+        else if (secret && words < 3)
+            snprintf(why, why_size, "%s: the key of %s has no secret part, which its own file needs", path, name);
         else
             error = 0;
     }
     sodium_memzero(line, sizeof(line));
     sodium_memzero(digits, sizeof(digits));
+    sodium_memzero(more, sizeof(more));
     fclose(file);
+    return error;
+}
+
+/* What this daemon and another, "@name", have together. */
+static int find_shared(const struct auth_settings *settings, const char *other, uint8_t shared[AUTH_KEY], char *why,
+                       size_t why_size)
+{
+    uint8_t public[AUTH_KEY], secret[AUTH_KEY], theirs[AUTH_KEY];
+    char own[66];
+    int error;
+
+    snprintf(own, sizeof(own), "@%.63s", settings->node);
+    error = find_key(settings->key_file, own, public, secret, why, why_size);
+    if (!error)
+        error = find_key(settings->key_file, other, theirs, NULL, why, why_size);
+    if (!error && crypto_box_beforenm(shared, theirs, secret)) {
+        snprintf(why, why_size, "%s: the key of %s is none", settings->key_file, other);
+        error = -EACCES;
+    }
+    sodium_memzero(secret, sizeof(secret));
     return error;
 }
 
@@ -85,14 +121,22 @@ static void mix(const uint8_t secret[AUTH_KEY], const uint8_t *nonce, const uint
 static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], uint8_t *proof, size_t *length,
                  uint8_t key[AUTH_KEY], char *why, size_t why_size)
 {
-    struct passwd *user = settings->user ? NULL : getpwuid(geteuid());
+    struct passwd *user = settings->user || settings->node ? NULL : getpwuid(geteuid());
     const char *name = settings->user ? settings->user : user ? user->pw_name : "";
+    char own[66], other[66];
     uint8_t secret[AUTH_KEY];
     int error;
 
     if (sodium_init() < 0)
         return -ENOMEM;
-    error = find_key(settings->key_file, name, secret, why, why_size);
+    if (settings->node) {
+        snprintf(own, sizeof(own), "@%.63s", settings->node);
+        snprintf(other, sizeof(other), "@%.63s", settings->other);
+        name = own;
+        error = find_shared(settings, other, secret, why, why_size);
+    } else {
+        error = find_key(settings->key_file, name, secret, NULL, why, why_size);
+    }
     if (error)
         return error;
     randombytes_buf(proof, AUTH_NONCE);
@@ -103,11 +147,27 @@ static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     return 0;
 }
 
+static int find_user(const struct auth_settings *settings, struct auth_peer *peer, char *why, size_t why_size)
+{
+    const struct passwd *user = getpwnam(peer->name);
+
+    if (!user) {
+        snprintf(why, why_size, "there is no such user here");
+        return -EACCES;
+    }
+    if (user->pw_uid < settings->least) {
+        snprintf(why, why_size, "users below number %u have no keys (least-uid)", (unsigned)settings->least);
+        return -EACCES;
+    }
+    peer->uid = user->pw_uid;
+    peer->gid = user->pw_gid;
+    return 0;
+}
+
 static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], const uint8_t *proof,
                  size_t length, uint8_t key[AUTH_KEY], struct auth_peer *peer, char *why, size_t why_size)
 {
     uint8_t secret[AUTH_KEY];
-    struct passwd *user;
     int error;
 
     if (sodium_init() < 0)
@@ -119,15 +179,13 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     }
     memcpy(peer->name, proof + AUTH_NONCE, length - AUTH_NONCE);
     peer->name[length - AUTH_NONCE] = '\0';
-    peer->is_daemon = !strcmp(peer->name, DAEMON);
-    user = peer->is_daemon ? getpwuid(geteuid()) : getpwnam(peer->name);
-    if (!user) {
-        snprintf(why, why_size, "there is no such user here");
-        return -EACCES;
-    }
-    peer->uid = user->pw_uid;
-    peer->gid = user->pw_gid;
-    error = find_key(settings->key_file, peer->name, secret, why, why_size);
+    peer->is_daemon = *peer->name == '@';
+    peer->uid = (uid_t)-1;
+    peer->gid = (gid_t)-1;
+    error = peer->is_daemon ? find_shared(settings, peer->name, secret, why, why_size)
+                            : find_user(settings, peer, why, why_size);
+    if (!error && !peer->is_daemon)
+        error = find_key(settings->key_file, peer->name, secret, NULL, why, why_size);
     if (error)
         return error;
     mix(secret, nonce, proof, peer->name, key);

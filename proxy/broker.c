@@ -158,33 +158,54 @@ static void take_node(const struct request *r, struct candidates *list, unsigned
                                   .most = (unsigned)message_number(device, "most", 0),
                                   .load = json_number_value(json_object_get(device, "load")),
                                   .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
+                                  .taken = json_is_true(json_object_get(device, "taken")),
                                   .usable = up,
                                   .tree = tree,
                                   .leaf = leaf < leaves ? (int)leaf : -1};
     }
 }
 
-static unsigned sessions_of(const json_t *directory, const char *user)
+/* What a user has in the whole pool; a session of several nodes counts once. */
+static void count_of_user(const json_t *directory, const char *user, unsigned *sessions, unsigned *devices)
 {
     const char *seen[1024];
     const json_t *node, *session;
-    unsigned count = 0;
     size_t i, j;
 
+    *sessions = *devices = 0;
     json_array_foreach(directory, i, node)
     {
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
             const char *id = message_text(session, "id", "");
-            bool known = strcmp(message_text(session, "user", ""), user) || count == 1024;
+            bool known = *sessions == 1024;
 
-            for (unsigned k = 0; k < count && !known; k++)
+            if (strcmp(message_text(session, "user", ""), user))
+                continue;
+            *devices += (unsigned)json_array_size(json_object_get(session, "devices"));
+            for (unsigned k = 0; k < *sessions && !known; k++)
                 known = !strcmp(seen[k], id);
             if (!known)
-                seen[count++] = id;
+                seen[(*sessions)++] = id;
         }
     }
-    return count;
+}
+
+/* Whether the user would have more than users may. */
+static bool is_beyond_limits(struct request *r, const json_t *directory)
+{
+    const struct config *config = r->daemon->config;
+    unsigned sessions, devices;
+
+    count_of_user(directory, connection_peer(r->client)->name, &sessions, &devices);
+    if (config->sessions_per_user && sessions >= config->sessions_per_user)
+        snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
+    else if (config->devices_per_user && devices + r->wish.count > config->devices_per_user)
+        snprintf(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,
+                 devices);
+    else
+        return false;
+    return true;
 }
 
 static bool make_parts(struct request *r, const struct candidates *list, const unsigned *chosen)
@@ -270,7 +291,7 @@ static void tell_devices(const struct candidates *list, char *text, size_t size)
 /* Whether the request can have its devices now; then they are asked for. */
 static enum outcome try_place(struct request *r)
 {
-    const unsigned most = r->daemon->config->sessions_per_user;
+    const unsigned most = r->daemon->config->devices_per_user;
     json_t *directory = peers_directory(r->daemon);
     struct candidates *list = calloc(1, sizeof(*list));
     unsigned chosen[MOST_PARTS];
@@ -286,8 +307,8 @@ static enum outcome try_place(struct request *r)
             take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
     }
-    if (!list || (most && sessions_of(directory, connection_peer(r->client)->name) >= most)) {
-        snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", most);
+    if (!list || is_beyond_limits(r, directory)) {
+        outcome = most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
     } else if (place(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
     } else if (!ever && json_object_size(r->barred)) {

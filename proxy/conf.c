@@ -47,7 +47,9 @@ static const struct {
     {"queue-limit", offsetof(struct config, queue_limit), 100, 100000},
     {"connection-limit", offsetof(struct config, connection_limit), 512, 100000},
     {"connections-per-user", offsetof(struct config, connections_per_user), 128, 100000},
-    {"sessions-per-user", offsetof(struct config, sessions_per_user), 0, 100000},
+    {"sessions-per-user", offsetof(struct config, sessions_per_user), 8, 100000},
+    {"devices-per-user", offsetof(struct config, devices_per_user), 64, 100000},
+    {"least-uid", offsetof(struct config, least_uid), 1000, 2000000000},
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
     {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},
 };
@@ -258,6 +260,8 @@ static bool read_numbers(struct config *config, const config_setting_t *root, ch
         unsigned *field = &FIELD(config, unsigned, numbers[i].offset);
 
         *field = numbers[i].fallback;
+        if (field == &config->least_uid && geteuid() && geteuid() < *field)
+            *field = geteuid(); /* whom alone it serves */
         if (!read_number(config, root, numbers[i].name, 0, numbers[i].most, field, why, why_size))
             return false;
     }
@@ -302,9 +306,9 @@ static bool check_values(struct config *config, const config_setting_t *root, ch
                         "an address and port is needed, such as 127.0.0.1:7880");
     if (strcmp(config->method, "munge") && strcmp(config->method, "key"))
         return complain(why, why_size, config, config_setting_get_member(root, "auth"), "munge or key");
-    if (config->name && (!*config->name || strlen(config->name) > 63 || strpbrk(config->name, " \t\n#")))
+    if (config->name && (!*config->name || strlen(config->name) > 62 || strpbrk(config->name, " \t\n#")))
         return complain(why, why_size, config, config_setting_get_member(root, "name"),
-                        "a word of at most 63 letters is needed");
+                        "a word of at most 62 letters is needed");
     if (!read_text(config, root, "policy", &policy, why, why_size))
         return false;
     if (!policy_read(policy, &config->policy))

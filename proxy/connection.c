@@ -40,8 +40,8 @@ struct connection {
     struct channel channel;
     uint8_t nonce[AUTH_NONCE];
     struct auth_peer peer;
-    char remote[64];
-    uint8_t address[16]; /* whose strangers it counts with */
+    char remote[64], node[64]; /* of an outgoing one, to which */
+    uint8_t address[16];       /* whose strangers it counts with */
     const struct connection_owner *owner;
     void *argument;
     struct event *deadline;              /* a stranger's */
@@ -133,10 +133,31 @@ void connection_fail(struct connection *c, const char *error)
 
 /* ---- who is it ---- */
 
-static void auth_settings_of(const struct daemon *d, struct auth_settings *settings)
+static void auth_settings_of(const struct connection *c, struct auth_settings *settings)
 {
-    *settings = (struct auth_settings){
-        .key_file = d->config->key_file, .user = "@daemon", .socket = d->config->munge_socket, .daemon = geteuid()};
+    const struct config *config = c->daemon->config;
+
+    *settings = (struct auth_settings){.key_file = config->key_file,
+                                       .node = config->name,
+                                       .other = c->node,
+                                       .socket = config->munge_socket,
+                                       .daemon = geteuid(),
+                                       .least = config->least_uid};
+}
+
+/* By key it says which daemon it is; only those of the pool file are. */
+static int check_daemon(const struct connection *c, char *why, size_t why_size)
+{
+    const struct poolfile *pool = &c->daemon->pool;
+
+    if (*c->peer.name != '@')
+        return 0;
+    for (unsigned i = 0; i < pool->count; i++) {
+        if (!strcmp(pool->nodes[i].name, c->peer.name + 1))
+            return 0;
+    }
+    snprintf(why, why_size, "no daemon of this pool: %s", c->peer.name);
+    return -EACCES;
 }
 
 static bool take_proof(struct connection *c, struct evbuffer *input)
@@ -161,10 +182,12 @@ static bool take_proof(struct connection *c, struct evbuffer *input)
     if (!error) {
         evbuffer_drain(input, sizeof(proof));
         evbuffer_remove(input, bytes, proof.length);
-        auth_settings_of(c->daemon, &settings);
+        auth_settings_of(c, &settings);
         error = c->daemon->plugin->check(&settings, c->nonce, bytes, proof.length, c->channel.key, &c->peer,
                                          verdict.why, sizeof(verdict.why));
     }
+    if (!error)
+        error = check_daemon(c, verdict.why, sizeof(verdict.why));
     verdict.accepted = !error;
     bufferevent_write(c->stream, &verdict, sizeof(verdict));
     if (error) {
@@ -308,7 +331,7 @@ static bool take_greeting(struct connection *c, struct evbuffer *input)
     if (evbuffer_get_length(input) < sizeof(greeting))
         return false;
     evbuffer_remove(input, &greeting, sizeof(greeting));
-    auth_settings_of(c->daemon, &settings);
+    auth_settings_of(c, &settings);
     if (memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic)) || greeting.version != CHANNEL_VERSION ||
         strncmp(greeting.method, c->daemon->config->method, sizeof(greeting.method)) ||
         c->daemon->plugin->prove(&settings, greeting.nonce, bytes, &length, c->channel.key, why, sizeof(why))) {
@@ -543,8 +566,8 @@ int connection_listen(struct daemon *d, char *why, size_t why_size)
     return 0;
 }
 
-struct connection *connection_open(struct daemon *d, const char *address, const struct connection_owner *owner,
-                                   void *argument)
+struct connection *connection_open(struct daemon *d, const char *node, const char *address,
+                                   const struct connection_owner *owner, void *argument)
 {
     struct sockaddr_storage found;
     struct connection *c;
@@ -557,6 +580,7 @@ struct connection *connection_open(struct daemon *d, const char *address, const 
         return NULL;
     c->outgoing = true;
     snprintf(c->remote, sizeof(c->remote), "%s", address);
+    snprintf(c->node, sizeof(c->node), "%s", node);
     if (bufferevent_socket_connect(c->stream, (struct sockaddr *)&found, (int)length)) {
         destroy(c);
         return NULL;

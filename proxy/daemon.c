@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,10 +243,12 @@ static int run(const char *path, bool detach)
 static void usage(FILE *to)
 {
     fputs("usage: vocl-proxy [--config=FILE] [--check-config] [--detach]\n"
+          "       vocl-proxy --make-key=NODE\n"
           "       vocl-proxy --worker\n"
           "Serves the OpenCL devices of this node to a pool: the daemon, see vocl-proxy(1).\n"
           "  --config=FILE    its configuration, default " DEFAULT_CONFIG "\n"
           "  --check-config   says whether that is good, and ends\n"
+          "  --make-key=NODE  a node's line of the key file, with its secret key; others' files get it without\n"
           "  --detach         goes to the background when it is ready\n"
           "  --worker         serves one session: started by VOCL, or by mpiexec beside the program that is served\n"
           "  --help           this text\n"
@@ -253,12 +256,27 @@ static void usage(FILE *to)
           to);
 }
 
+static int make_key(const char *node)
+{
+    uint8_t public[crypto_box_PUBLICKEYBYTES], secret[crypto_box_SECRETKEYBYTES];
+    char public_text[2 * sizeof(public) + 1], secret_text[2 * sizeof(secret) + 1];
+
+    if (channel_prepare() || crypto_box_keypair(public, secret))
+        return 1;
+    printf("@%s %s %s\n", node, sodium_bin2hex(public_text, sizeof(public_text), public, sizeof(public)),
+           sodium_bin2hex(secret_text, sizeof(secret_text), secret, sizeof(secret)));
+    return 0;
+}
+
 int main(int count, char **words)
 {
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'k'},
-        {"detach", no_argument, NULL, 'd'},       {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"config", required_argument, NULL, 'c'},
+                                            {"check-config", no_argument, NULL, 'k'},
+                                            {"make-key", required_argument, NULL, 'm'},
+                                            {"detach", no_argument, NULL, 'd'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
     const char *path = DEFAULT_CONFIG;
     bool check = false, detach = false;
     int option;
@@ -274,6 +292,8 @@ int main(int count, char **words)
         case 'd':
             detach = true;
             break;
+        case 'm':
+            return make_key(optarg);
         case 'h':
             usage(stdout);
             return 0;

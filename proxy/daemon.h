@@ -5,6 +5,7 @@
  *     connection.c  who is at the other end, and messages to and from there
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
+ *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     drain.c       why the node takes no new sessions
  *     state.c       what a daemon leaves for the one that is started after it
@@ -123,8 +124,8 @@ struct connection_owner {
 
 int connection_listen(struct daemon *d, char *why, size_t why_size);
 /* To another daemon. NULL if it cannot be tried. */
-struct connection *connection_open(struct daemon *d, const char *address, const struct connection_owner *owner,
-                                   void *argument);
+struct connection *connection_open(struct daemon *d, const char *node, const char *address,
+                                   const struct connection_owner *owner, void *argument);
 /* Takes message over. */
 void connection_send(struct connection *c, json_t *message);
 /* After what is to be sent was sent. */
@@ -171,6 +172,12 @@ void session_watch(struct session *s);
 void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 void sessions_account(struct session *s);
+
+/* ---- lapse.c ---- */
+/* A reservation of that user's came to nothing. */
+void lapse_note(uid_t uid);
+/* For how long he gets none here: 0 if he does. */
+long lapse_seconds(uid_t uid);
 
 /* ---- start.c ---- */
 /* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 
 #include "base/socket.h"
+#include "base/text.h"
 #include "proxy/daemon.h"
 
 #define CONNECTIONS 64
@@ -56,10 +57,12 @@ static char *status_text(struct daemon *d, const char *since)
 
 static void print_label(FILE *out, const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '\\' || *text == '"')
+    char visible[256];
+
+    for (const char *at = text_visible(text, visible, sizeof(visible)); *at; at++) {
+        if (*at == '\\' || *at == '"')
             fputc('\\', out);
-        fputc(*text == '\n' ? ' ' : *text, out);
+        fputc(*at, out);
     }
 }
 

@@ -6,7 +6,7 @@
  *     granted NODES ADDRESS PLACE  so many workers; the first node's daemon; where the placeholders of their ranks go
  *     session ENDPOINT TOKEN       from the application: where workers say hello
  *     failed WHY                   that was all
- *     ended NODE WHY               a worker's end, if there is something to say about it
+ *     ended NODE WHY               a worker's end, if there is something to say about it; also in the log
  *
  * Then it takes what mpiexec gave the placeholders of the workers' ranks to the nodes' daemons, which start the
  * workers, and stays until the application is gone.
@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "pool/client.h"
@@ -39,24 +40,23 @@ static struct node {
     char name[64], address[128];
     struct client client;
     int placeholder;
+    bool told; /* why it ended the session */
 } nodes[MOST_NODES];
 static unsigned node_count;
 static char session[64], endpoint[160], token_text[2 * TOKEN_BYTES + 1];
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
-    char line[1024];
+    char text[1000], line[1002];
     va_list arguments;
-    int length;
+    size_t length;
 
     va_start(arguments, format);
-    length = vsnprintf(line, sizeof(line) - 1, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (length < 0)
-        return;
-    length = length < (int)sizeof(line) - 1 ? length : (int)sizeof(line) - 2;
+    length = strlen(text_visible(text, line, sizeof(line) - 1)); /* some of it is a peer's */
     line[length] = '\n';
-    if (socket_write_all(LIFELINE, line, (size_t)length + 1))
+    if (socket_write_all(LIFELINE, line, length + 1))
         exit(0); /* the application is gone */
 }
 
@@ -70,7 +70,7 @@ __attribute__((noreturn)) static void give_up(const char *why)
 
 static json_t *make_request(void)
 {
-    char program[64] = "";
+    char program[64] = "", visible[64];
     uint64_t memory = 0;
     const char *name = getenv("VOCL_POOL_PROGRAM");
     json_t *request;
@@ -85,7 +85,8 @@ static json_t *make_request(void)
                         settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
                         settings_string(SETTING_POOL_POLICY));
     snprintf(program, sizeof(program), "%s", name ? name : "");
-    json_object_set_new(request, "program", json_string(program));
+    if (json_object_set_new(request, "program", json_string(program))) /* no UTF-8 */
+        json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
     return request;
 }
 
@@ -286,6 +287,16 @@ static void read_session(void)
         exit(1);
 }
 
+/* On the application's standard error, if that is VOCL's, too: the application itself sees no more than that its worker
+ * is gone. */
+static void tell_end(const char *node, const char *why)
+{
+    char name[128], text[512];
+
+    vocl_log(LOG_ERROR, "%s has ended the session: %s", text_visible(node, name, sizeof(name)),
+             text_visible(why, text, sizeof(text)));
+}
+
 static void hear_node(struct node *node)
 {
     json_t *message = NULL;
@@ -293,8 +304,11 @@ static void hear_node(struct node *node)
 
     if (error == -ETIMEDOUT)
         return;
-    if (!error && json_object_get(message, "ended") && *text_of(message, "why"))
+    if (!error && json_object_get(message, "ended") && *text_of(message, "why") && !node->told) {
+        node->told = true;
         say("ended %s %s", node->name, text_of(message, "why"));
+        tell_end(node->name, text_of(message, "why"));
+    }
     json_decref(message);
     if (error) /* the daemon's end is not the worker's */
         client_close(&node->client);

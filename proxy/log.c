@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "proxy/daemon.h"
 
 #define WINDOW_MS 10000
@@ -71,14 +72,15 @@ static bool is_too_much(const char *level, const char *format, const char *line)
 
 void daemon_log(const char *level, const char *format, ...)
 {
-    char line[1024];
+    char line[1024], visible[1024];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    if (!is_too_much(level, format, line))
-        print(level, line);
+    text_visible(line, visible, sizeof(visible)); /* what clients say of themselves is in it */
+    if (!is_too_much(level, format, visible))
+        print(level, visible);
 }
 
 void daemon_log_review(void)

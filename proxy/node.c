@@ -14,7 +14,7 @@
 #include "base/socket.h"
 #include "proxy/daemon.h"
 
-#define RESERVED_SECONDS 30
+#define RESERVED_SECONDS 15
 #define GRACE_SECONDS 2
 #define MOST_VARIABLES 16
 
@@ -47,16 +47,19 @@ static uint64_t memory_of(const struct session *s)
     return used > s->memory ? used : s->memory;
 }
 
-static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memory)
+/* taken: one of them has it for itself. */
+static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memory, bool *taken)
 {
     unsigned count = 0, place;
 
     *memory = 0;
+    *taken = false;
     for (const struct session *s = d->sessions; s; s = s->next) {
         if (!session_uses(s, device, &place))
             continue;
         *memory += memory_of(s);
-        count += s->exclusive ? 1000000 : 1;
+        *taken |= s->exclusive;
+        count++;
     }
     return count;
 }
@@ -68,14 +71,16 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
     struct device *device = (struct device *)(uintptr_t)&d->devices[index];
     const struct device_rule *rule = config_rule(d->config, device->name);
     uint64_t taken, all = rule->memory && rule->memory < device->memory ? rule->memory : device->memory, left;
-    unsigned users = users_of(d, index, &taken);
+    bool alone;
+    unsigned users = users_of(d, index, &taken, &alone);
+    const double load = device_load(device);
 
     left = device->memory > taken ? device->memory - taken : 0;
-    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:f}", "index", (int)index, "leaf",
+    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:b, s:f}", "index", (int)index, "leaf",
                      device->leaf, "name", device->name, "type", device->type, "memory", (json_int_t)device->memory,
                      "limit", (json_int_t)all, "free", (json_int_t)left, "units", (int)device->units, "mode",
                      rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions, "sessions", (int)users,
-                     "load", device_load(device));
+                     "taken", alone, "load", load < 1 ? load : 1); /* workers tell of their time once a second */
 }
 
 static json_t *describe_session(const struct session *s)
@@ -159,6 +164,7 @@ static void lapsed(evutil_socket_t fd, short what, void *argument)
 {
     (void)fd;
     (void)what;
+    lapse_note(((struct session *)argument)->uid);
     session_end(argument, "nobody came to start it");
 }
 
@@ -191,9 +197,10 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
         const struct device *device = &s->daemon->devices[s->devices[i]];
         const struct device_rule *rule = config_rule(s->daemon->config, device->name);
         uint64_t taken;
-        unsigned users = users_of(s->daemon, s->devices[i], &taken) - 1; /* s itself */
+        bool alone;
+        unsigned users = users_of(s->daemon, s->devices[i], &taken, &alone) - 1; /* s itself */
 
-        if (rule->hidden || users >= rule->sessions || (exclusive && users))
+        if (rule->hidden || alone || users >= rule->sessions || (exclusive && users))
             return "a device is taken";
         if (memory > (rule->memory ? rule->memory : device->memory) || taken + memory > device->memory)
             return "a device has less memory left";
@@ -207,6 +214,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
     bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
     struct session *s;
+    long away;
 
     snprintf(why, why_size, "a request that is none");
     if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || message_number(wish, "uid", -1) < 0)
@@ -215,9 +223,20 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }
+    if (message_number(wish, "uid", -1) < d->config->least_uid) {
+        snprintf(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
+                 d->config->least_uid);
+        *never = true;
+        return NULL;
+    }
     if (!config_allows(d->config, user, (gid_t)message_number(wish, "gid", -1))) {
         snprintf(why, why_size, "%s may not use the devices of %s", user, d->config->name);
         *never = true;
+        return NULL;
+    }
+    away = lapse_seconds((uid_t)message_number(wish, "uid", -1));
+    if (away) {
+        snprintf(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
         return NULL;
     }
     s = session_new(d, id);

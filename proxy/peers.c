@@ -106,7 +106,7 @@ static void look_after(evutil_socket_t fd, short what, void *argument)
         return;
     }
     if (!peer->connection)
-        peer->connection = connection_open(peer->daemon, peer->address, &owner, peer);
+        peer->connection = connection_open(peer->daemon, peer->name, peer->address, &owner, peer);
     retry_later(peer);
 }
 

@@ -17,7 +17,7 @@ static bool suits(const struct place_device *device, const struct place_wish *wi
 
 static bool is_free(const struct place_device *device, const struct place_wish *wish)
 {
-    return wish->exclusive ? !device->sessions : device->sessions < device->most;
+    return !device->taken && (wish->exclusive ? !device->sessions : device->sessions < device->most);
 }
 
 /* How many of the devices of a node could be had, and how many are chosen already. */

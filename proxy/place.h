@@ -12,6 +12,7 @@ struct place_device {
     unsigned sessions, most;     /* that use it, that may */
     double load;                 /* of the device, lately: 0 to 1 */
     unsigned node_sessions;      /* of its node */
+    bool taken;                  /* a session has it for itself */
     bool usable;                 /* the node is there and takes sessions */
     const struct topology *tree; /* the node's PCIe tree, or NULL */
     int leaf;                    /* its device in it, or -1 */

@@ -12,6 +12,7 @@
 
 #define MOST_WAIT 1000000
 #define LOOK_MS 500
+#define LEAST_ID 4
 
 static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue\n"
                            "       vocl pool [OPTION]... drain|resume NODE...\n"
@@ -34,13 +35,13 @@ static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|se
 
 __attribute__((noreturn, format(printf, 2, 3))) static void fail(int status, const char *format, ...)
 {
+    char text[1024], visible[1024];
     va_list arguments;
 
-    fputs("vocl pool: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "vocl pool: %s\n", text_visible(text, visible, sizeof(visible)));
     exit(status);
 }
 
@@ -160,6 +161,8 @@ static void kill_session(const struct poolfile *pool, const char *id)
     bool ended = false;
     size_t i, j;
 
+    if (strlen(id) < LEAST_ID || strspn(id, "0123456789abcdef") != strlen(id))
+        fail(2, "a session is named by at least %d digits of its name, not by \"%s\"", LEAST_ID, id);
     for (int ending = 0; ending < 2; ending++) { /* first, which it is */
         json_array_foreach(json_object_get(status, "nodes"), i, node)
         {

@@ -9,6 +9,8 @@
 /* A member of what a daemon told; fallback where there is none. */
 const char *text_of(const json_t *object, const char *name);
 double number_of(const json_t *object, const char *name);
+/* The same for people to see, see text_visible(); good until some more were shown. */
+const char *shown(const json_t *object, const char *name);
 
 /* What any daemon of the pool tells of it; the caller's. Fails if none answers. */
 json_t *pool_status(const struct poolfile *pool);

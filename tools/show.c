@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/pool.h"
 
 const char *show_bytes(double bytes, char text[16])
@@ -28,6 +29,16 @@ const char *show_time(double seconds, char text[24])
     return text;
 }
 
+/* A few at a time, for one line. */
+const char *shown(const json_t *object, const char *name)
+{
+    static char texts[8][256];
+    static unsigned last;
+
+    last = (last + 1) % 8;
+    return text_visible(text_of(object, name), texts[last], sizeof(texts[last]));
+}
+
 void show_nodes(const json_t *status)
 {
     json_t *node;
@@ -36,9 +47,9 @@ void show_nodes(const json_t *status)
     printf("%-20s %-10s %7s %8s  %-20s %s\n", "NODE", "STATE", "DEVICES", "SESSIONS", "ADDRESS", "WHY");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
-        printf("%-20s %-10s %7zu %8zu  %-20s %s\n", text_of(node, "name"), text_of(node, "state"),
+        printf("%-20s %-10s %7zu %8zu  %-20s %s\n", shown(node, "name"), shown(node, "state"),
                json_array_size(json_object_get(node, "devices")), json_array_size(json_object_get(node, "sessions")),
-               text_of(node, "address"), text_of(node, "why"));
+               shown(node, "address"), shown(node, "why"));
     }
 }
 
@@ -54,11 +65,12 @@ void show_devices(const json_t *status)
     {
         json_array_foreach(json_object_get(node, "devices"), j, device)
         {
-            printf("%-20s %3.0f %-11s %-9s %3.0f of %-2.0f %10s %10s %4.0f%%  %s\n", text_of(node, "name"),
-                   number_of(device, "index"), text_of(device, "type"), text_of(device, "mode"),
-                   number_of(device, "sessions") > 999 ? 1.0 : number_of(device, "sessions"), number_of(device, "most"),
+            printf("%-20s %3.0f %-11s %-9s %3.0f of %-2.0f %10s %10s %4.0f%%  %s\n", shown(node, "name"),
+                   number_of(device, "index"), shown(device, "type"),
+                   json_is_true(json_object_get(device, "taken")) ? "exclusive" : shown(device, "mode"),
+                   number_of(device, "sessions"), number_of(device, "most"),
                    show_bytes(number_of(device, "memory"), all), show_bytes(number_of(device, "free"), left),
-                   100 * number_of(device, "load"), text_of(device, "name"));
+                   100 * number_of(device, "load"), shown(device, "name"));
         }
     }
 }
@@ -75,10 +87,10 @@ void show_sessions(const json_t *status)
     {
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
-            printf("%-12.12s %-12s %-16.16s %-20s %-8s %9s %5.0f %9.2f %10.0f %9s\n", text_of(session, "id"),
-                   text_of(session, "user"), text_of(session, "program"), text_of(node, "name"),
-                   text_of(session, "state"), show_time(number_of(node, "time") - number_of(session, "began"), time),
-                   number_of(session, "share"), number_of(session, "device_seconds"), number_of(session, "launches"),
+            printf("%-12.12s %-12s %-16.16s %-20s %-8s %9s %5.0f %9.2f %10.0f %9s\n", shown(session, "id"),
+                   shown(session, "user"), shown(session, "program"), shown(node, "name"), shown(session, "state"),
+                   show_time(number_of(node, "time") - number_of(session, "began"), time), number_of(session, "share"),
+                   number_of(session, "device_seconds"), number_of(session, "launches"),
                    show_bytes(number_of(session, "memory"), memory));
         }
     }
@@ -93,7 +105,7 @@ void show_queue(const json_t *status)
     printf("%-8s %-12s %7s %9s  %s\n", "POSITION", "USER", "DEVICES", "WAITED", "WHY");
     json_array_foreach(json_object_get(status, "queue"), i, request)
     {
-        printf("%-8zu %-12s %7.0f %9s  %s\n", i + 1, text_of(request, "user"), number_of(request, "devices"),
-               show_time(number_of(request, "waited"), time), text_of(request, "why"));
+        printf("%-8zu %-12s %7.0f %9s  %s\n", i + 1, shown(request, "user"), number_of(request, "devices"),
+               show_time(number_of(request, "waited"), time), shown(request, "why"));
     }
 }

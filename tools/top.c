@@ -109,15 +109,15 @@ static void draw_devices(const json_t *status)
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         if (strcmp(text_of(node, "state"), "up"))
-            put(0, "%-*.*s %s", names, names, text_of(node, "name"), text_of(node, "state"));
+            put(0, "%-*.*s %s", names, names, shown(node, "name"), shown(node, "state"));
         json_array_foreach(json_object_get(node, "devices"), j, device)
         {
             const double load = number_of(device, "load");
 
             snprintf(used, sizeof(used), "%.0f", number_of(device, "sessions"));
-            put(0, "%-*.*s %3.0f %-11.11s %8s %s %4.0f%%  %s", names, names, text_of(node, "name"),
-                number_of(device, "index"), text_of(device, "type"), used, draw_bar(load, bar, text), 100 * load,
-                text_of(device, "name"));
+            put(0, "%-*.*s %3.0f %-11.11s %8s %s %4.0f%%  %s", names, names, shown(node, "name"),
+                number_of(device, "index"), shown(device, "type"), used, draw_bar(load, bar, text), 100 * load,
+                shown(device, "name"));
         }
     }
 }
@@ -129,13 +129,12 @@ static void draw_session(const json_t *node, const json_t *session)
     show_time(number_of(node, "time") - number_of(session, "began"), time);
     show_bytes(number_of(session, "memory"), memory);
     if (COLS >= WIDE)
-        put(0, "%-12.12s %-12.12s %-16.16s %-16.16s %-8s %9s %5.0f %9.2f %10.0f %9s", text_of(session, "id"),
-            text_of(session, "user"), text_of(session, "program"), text_of(node, "name"), text_of(session, "state"),
-            time, number_of(session, "share"), number_of(session, "device_seconds"), number_of(session, "launches"),
-            memory);
+        put(0, "%-12.12s %-12.12s %-16.16s %-16.16s %-8s %9s %5.0f %9.2f %10.0f %9s", shown(session, "id"),
+            shown(session, "user"), shown(session, "program"), shown(node, "name"), shown(session, "state"), time,
+            number_of(session, "share"), number_of(session, "device_seconds"), number_of(session, "launches"), memory);
     else
-        put(0, "%-8.8s %-10.10s %-14.14s %-14.14s %9s %9.2f %9s", text_of(session, "id"), text_of(session, "user"),
-            text_of(session, "program"), text_of(node, "name"), time, number_of(session, "device_seconds"), memory);
+        put(0, "%-8.8s %-10.10s %-14.14s %-14.14s %9s %9.2f %9s", shown(session, "id"), shown(session, "user"),
+            shown(session, "program"), shown(node, "name"), time, number_of(session, "device_seconds"), memory);
 }
 
 static void draw_sessions(const json_t *status)

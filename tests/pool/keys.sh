@@ -12,12 +12,12 @@ bad()
     "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/bad" --check-config 2> "$scratch/err"
     [ $? -eq 2 ] && grep -q "$2" "$scratch/err" || fail "$1: $(cat "$scratch/err")"
 }
-bad 'polcy = "pack";' 'bad:11: polcy: no such setting'
-bad 'policy = "quick";' 'bad:11: policy: pack, spread'
-bad 'queue-limit = -1;' 'bad:11: queue-limit: a whole number'
-bad 'allow = "me";' 'bad:11: allow: a list'
+bad 'polcy = "pack";' 'bad:12: polcy: no such setting'
+bad 'policy = "quick";' 'bad:12: policy: pack, spread'
+bad 'queue-limit = -1;' 'bad:12: queue-limit: a whole number'
+bad 'allow = "me";' 'bad:12: allow: a list'
 bad 'devices = ( { match = "*"; mode = "mine"; } );' 'mode is shared, exclusive or hidden'
-bad 'policy = ' 'bad:12: syntax error'
+bad 'policy = ' 'bad:13: syntax error'
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/none" --check-config 2> "$scratch/err" && fail "no configuration"
 
 start_daemon

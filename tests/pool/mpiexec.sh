@@ -6,14 +6,17 @@
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 user=$(id -un)
 secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
-printf '%s %s\n@daemon %s\n' "$user" "$secret" "$secret" > "$scratch/keys"
+printf '%s %s\n' "$user" "$secret" > "$scratch/keys"
 chmod 600 "$scratch/keys"
 for number in 0 1 2; do
+    "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=host$number >> "$scratch/keys"
     cat > "$scratch/conf$number" <<END
 name = "host$number";
 listen = "127.0.0.1:0";
 pool-file = "$scratch/pool";
 auth = "key";
+least-uid = 0;
+sessions-per-user = 0;
 key-file = "$scratch/keys";
 state-directory = "$scratch/state$number";
 devices = ( { match = "*"; sessions = 100; } );

@@ -22,7 +22,8 @@ make_pool()
 {
     pool_name=$1
     shift
-    printf '%s %s\n@daemon %s\n# a comment\n' "$user" "$(new_key)" "$(new_key)" > "$scratch/keys"
+    printf '%s %s\n# a comment\n' "$user" "$(new_key)" > "$scratch/keys"
+    "$VOCL_LIBEXECDIR/vocl-proxy" --make-key="$pool_name" >> "$scratch/keys"
     grep "^$user " "$scratch/keys" > "$scratch/mine"
     chmod 600 "$scratch/keys" "$scratch/mine"
     cat > "$scratch/pool" <<END
@@ -37,6 +38,7 @@ pool-file = "$scratch/pool";
 auth = "key";
 key-file = "$scratch/keys";
 state-directory = "$scratch/state";
+least-uid = 0; // whoever runs the tests
 accounting = "$scratch/accounting";
 environment = [ "POCL_CACHE_DIR=$POCL_CACHE_DIR" ];
 END
@@ -49,6 +51,7 @@ add_daemon()
 {
     add_name=$1
     shift
+    "$VOCL_LIBEXECDIR/vocl-proxy" --make-key="$add_name" >> "$scratch/keys"
     echo "node $add_name 127.0.0.1:$((port + 3))" >> "$scratch/pool"
     sed -e "s,^name = .*,name = \"$add_name\";," -e "s,^listen = .*,listen = \"127.0.0.1:$((port + 3))\";," \
         -e "s,^state-directory.*,state-directory = \"$scratch/state.$add_name\";," -e '/^http/d' "$scratch/conf" \

@@ -133,6 +133,9 @@ int main(void)
     EXPECT(try(1, "gpu", 0, false, POLICY_LEAST_LOADED) && chosen[0] == 1);
 
     /* exclusive: nobody else there; taken: not now, but some day */
+    devices[0].taken = true;
+    EXPECT(try(1, "gpu", 0, false, POLICY_ORDER) && chosen[0] == 1);
+    devices[0].taken = false;
     EXPECT(try(1, "gpu", 0, true, POLICY_ORDER) && chosen[0] == 1);
     take(1);
     EXPECT(!try(1, "gpu", 0, true, POLICY_ORDER) && ever);

@@ -3,7 +3,7 @@ all of them. Says "held N" when it has them and "closed" then. named: a daemon's
 import os, select, socket, struct, sys, time
 
 host, port, number, how = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-proof = b"VOCLPOOL" + struct.pack("<II", 1, 32 + 7) + os.urandom(32) + b"@daemon"
+proof = b"VOCLPOOL" + struct.pack("<II", 1, 32 + 5) + os.urandom(32) + b"@here"
 held = []
 for _ in range(number):
     try:

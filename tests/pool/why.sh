@@ -1,0 +1,29 @@
+#!/bin/sh
+# Why a session was ended reaches its user: on standard error, once, if the log may go there.
+. "$(dirname "$0")/one-lib.sh"
+make_pool here 'session-seconds = 3;'
+start_daemon
+VOCL_POOL=$scratch/pool
+export VOCL_POOL
+vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" && fail "60 seconds where there are 3"
+[ "$(grep -c 'here has ended the session: its time is up' "$scratch/err")" = 1 ] || fail "time: $(cat "$scratch/err")"
+
+vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" &
+program=$!
+runs()
+{
+    vocl pool sessions | grep -q running
+}
+wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')" || fail "kill"
+wait $program && fail "the program did not notice"
+[ "$(grep -c "here has ended the session: ended by $user" "$scratch/err")" = 1 ] || fail "kill: $(cat "$scratch/err")"
+
+# an application's standard error is its own
+VOCL_LOG=none vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err"
+grep 'ended the session' "$scratch/err" && fail "a word where there is no log"
+# an end that is none of the pool's needs no word
+vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
+[ ! -s "$scratch/err" ] || fail "a word for nothing: $(cat "$scratch/err")"
+grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
+exit 0

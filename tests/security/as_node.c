@@ -1,0 +1,50 @@
+/* as_node POOLFILE NODE PUBLIC SECRET [DO [USER]]: who has the secret key of a node asks the first daemon of the pool,
+ * whose public key this is, to do something. Prints its answer. */
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pool/client.h"
+
+/* The connection's key comes from what the two nodes share: to the plugin it is like a user's. */
+static void write_key(const char *path, const char *name, const char *public_text, const char *secret_text)
+{
+    uint8_t public[32], secret[32], shared[32];
+    char text[65];
+    FILE *file = fopen(path, "w");
+
+    if (!file || sodium_hex2bin(public, 32, public_text, 64, NULL, NULL, NULL) ||
+        sodium_hex2bin(secret, 32, secret_text, 64, NULL, NULL, NULL) || crypto_box_beforenm(shared, public, secret))
+        exit(2);
+    fprintf(file, "%s %s\n", name, sodium_bin2hex(text, sizeof(text), shared, 32));
+    fclose(file);
+}
+
+int main(int count, char **words)
+{
+    json_t *question, *answer = NULL;
+    struct poolfile pool;
+    struct client client;
+    char why[512], name[80], path[] = "/tmp/as-node-XXXXXX";
+
+    if (count < 5 || channel_prepare() || poolfile_read_file(&pool, words[1], why, sizeof(why)))
+        return 2;
+    close(mkstemp(path));
+    snprintf(name, sizeof(name), "@%s", words[2]);
+    write_key(path, name, words[3], words[4]);
+    free(pool.key_file);
+    pool.key_file = path;
+    pool.user = name;
+    question = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:[i]}", "do", count > 5 ? words[5] : "status", "session",
+                         "0123456789abcdef0123456789abcdef", "owner", "root", "user", count > 6 ? words[6] : "root",
+                         "uid", 0, "gid", 0, "devices", 0);
+    if (client_connect(&client, &pool, pool.nodes[0].address, why, sizeof(why)) ||
+        client_call(&client, question, &answer, why, sizeof(why)))
+        printf("%s\n", why);
+    else
+        json_dumpf(answer, stdout, JSON_COMPACT);
+    unlink(path);
+    return 0;
+}

@@ -1,0 +1,83 @@
+#!/bin/sh
+# What clients say of themselves is shown, and never obeyed by a terminal nor taken for a line of the log.
+. "$(dirname "$0")/../pool/one-lib.sh"
+need python3 python3
+need curl curl
+curl() { env -u LD_PRELOAD curl "$@"; }
+make_pool here "http = \"127.0.0.1:$((port + 1))\";"
+start_daemon
+VOCL_POOL=$scratch/pool
+export VOCL_POOL
+escape=$(printf '\033')
+name=$(printf 'b\033[31m\nvocl-proxy: forged\342\200\256"<i>\\')
+cp "$top_builddir/tests/pool/burn" "$scratch/$name"
+vocl run -- "$scratch/$name" 0 60 > /dev/null 2> "$scratch/err" &
+program=$!
+runs()
+{
+    vocl pool sessions | grep -q running
+}
+wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+
+# clean FILE: no control character but the lines' ends
+clean()
+{
+    LC_ALL=C tr -d '\n' < "$1" | LC_ALL=C grep -q '[[:cntrl:]]' && fail "$1: $(cat -v "$1")"
+    LC_ALL=C grep -q "$(printf '\342\200\256')" "$1" && fail "$1 is turned round: $(cat -v "$1")"
+    return 0
+}
+vocl pool sessions > "$scratch/sessions"
+clean "$scratch/sessions"
+grep -q 'b\\x1b\[31m' "$scratch/sessions" || fail "not shown: $(cat "$scratch/sessions")"
+[ "$(wc -l < "$scratch/sessions")" = 2 ] || fail "not one line: $(cat "$scratch/sessions")"
+clean "$scratch/log"
+grep -q 'program=b\\x1b\[31m\\x0avocl-proxy: forged' "$scratch/log" || fail "not in the log: $(cat "$scratch/log")"
+grep -q '^vocl-proxy: forged' "$scratch/log" && fail "a forged line of the log"
+# JSON is JSON, with the name as it is
+python3 - "$scratch/$name" "$(curl -s "http://127.0.0.1:$((port + 1))/status.json")" "$(vocl pool --json status)" << 'END' || fail "JSON"
+import json, os, sys
+for text in sys.argv[2:]:
+    assert "\033" not in text
+    assert json.loads(text)["nodes"][0]["sessions"][0]["program"] == os.path.basename(sys.argv[1]), text
+END
+vocl pool kill "$(awk 'NR == 2 { print $1 }' "$scratch/sessions")"
+wait $program
+python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$scratch/accounting" || fail "the accounts"
+vocl pool resume "no${escape}node" 2> "$scratch/err"
+clean "$scratch/err"
+vocl pool drain --reason "mind the ${escape}[2J" here
+vocl pool nodes > "$scratch/nodes"
+clean "$scratch/nodes"
+clean "$scratch/log"
+
+# What names nothing ends nothing.
+vocl pool resume here
+vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+program=$!
+wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+for none in '' ' ' 0 '*'; do
+    vocl pool kill "$none" 2> "$scratch/err" && fail "kill \"$none\" did something"
+    runs || fail "kill \"$none\" ended the only session"
+done
+grep -q 'at least 4' "$scratch/err" || fail "how it is named: $(cat "$scratch/err")"
+vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print substr($1, 1, 4) }')" || fail "kill by a beginning"
+wait $program
+
+# One session that has its device alone is one session.
+vocl run --exclusive -- "$top_builddir/tests/pool/burn" 20 > /dev/null 2> "$scratch/err" &
+program=$!
+wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+vocl pool devices | grep -q ' exclusive  *1 of 16 ' || fail "devices: $(vocl pool devices)"
+curl -s "http://127.0.0.1:$((port + 1))/metrics" | grep -q '^vocl_device_sessions{.*} 1$' || fail "metrics"
+vocl pool --json devices | grep -q '"sessions": 1,' || fail "JSON: $(vocl pool --json devices)"
+vocl devices > /dev/null 2> "$scratch/err" && fail "a device that is another's alone"
+grep -q 'are taken' "$scratch/err" || fail "why: $(cat "$scratch/err")"
+# its load is a part of the time
+for one in 1 2 3 4 5 6 7 8; do
+    sleep 0.5
+    curl -s "http://127.0.0.1:$((port + 1))/metrics" | awk '/^vocl_device_load/ && $NF > 1 { print; exit 1 }' || fail "more than all"
+done
+vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')"
+wait $program
+grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
+exit 0

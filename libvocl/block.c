@@ -11,8 +11,9 @@
 #define PAGE 4096
 #define SHIFT 640
 #define SHIFT_SMALL 128
-#define MOST_KEPT (512u << 20) /* bytes */
-#define CLASSES 320            /* eight for each doubling, up to the arena's size */
+#define MOST_KEPT (512u << 20)    /* bytes */
+#define LARGEST ((size_t)1 << 39) /* more than the arena has */
+#define CLASSES 320               /* eight for each doubling up to that */
 
 struct spare {
     struct spare *next;
@@ -125,7 +126,7 @@ void *block_alloc(cl_context context, size_t size)
     unsigned class;
     void *memory;
 
-    if (!can_share(context))
+    if (size > LARGEST || !can_share(context))
         return NULL;
     size = class_size(size, &class);
     pthread_mutex_lock(&blocks.lock);

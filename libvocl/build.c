@@ -96,11 +96,10 @@ static bool read_kernel(struct wire_cursor *in, struct kernel_description *out)
     return true;
 }
 
-cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length)
+static cl_int read_kernels(cl_program program, const void *bytes, uint32_t length)
 {
     struct wire_cursor in = wire_cursor(bytes, length);
 
-    program_forget_kernels(program);
     while (in.left && !in.failed) {
         struct kernel_description *more = realloc(program->kernels, (program->kernel_count + 1) * sizeof(*more));
 
@@ -113,6 +112,17 @@ cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t leng
             return CL_OUT_OF_RESOURCES;
     }
     return CL_SUCCESS;
+}
+
+cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length)
+{
+    cl_int error;
+
+    program_forget_kernels(program);
+    error = read_kernels(program, bytes, length);
+    if (error)
+        program_forget_kernels(program);
+    return error;
 }
 
 /* ---- build ---- */
@@ -471,8 +481,12 @@ static cl_int link_take(cl_program program, bool first, struct call *call, bool 
 
     if (error)
         return error;
-    error = wire_get_link_program_reply(&call->fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
-    *created |= reply.created;
+    if (wire_get_link_program_reply(&call->fields, &reply)) {
+        error = reply.error;
+        *created |= reply.created != 0;
+    } else {
+        error = CL_OUT_OF_RESOURCES;
+    }
     if (!error)
         error = take_kernels(program, first, reply.kernels, reply.kernels_length);
     call_free(call);

@@ -20,8 +20,7 @@ static bool is_chosen(cl_device_id device, long place, const struct selection *i
 {
     const char *host = transport_peer_host(session_transport(device->node->session), device->node->peer);
     cl_device_type type = 0;
-    uint32_t length;
-    const char *name = info_find(&device->infos, CL_DEVICE_NAME, &length);
+    const char *name = info_text(&device->infos, CL_DEVICE_NAME);
 
     device_number(device, CL_DEVICE_TYPE, &type, sizeof(type));
     if (item->first >= 0 && (place < item->first || place > item->last))
@@ -48,8 +47,7 @@ static void tell_devices(const cl_device_id *devices, unsigned count)
     vocl_log(LOG_ERROR, "VOCL_DEVICES=%s names none of the devices that there are:", settings_string(SETTING_DEVICES));
     for (unsigned i = 0; i < count; i++) {
         const char *host = transport_peer_host(session_transport(devices[i]->node->session), devices[i]->node->peer);
-        uint32_t length;
-        const char *name = info_find(&devices[i]->infos, CL_DEVICE_NAME, &length);
+        const char *name = info_text(&devices[i]->infos, CL_DEVICE_NAME);
 
         vocl_log(LOG_ERROR, "  %u: %s, on %s", i, name ? name : "?", host);
     }

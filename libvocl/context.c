@@ -71,6 +71,15 @@ bool context_has_device(cl_context context, cl_device_id device)
     return false;
 }
 
+bool context_has_node(cl_context context, const struct node *node)
+{
+    for (unsigned i = 0; i < context->node_count; i++) {
+        if (context->nodes[i] == node)
+            return true;
+    }
+    return false;
+}
+
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids)
 {
     cl_uint found = 0;
@@ -150,6 +159,8 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
 
     if (!count || !devices || (!notify && data))
         error = CL_INVALID_VALUE;
+    else if (count > WIRE_MAX_DEVICES)
+        error = CL_OUT_OF_RESOURCES;
     if (!error)
         error = check_properties(properties);
     if (!error)

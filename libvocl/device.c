@@ -10,6 +10,8 @@ void device_number(cl_device_id device, cl_device_info param, void *to, size_t s
         memcpy(to, bytes, size);
 }
 
+#define MOST_BYTES (UINT64_C(1) << 48) /* of a device's memory, of which sizes can be added up */
+
 /* The answers that other calls need in order to check their arguments. */
 static void describe(cl_device_id device)
 {
@@ -29,7 +31,9 @@ static void describe(cl_device_id device)
     device_number(device, CL_DEVICE_LOCAL_MEM_SIZE, &device->local_size, sizeof(device->local_size));
     device_number(device, CL_DEVICE_IMAGE_SUPPORT, &device->images, sizeof(device->images));
     device_number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits, sizeof(bits));
-    device->mem_base_align = bits / 8;
+    device->mem_base_align = bits < 8 ? 1 : bits / 8;
+    if (device->alloc_size > MOST_BYTES)
+        device->alloc_size = MOST_BYTES;
     device_number(device, CL_DEVICE_EXECUTION_CAPABILITIES, &can, sizeof(can));
     device->native_kernels = can & CL_EXEC_NATIVE_KERNEL;
     device->has_usm = extension_lists(&device->infos, CL_DEVICE_EXTENSIONS, "cl_intel_unified_shared_memory");
@@ -55,13 +59,10 @@ static cl_int device_ask(cl_device_id device)
         return error;
     if (!wire_get_describe_device_reply(&call.fields, &reply) || reply.error)
         error = CL_OUT_OF_RESOURCES;
-    else if (!(device->infos.bytes = malloc(reply.infos_length + 1)))
-        error = CL_OUT_OF_HOST_MEMORY;
-    if (!error) {
-        memcpy(device->infos.bytes, reply.infos, reply.infos_length);
-        device->infos.length = reply.infos_length;
+    else if (!info_table_take(&device->infos, reply.infos, reply.infos_length))
+        error = CL_OUT_OF_RESOURCES;
+    else
         describe(device);
-    }
     call_free(&call);
     return error;
 }
@@ -69,18 +70,22 @@ static cl_int device_ask(cl_device_id device)
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out)
 {
     cl_device_id device = handle_new(WIRE_DEVICE);
+    uint32_t own;
     cl_int error;
 
     if (!device)
         return CL_OUT_OF_HOST_MEMORY;
+    own = device->object.id;
     device->object.id = id;
     device->node = node;
     device->platform = platform;
     error = device_ask(device);
-    if (error)
-        handle_free(&device->object);
-    else
+    if (!error) {
         *out = device;
+        return CL_SUCCESS;
+    }
+    device->object.id = own; /* of the slot */
+    handle_free(&device->object);
     return error;
 }
 
@@ -187,7 +192,8 @@ static cl_int sub_devices_send(cl_device_id device, const cl_device_partition_pr
     if (error)
         return error;
     error = wire_get_create_sub_devices_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
-    *found = reply.count;
+    if (!error)
+        *found = reply.count;
     call_free(&call);
     return error;
 }
@@ -196,7 +202,8 @@ static cl_int sub_devices_send(cl_device_id device, const cl_device_partition_pr
 static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                                cl_device_id *devices)
 {
-    uint32_t ids[WIRE_MAX_DEVICES];
+    uint32_t ids[WIRE_MAX_DEVICES] = {0};
+    cl_uint made = 0;
     cl_int error;
 
     for (cl_uint i = 0; i < count; i++) {
@@ -208,7 +215,9 @@ static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_pr
         }
         ids[i] = devices[i]->object.id;
     }
-    error = sub_devices_send(device, properties, count, ids, &count);
+    error = sub_devices_send(device, properties, count, ids, &made);
+    if (!error && made != count)
+        error = CL_OUT_OF_RESOURCES;
     for (cl_uint i = 0; i < count; i++) {
         if (error) {
             handle_free(&devices[i]->object);
@@ -246,9 +255,14 @@ cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_propert
 
 static cl_int timers(cl_device_id device, cl_ulong times[2])
 {
+    size_t size = 0;
+    cl_int error;
+
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
-    return info_ask(device->node, WIRE_INFO_TIMERS, device->object.id, 0, 0, NULL, 0, 2 * sizeof(*times), times, NULL);
+    error =
+        info_ask(device->node, WIRE_INFO_TIMERS, device->object.id, 0, 0, NULL, 0, 2 * sizeof(*times), times, &size);
+    return error || size == 2 * sizeof(*times) ? error : CL_OUT_OF_RESOURCES;
 }
 
 cl_int clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time)

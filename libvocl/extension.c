@@ -183,8 +183,7 @@ cl_int extension_return_versions(const cl_name_version *native, uint32_t length,
 bool extension_lists(const struct info_table *infos, cl_uint param, const char *extension)
 {
     size_t known = strlen(extension);
-    uint32_t length;
-    const char *at = info_find(infos, param, &length);
+    const char *at = info_text(infos, param);
 
     while (at && *at) {
         size_t word = strcspn(at, " ");

@@ -1,4 +1,5 @@
 /* Images: formats, shapes, creation. Commands on them are in image_commands.c and map.c. */
+#include "base/size.h"
 #include "libvocl/internal.h"
 
 /* ---- formats and shapes ---- */
@@ -259,32 +260,37 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
     return transfer && !error ? transfer_leave(transfer) : error;
 }
 
-/* As native OpenCL reports them: those of the memory that the image came from, else tight. */
-static void image_pitches(cl_mem image)
+struct pitches {
+    size_t row, slice, size;
+};
+
+/* As native OpenCL reports them: those of the memory that the image came from, else tight. False: they overflow. */
+static bool image_pitches(const cl_image_desc *d, size_t element, struct pitches *out)
 {
-    const cl_image_desc *d = &image->desc;
-    size_t extent[3];
+    size_t extent[3], row, all;
 
     image_extent(d, extent);
-    image->row_pitch = d->image_row_pitch ? d->image_row_pitch : extent[0] * image->element_size;
+    if (!size_multiply(&row, extent[0], element) || !size_of_region(&all, (size_t[]){row, extent[1], extent[2]}))
+        return false;
+    *out = (struct pitches){.row = d->image_row_pitch ? d->image_row_pitch : row};
     switch (d->image_type) {
     case CL_MEM_OBJECT_IMAGE1D_ARRAY:
-        image->slice_pitch = d->image_slice_pitch ? d->image_slice_pitch : image->row_pitch;
-        image->size = image->slice_pitch * extent[1];
-        break;
+        out->slice = d->image_slice_pitch ? d->image_slice_pitch : out->row;
+        return size_multiply(&out->size, out->slice, extent[1]);
     case CL_MEM_OBJECT_IMAGE2D_ARRAY:
     case CL_MEM_OBJECT_IMAGE3D:
-        image->slice_pitch = d->image_slice_pitch ? d->image_slice_pitch : image->row_pitch * extent[1];
-        image->size = image->slice_pitch * extent[2];
-        break;
-    default:
-        image->size = image->row_pitch * extent[1];
+        out->slice = d->image_slice_pitch;
+        if (!out->slice && !size_multiply(&out->slice, out->row, extent[1]))
+            return false;
+        return size_multiply(&out->size, out->slice, extent[2]);
     }
+    return size_multiply(&out->size, out->row, extent[1]);
 }
 
 static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                            const cl_image_desc *desc, void *host_pointer, cl_mem *out)
 {
+    struct pitches pitches;
     cl_mem image;
     cl_int error;
 
@@ -306,6 +312,8 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
         error = check_format(context, flags, desc->image_type, format);
     if (error || is_doubtful(context, desc))
         error = check_by_node(context, flags, format, desc, error);
+    if (!error && !image_pitches(desc, image_element_size(format), &pitches))
+        error = CL_INVALID_IMAGE_SIZE;
     if (!error)
         error = memory_new(context, desc->image_type,
                            desc->mem_object ? memory_inherit_flags(desc->mem_object, flags) : flags, &image);
@@ -315,7 +323,9 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     image->desc = *desc;
     image->element_size = image_element_size(format);
     image->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
-    image_pitches(image);
+    image->row_pitch = pitches.row;
+    image->slice_pitch = pitches.slice;
+    image->size = pitches.size;
     image->parent = desc->mem_object;
     if (image->parent)
         handle_use(image->parent);

@@ -1,4 +1,5 @@
 /* Reads, writes, copies and fills of images. Their data travels tightly packed. */
+#include "base/size.h"
 #include "libvocl/internal.h"
 
 cl_int image_check(cl_command_queue queue, cl_mem image)
@@ -281,8 +282,9 @@ static cl_int check_mixed(cl_command_queue queue, cl_mem image, cl_mem buffer, c
     error = image_check_region(image, origin, region);
     if (error || image_is_nothing(region))
         return CL_INVALID_VALUE;
-    size = region[0] * region[1] * region[2] * image->element_size;
-    return offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
+    if (!size_of_region(&size, region) || !size_multiply(&size, size, image->element_size))
+        return CL_INVALID_VALUE;
+    return size_within(offset, size, buffer->size) ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
 cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer, const size_t *origin,

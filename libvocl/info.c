@@ -1,6 +1,8 @@
 /* Answers to clGet*Info. */
 #include <string.h>
 
+#include <stddef.h>
+
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
@@ -67,6 +69,96 @@ bool info_is_newer(cl_device_id device, cl_uint param)
     return false;
 }
 
+/* ---- what a node tells ends where it says that it does ---- */
+
+static bool is_text(cl_uint param)
+{
+    switch (param) {
+    case CL_PLATFORM_PROFILE:
+    case CL_PLATFORM_VERSION:
+    case CL_PLATFORM_NAME:
+    case CL_PLATFORM_VENDOR:
+    case CL_PLATFORM_EXTENSIONS:
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+    case CL_DEVICE_NAME:
+    case CL_DEVICE_VENDOR:
+    case CL_DRIVER_VERSION:
+    case CL_DEVICE_PROFILE:
+    case CL_DEVICE_VERSION:
+    case CL_DEVICE_EXTENSIONS:
+    case CL_DEVICE_OPENCL_C_VERSION:
+    case CL_DEVICE_BUILT_IN_KERNELS:
+    case CL_DEVICE_IL_VERSION:
+    case CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED:
+    case CL_PROGRAM_SOURCE:
+    case CL_PROGRAM_KERNEL_NAMES:
+    case CL_PROGRAM_BUILD_OPTIONS:
+    case CL_PROGRAM_BUILD_LOG:
+    case CL_KERNEL_FUNCTION_NAME:
+    case CL_KERNEL_ATTRIBUTES:
+    case CL_KERNEL_ARG_TYPE_NAME:
+    case CL_KERNEL_ARG_NAME:
+        return true;
+    }
+    return false;
+}
+
+static bool is_list_of_names(cl_uint param)
+{
+    switch (param) {
+    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
+    case CL_DEVICE_EXTENSIONS_WITH_VERSION:
+    case CL_DEVICE_ILS_WITH_VERSION:
+    case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION:
+    case CL_DEVICE_OPENCL_C_ALL_VERSIONS:
+    case CL_DEVICE_OPENCL_C_FEATURES:
+        return true;
+    }
+    return false;
+}
+
+/* Programs read texts to their ends. */
+static void end_texts(cl_uint param, uint8_t *bytes, size_t length)
+{
+    const size_t name_end = offsetof(cl_name_version, name) + sizeof(((cl_name_version *)0)->name) - 1;
+
+    if (is_text(param) && length)
+        bytes[length - 1] = '\0';
+    if (!is_list_of_names(param))
+        return;
+    for (size_t at = 0; at + sizeof(cl_name_version) <= length; at += sizeof(cl_name_version))
+        bytes[at + name_end] = '\0';
+}
+
+bool info_table_take(struct info_table *table, const void *infos, size_t length)
+{
+    uint8_t *copy = malloc(length + 1);
+    struct wire_cursor in = wire_cursor(copy, length);
+    const void *bytes;
+    uint32_t param, size;
+
+    if (!copy)
+        return false;
+    if (length)
+        memcpy(copy, infos, length);
+    while (wire_get_info(&in, &param, &bytes, &size))
+        end_texts(param, copy + ((const uint8_t *)bytes - copy), size);
+    if (in.failed) {
+        free(copy);
+        return false;
+    }
+    *table = (struct info_table){.bytes = copy, .length = length};
+    return true;
+}
+
+const char *info_text(const struct info_table *table, cl_uint param)
+{
+    uint32_t length;
+    const char *text = info_find(table, param, &length);
+
+    return text && length ? text : NULL;
+}
+
 /* What the node answers, in memory to be freed. */
 static cl_int ask(struct node *node, const struct wire_get_info *question, void **bytes, size_t *length)
 {
@@ -92,6 +184,7 @@ static cl_int ask(struct node *node, const struct wire_get_info *question, void 
     if (!error) {
         memcpy(*bytes, reply.value, reply.value_length);
         *length = reply.value_length;
+        end_texts(m.param, *bytes, *length);
     }
     call_free(&call);
     return error;

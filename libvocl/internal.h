@@ -122,12 +122,16 @@ void call_free(struct call *call);
  * only it should judge. */
 cl_int call_outcome(struct node *node, const struct object *object);
 /* From note.c, under the lock. */
-bool call_answer(struct session *session, uint16_t number, struct wire_cursor fields);
+bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields);
 void call_lose(struct node *node);
 
 /* ---- info.c ---- */
 cl_int info_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
 cl_int info_string(const char *string, size_t capacity, void *to, size_t *size_ret);
+/* A table as a worker told it, copied: whole records, in which texts end. False: it does not hold together. */
+bool info_table_take(struct info_table *table, const void *infos, size_t length);
+/* Of a text: it ends within its answer. NULL: there is none. */
+const char *info_text(const struct info_table *table, cl_uint param);
 const void *info_find(const struct info_table *table, cl_uint param, uint32_t *length);
 /* Whether a query is of a later OpenCL than the device's platform, which then does not know it. */
 bool info_is_newer(cl_device_id device, cl_uint param);
@@ -608,6 +612,7 @@ void arguments_clean(cl_kernel kernel, const struct node *node);
 /* An address as an argument; good: it is one. */
 cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good);
 bool context_has_device(cl_context context, cl_device_id device);
+bool context_has_node(cl_context context, const struct node *node);
 /* The numbers of those devices that are the node's; how many. */
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);

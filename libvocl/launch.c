@@ -1,4 +1,5 @@
 /* Launches. */
+#include "base/size.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
@@ -14,8 +15,10 @@ static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, c
         if (fixed[0] && local[i] != fixed[i])
             return CL_INVALID_WORK_GROUP_SIZE;
     }
-    for (cl_uint i = 0; i < dims; i++)
-        product *= local[i];
+    for (cl_uint i = 0; i < dims; i++) {
+        if (!size_multiply(&product, product, local[i]))
+            return CL_INVALID_WORK_GROUP_SIZE;
+    }
     if (product > device->group_size)
         return CL_INVALID_WORK_GROUP_SIZE;
     for (cl_uint i = 0; i < dims && i < 3; i++) {

@@ -7,7 +7,8 @@
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
-static bool note_event_status(struct wire_cursor *fields)
+/* Of events of others, and of the application's, a node has nothing to tell. */
+static bool note_event_status(struct node *node, struct wire_cursor *fields)
 {
     struct wire_event_status m;
     cl_event event;
@@ -15,7 +16,7 @@ static bool note_event_status(struct wire_cursor *fields)
     if (!wire_get_event_status(fields, &m) || m.status > CL_SUBMITTED)
         return false;
     event = handle_find(WIRE_EVENT, m.event);
-    if (event)
+    if (event && event->queue && event->node == node)
         event_told(event, m.status, m.times_count, m.times);
     return true;
 }
@@ -83,7 +84,7 @@ static bool note_context_error(struct node *node, struct wire_cursor *fields)
     if (!wire_get_context_error(fields, &m))
         return false;
     context = handle_find(WIRE_CONTEXT, m.context);
-    error = context && context->notify ? calloc(1, sizeof(*error)) : NULL;
+    error = context && context->notify && context_has_node(context, node) ? calloc(1, sizeof(*error)) : NULL;
     if (!error)
         return true;
     snprintf(error->text, sizeof(error->text), "%.*s", (int)m.text_length, (const char *)m.text);
@@ -102,10 +103,10 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
     struct wire_destroyed destroyed;
 
     if (number & WIRE_REPLY)
-        return call_answer(node->session, number, fields);
+        return call_answer(node, number, fields);
     switch (number) {
     case WIRE_event_status:
-        return note_event_status(&fields);
+        return note_event_status(node, &fields);
     case WIRE_read_data:
         return wire_get_read_data(&fields, &data) &&
                transfer_note(node, data.tag, false, data.status, data.data, data.data_length);

@@ -256,6 +256,7 @@ struct _cl_program {
     uint32_t kernel_count;
     atomic_int live_kernels;
     bool built, tried, binary, il;
+    size_t *binary_sizes; /* of each device, as the application was told them: it has room for so much; or NULL */
 };
 
 struct argument {

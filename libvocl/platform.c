@@ -47,22 +47,17 @@ static cl_platform_id check(cl_platform_id platform)
 unsigned platform_version(const struct info_table *infos)
 {
     unsigned major, minor;
-    char text[16] = "";
-    uint32_t length;
-    const char *native = info_find(infos, CL_PLATFORM_VERSION, &length);
+    const char *native = info_text(infos, CL_PLATFORM_VERSION);
 
-    if (native)
-        memcpy(text, native, length < sizeof(text) ? length : sizeof(text) - 1);
-    return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 ? 100 * major + 10 * minor : 110;
+    return native && sscanf(native, "OpenCL %2u.%2u", &major, &minor) == 2 ? 100 * major + 10 * minor : 110;
 }
 
 static cl_int version(cl_platform_id platform, size_t size, void *value, size_t *size_ret)
 {
-    uint32_t length;
-    const char *native = info_find(&platform->infos, CL_PLATFORM_VERSION, &length);
+    const char *native = info_text(&platform->infos, CL_PLATFORM_VERSION);
     char text[64] = "OpenCL 1.2";
 
-    if (native && length > 10)
+    if (native && strlen(native) >= 10)
         memcpy(text, native, 10); /* "OpenCL x.y" */
     strcpy(text + 10, " VOCL " PACKAGE_VERSION);
     return info_string(text, size, value, size_ret);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
@@ -35,6 +36,7 @@ void program_destroy(cl_program program)
     program_forget_kernels(program);
     free(program->devices);
     free(program->source);
+    free(program->binary_sizes);
     pthread_cond_destroy(&program->built_now);
     pthread_mutex_destroy(&program->lock);
     session_lock(session);
@@ -403,6 +405,34 @@ static bool is_of_build(cl_program_info param)
            param != CL_PROGRAM_DEVICES && param != CL_PROGRAM_SOURCE && param != CL_PROGRAM_IL;
 }
 
+/* What it was told that a binary has. Binaries grow, and nodes may say what they like. */
+static bool has_room(cl_program program, cl_uint device, uint64_t size)
+{
+    bool has;
+
+    pthread_mutex_lock(&program->lock);
+    has = program->binary_sizes && size <= program->binary_sizes[device];
+    pthread_mutex_unlock(&program->lock);
+    if (!has)
+        vocl_log(LOG_WARN, "a binary of %llu bytes is more than its size was told to be", (unsigned long long)size);
+    return has;
+}
+
+static cl_int remember_sizes(cl_program program, const size_t *sizes)
+{
+    cl_int error = CL_SUCCESS;
+
+    pthread_mutex_lock(&program->lock);
+    if (!program->binary_sizes)
+        program->binary_sizes = calloc(program->device_count, sizeof(*sizes));
+    if (program->binary_sizes)
+        memcpy(program->binary_sizes, sizes, program->device_count * sizeof(*sizes));
+    else
+        error = CL_OUT_OF_HOST_MEMORY;
+    pthread_mutex_unlock(&program->lock);
+    return error;
+}
+
 /* The binaries of the node's devices, to where the application has room for them. */
 static cl_int binaries_of(struct node *node, cl_program program, unsigned char **to)
 {
@@ -420,7 +450,9 @@ static cl_int binaries_of(struct node *node, cl_program program, unsigned char *
             continue;
         count = wire_get_u64(&in);
         from = wire_get_bytes(&in, count);
-        if (from && to[i])
+        if (!from || (to[i] && !has_room(program, i, count)))
+            error = CL_OUT_OF_RESOURCES;
+        else if (to[i])
             memcpy(to[i], from, count);
     }
     free(bytes);
@@ -462,6 +494,8 @@ static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t 
                 all[i] = own[at++];
         }
     }
+    if (value && size >= program->device_count * sizeof(*all) && remember_sizes(program, all))
+        return CL_OUT_OF_HOST_MEMORY;
     return info_return(all, program->device_count * sizeof(*all), size, value, size_ret);
 }
 

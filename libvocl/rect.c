@@ -1,34 +1,41 @@
 /* Rectangles of buffers: reads, writes, copies. The application's side travels tightly packed. */
+#include "base/size.h"
 #include "libvocl/internal.h"
 
 static cl_int rect_pitches(const size_t *region, size_t *row, size_t *slice)
 {
+    size_t least;
+
     if (!*row)
         *row = region[0];
     if (*row < region[0])
         return CL_INVALID_VALUE;
+    if (!size_multiply(&least, *row, region[1]))
+        return CL_INVALID_VALUE;
     if (!*slice)
-        *slice = *row * region[1];
-    return *slice < region[1] * *row || *slice % *row ? CL_INVALID_VALUE : CL_SUCCESS;
+        *slice = least;
+    return *slice < least || *slice % *row ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
 static bool rect_inside(cl_mem buffer, const size_t *origin, const size_t *region, size_t row, size_t slice)
 {
-    unsigned __int128 last = (unsigned __int128)(origin[2] + region[2] - 1) * slice +
-                             (unsigned __int128)(origin[1] + region[1] - 1) * row + origin[0] + region[0];
+    size_t end;
 
-    return last <= buffer->size;
+    return size_of_rect(&end, origin, region, row, slice) && end <= buffer->size;
 }
 
 static cl_int rect_check(cl_mem buffer, const size_t *origin, const size_t *host_origin, const size_t *region,
                          size_t *row, size_t *slice, size_t *host_row, size_t *host_slice, const void *pointer,
                          struct layout *layout)
 {
+    size_t end;
+
     if (!origin || !host_origin || !region || !pointer || !region[0] || !region[1] || !region[2])
         return CL_INVALID_VALUE;
     if (rect_pitches(region, row, slice) || rect_pitches(region, host_row, host_slice))
         return CL_INVALID_VALUE;
-    if (!rect_inside(buffer, origin, region, *row, *slice))
+    if (!rect_inside(buffer, origin, region, *row, *slice) ||
+        !size_of_rect(&end, host_origin, region, *host_row, *host_slice))
         return CL_INVALID_VALUE;
     *layout = layout_rect(pointer, host_origin, region, *host_row, *host_slice);
     return CL_SUCCESS;

@@ -20,6 +20,7 @@
 
 #define ASIDE_NS 20000000 /* how long the session's thread stays aside */
 #define SLEEP_US 1000000
+#define MOST_PLATFORMS 32 /* of one node */
 
 struct session {
     struct transport *transport;
@@ -305,16 +306,13 @@ static cl_int keep_platform(struct session *session, const struct node *node, ui
                             uint32_t length, unsigned *version)
 {
     struct described *more = realloc(session->described, (session->described_count + 1) * sizeof(*more));
-    void *copy = malloc(length + 1);
 
-    if (more)
-        session->described = more;
-    if (!more || !copy) {
-        free(copy);
+    if (!more)
         return CL_OUT_OF_HOST_MEMORY;
-    }
-    memcpy(copy, infos, length);
-    more[session->described_count] = (struct described){node, number, {.bytes = copy, .length = length}};
+    session->described = more;
+    more[session->described_count] = (struct described){.node = node, .number = number};
+    if (!info_table_take(&more[session->described_count].infos, infos, length))
+        return CL_OUT_OF_RESOURCES;
     *version = platform_version(&more[session->described_count++].infos);
     return CL_SUCCESS;
 }
@@ -379,7 +377,7 @@ static cl_int ask_devices(struct session *session, struct node *node)
         return error;
     good = wire_get_list_platforms_reply(&call.fields, &reply);
     call_free(&call);
-    if (!good)
+    if (!good || reply.count > MOST_PLATFORMS)
         return CL_OUT_OF_RESOURCES;
     for (uint32_t i = 0; !error && i < reply.count; i++)
         error = describe_platform(session, node, i);

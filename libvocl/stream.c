@@ -245,7 +245,7 @@ cl_int call_outcome(struct node *node, const struct object *object)
     return error;
 }
 
-bool call_answer(struct session *session, uint16_t number, struct wire_cursor fields)
+bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields)
 {
     struct wire_cursor in = fields;
     uint32_t id = wire_get_u32(&in);
@@ -253,7 +253,7 @@ bool call_answer(struct session *session, uint16_t number, struct wire_cursor fi
 
     while (call && call->id != id)
         call = call->next;
-    if (!call || call->node->session != session || (call->number | WIRE_REPLY) != number || call->status != 1)
+    if (!call || call->node != node || (call->number | WIRE_REPLY) != number || call->status != 1)
         return false;
     call->bytes = malloc(fields.left + 1);
     if (!call->bytes) {

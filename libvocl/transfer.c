@@ -356,9 +356,10 @@ bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, c
 {
     struct transfer *transfer = transfers;
 
-    while (transfer && (transfer->tag != tag || transfer->node != node || transfer->started || !transfer->reading))
+    while (transfer && (transfer->tag != tag || transfer->node != node || transfer->started || !transfer->reading ||
+                        transfer->waiting)) /* it has its data */
         transfer = transfer->next;
-    if (!transfer)
+    if (!transfer || status > 0)
         return false;
     if (ready) {
         start_pieces(transfer);

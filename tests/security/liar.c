@@ -1,0 +1,328 @@
+/*
+ * A worker that lies: it serves a session as vocl-proxy --worker does, in whose place lies.sh puts it, but what it says
+ * to the application is changed on its way. VOCL_LIE names one lie, or is the seed of as many as there are replies.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+
+#include "base/log.h"
+#include "executor/executor.h"
+#include "transport/transport.h"
+#include "wire/tables.h"
+#include "wire/wire.h"
+
+struct liar {
+    struct transport *transport;
+    struct executor *executor;
+    struct wire_buffer notes;
+    const char *lie;       /* or NULL: at random */
+    uint64_t random, odds; /* one in so many is changed at random */
+    bool over;
+};
+
+static uint64_t next_random(struct liar *liar)
+{
+    liar->random = liar->random * 6364136223846793005u + 1442695040888963407u;
+    return liar->random >> 13;
+}
+
+static bool lies(const struct liar *liar, const char *lie)
+{
+    return liar->lie && !strcmp(liar->lie, lie);
+}
+
+/* ---- lies of a kind ---- */
+
+/* Answers of all lengths, and no text in them ends. */
+static void endless_infos(struct wire_buffer *out, const void *infos, uint32_t length)
+{
+    struct wire_cursor in = wire_cursor(infos, length);
+    const void *value;
+    uint32_t param, size;
+
+    while (wire_get_info(&in, &param, &value, &size)) {
+        uint8_t *copy = malloc(size + 1);
+
+        memcpy(copy, value, size);
+        if (size > 8 && !copy[size - 1]) {
+            for (uint32_t i = 0; i < size; i++)
+                copy[i] = copy[i] ? copy[i] : 'x';
+        }
+        wire_put_info(out, param, copy, size);
+        free(copy);
+    }
+}
+
+static bool lie_in_device(struct liar *liar, struct wire_cursor *fields)
+{
+    struct wire_describe_device_reply reply;
+    struct wire_buffer infos = {0};
+
+    if (!wire_get_describe_device_reply(fields, &reply))
+        return false;
+    endless_infos(&infos, reply.infos, reply.infos_length);
+    reply.infos = infos.bytes;
+    reply.infos_length = (uint32_t)infos.length;
+    wire_put_describe_device_reply(&liar->notes, &reply);
+    wire_buffer_free(&infos);
+    return true;
+}
+
+static bool lie_in_platform(struct liar *liar, struct wire_cursor *fields)
+{
+    struct wire_describe_platform_reply reply;
+    struct wire_buffer infos = {0};
+
+    if (!wire_get_describe_platform_reply(fields, &reply))
+        return false;
+    endless_infos(&infos, reply.infos, reply.infos_length);
+    reply.infos = infos.bytes;
+    reply.infos_length = (uint32_t)infos.length;
+    wire_put_describe_platform_reply(&liar->notes, &reply);
+    wire_buffer_free(&infos);
+    return true;
+}
+
+/* Of any query; long ones are no numbers. */
+static bool lie_in_info(struct liar *liar, struct wire_cursor *fields)
+{
+    static uint8_t many[1 << 20];
+    struct wire_get_info_reply reply;
+    uint64_t size = sizeof(many) - 8;
+
+    if (!wire_get_get_info_reply(fields, &reply) || reply.error)
+        return false;
+    memset(many, 'x', sizeof(many));
+    if (lies(liar, "binary") && reply.value_length > 256) {
+        memcpy(many, &size, sizeof(size));
+        reply.value = many;
+        reply.value_length = sizeof(many);
+    } else if (lies(liar, "text") && reply.value_length > 8) {
+        reply.value = many;
+    }
+    wire_put_get_info_reply(&liar->notes, &reply);
+    return true;
+}
+
+static bool lie_in_count(struct liar *liar, struct wire_cursor *fields, bool again)
+{
+    struct wire_create_sub_devices_reply reply;
+
+    if (!wire_get_create_sub_devices_reply(fields, &reply))
+        return false;
+    reply.count = again ? 100000 : 2;
+    reply.error = 0;
+    wire_put_create_sub_devices_reply(&liar->notes, &reply);
+    return true;
+}
+
+/* No bytes are a multiple of anything, no device has a dimension, and so on. */
+static bool lie_of_zeroes(struct liar *liar, struct wire_cursor *fields)
+{
+    struct wire_describe_device_reply reply;
+    struct wire_buffer infos = {0};
+    struct wire_cursor in;
+    const uint8_t zeroes[64] = {0};
+    const void *value;
+    uint32_t param, size;
+
+    if (!wire_get_describe_device_reply(fields, &reply))
+        return false;
+    in = wire_cursor(reply.infos, reply.infos_length);
+    while (wire_get_info(&in, &param, &value, &size))
+        wire_put_info(&infos, param,
+                      size > 8 || param == CL_DEVICE_TYPE || param == CL_DEVICE_MAX_MEM_ALLOC_SIZE ? value : zeroes,
+                      size);
+    reply.infos = infos.bytes;
+    reply.infos_length = (uint32_t)infos.length;
+    wire_put_describe_device_reply(&liar->notes, &reply);
+    wire_buffer_free(&infos);
+    return true;
+}
+
+/* A read that is answered, and then once more as what comes as bulk data. */
+static bool lie_twice(struct liar *liar, struct wire_cursor *fields)
+{
+    struct wire_read_data data;
+    struct wire_read_ready ready;
+
+    if (!wire_get_read_data(fields, &data))
+        return false;
+    ready.tag = data.tag;
+    wire_put_read_data(&liar->notes, &data);
+    wire_put_read_data(&liar->notes, &data);
+    wire_put_read_ready(&liar->notes, &ready);
+    return true;
+}
+
+/* Success of which nothing is known. */
+static bool lie_of_status(struct liar *liar, struct wire_cursor *fields)
+{
+    struct wire_read_data data;
+
+    if (!wire_get_read_data(fields, &data))
+        return false;
+    data.status = 1;
+    data.data_length = 1;
+    wire_put_read_data(&liar->notes, &data);
+    return true;
+}
+
+static bool lie_as_named(struct liar *liar, uint16_t number, struct wire_cursor *fields)
+{
+    static unsigned counts;
+
+    switch (number) {
+    case WIRE_describe_device | WIRE_REPLY:
+        return lies(liar, "text") ? lie_in_device(liar, fields) : lies(liar, "zero") && lie_of_zeroes(liar, fields);
+    case WIRE_describe_platform | WIRE_REPLY:
+        return lies(liar, "text") && lie_in_platform(liar, fields);
+    case WIRE_get_info | WIRE_REPLY:
+        return (lies(liar, "binary") || lies(liar, "text")) && lie_in_info(liar, fields);
+    case WIRE_create_sub_devices | WIRE_REPLY:
+        return lies(liar, "count") && lie_in_count(liar, fields, counts++ >= 2);
+    case WIRE_read_data:
+        return lies(liar, "twice") ? lie_twice(liar, fields) : lies(liar, "status") && lie_of_status(liar, fields);
+    }
+    return false;
+}
+
+/* ---- lies at random ---- */
+
+static void change(struct liar *liar, uint8_t *bytes, size_t length)
+{
+    static const uint32_t words[] = {0,          1,     2,  0x7fffffff, 0x80000000, UINT32_MAX, UINT32_MAX - 3,
+                                     0x01000001, 65536, 255};
+    const size_t count = length / 4;
+
+    for (uint64_t changes = 1 + next_random(liar) % 3; count && changes; changes--) {
+        const size_t at = next_random(liar) % count * 4;
+        const uint32_t word = words[next_random(liar) % (sizeof(words) / sizeof(*words))];
+
+        if (next_random(liar) % 2)
+            memcpy(bytes + at, &word, sizeof(word));
+        else
+            bytes[next_random(liar) % length] ^= (uint8_t)(1u << next_random(liar) % 8);
+    }
+}
+
+static void lie_at_random(struct liar *liar, const uint8_t *command, size_t length)
+{
+    const size_t before = liar->notes.length;
+
+    wire_put_bytes(&liar->notes, command, length);
+    if (next_random(liar) % liar->odds)
+        return;
+    switch (next_random(liar) % 8) {
+    case 0: /* told twice */
+        wire_put_bytes(&liar->notes, command, length);
+        break;
+    case 1: /* not told */
+        liar->notes.length = before;
+        break;
+    default: /* half of the call's number stays what it is: else nobody listens */
+        if (!liar->notes.failed && length > WIRE_HEADER + 4)
+            change(liar, liar->notes.bytes + before + WIRE_HEADER + (next_random(liar) % 8 ? 4 : 0),
+                   length - WIRE_HEADER - 4);
+    }
+}
+
+/* ---- the worker ---- */
+
+static void host_send(void *owner, const void *command, size_t length)
+{
+    struct wire_cursor frame = wire_cursor(command, length), fields, copy;
+    struct liar *liar = owner;
+    const uint8_t *at = command;
+    uint16_t number;
+
+    while (wire_next(&frame, &number, &fields) == 1) {
+        copy = fields;
+        if (!liar->lie)
+            lie_at_random(liar, at, (size_t)(frame.at - at));
+        else if (!lie_as_named(liar, number, &copy))
+            wire_put_bytes(&liar->notes, at, (size_t)(frame.at - at));
+        at = frame.at;
+    }
+}
+
+static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
+{
+    (void)owner, (void)peer, (void)command, (void)length;
+    return -ECONNRESET;
+}
+
+static int host_give(void *owner, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                     void (*done)(void *, int), void *argument)
+{
+    return transport_give(((struct liar *)owner)->transport, peer, tag, memory, length, done, argument);
+}
+
+static int host_take(void *owner, unsigned peer, uint32_t tag, void *memory, size_t length, void (*done)(void *, int),
+                     void *argument)
+{
+    return transport_take(((struct liar *)owner)->transport, peer, tag, memory, length, done, argument);
+}
+
+static void host_collect(void *owner)
+{
+    (void)owner;
+}
+
+static void host_wake(void *owner)
+{
+    transport_wake(((struct liar *)owner)->transport);
+}
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    return peer ? -EBADMSG : executor_run(((struct liar *)owner)->executor, bytes, length);
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    (void)peer, (void)why;
+    ((struct liar *)owner)->over = true;
+}
+
+int main(void)
+{
+    const char *lie = getenv("VOCL_LIE");
+    struct liar liar = {.lie = lie && (*lie < '0' || *lie > '9') ? lie : NULL,
+                        .random = (lie ? strtoull(lie, NULL, 10) : 0) * 0x9e3779b97f4a7c15u};
+    struct transport_callbacks callbacks = {&liar, on_frame, on_lost, NULL};
+    struct executor_host host = {.owner = &liar,
+                                 .send = host_send,
+                                 .send_fellow = host_send_fellow,
+                                 .give = host_give,
+                                 .take = host_take,
+                                 .collect = host_collect,
+                                 .wake = host_wake,
+                                 .zero_copy = true,
+                                 .pipeline = 2,
+                                 .members = 2,
+                                 .own = 1};
+    const struct timespec nap = {0, 100000};
+    char why[512] = "";
+
+    liar.odds = 4 + next_random(&liar) % 120; /* some come far */
+    setenv("VOCL_WORKER", "1", 1);
+    if (executor_open(&host, &liar.executor) || transport_open_worker(&callbacks, why, sizeof(why), &liar.transport)) {
+        fprintf(stderr, "liar: %s\n", why);
+        return 1;
+    }
+    while (!liar.over) {
+        if (transport_poll(liar.transport) + executor_poll(liar.executor) == 0)
+            nanosleep(&nap, NULL);
+        executor_check(liar.executor);
+        if (liar.notes.length && transport_send(liar.transport, 0, liar.notes.bytes, liar.notes.length) != -EAGAIN)
+            liar.notes.length = 0;
+    }
+    transport_close(liar.transport);
+    _exit(0);
+}

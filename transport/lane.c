@@ -1,8 +1,8 @@
 /*
  * Frames of one host's session through memory, instead of MPI: a lane each way, as XTQ's (xtq/ring.h) but with slots of
  * one size, one for each frame that may be unacknowledged; so a slot is free when its turn comes, and there is nothing
- * to count. Frames that do not fit, and all before both sides have the memory, are another provider's; their numbers keep
- * the order.
+ * to count. Frames that do not fit, and all before both sides have the memory, are another provider's; their numbers
+ * keep the order.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -278,7 +278,7 @@ void link_ring(struct peer *peer)
 int link_hear(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
-    int heard = peer->provider->bells ? peer->provider->poll(t, number) : bell_hear(&peer->bell);
+    int heard = peer->provider->bells ? peer->provider->hear(t, number) : bell_hear(&peer->bell);
 
     if (peer->bell.peer_sleeps && peer->bell.acked != peer->sent)
         link_ring(peer); /* something crossed with its going to sleep */

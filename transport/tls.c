@@ -46,6 +46,12 @@ static bool ended;
 
 /* ---- between OpenSSL and the socket: many records at a time ---- */
 
+/* Later, perhaps: the program may have closed a descriptor that it does not know, and the session gets it back (use()). */
+static bool is_later(int error)
+{
+    return error == EAGAIN || error == EBADF || error == ENOTSOCK;
+}
+
 static int send_out(struct tls *tls)
 {
     struct buffer *out = &tls->out;
@@ -55,7 +61,7 @@ static int send_out(struct tls *tls)
 
         if (sent < 0 && errno == EINTR)
             continue;
-        if (sent < 0 && errno == EAGAIN)
+        if (sent < 0 && is_later(errno))
             return 0;
         if (sent < 0) {
             tls->gone = true;
@@ -122,7 +128,7 @@ static bool fill_in(struct tls *tls)
     while (got < 0 && errno == EINTR);
     if (got > 0)
         in->end = (size_t)got;
-    else if (got < 0 && errno == EAGAIN)
+    else if (got < 0 && is_later(errno))
         tls->dry = true;
     else
         tls->gone = true;

@@ -67,11 +67,21 @@ long settings_workers(void)
     return settings_number(SETTING_LOCAL) ? 0 : 1;
 }
 
+static unsigned between(enum setting setting, unsigned most)
+{
+    long count = settings_number(setting);
+
+    return count < 1 ? 1 : count < (long)most ? (unsigned)count : most;
+}
+
 unsigned settings_pipeline(void)
 {
-    long count = settings_number(SETTING_PIPELINE);
+    return between(SETTING_PIPELINE, SETTINGS_MOST_PIPELINE);
+}
 
-    return count < 1 ? 1 : count < SETTINGS_MOST_PIPELINE ? (unsigned)count : SETTINGS_MOST_PIPELINE;
+unsigned settings_streams(void)
+{
+    return between(SETTING_STREAMS, SETTINGS_MOST_STREAMS);
 }
 
 long settings_peer_ms(void)

@@ -31,5 +31,8 @@ long settings_tick_ms(void);
 /* How many pieces of bulk data may be under way at a time. */
 #define SETTINGS_MOST_PIPELINE 4
 unsigned settings_pipeline(void);
+/* How many connections between two members carry bulk data, where it is not MPI that does. */
+#define SETTINGS_MOST_STREAMS 8
+unsigned settings_streams(void);
 
 #endif

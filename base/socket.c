@@ -20,24 +20,34 @@
 #define WRITE_MS 10000
 #define CONNECT_SECONDS 7
 
-void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1])
+void hex_show(const uint8_t *bytes, size_t count, char *text)
 {
-    for (size_t i = 0; i < TOKEN_BYTES; i++)
-        sprintf(text + 2 * i, "%02x", token[i]);
+    for (size_t i = 0; i < count; i++)
+        sprintf(text + 2 * i, "%02x", bytes[i]);
 }
 
-bool token_read(const char *text, uint8_t *token)
+bool hex_read(const char *text, uint8_t *bytes, size_t count)
 {
-    if (!text || strlen(text) != 2 * TOKEN_BYTES)
+    if (!text || strlen(text) != 2 * count)
         return false;
-    for (size_t i = 0; i < TOKEN_BYTES; i++) {
+    for (size_t i = 0; i < count; i++) {
         unsigned byte;
 
         if (sscanf(text + 2 * i, "%2x", &byte) != 1)
             return false;
-        token[i] = (uint8_t)byte;
+        bytes[i] = (uint8_t)byte;
     }
     return true;
+}
+
+void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1])
+{
+    hex_show(token, TOKEN_BYTES, text);
+}
+
+bool token_read(const char *text, uint8_t *token)
+{
+    return hex_read(text, token, TOKEN_BYTES);
 }
 
 static socklen_t unix_address(const char *name, struct sockaddr_un *address)
@@ -189,49 +199,53 @@ static void bound_connect(int fd, bool bound)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
 }
 
-static int connect_tcp(const char *text)
+/* flags: SOCK_NONBLOCK, or 0. */
+static int connect_to(const struct addrinfo *at, int flags)
+{
+    int tries = 3, error, fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
+    bound_connect(fd, true);
+    if (!connect(fd, at->ai_addr, at->ai_addrlen) || (flags && errno == EINPROGRESS)) {
+        bound_connect(fd, false);
+        return fd;
+    }
+    error = errno == EINPROGRESS || errno == EAGAIN ? -ETIMEDOUT : -errno;
+    close(fd);
+    return error;
+}
+
+static int connect_tcp(const char *text, int flags)
 {
     struct addrinfo *found = NULL;
     const char *port;
     char host[128];
-    int fd = -ECONNREFUSED, tries = 3, error = address_split(text, host, sizeof(host), &port);
+    int fd = -ECONNREFUSED, error = address_split(text, host, sizeof(host), &port);
 
     if (!error)
         error = find_host(host, port, SOCK_STREAM, 0, &found);
     if (error)
         return error;
-    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
-        fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0) {
-            fd = -errno;
-            continue;
-        }
-        setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
-        bound_connect(fd, true);
-        if (connect(fd, at->ai_addr, at->ai_addrlen)) {
-            error = -errno;
-            close(fd);
-            fd = error == -EINPROGRESS || error == -EAGAIN ? -ETIMEDOUT : error;
-        } else {
-            bound_connect(fd, false);
-        }
-    }
+    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+        fd = connect_to(at, flags);
     freeaddrinfo(found);
     return fd;
 }
 
-int endpoint_connect(const char *text)
+static int connect_any(const char *text, int flags)
 {
     struct sockaddr_un address;
     socklen_t length;
     int fd, error;
 
     if (!strncmp(text, "tcp:", 4))
-        return connect_tcp(text + 4);
+        return connect_tcp(text + 4, flags);
     if (strncmp(text, "unix:", 5))
         return -EINVAL;
     length = unix_address(text + 5, &address);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
     if (fd < 0)
         return -errno;
     bound_connect(fd, true);
@@ -242,6 +256,16 @@ int endpoint_connect(const char *text)
     }
     bound_connect(fd, false);
     return fd;
+}
+
+int endpoint_connect(const char *text)
+{
+    return connect_any(text, 0);
+}
+
+int endpoint_connect_start(const char *text)
+{
+    return connect_any(text, SOCK_NONBLOCK);
 }
 
 int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms)

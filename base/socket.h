@@ -14,6 +14,10 @@
 void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1]);
 bool token_read(const char *text, uint8_t *token);
 
+/* So many bytes of any secret. */
+void hex_show(const uint8_t *bytes, size_t count, char *text);
+bool hex_read(const char *text, uint8_t *bytes, size_t count);
+
 /* "host:port" or "[::1]:port" apart; 0 or negative errno. */
 int address_split(const char *text, char *host, size_t size, const char **port);
 /* And together. */
@@ -34,6 +38,8 @@ int endpoint_own_address(const char *hosts, char *address, size_t size);
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
 /* Blocks at most some seconds; a descriptor or negative errno. */
 int endpoint_connect(const char *text);
+/* The same without waiting: it does not block, and can be written to when it is connected. */
+int endpoint_connect_start(const char *text);
 /* Read or write all of it within the time given (ms); 0 or negative errno. */
 int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);

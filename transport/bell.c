@@ -55,9 +55,12 @@ static int bell_fd(struct bell *bell)
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value)
 {
     struct bell_record record = {kind, value};
-    int fd = bell_fd(bell);
     ssize_t sent;
+    int fd;
 
+    if (bell->carry && !bell->lost)
+        bell->carry(bell->carrier, bell->number, &record);
+    fd = bell->carry ? -1 : bell_fd(bell);
     if (fd < 0)
         return;
     sent = send(fd, &record, sizeof(record), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -73,7 +76,7 @@ static void acked(struct bell *bell, uint32_t frames)
         bell->acked = frames;
 }
 
-static void heard(struct bell *bell, const struct bell_record *record)
+void bell_take(struct bell *bell, const struct bell_record *record)
 {
     bell->heard++;
     if (record->kind != BELL_STOPPED)
@@ -134,7 +137,7 @@ int bell_hear(struct bell *bell)
         got += (ssize_t)bell->partial_length;
         for (size_t at = 0; at + sizeof(record) <= (size_t)got; at += sizeof(record), count++) {
             memcpy(&record, bytes + at, sizeof(record));
-            heard(bell, &record);
+            bell_take(bell, &record);
         }
         bell->partial_length = (size_t)got % sizeof(record);
         memcpy(bell->partial, bytes + got - bell->partial_length, bell->partial_length);

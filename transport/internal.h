@@ -15,11 +15,13 @@
 #include "transport/plugin.h"
 #include "transport/provider.h"
 #include "transport/pulse.h"
+#include "transport/tls.h"
 #include "transport/transport.h"
 
 /* ---- loader.c ---- */
 /* Load the plugin of an MPI ("mpich" or "openmpi"); fresh: into a namespace of its own. NULL and why on failure. */
 const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
+const struct tls_plugin *loader_open_tls(char *why, size_t why_size);
 /* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */
 const char *loader_program_mpi(void);
 /* Whether the plugin's functions come before libc's for the libraries below it, too. */
@@ -65,6 +67,10 @@ struct bell_record {
 
 struct bell {
     struct kept socket;
+    /* or what carries it to the peer of that number */
+    void (*carry)(void *carrier, unsigned number, const struct bell_record *record);
+    void *carrier;
+    unsigned number;
     bool peer_sleeps, lost, rung;
     const char *why; /* it is lost, if not because its peer is */
     bool lane;       /* the peer has taken the lane it was offered */
@@ -80,6 +86,8 @@ void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token,
 /* NULL if acceptable. */
 const char *hello_check(const struct hello *hello, const uint8_t *token);
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
+/* One record that came. */
+void bell_take(struct bell *bell, const struct bell_record *record);
 /* Take in what the peer has said; never blocks. Returns the number of records. */
 int bell_hear(struct bell *bell);
 /* Say once that somebody is there, or that he is stopped. Not if the other has yet to read what he was told before:
@@ -95,7 +103,8 @@ struct member {
     uint32_t rank;
     pid_t process; /* on this host, or 0 */
     char host[64];
-    char endpoint[128]; /* known to the application, for the others */
+    char endpoint[128];  /* known to the application, for the others */
+    struct tls_way *way; /* without MPI: what it is reached by, until transport_open() has it */
 };
 
 struct job {
@@ -108,7 +117,7 @@ struct job {
     struct kept placeholder; /* to the placeholder of this process, or -1 */
     int join;                /* to vocl-join, or -1 */
     struct keeper *keeper;   /* of the client's descriptors, or NULL */
-    bool apart;              /* and of MPI's */
+    bool apart;              /* and of MPI's, or there is none */
     struct pulse *pulse;
     struct kept first; /* a worker's bell, until it is the peer's */
     struct beat beat;  /* of that */
@@ -127,14 +136,24 @@ int host_lift_limit(struct rlimit *before, char *why, size_t why_size);
 /* MPI said what failed, but not what of this machine is to blame. */
 void host_explain(char *why, size_t why_size);
 
+/* ---- network.c ---- */
+/* What VOCL_NETWORK means here. by_hosts: there are other hosts; pool: what their pool says ("mpi", "tls"), or NULL.
+ * 0, or negative errno and why. */
+int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size);
+/* MPI over TCP listens: from now on only at the interface of this address, unless UCX is told something else. The line
+ * for its environment, or NULL. */
+const char *network_bind(const char *address, char *line, size_t size);
+
 /* ---- launch.c ---- */
 /* Where a session's processes are to come from and to say hello. */
 struct setup {
     struct endpoint local, remote; /* remote.fd < 0: workers use local too */
-    uint8_t token[TOKEN_BYTES];
+    bool tls;                      /* without MPI: the secret instead of the token */
+    uint8_t token[TOKEN_BYTES], secret[TLS_SECRET];
     unsigned workers;
     char hosts[1024];
     char stand_in[128]; /* where placeholders of the workers' ranks are to go; "": there are none */
+    char devices[64];   /* for UCX, where it goes to other hosts: "UCX_NET_DEVICES=..." or "" */
     char *environment;  /* the placeholder's: NUL-terminated strings */
     uint32_t environment_length;
 };

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "transport/internal.h"
+#include "transport/meeting.h"
 
 #define HELLO_MS 10000
 #define MAX_ENVIRONMENT (256u << 10)
@@ -31,7 +32,8 @@ static int setup_open(struct setup *setup, bool hosts, char *why, size_t why_siz
     int error;
 
     *setup = (struct setup){.local.fd = -1, .remote.fd = -1};
-    if (getrandom(setup->token, sizeof(setup->token), 0) != sizeof(setup->token))
+    if (getrandom(setup->token, sizeof(setup->token), 0) != sizeof(setup->token) ||
+        getrandom(setup->secret, sizeof(setup->secret), 0) != sizeof(setup->secret))
         return -EIO;
     error = endpoint_listen_unix(&setup->local);
     if (error) {
@@ -204,6 +206,20 @@ static int gather_ranks(struct job *job, long until, char *why, size_t why_size)
     return 0;
 }
 
+/* Whether who starts the workers says that there is nothing to wait for any more, and why. */
+static int starter_ended(const struct job *job, char *why, size_t why_size)
+{
+    struct pollfd ready[] = {{job->lifeline, POLLIN, 0}, {job->join, POLLIN, 0}};
+
+    if (poll(ready, 2, 0) <= 0)
+        return 0;
+    if (ready[0].revents && read_obituary(job->lifeline, why, why_size))
+        return -ECHILD;
+    if (ready[1].revents)
+        pool_hear(job->join, why, why_size);
+    return ready[1].revents ? -ECHILD : 0;
+}
+
 static const char **environment_list(const struct setup *setup)
 {
     const char **list = calloc(setup->environment_length + 8, sizeof(*list));
@@ -217,7 +233,7 @@ static const char **environment_list(const struct setup *setup)
             list[count++] = at;
     }
     list[count++] = "MPIR_CVAR_NOLOCAL=1";
-    list[count++] = launch_ucx(setup);
+    list[count++] = launch_ucx(setup) ? launch_ucx(setup) : *setup->devices ? setup->devices : NULL;
     return list;
 }
 
@@ -240,6 +256,15 @@ static void enter(void *argument)
                                      &job->size, &job->last_tag);
 }
 
+/* The session ends with the process alone. */
+static void keep_starter(struct job *job)
+{
+    if (job->keeper && job->lifeline >= 0 && keeper_take(job->keeper, job->lifeline))
+        job->lifeline = -1;
+    if (job->keeper && job->join >= 0 && keeper_take(job->keeper, job->join))
+        job->join = -1;
+}
+
 /* On one host UCX, with its memory alone, needs its descriptors to connect and for its own thread: so they can be where
  * the program does not reach them. */
 static int enter_mpi(struct entry *entry, bool apart, char *why, size_t why_size)
@@ -259,10 +284,7 @@ static int enter_mpi(struct entry *entry, bool apart, char *why, size_t why_size
     }
     if (!job->keeper)
         return 0;
-    if (keeper_take(job->keeper, job->lifeline))
-        job->lifeline = -1;
-    if (job->join >= 0 && keeper_take(job->keeper, job->join))
-        job->join = -1;
+    keep_starter(job);
     kept_hold(&job->placeholder, job->keeper, job->placeholder.fd);
     return 0;
 }
@@ -281,31 +303,28 @@ static const struct mpi_plugin *load_plugin(const char **mpi, char *why, size_t 
     return loader_open(*mpi, same || forked_session, why, why_size);
 }
 
-static int open_own(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+static int start_workers(struct job *job, const struct setup *setup, const char *mpi, char *why, size_t why_size)
+{
+    int error = launch_session(setup, mpi, &job->lifeline);
+
+    if (error)
+        snprintf(why, why_size, "%s/vocl-launcher: %s", settings_string(SETTING_LIBEXECDIR), strerror(-error));
+    return error;
+}
+
+static int open_by_mpi(struct job *job, struct setup *setup, long until, void (*ending)(void *), void *argument,
+                       char *why, size_t why_size)
 {
     const char **environment = NULL, *mpi;
     struct watch watch;
-    struct setup setup;
-    int error = setup_open(&setup, *settings_string(SETTING_HOSTS), why, why_size);
-    long until;
+    int error;
 
-    if (!error && pool_wanted())
-        error = pool_join(&setup, &job->join, why, why_size);
-    until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
-    if (!error) {
-        job->members = calloc(setup.workers, sizeof(*job->members));
-        error = job->members ? 0 : -ENOMEM;
-    }
-    if (!error) {
-        job->plugin = load_plugin(&mpi, why, why_size);
-        error = job->plugin ? launch_session(&setup, mpi, &job->lifeline) : -ENOENT;
-        if (error && job->plugin)
-            snprintf(why, why_size, "%s/vocl-launcher: %s", settings_string(SETTING_LIBEXECDIR), strerror(-error));
-    }
+    job->plugin = load_plugin(&mpi, why, why_size);
+    error = job->plugin ? start_workers(job, setup, mpi, why, why_size) : -ENOENT;
     if (!error)
-        error = gather(job, &setup, until, true, why, why_size);
+        error = gather(job, setup, until, true, why, why_size);
     if (!error) {
-        environment = environment_list(&setup);
+        environment = environment_list(setup);
         error = environment ? 0 : -ENOMEM;
     }
     for (unsigned i = 0; !error && i < job->member_count; i++) /* it stands in where this process is stopped */
@@ -315,12 +334,46 @@ static int open_own(struct job *job, void (*ending)(void *), void *argument, cha
     if (!error) {
         struct entry entry = {job, environment, ending, argument, false, 0};
 
-        error = enter_mpi(&entry, launch_ucx(&setup) && loader_comes_first(mpi), why, why_size);
+        error = enter_mpi(&entry, launch_ucx(setup) && loader_comes_first(mpi), why, why_size);
         watch_stop(&watch, error ? why : NULL, why_size);
     }
     free(environment);
+    return error ? error : gather_ranks(job, until, why, why_size);
+}
+
+/* Workers of a pool have been started by its daemons, the others are started as MPI's are: they do not enter it. */
+static int open_by_tls(struct job *job, struct setup *setup, long until, void (*ending)(void *), void *argument,
+                       char *why, size_t why_size)
+{
+    int error = job->join >= 0 ? 0 : start_workers(job, setup, settings_string(SETTING_MPI), why, why_size);
+
     if (!error)
-        error = gather_ranks(job, until, why, why_size);
+        error = meeting_open(job, setup, until, starter_ended, ending, argument, why, why_size);
+    if (error)
+        return error;
+    job->keeper = keeper_start(NULL, NULL);
+    keep_starter(job);
+    return 0;
+}
+
+static int open_own(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    const bool hosts = *settings_string(SETTING_HOSTS);
+    struct setup setup;
+    int error = setup_open(&setup, hosts, why, why_size);
+    long until;
+
+    if (!error && pool_wanted())
+        error = pool_join(&setup, &job->join, why, why_size);
+    else if (!error)
+        error = network_choose(hosts, NULL, &setup.tls, why, why_size);
+    until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    if (!error) {
+        job->members = calloc(setup.workers, sizeof(*job->members));
+        error = job->members ? 0 : -ENOMEM;
+    }
+    if (!error)
+        error = (setup.tls ? open_by_tls : open_by_mpi)(job, &setup, until, ending, argument, why, why_size);
     setup_close(&setup);
     return error;
 }
@@ -549,9 +602,12 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     struct invitation invitation = {.endpoint = ""};
     struct endpoint own = {.fd = -1};
     struct bell bell = {.socket.fd = -1};
+    uint8_t secret[TLS_SECRET];
     int error = 0;
 
     *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .placeholder.fd = -1, .join = -1};
+    if (endpoint && hex_read(getenv("VOCL_SESSION_SECRET"), secret, sizeof(secret)))
+        return meeting_join(job, endpoint, secret, until, ending, argument, why, why_size);
     if (endpoint && token_read(getenv("VOCL_SESSION_TOKEN"), invitation.token)) {
         bell.socket.fd = say_hello(endpoint, invitation.token, &own, why, why_size);
         error = bell.socket.fd < 0 ? bell.socket.fd : 0;

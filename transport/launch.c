@@ -107,7 +107,7 @@ static char **make_environment(const struct setup *setup, const char *mpi)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
     const char *ucx = launch_ucx(setup);
-    char token[2 * TOKEN_BYTES + 1], **list = NULL;
+    char token[2 * TOKEN_BYTES + 1], secret[2 * TLS_SECRET + 1], **list = NULL;
 
     for (char **at = environ; *at; at++) {
         if (!left_out(*at))
@@ -121,7 +121,11 @@ static char **make_environment(const struct setup *setup, const char *mpi)
     token_show(setup->token, token);
     add(&list, "VOCL_LOG=%s", vocl_log_level());
     add(&list, "VOCL_MPI=%s", mpi); /* not always the one that was asked for: see load_plugin() */
-    add(&list, "VOCL_SESSION_TOKEN=%s", token);
+    hex_show(setup->secret, TLS_SECRET, secret);
+    if (setup->tls)
+        add(&list, "VOCL_SESSION_SECRET=%s", secret);
+    else
+        add(&list, "VOCL_SESSION_TOKEN=%s", token);
     if (!strcmp(mpi, "openmpi") && setup->remote.fd < 0) /* it leaves its files behind when a rank is killed */
         add(&list, OPENMPI_SHARED "=/dev/shm/vocl-%.16s", token);
     add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
@@ -187,7 +191,8 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
         add(&list, "none");
     } else {
         add(&list, "-disable-auto-cleanup"); /* the loss of one worker is not that of the others */
-        add(&list, "-pmi-port");
+        if (!setup->tls)
+            add(&list, "-pmi-port");
         add(&list, "-bind-to");
         add(&list, "none");
     }
@@ -201,20 +206,22 @@ static char **make_arguments(const struct setup *setup, const char *mpi)
         own_name(setup, address);
         if (openmpi) {
             add(&list, "-host");
-            add(&list, "%s,%s", address, setup->hosts);
+            add(&list, "%s%s%s", setup->tls ? "" : address, setup->tls ? "" : ",", setup->hosts);
         } else {
             add(&list, "-localhost");
             add(&list, "%s", address);
             add(&list, "-hosts");
-            add(&list, "%s,%s", address, setup->hosts);
+            add(&list, "%s%s%s", setup->tls ? "" : address, setup->tls ? "" : ",", setup->hosts);
             add(&list, "-ppn");
             add(&list, "1");
         }
     }
-    add(&list, "-n");
-    add(&list, "1");
-    add(&list, "%s/vocl-placeholder", folder);
-    add(&list, ":");
+    if (!setup->tls) {
+        add(&list, "-n");
+        add(&list, "1");
+        add(&list, "%s/vocl-placeholder", folder);
+        add(&list, ":");
+    }
     add(&list, "-n");
     add(&list, "%u", setup->workers);
     add(&list, "%s/vocl-proxy", folder);

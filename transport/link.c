@@ -306,7 +306,7 @@ void link_ring(struct peer *peer)
 int link_hear(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
-    int heard = peer->provider->bells ? peer->provider->poll(t, number) : bell_hear(&peer->bell);
+    int heard = peer->provider->bells ? peer->provider->hear(t, number) : bell_hear(&peer->bell);
 
     if ((int32_t)(peer->sent - peer->bell.acked) < 0) {
         peer->bell.why = "it confirms what it was not sent";

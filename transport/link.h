@@ -32,6 +32,13 @@ struct bulk {
             unsigned pieces, started, finished;
             struct plugin_request requests[SETTINGS_MOST_PIPELINE];
         } mpi;
+        struct {
+            uint32_t id; /* of the giver's; 0: a take that nobody has offered anything yet */
+            bool offered, wanted, bound;
+            unsigned chunks, turns;   /* under way; that it had */
+            size_t begun;             /* given: bytes that are in chunks */
+            size_t promised, arrived; /* taken: bytes of chunks that have begun, and of them here */
+        } tls;
     };
 };
 

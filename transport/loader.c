@@ -115,3 +115,20 @@ const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, siz
     }
     return plugin;
 }
+
+const struct tls_plugin *loader_open_tls(char *why, size_t why_size)
+{
+    const struct tls_plugin *plugin;
+    bool fresh = false;
+    char path[4096];
+    void *library;
+    int deep = loader_foreign_memory() ? 0 : binding("tls", &fresh); /* OpenSSL gives back only what is its own */
+
+    snprintf(path, sizeof(path), "%s/vocl-tls.so", settings_string(SETTING_LIBEXECDIR));
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
+    plugin = library ? dlsym(library, TLS_PLUGIN_SYMBOL) : NULL;
+    if (plugin && plugin->version == TLS_PLUGIN_VERSION)
+        return plugin;
+    snprintf(why, why_size, "%s", library ? "vocl-tls.so is not this version's" : dlerror());
+    return NULL;
+}

@@ -1,6 +1,6 @@
 /*
  * Providers: what carries the bytes of a pair of members. Each is one file that fills one struct: over_mpi.c, lane.c,
- * link.c, receive.c and bulk.c make frames with windows, bulk data and losses of whatever a pair has. The
+ * over_tls.c. link.c, receive.c and bulk.c make frames with windows, bulk data and losses of whatever a pair has. The
  * local member (loop.c) is in the same process, and nothing is carried.
  */
 #ifndef VOCL_TRANSPORT_PROVIDER_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/settings.h"
 
 struct transport;
 struct bulk;
@@ -25,7 +27,7 @@ struct arrived {
     size_t length;
 };
 
-#define PROVIDER_MOST_DESCRIPTORS 9 /* to sleep on, for one member */
+#define PROVIDER_MOST_DESCRIPTORS (SETTINGS_MOST_STREAMS + 1) /* to sleep on, for one member */
 
 /* What a provider cannot do is NULL. None of it blocks. */
 struct provider {
@@ -41,6 +43,8 @@ struct provider {
     /* The frame of that number, if it is the next that is here: it stays until taken() is called. */
     bool (*receive)(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame);
     void (*taken)(struct transport *t, unsigned peer);
+    /* With bells: take in what has come; the number of things. */
+    int (*hear)(struct transport *t, unsigned peer);
     /* Bulk data: to begin with it, and to see how far it is, which says bulk->complete or bulk->broken; the number of
      * things that happened. */
     int (*bulk_start)(struct transport *t, struct bulk *bulk);
@@ -57,6 +61,6 @@ struct provider {
     void (*close)(struct transport *t, unsigned peer, bool forget);
 };
 
-extern const struct provider provider_mpi, provider_lane;
+extern const struct provider provider_mpi, provider_lane, provider_tls;
 
 #endif

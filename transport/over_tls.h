@@ -1,0 +1,118 @@
+/* What the files of the provider tls share: a way to another member is several connections. */
+#ifndef VOCL_TRANSPORT_OVER_TLS_H
+#define VOCL_TRANSPORT_OVER_TLS_H
+
+#include "transport/link.h"
+#include "transport/tls.h"
+
+/* A connection. */
+struct stream {
+    struct kept socket;
+    struct tls *tls;
+    bool blocked; /* it has not taken all that there is for it */
+};
+
+/* Plain text that a connection has not taken yet. */
+struct text {
+    uint8_t *bytes;
+    size_t at, end, capacity;
+};
+
+/* A connection for bulk data. What goes through is chunks: a header, and as many bytes as it says. */
+enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA };
+
+struct chunk {
+    uint32_t kind, id; /* the giver's number for what is given, not 0 */
+    uint32_t tag, unused;
+    uint64_t offset; /* of an offer: the whole length */
+    uint64_t length; /* of the bytes that follow */
+};
+
+struct pipe {
+    struct stream stream;
+    /* out */
+    struct bulk *giving;
+    uint8_t first[16384]; /* the header, and what fits into a record with it */
+    size_t first_at, first_end;
+    const uint8_t *rest;
+    size_t rest_length;
+    /* in */
+    struct chunk chunk;
+    size_t header_got, chunk_got;
+    struct offer *offer; /* whose bytes come, if nobody takes them yet */
+    struct bulk *taking;
+    uint8_t *into;
+};
+
+/* Given by the other side, and not taken yet. */
+struct offer {
+    struct offer *next;
+    uint32_t id, tag;
+    uint64_t length;
+    size_t early, got; /* bytes of it that are sent before they are asked for */
+    uint8_t *bytes;
+};
+
+/* Messages of the connection for frames: a word of what it is, one of the length, and so many bytes. */
+enum message_kind { MESSAGE_BELL = 1, MESSAGE_FRAME, MESSAGE_LARGE, MESSAGE_PART, MESSAGE_WANT };
+
+struct message {
+    uint32_t kind, length;
+};
+
+/* Go on with what is given: all of it. Or, with id 0, only so much has been taken early. */
+struct want {
+    uint32_t id, unused;
+    uint64_t early_taken;
+};
+
+#define MOST_PIPES (PROVIDER_MOST_DESCRIPTORS - 1)
+#define MOST_PART (64u << 10)
+#define MOST_MESSAGE (TRANSPORT_MAX_FRAME + HEADER)
+#define FRAMES_IN (2 * (MOST_MESSAGE + sizeof(struct message)))
+
+struct tls_way {
+    struct stream frames;
+    struct text urgent, ordinary; /* to be sent: urgent between two messages of the others */
+    size_t message_left;          /* of the ordinary one that has begun */
+    uint8_t in[FRAMES_IN];
+    size_t in_at, in_end;
+    bool frame_here; /* the message at in_at is a frame that has not been taken, */
+    uint8_t *large;  /* or this */
+    struct frame_header large_header;
+    size_t large_length, large_got;
+    const char *broken;
+    unsigned pipe_count;
+    bool pipes_blocked; /* any of them */
+    struct pipe *pipes;
+    /* bulk data */
+    uint32_t last_id;
+    unsigned takes, gives; /* under way */
+    struct offer *offers, **offers_last;
+    unsigned offer_count;
+    uint64_t early_given, early_given_taken; /* bytes sent unasked, and those of them that were taken */
+    uint64_t early_taken, early_told;        /* and of the other side's */
+};
+
+/* ---- over_tls.c ---- */
+extern const struct tls_plugin *tls_plugin; /* when it is loaded */
+/* The way is broken; the peer is lost when that is noticed. */
+void way_break(struct tls_way *way, struct peer *peer, const char *why);
+/* Whether the connection can be used: its socket may have another number. */
+bool stream_ready(struct stream *stream);
+/* Ask for what was offered. */
+void way_want(struct transport *t, unsigned peer, uint32_t id);
+/* What a way has is freed, its sockets closed; forget: they are the parent's, whose session goes on. */
+void way_free(struct tls_way *way, bool forget);
+/* What waits for the connections wakes who sleeps, for he does not know of it. */
+void way_wake(struct transport *t);
+
+/* ---- over_tls_bulk.c ---- */
+int tls_bulk_start(struct transport *t, struct bulk *bulk);
+int tls_bulk_move(struct transport *t, struct bulk *bulk);
+void tls_bulk_drop(struct transport *t, struct bulk *bulk);
+/* The other side wants what was offered. False: it may not. */
+bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want);
+int tls_bulk_poll(struct transport *t, unsigned peer);
+
+#endif

@@ -1,6 +1,7 @@
 /*
  * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS: a cable between two network namespaces that every packet takes
- * so long to pass, each way. Makes both devices, says "ready", and holds them until it is killed.
+ * so long to pass, each way. Makes both devices, says "ready", and holds them until it is killed. SIGUSR1 cuts the way
+ * from the first to the second, and mends it the next time, without a word to either end; SIGUSR2 the way back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,9 +30,19 @@ struct packet {
 /* What is on its way to one end. */
 struct way {
     int from, to;
+    volatile sig_atomic_t cut;
     struct packet packets[MOST];
     size_t first, count;
 };
+
+static struct way there, back;
+
+static void on_signal(int number)
+{
+    struct way *way = number == SIGUSR1 ? &there : &back;
+
+    way->cut = !way->cut;
+}
 
 static long now(void)
 {
@@ -74,6 +85,8 @@ static void take_in(struct way *way, long delay)
     while (way->count < MOST && (length = read(way->from, bytes, sizeof(bytes))) > 0) {
         struct packet *packet = &way->packets[(way->first + way->count) % MOST];
 
+        if (way->cut)
+            continue;
         *packet = (struct packet){now() + delay, (size_t)length, malloc((size_t)length)};
         if (!packet->bytes)
             die("malloc");
@@ -101,7 +114,6 @@ static long let_out(struct way *way)
 
 int main(int count, char **words)
 {
-    static struct way there, back;
     long delay;
 
     if (count != 6) {
@@ -112,6 +124,8 @@ int main(int count, char **words)
     there.from = back.to = end_open(words[1], words[2]);
     there.to = back.from = end_open(words[3], words[4]);
     delay = atol(words[5]) * 1000;
+    signal(SIGUSR1, on_signal);
+    signal(SIGUSR2, on_signal);
     puts("ready");
     fflush(stdout);
     for (;;) {

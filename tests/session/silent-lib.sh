@@ -1,0 +1,98 @@
+# What a session does when one of its processes is stopped or killed, in each phase of a program's life:
+#
+#     begin PHASE SECONDS WORKERS COMMAND...   a program (phases.c) in the background, until it is in its phase; $program
+#     processes NAME                           of this session, whose name begins so
+#     fault SIGNAL PID...
+#     ended_with STATUS... -- WHAT             the program ends so, and nothing is left; prints how long it took
+#
+# The time until the program knew is printed, and not looked at: a machine may be busy.
+. "$(dirname "$0")/../lib.sh"
+VOCL_PEER_TIMEOUT=2
+export VOCL_PEER_TIMEOUT
+mark=VOCL_TEST_MARK=$$
+bound=60 # seconds until somebody hangs
+
+# As lib.sh's, with one process instead of some for each that there is.
+session_processes()
+{
+    for candidate in $(grep -slzx "$1" /proc/[0-9]*/environ | cut -d / -f 3); do
+        case $(cat "/proc/$candidate/comm" 2> /dev/null) in
+        vocl-* | mpiexec* | hydra*) echo "$candidate" ;;
+        esac
+    done
+}
+
+files() { ls /dev/shm /tmp | grep -iE 'vocl|ucx|mpi|hydra|pmi|sm_segment'; }
+
+uptime_of()
+{
+    cut -d ' ' -f 1 /proc/uptime
+}
+
+begin()
+{
+    phase=$1 seconds=$2 workers=$3
+    shift 3
+    rm -f "$scratch/out"
+    env "$mark" VOCL_LOG=warn "$@" "$top_builddir/tests/session/phases" "$phase" "$seconds" > "$scratch/out" \
+        2> "$scratch/err" &
+    program=$!
+    wait_until 30 there || fail "$phase: no program: $(cat "$scratch/out" "$scratch/err")"
+}
+there()
+{
+    grep -q ready "$scratch/out" 2> /dev/null || ! kill -0 $program 2> /dev/null
+}
+
+# processes NAME: whose name begins so, oldest first
+processes()
+{
+    for candidate in $(session_processes "$mark" | sort -n); do
+        case $(cat "/proc/$candidate/comm" 2> /dev/null) in
+        "$1"*) echo "$candidate" ;;
+        esac
+    done
+}
+
+fault()
+{
+    fault_signal=$1
+    shift
+    since=$(uptime_of)
+    [ $# -gt 0 ] || fail "$phase: nobody there to get SIG$fault_signal"
+    kill -"$fault_signal" "$@"
+}
+
+over()
+{
+    ! kill -0 $program 2> /dev/null
+}
+
+ended_with()
+{
+    wanted=
+    while [ "$1" != -- ]; do
+        wanted="$wanted $1"
+        shift
+    done
+    shift
+    if ! wait_until $bound over; then
+        kill -KILL $program
+        fail "$phase, $*: the program hangs: $(cat "$scratch/out" "$scratch/err")"
+    fi
+    wait $program
+    got=$?
+    case "$wanted " in
+    *" $got "*) ;;
+    *) fail "$phase, $*: status $got, not$wanted: $(cat "$scratch/out" "$scratch/err")" ;;
+    esac
+    took=$(awk -v since="$since" 'END { printf "%.1f", $1 - since }' "$scratch/out")
+    echo "$phase, $*: $(sed 1d "$scratch/out" | cut -d ' ' -f 2-), after $took s"
+}
+
+nothing_left()
+{
+    wait_until 10 none_left "$mark" || fail "left after $phase, $*: $(for process in $(session_processes "$mark"); do
+        ps -o pid=,stat=,args= -p "$process"
+    done)"
+}

@@ -6,12 +6,10 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "xtq/mpi_intercept.h"
+#include "xtq/mpi_window.h"
 
-#define QUEUES 2
-#define QUEUE 1
-#define FIRST_INDEX 0
-#define INDICES (24 + WINDOWS)
+#define QUEUES 3
+#define INDICES (FIRST_WINDOW_INDEX + WINDOWS + 1)
 #define LANE_BYTES ((size_t)512 << 10)
 
 /* Under the lock; communicators of one process may be used by several threads. */
@@ -54,7 +52,7 @@ static struct link *link_open(MPI_Comm comm)
 {
     struct xtq_options xtq_options = {
         .queues = QUEUES, .kernels = INDICES, .functions = INDICES, .lane_bytes = LANE_BYTES};
-    struct xtq_collectives_options options = {.queue = QUEUE, .first_index = FIRST_INDEX, .exposed = WINDOWS};
+    struct xtq_collectives_options options = {.queue = REDUCE_QUEUE};
     struct link *link = calloc(1, sizeof(*link));
     int error;
 
@@ -84,6 +82,8 @@ static struct link *link_open(MPI_Comm comm)
 static void link_close(struct link *link)
 {
     if (link->x) {
+        xtq_barrier(link->x);
+        windows_close(link);
         xtq_collectives_close(link->c);
         xtq_finalize(link->x);
     }

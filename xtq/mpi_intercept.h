@@ -23,12 +23,20 @@ struct link {
     struct xtq *x;
     struct xtq_collectives *c;
     struct fetches *fetches; /* NULL: no windows yet */
+    struct jobs *jobs;       /* NULL: no reductions with requests yet */
+    bool opened, wanted;     /* whether there may be x and c; whether there should be */
     unsigned users;          /* the communicator and the windows */
     uint64_t exposed;        /* numbers that windows have: a bit for each */
 };
 
-/* Collective. NULL: there is none, on any of the ranks. */
+/* Collective, and opens what is not open. NULL: there is none, on any of the ranks. */
 struct link *link_of(MPI_Comm comm);
+/* Likewise, but does not wait for others: NULL as well if it is not open yet; then link_open_wanted(), collective,
+ * opens it. */
+struct link *link_if_open(MPI_Comm comm);
+void link_open_wanted(MPI_Comm comm);
+/* Whether other threads than the program's may call MPI. */
+bool link_threads(void);
 void link_keep(struct link *link);
 /* Collective if it is the last. */
 void link_release(struct link *link);

@@ -83,9 +83,8 @@ static unsigned number_choose(const struct link *link, MPI_Comm comm)
 static bool window_taken(MPI_Aint bytes, MPI_Comm comm)
 {
     MPI_Aint most = 0;
-    int level;
 
-    if (PMPI_Query_thread(&level) || level < MPI_THREAD_MULTIPLE)
+    if (!link_threads())
         return false;
     PMPI_Allreduce(&bytes, &most, 1, MPI_AINT, MPI_MAX, comm);
     return (unsigned long long)most >= settings_bytes(SETTING_XTQ_BYTES);

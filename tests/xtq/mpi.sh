@@ -37,7 +37,7 @@ for mpi in $mpis; do
     mpich) mpicc=$MPICC_MPICH library=libxtqmpi.so ;;
     *)     mpicc=$MPICC_OPENMPI library=libxtqmpi$xtq_suffix.so ;;
     esac
-    for program in mpi_program atomics; do
+    for program in mpi_program atomics requests; do
         $mpicc -O1 "$top_srcdir/tests/xtq/$program.c" -o "$scratch/$program" || fail "no $program for $mpi"
     done
     for number in 2 3 5; do
@@ -45,6 +45,8 @@ for mpi in $mpis; do
     done
     through 2 "$scratch/atomics"
     [ $mpi = mpich ] || through 3 "$scratch/atomics" # MPICH's ranks do not yield the cores that they wait on
+    through 2 "$scratch/requests"
+    through 3 "$scratch/requests"
     # however small: what XTQ itself asks of MPI is not for XTQ, and small windows are XTQ's, too
     for bytes in 0 8 40; do
         VOCL_XTQ_BYTES=$bytes

@@ -74,6 +74,11 @@ size_t xtq_type_bytes(enum xtq_type type)
     return (unsigned)type < COMBINE_TYPES ? types[type].bytes : 0;
 }
 
+void combine_elements(void *into, const void *from, size_t count, enum xtq_type type, enum xtq_op op)
+{
+    types[type].combine(into, from, count, op);
+}
+
 static int ready(const struct xtq_task *task, uint64_t number)
 {
     struct xtq_signal *const *signals = task->buffer;
@@ -104,6 +109,6 @@ int combine(const struct xtq_task *task, void *argument)
     if (a.op == XTQ_REPLACE)
         memcpy(into + a.offset, task->payload, task->payload_bytes);
     else
-        types[a.type].combine(into + a.offset, task->payload, task->payload_bytes / bytes, a.op);
+        combine_elements(into + a.offset, task->payload, task->payload_bytes / bytes, a.type, a.op);
     return 0;
 }

@@ -1,457 +1,419 @@
 /*
- * MPI_Accumulate into windows. See mpi_intercept.h.
+ * MPI_Accumulate and all that is atomic with it: MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap, and the
+ * forms with a request.
  *
- * An accumulate is a put, which has ended when xtq_fence() returns; so whatever of MPI ends accumulates (flush, unlock,
- * fence, free) waits for that first. All accumulates that can be are puts, large or small: were some MPI's own, two of
- * one element would not be atomic. MPI's other atomic operations may not be atomic against accumulates of other ranks
- * that run at the same time (doc/xtq.md); but this rank's own are in order, whoever carries them: MPI's wait for the
- * puts before them, and a put that meets what MPI carries waits for that, or, where MPI has no way to wait, between
- * fences, goes by MPI as well.
+ * All that change an element of a window in the same way, each being atomic against the others, are puts of one queue;
+ * or all are MPI's. Which, is decided by what is the same for all of them at a time (taken()): the window, the type of
+ * the elements, and the kind of epoch. So those of one rank are in order, too. MPI promises neither for elements of
+ * different types.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "xtq/mpi_intercept.h"
+#include "xtq/mpi_window.h"
 
-#define MOST_RANGES 64
-
-/* Where MPI may still have atomic operations of this rank under way: bytes of the target's memory. */
-struct carried {
-    unsigned count;
-    struct range {
-        size_t first, end;
-    } ranges[MOST_RANGES];
+struct operand {
+    const void *address; /* unused for the target's */
+    MPI_Count count;
+    MPI_Datatype datatype;
 };
 
-/* What this rank knows of a target. */
-struct target {
-    struct carried carried;
-    bool locked;     /* in an epoch of MPI_Win_lock or MPI_Win_lock_all */
-    bool unsure;     /* a lock that MPI may not have got yet */
-    uint64_t errors; /* how many it has refused */
+struct operation {
+    MPI_Win win;
+    int target;
+    MPI_Aint place;
+    MPI_Op op;
+    const void *compare; /* MPI_Compare_and_swap */
+    bool fetches;
+    struct operand data, memory, result;
 };
 
-struct window {
-    struct link *link;
-    unsigned number; /* of xtq_expose() */
-    int size;
-    bool started; /* between MPI_Win_start and MPI_Win_complete, where a target may not have agreed yet */
-    struct target *targets;
-    int *units; /* by rank: bytes of a displacement */
-};
-
-static int keyval = MPI_KEYVAL_INVALID;
-
-static struct window *window_of(MPI_Win win)
-{
+/* What it is as a put; layouts to be released. */
+struct shape {
     struct window *window;
-    int found = 0;
+    unsigned op;
+    struct layout *data, *memory, *result; /* data: NULL with OP_NONE; result: NULL if it fetches nothing */
+};
 
-    if (keyval == MPI_KEYVAL_INVALID || PMPI_Win_get_attr(win, keyval, &window, &found))
-        return NULL;
-    return found ? window : NULL;
+/* ---- who carries it ---- */
+
+/* OPS: none that it could be. */
+static unsigned shape_op(const struct operation *o)
+{
+    const MPI_Op bits[] = {[OP_BAND] = MPI_BAND, [OP_BOR] = MPI_BOR, [OP_BXOR] = MPI_BXOR,
+                           [OP_LAND] = MPI_LAND, [OP_LOR] = MPI_LOR, [OP_LXOR] = MPI_LXOR};
+    enum xtq_op combining;
+
+    if (o->compare)
+        return OP_SWAP;
+    if (o->op == MPI_NO_OP && o->fetches)
+        return OP_NONE;
+    if (o->op == MPI_REPLACE)
+        return XTQ_REPLACE;
+    if (intercept_op(o->op, &combining))
+        return combining;
+    for (unsigned op = OP_BAND; op < OP_NONE; op++) {
+        if (bits[op] == o->op)
+            return op;
+    }
+    return OPS;
 }
 
-/* ---- making and freeing ---- */
-
-static void window_free(struct window *window)
+static bool same_elements(const struct operand *a, const struct layout *al, const struct operand *b,
+                          const struct layout *bl)
 {
-    if (!window)
-        return;
-    free(window->targets);
-    free(window->units);
-    free(window);
+    return al && bl && al->type == bl->type && (size_t)a->count * al->count == (size_t)b->count * bl->count;
 }
 
-static struct window *window_allocate(struct link *link)
+static void shape_release(struct shape *shape)
 {
-    struct window *window = calloc(1, sizeof(*window));
-    size_t size = (size_t)xtq_size(link->x);
+    layout_release(shape->data);
+    layout_release(shape->memory);
+    layout_release(shape->result);
+}
 
-    if (!window)
+/* Whether the operation is a put: decided here for all of them. What MPI has to find fault with is not. */
+static bool taken(const struct operation *o, bool with_request, struct shape *shape)
+{
+    struct window *window = window_of(o->win);
+    bool good;
+
+    *shape = (struct shape){.window = window};
+    if (!window || window->started || o->target < 0 || o->target >= window->size || o->memory.count < 0 ||
+        !(window->targets[o->target].locked || (window->fenced && !with_request)))
+        return false;
+    shape->memory = layout_of(o->memory.datatype);
+    shape->op = shape_op(o);
+    good = shape->memory && window_op_fits(shape->memory->type, shape->op);
+    if (good && shape->op != OP_NONE) {
+        shape->data = layout_of(o->data.datatype);
+        good = o->data.count >= 0 && same_elements(&o->data, shape->data, &o->memory, shape->memory);
+    }
+    if (good && o->fetches) {
+        shape->result = layout_of(o->result.datatype);
+        good = o->result.count >= 0 && same_elements(&o->result, shape->result, &o->memory, shape->memory);
+    }
+    if (!good)
+        shape_release(shape);
+    return good;
+}
+
+/* ---- sending ---- */
+
+/* An operation on its way, in messages of so many runs and bytes at most. */
+struct sending {
+    struct link *link;
+    int target;
+    struct fetch *fetch; /* or NULL */
+    size_t element;
+    const uint8_t *from; /* the elements that have not been sent yet */
+    size_t elements;     /* of the next message */
+    uint64_t place;
+    struct {
+        struct xtq_function_packet packet;
+        struct window_arguments a;
+        struct run runs[MOST_RUNS];
+    } command;
+};
+
+static int message_send(struct sending *s)
+{
+    struct window_arguments *a = &s->command.a;
+    size_t bytes = s->elements * s->element, payload = a->op == OP_NONE ? 0 : a->op == OP_SWAP ? 2 * bytes : bytes;
+    int error;
+
+    if (!s->elements)
+        return 0;
+    a->place = s->place;
+    if (s->fetch)
+        fetch_expect(s->link, s->fetch);
+    error = xtq_put(s->link->x, s->target, &s->command,
+                    sizeof(s->command.packet) + sizeof(*a) + a->run_count * sizeof(struct run),
+                    payload ? s->from : NULL, payload, 0, NULL);
+    if (error && s->fetch)
+        fetch_part(s->link, s->fetch, error);
+    s->from += payload;
+    s->place += bytes;
+    s->elements = 0;
+    a->run_count = 0;
+    return error;
+}
+
+static int run_add(struct sending *s, int64_t offset, uint64_t count)
+{
+    struct window_arguments *a = &s->command.a;
+
+    while (count) {
+        uint64_t room = MOST_PAYLOAD / s->element - s->elements, some = count < room ? count : room;
+        struct run *last = a->run_count ? &s->command.runs[a->run_count - 1] : NULL;
+
+        if (!some || (a->run_count == MOST_RUNS && offset != last->offset + (int64_t)(last->count * s->element))) {
+            int error = message_send(s);
+
+            if (error)
+                return error;
+            continue;
+        }
+        if (last && offset == last->offset + (int64_t)(last->count * s->element))
+            last->count += some;
+        else
+            s->command.runs[a->run_count++] = (struct run){.offset = offset, .count = some};
+        s->elements += some;
+        offset += (int64_t)(some * s->element);
+        count -= some;
+    }
+    return 0;
+}
+
+static int runs_send(struct sending *s, const struct layout *layout, size_t count, int64_t place)
+{
+    int64_t first;
+    int error = 0;
+
+    if (layout_is_dense(layout, count, &first))
+        error = run_add(s, place + first, layout->count * count);
+    else
+        for (size_t i = 0; i < count && !error; i++) {
+            for (size_t k = 0; k < layout->run_count && !error; k++)
+                error = run_add(s, place + (int64_t)i * layout->extent + layout->runs[k].offset, layout->runs[k].count);
+        }
+    return error ? error : message_send(s);
+}
+
+/* ---- the operation ---- */
+
+/* Elements beside each other: *copy, to be freed, if the program's are not; with OP_SWAP both. */
+static int data_make(const struct operation *o, const struct shape *shape, const uint8_t **from, uint8_t **copy)
+{
+    size_t element = shape->memory->element, count = (size_t)o->data.count;
+    int64_t first;
+
+    *from = *copy = NULL;
+    if (shape->op == OP_NONE || !count)
+        return 0;
+    if (shape->op != OP_SWAP && layout_is_dense(shape->data, count, &first)) {
+        *from = (const uint8_t *)((uintptr_t)o->data.address + (uintptr_t)first); /* which may be MPI_BOTTOM */
+        return 0;
+    }
+    *copy = malloc(2 * element + count * shape->data->count * element);
+    if (!*copy)
+        return -ENOMEM;
+    *from = *copy;
+    layout_gather(shape->data, count, o->data.address, *copy);
+    if (shape->op == OP_SWAP)
+        memcpy(*copy + element, o->compare, element);
+    return 0;
+}
+
+static struct fetch *fetch_make(const struct operation *o, const struct shape *shape, struct completion *completion)
+{
+    struct fetch *fetch = calloc(1, sizeof(*fetch));
+    size_t count = (size_t)o->result.count;
+    int64_t first;
+
+    if (!fetch)
         return NULL;
-    window->link = link;
-    window->size = (int)size;
-    window->targets = calloc(size, sizeof(*window->targets));
-    window->units = calloc(size, sizeof(*window->units));
-    if (window->targets && window->units)
-        return window;
-    window_free(window);
+    fetch->target = o->target;
+    fetch->fetching = shape->window->targets[o->target].fetching;
+    fetch->completion = completion;
+    fetch->bytes = count * shape->result->count * shape->result->element;
+    if (layout_is_dense(shape->result, count, &first)) {
+        fetch->elements = (uint8_t *)((uintptr_t)o->result.address + (uintptr_t)first);
+    } else {
+        fetch->layout = layout_keep(shape->result);
+        fetch->count = count;
+        fetch->result = (void *)(uintptr_t)o->result.address;
+        fetch->elements = malloc(fetch->bytes + 1);
+    }
+    if (fetch->elements && !fetch_begin(shape->window->link, fetch))
+        return fetch;
+    if (fetch->layout)
+        free(fetch->elements);
+    layout_release(fetch->layout);
+    free(fetch);
     return NULL;
 }
 
-/* Collective: a number that is free on all ranks, or WINDOWS. */
-static unsigned number_choose(const struct link *link, MPI_Comm comm)
+static int operation_send(const struct operation *o, const struct shape *shape, struct fetch *fetch)
 {
-    uint64_t taken = UINT64_MAX;
+    struct window *window = shape->window;
+    struct sending *s = malloc(sizeof(*s));
+    uint8_t *copy = NULL;
+    int error = s ? 0 : -ENOMEM;
 
-    PMPI_Allreduce(&link->exposed, &taken, 1, MPI_UINT64_T, MPI_BOR, comm);
-    return taken == UINT64_MAX ? WINDOWS : (unsigned)__builtin_ctzll(~taken);
-}
-
-/* Collective: nothing if one of the ranks cannot. */
-static void window_open(void *base, MPI_Aint bytes, int unit, MPI_Comm comm, MPI_Win win)
-{
-    struct link *link = link_of(comm);
-    unsigned number = link ? number_choose(link, comm) : WINDOWS;
-    struct window *window;
-    int error;
-
-    if (number == WINDOWS)
-        return;
-    window = window_allocate(link);
-    error = window ? 0 : -ENOMEM;
-    if (!error && bytes)
-        error = xtq_expose(link->c, number, base, (size_t)bytes);
-    if (xtq_agree(link->x, error)) {
-        xtq_expose(link->c, number, NULL, 0);
-        window_free(window);
-        return;
+    if (!error) {
+        s->link = window->link;
+        s->target = o->target;
+        s->fetch = fetch;
+        s->element = shape->memory->element;
+        s->elements = 0;
+        s->place = 0;
+        s->command.packet = windows_packet(window->number);
+        s->command.a =
+            (struct window_arguments){.token = fetch ? fetch->token : 0, .type = shape->memory->type, .op = shape->op};
+        error = data_make(o, shape, &s->from, &copy);
     }
-    PMPI_Allgather(&unit, 1, MPI_INT, window->units, 1, MPI_INT, comm);
-    window->number = number;
-    link->exposed |= UINT64_C(1) << number;
-    link_keep(link);
-    if (keyval == MPI_KEYVAL_INVALID)
-        PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL);
-    PMPI_Win_set_attr(win, keyval, window);
+    if (!error)
+        error = runs_send(s, shape->memory, (size_t)o->memory.count, o->place * window->units[o->target]);
+    free(copy);
+    free(s);
+    return error;
 }
 
-INTERCEPT MPI_Win_create(void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
+/* MPI_Win_lock may return before there is a lock. */
+static void be_sure(struct window *window, MPI_Win win, int target)
 {
-    int result = PMPI_Win_create(base, bytes, unit, info, comm, win);
-
-    if (result == MPI_SUCCESS)
-        window_open(base, bytes, unit, comm, *win);
-    return result;
-}
-
-INTERCEPT MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win)
-{
-    int result = PMPI_Win_allocate(bytes, unit, info, comm, base, win);
-
-    if (result == MPI_SUCCESS)
-        window_open(*(void **)base, bytes, unit, comm, *win);
-    return result;
-}
-
-INTERCEPT MPI_Win_free(MPI_Win *win)
-{
-    struct window *window = window_of(*win);
-    struct link *link = window ? window->link : NULL;
-    int result;
-
-    if (window) {
-        xtq_barrier(link->x); /* no put of this window's can come any more: its number may be used again */
-        xtq_expose(link->c, window->number, NULL, 0);
-        link->exposed &= ~(UINT64_C(1) << window->number);
-        window_free(window);
-    }
-    result = PMPI_Win_free(win);
-    if (link)
-        link_release(link);
-    return result;
-}
-
-/* ---- what MPI carries ---- */
-
-/* The last one takes what is beside it, and all that there is no room for. */
-static void carried_add(struct carried *carried, struct range range)
-{
-    struct range *last = carried->count ? &carried->ranges[carried->count - 1] : NULL;
-
-    if (!last || (carried->count < MOST_RANGES && (range.first > last->end || range.end < last->first))) {
-        carried->ranges[carried->count++] = range;
-        return;
-    }
-    last->first = range.first < last->first ? range.first : last->first;
-    last->end = range.end > last->end ? range.end : last->end;
-}
-
-static bool carried_meets(const struct carried *carried, struct range range)
-{
-    for (unsigned i = 0; i < carried->count; i++) {
-        if (range.first < carried->ranges[i].end && range.end > carried->ranges[i].first)
-            return true;
-    }
-    return false;
-}
-
-static struct target *target_of(struct window *window, int target)
-{
-    return window && target >= 0 && target < window->size ? &window->targets[target] : NULL;
-}
-
-/* Where an operation of MPI's reaches to, at most. */
-static struct range range_of(const struct window *window, int target, MPI_Aint place, int count, MPI_Datatype datatype)
-{
-    MPI_Aint lower = 0, extent = 0, first = place * window->units[target], end;
-
-    if (count < 1 || PMPI_Type_get_extent(datatype, &lower, &extent))
-        return (struct range){0, SIZE_MAX};
-    end = first + extent * (count - 1);
-    if (extent < 0) {
-        MPI_Aint swap = first;
-
-        first = end;
-        end = swap;
-    }
-    PMPI_Type_get_true_extent(datatype, &lower, &extent);
-    first += lower;
-    end += lower + extent;
-    return (struct range){first < 0 ? 0 : (size_t)first, end < 0 ? 0 : (size_t)end};
-}
-
-/* ---- accumulating ---- */
-
-static bool accumulate_op(MPI_Op mpi_op, enum xtq_op *op)
-{
-    if (mpi_op != MPI_REPLACE)
-        return intercept_op(mpi_op, op);
-    *op = XTQ_REPLACE;
-    return true;
-}
-
-/* The window if the operation is a put. */
-static struct window *taken(MPI_Win win, int count, MPI_Datatype datatype, int target, MPI_Aint place, int target_count,
-                            MPI_Datatype target_datatype, MPI_Op mpi_op, enum xtq_type *type, enum xtq_op *op)
-{
-    struct window *window = window_of(win);
-
-    if (!window || window->started || target < 0 || target >= window->size || count != target_count || count < 0 ||
-        place < 0 || datatype != target_datatype || !intercept_type(datatype, type) || !accumulate_op(mpi_op, op) ||
-        (size_t)place * (size_t)window->units[target] % xtq_type_bytes(*type))
-        return NULL;
-    return window;
-}
-
-/* Wait for this rank's puts to the target. MPI's error code. */
-static int complete(struct window *window, MPI_Win win, int target)
-{
-    struct xtq_error error = {0};
-    int result = xtq_fence(window->link->x, target) ? MPI_ERR_OTHER : MPI_SUCCESS;
-
-    xtq_error(window->link->x, target, 1, &error);
-    if (error.count != window->targets[target].errors)
-        result = MPI_ERR_RMA_RANGE;
-    window->targets[target].errors = error.count;
-    if (result)
-        PMPI_Win_call_errhandler(win, result);
-    return result;
-}
-
-static int complete_all(MPI_Win win)
-{
-    struct window *window = window_of(win);
-    int result = MPI_SUCCESS;
-
-    for (int target = 0; window && target < window->size; target++) {
-        int one = complete(window, win, target);
-
-        result = result ? result : one;
-    }
-    return result;
-}
-
-static int complete_one(MPI_Win win, int target)
-{
-    struct window *window = window_of(win);
-
-    return target_of(window, target) ? complete(window, win, target) : MPI_SUCCESS;
-}
-
-/* An atomic operation that MPI carries comes after this rank's puts, and before what follows. */
-static void before_mpi(MPI_Win win, int target, MPI_Aint place, int count, MPI_Datatype datatype)
-{
-    struct window *window = window_of(win);
-
-    complete_one(win, target);
-    if (target_of(window, target))
-        carried_add(&window->targets[target].carried, range_of(window, target, place, count, datatype));
-}
-
-/* MPI has carried all there was to this target, and holds whatever lock it was asked for. */
-static void settle(struct target *target)
-{
-    if (target) {
-        target->carried.count = 0;
-        target->unsure = false;
-    }
-}
-
-static void settle_all(struct window *window)
-{
-    for (int target = 0; window && target < window->size; target++)
-        settle(&window->targets[target]);
-}
-
-/* Whether a put may go now, after what MPI has carried of this rank. */
-static bool may_put(struct window *window, MPI_Win win, int target, MPI_Aint place, int count, MPI_Datatype datatype)
-{
-    struct target *t = &window->targets[target];
-    bool meets = t->carried.count && carried_meets(&t->carried, range_of(window, target, place, count, datatype));
-
-    if (meets && !t->locked)
-        return false;
-    if (meets || t->unsure) { /* MPI_Win_lock may return before there is a lock */
+    if (window->targets[target].unsure) {
         PMPI_Win_flush(target, win);
-        settle(t);
+        window->targets[target].unsure = false;
     }
-    return true;
 }
 
-INTERCEPT MPI_Accumulate(const void *data, int count, MPI_Datatype datatype, int target, MPI_Aint place,
-                         int target_count, MPI_Datatype target_datatype, MPI_Op mpi_op, MPI_Win win)
+static int operate(const struct operation *o, const struct shape *shape, MPI_Request *request)
 {
-    enum xtq_type type;
-    enum xtq_op op;
-    struct window *window =
-        taken(win, count, datatype, target, place, target_count, target_datatype, mpi_op, &type, &op);
+    struct completion *completion = request ? completion_begin(request) : NULL;
+    struct fetch *fetch = NULL;
+    int error = request && !completion ? -ENOMEM : 0;
 
-    if (!window || !may_put(window, win, target, place, count, datatype)) {
-        before_mpi(win, target, place, target_count, target_datatype);
-        return PMPI_Accumulate(data, count, datatype, target, place, target_count, target_datatype, mpi_op, win);
-    }
+    be_sure(shape->window, o->win, o->target);
+    if (!error && o->fetches && !(fetch = fetch_make(o, shape, completion)))
+        error = -ENOMEM;
+    if (!error)
+        error = operation_send(o, shape, fetch);
+    if (fetch)
+        fetch_part(shape->window->link, fetch, error);
+    else if (completion)
+        completion_end(completion, error ? MPI_ERR_OTHER : MPI_SUCCESS);
     link_count_accumulate();
-    if (!xtq_accumulate(window->link->c, target, window->number, (size_t)place * (size_t)window->units[target], data,
-                        (size_t)count, type, op))
+    if (!error)
         return MPI_SUCCESS;
-    PMPI_Win_call_errhandler(win, MPI_ERR_OTHER);
+    PMPI_Win_call_errhandler(o->win, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
 }
 
-/* ---- what comes after accumulates of the same rank ---- */
-
-INTERCEPT MPI_Raccumulate(const void *data, int count, MPI_Datatype datatype, int target, MPI_Aint place,
-                          int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
+static bool carried(const struct operation *o, MPI_Request *request, int *result)
 {
-    before_mpi(win, target, place, target_count, target_datatype);
-    return PMPI_Raccumulate(data, count, datatype, target, place, target_count, target_datatype, op, win, request);
+    struct shape shape;
+
+    if (!taken(o, request != NULL, &shape))
+        return false;
+    *result = operate(o, &shape, request);
+    shape_release(&shape);
+    return true;
 }
 
-INTERCEPT MPI_Get_accumulate(const void *data, int count, MPI_Datatype datatype, void *result, int result_count,
-                             MPI_Datatype result_datatype, int target, MPI_Aint place, int target_count,
-                             MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
-{
-    before_mpi(win, target, place, target_count, target_datatype);
-    return PMPI_Get_accumulate(data, count, datatype, result, result_count, result_datatype, target, place,
-                               target_count, target_datatype, op, win);
-}
+/* ---- MPI's functions ---- */
 
-INTERCEPT MPI_Rget_accumulate(const void *data, int count, MPI_Datatype datatype, void *result, int result_count,
-                              MPI_Datatype result_datatype, int target, MPI_Aint place, int target_count,
-                              MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
-{
-    before_mpi(win, target, place, target_count, target_datatype);
-    return PMPI_Rget_accumulate(data, count, datatype, result, result_count, result_datatype, target, place,
-                                target_count, target_datatype, op, win, request);
-}
+#define ACCUMULATES(suffix, number)                                                                                    \
+    INTERCEPT MPI_Accumulate##suffix(const void *data, number count, MPI_Datatype datatype, int target,                \
+                                     MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op,     \
+                                     MPI_Win win)                                                                      \
+    {                                                                                                                  \
+        const struct operation o = {.win = win,                                                                        \
+                                    .target = target,                                                                  \
+                                    .place = place,                                                                    \
+                                    .op = op,                                                                          \
+                                    .data = {data, count, datatype},                                                   \
+                                    .memory = {NULL, target_count, target_datatype}};                                  \
+        int error;                                                                                                     \
+                                                                                                                       \
+        return carried(&o, NULL, &error) ? error                                                                       \
+                                         : PMPI_Accumulate##suffix(data, count, datatype, target, place, target_count, \
+                                                                   target_datatype, op, win);                          \
+    }                                                                                                                  \
+    INTERCEPT MPI_Raccumulate##suffix(const void *data, number count, MPI_Datatype datatype, int target,               \
+                                      MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op,    \
+                                      MPI_Win win, MPI_Request *request)                                               \
+    {                                                                                                                  \
+        const struct operation o = {.win = win,                                                                        \
+                                    .target = target,                                                                  \
+                                    .place = place,                                                                    \
+                                    .op = op,                                                                          \
+                                    .data = {data, count, datatype},                                                   \
+                                    .memory = {NULL, target_count, target_datatype}};                                  \
+        int error;                                                                                                     \
+                                                                                                                       \
+        return carried(&o, request, &error)                                                                            \
+                   ? error                                                                                             \
+                   : PMPI_Raccumulate##suffix(data, count, datatype, target, place, target_count, target_datatype, op, \
+                                              win, request);                                                           \
+    }                                                                                                                  \
+    INTERCEPT MPI_Get_accumulate##suffix(const void *data, number count, MPI_Datatype datatype, void *result,          \
+                                         number result_count, MPI_Datatype result_datatype, int target,                \
+                                         MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op, \
+                                         MPI_Win win)                                                                  \
+    {                                                                                                                  \
+        const struct operation o = {.win = win,                                                                        \
+                                    .target = target,                                                                  \
+                                    .place = place,                                                                    \
+                                    .op = op,                                                                          \
+                                    .fetches = true,                                                                   \
+                                    .data = {data, count, datatype},                                                   \
+                                    .memory = {NULL, target_count, target_datatype},                                   \
+                                    .result = {result, result_count, result_datatype}};                                \
+        int error;                                                                                                     \
+                                                                                                                       \
+        return carried(&o, NULL, &error)                                                                               \
+                   ? error                                                                                             \
+                   : PMPI_Get_accumulate##suffix(data, count, datatype, result, result_count, result_datatype, target, \
+                                                 place, target_count, target_datatype, op, win);                       \
+    }                                                                                                                  \
+    INTERCEPT MPI_Rget_accumulate##suffix(const void *data, number count, MPI_Datatype datatype, void *result,         \
+                                          number result_count, MPI_Datatype result_datatype, int target,               \
+                                          MPI_Aint place, number target_count, MPI_Datatype target_datatype,           \
+                                          MPI_Op op, MPI_Win win, MPI_Request *request)                                \
+    {                                                                                                                  \
+        const struct operation o = {.win = win,                                                                        \
+                                    .target = target,                                                                  \
+                                    .place = place,                                                                    \
+                                    .op = op,                                                                          \
+                                    .fetches = true,                                                                   \
+                                    .data = {data, count, datatype},                                                   \
+                                    .memory = {NULL, target_count, target_datatype},                                   \
+                                    .result = {result, result_count, result_datatype}};                                \
+        int error;                                                                                                     \
+                                                                                                                       \
+        return carried(&o, request, &error)                                                                            \
+                   ? error                                                                                             \
+                   : PMPI_Rget_accumulate##suffix(data, count, datatype, result, result_count, result_datatype,        \
+                                                  target, place, target_count, target_datatype, op, win, request);     \
+    }
+ACCUMULATES(, int)
+#if MPI_VERSION >= 4
+ACCUMULATES(_c, MPI_Count)
+#endif
 
 INTERCEPT MPI_Fetch_and_op(const void *data, void *result, MPI_Datatype datatype, int target, MPI_Aint place, MPI_Op op,
                            MPI_Win win)
 {
-    before_mpi(win, target, place, 1, datatype);
-    return PMPI_Fetch_and_op(data, result, datatype, target, place, op, win);
+    const struct operation o = {.win = win,
+                                .target = target,
+                                .place = place,
+                                .op = op,
+                                .fetches = true,
+                                .data = {data, 1, datatype},
+                                .memory = {NULL, 1, datatype},
+                                .result = {result, 1, datatype}};
+    int error;
+
+    return carried(&o, NULL, &error) ? error : PMPI_Fetch_and_op(data, result, datatype, target, place, op, win);
 }
 
 INTERCEPT MPI_Compare_and_swap(const void *data, const void *compare, void *result, MPI_Datatype datatype, int target,
                                MPI_Aint place, MPI_Win win)
 {
-    before_mpi(win, target, place, 1, datatype);
-    return PMPI_Compare_and_swap(data, compare, result, datatype, target, place, win);
-}
+    const struct operation o = {.win = win,
+                                .target = target,
+                                .place = place,
+                                .op = MPI_OP_NULL,
+                                .compare = compare,
+                                .fetches = true,
+                                .data = {data, 1, datatype},
+                                .memory = {NULL, 1, datatype},
+                                .result = {result, 1, datatype}};
+    int error;
 
-/* ---- epochs ---- */
-
-/*
- * All ranks' puts have run, and MPI's own operations are over at all targets, before any rank goes on: with MPI's fence
- * alone the next put could come to a target that is still waiting for these.
- */
-INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
-{
-    struct window *window = window_of(win);
-    int result = complete_all(win), fenced = PMPI_Win_fence(assertion, win);
-
-    if (window && xtq_barrier(window->link->x))
-        result = MPI_ERR_OTHER;
-    settle_all(window);
-    return result ? result : fenced;
-}
-
-INTERCEPT MPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
-{
-    struct window *window = window_of(win);
-
-    if (window)
-        window->started = true;
-    return PMPI_Win_start(group, assertion, win);
-}
-
-INTERCEPT MPI_Win_complete(MPI_Win win)
-{
-    struct window *window = window_of(win);
-
-    if (window)
-        window->started = false;
-    return PMPI_Win_complete(win);
-}
-
-INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
-{
-    struct target *t = target_of(window_of(win), target);
-    int result = PMPI_Win_lock(type, target, assertion, win);
-
-    if (t && !result)
-        t->locked = t->unsure = true;
-    return result;
-}
-
-INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
-{
-    struct window *window = window_of(win);
-    int result = PMPI_Win_lock_all(assertion, win);
-
-    for (int target = 0; window && !result && target < window->size; target++)
-        window->targets[target].locked = window->targets[target].unsure = true;
-    return result;
-}
-
-INTERCEPT MPI_Win_unlock(int target, MPI_Win win)
-{
-    struct target *t = target_of(window_of(win), target);
-    int result = complete_one(win, target), unlocked = PMPI_Win_unlock(target, win);
-
-    settle(t);
-    if (t)
-        t->locked = false;
-    return result ? result : unlocked;
-}
-
-INTERCEPT MPI_Win_unlock_all(MPI_Win win)
-{
-    struct window *window = window_of(win);
-    int result = complete_all(win), unlocked = PMPI_Win_unlock_all(win);
-
-    settle_all(window);
-    for (int target = 0; window && target < window->size; target++)
-        window->targets[target].locked = false;
-    return result ? result : unlocked;
-}
-
-INTERCEPT MPI_Win_flush(int target, MPI_Win win)
-{
-    int result = complete_one(win, target), flushed = PMPI_Win_flush(target, win);
-
-    if (!flushed)
-        settle(target_of(window_of(win), target));
-    return result ? result : flushed;
-}
-
-INTERCEPT MPI_Win_flush_all(MPI_Win win)
-{
-    int result = complete_all(win), flushed = PMPI_Win_flush_all(win);
-
-    if (!flushed)
-        settle_all(window_of(win));
-    return result ? result : flushed;
+    return carried(&o, NULL, &error) ? error
+                                     : PMPI_Compare_and_swap(data, compare, result, datatype, target, place, win);
 }

@@ -1,48 +1,101 @@
-/* MPI_Allreduce and MPI_Reduce of large vectors. See mpi_intercept.h. */
+/* MPI_Allreduce and MPI_Reduce of large vectors, with their non-blocking and persistent forms. See mpi_intercept.h. */
 #include "base/settings.h"
-#include "xtq/mpi_intercept.h"
+#include "xtq/mpi_jobs.h"
 
-/* Decided alike by all ranks: by what must be the same on all of them. */
-static struct link *taken(int count, MPI_Datatype datatype, MPI_Op mpi_op, MPI_Comm comm, enum xtq_type *type,
-                          enum xtq_op *op)
+/* Whether a reduction is XTQ's. Decided alike by all ranks: by what must be the same on all of them. */
+static bool taken(const void *data, void *result, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                  struct reduction *out)
 {
-    if (count < 1 || !intercept_type(datatype, type) || !intercept_op(mpi_op, op) ||
-        (unsigned long long)count * xtq_type_bytes(*type) < settings_bytes(SETTING_XTQ_BYTES))
-        return NULL;
-    return link_of(comm);
+    if (count < 1 || !intercept_type(datatype, &out->type) || !intercept_op(op, &out->op) ||
+        (unsigned long long)count * xtq_type_bytes(out->type) < settings_bytes(SETTING_XTQ_BYTES))
+        return false;
+    out->root = root;
+    out->data = data == MPI_IN_PLACE ? result : data;
+    out->result = result;
+    out->count = (size_t)count;
+    return true;
 }
 
 static int result_of(MPI_Comm comm, int error)
 {
-    if (!error) {
-        link_count_collective();
+    if (!error)
         return MPI_SUCCESS;
-    }
     PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
 }
 
-INTERCEPT MPI_Allreduce(const void *data, void *result, int count, MPI_Datatype datatype, MPI_Op mpi_op, MPI_Comm comm)
+/* What is not XTQ's, but makes all ranks wait for each other, is where it can be opened for those that must not wait.
+ */
+INTERCEPT MPI_Barrier(MPI_Comm comm)
 {
-    enum xtq_type type;
-    enum xtq_op op;
-    struct link *link = taken(count, datatype, mpi_op, comm, &type, &op);
-
-    if (!link)
-        return PMPI_Allreduce(data, result, count, datatype, mpi_op, comm);
-    return result_of(comm,
-                     xtq_allreduce(link->c, data == MPI_IN_PLACE ? result : data, result, (size_t)count, type, op));
+    link_open_wanted(comm);
+    return PMPI_Barrier(comm);
 }
 
-INTERCEPT MPI_Reduce(const void *data, void *result, int count, MPI_Datatype datatype, MPI_Op mpi_op, int root,
-                     MPI_Comm comm)
-{
-    enum xtq_type type;
-    enum xtq_op op;
-    struct link *link = taken(count, datatype, mpi_op, comm, &type, &op);
+#define REDUCTIONS(suffix, number)                                                                                     \
+    INTERCEPT MPI_Allreduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,    \
+                                    MPI_Comm comm)                                                                     \
+    {                                                                                                                  \
+        struct reduction what;                                                                                         \
+        struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
+                                                                                                                       \
+        if (link)                                                                                                      \
+            return result_of(comm, reduce_now(link, &what));                                                           \
+        link_open_wanted(comm);                                                                                        \
+        return PMPI_Allreduce##suffix(data, result, count, datatype, op, comm);                                        \
+    }                                                                                                                  \
+    INTERCEPT MPI_Reduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,       \
+                                 int root, MPI_Comm comm)                                                              \
+    {                                                                                                                  \
+        struct reduction what;                                                                                         \
+        struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
+                                                                                                                       \
+        return link ? result_of(comm, reduce_now(link, &what))                                                         \
+                    : PMPI_Reduce##suffix(data, result, count, datatype, op, root, comm);                              \
+    }                                                                                                                  \
+    INTERCEPT MPI_Iallreduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,   \
+                                     MPI_Comm comm, MPI_Request *request)                                              \
+    {                                                                                                                  \
+        struct reduction what;                                                                                         \
+        struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_if_open(comm) : NULL;       \
+                                                                                                                       \
+        return link ? result_of(comm, reduce_later(link, &what, request))                                              \
+                    : PMPI_Iallreduce##suffix(data, result, count, datatype, op, comm, request);                       \
+    }                                                                                                                  \
+    INTERCEPT MPI_Ireduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,      \
+                                  int root, MPI_Comm comm, MPI_Request *request)                                       \
+    {                                                                                                                  \
+        struct reduction what;                                                                                         \
+        struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_if_open(comm) : NULL;         \
+                                                                                                                       \
+        return link ? result_of(comm, reduce_later(link, &what, request))                                              \
+                    : PMPI_Ireduce##suffix(data, result, count, datatype, op, root, comm, request);                    \
+    }
+REDUCTIONS(, int)
 
-    if (!link)
-        return PMPI_Reduce(data, result, count, datatype, mpi_op, root, comm);
-    return result_of(comm,
-                     xtq_reduce(link->c, root, data == MPI_IN_PLACE ? result : data, result, (size_t)count, type, op));
-}
+#if MPI_VERSION >= 4
+#define PERSISTENT(suffix, number)                                                                                     \
+    INTERCEPT MPI_Allreduce_init##suffix(const void *data, void *result, number count, MPI_Datatype datatype,          \
+                                         MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)                \
+    {                                                                                                                  \
+        struct reduction what;                                                                                         \
+        struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
+                                                                                                                       \
+        return link && link_threads()                                                                                  \
+                   ? result_of(comm, reduce_often(link, &what, request))                                               \
+                   : PMPI_Allreduce_init##suffix(data, result, count, datatype, op, comm, info, request);              \
+    }                                                                                                                  \
+    INTERCEPT MPI_Reduce_init##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,  \
+                                      int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)                    \
+    {                                                                                                                  \
+        struct reduction what;                                                                                         \
+        struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
+                                                                                                                       \
+        return link && link_threads()                                                                                  \
+                   ? result_of(comm, reduce_often(link, &what, request))                                               \
+                   : PMPI_Reduce_init##suffix(data, result, count, datatype, op, root, comm, info, request);           \
+    }
+REDUCTIONS(_c, MPI_Count)
+PERSISTENT(, int)
+PERSISTENT(_c, MPI_Count)
+#endif

@@ -6,12 +6,11 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "xtq/mpi_intercept.h"
+#include "xtq/mpi_jobs.h"
+#include "xtq/mpi_window.h"
 
-#define QUEUES 2
-#define QUEUE 1
-#define FIRST_INDEX 0
-#define INDICES (24 + WINDOWS)
+#define QUEUES 3
+#define INDICES (FIRST_WINDOW_INDEX + WINDOWS + 1)
 #define LANE_BYTES ((size_t)512 << 10)
 
 /* Under the lock; communicators of one process may be used by several threads. */
@@ -50,17 +49,13 @@ static void choose_device(struct xtq_collectives_options *options)
         options->engine = XTQ_DEVICE;
 }
 
-static struct link *link_open(MPI_Comm comm)
+static void link_open(struct link *link, MPI_Comm comm)
 {
     struct xtq_options xtq_options = {
         .queues = QUEUES, .kernels = INDICES, .functions = INDICES, .lane_bytes = LANE_BYTES};
-    struct xtq_collectives_options options = {.queue = QUEUE, .first_index = FIRST_INDEX, .exposed = WINDOWS};
-    struct link *link = calloc(1, sizeof(*link));
-    int error;
+    struct xtq_collectives_options options = {.queue = REDUCE_QUEUE};
+    int error = xtq_init(comm, &xtq_options, &link->x);
 
-    if (!link) /* the others count on this rank */
-        PMPI_Abort(comm, 1);
-    error = xtq_init(comm, &xtq_options, &link->x);
     if (!error) {
         choose_device(&options);
         error = xtq_collectives_open(link->x, &options, &link->c);
@@ -73,17 +68,19 @@ static struct link *link_open(MPI_Comm comm)
         vocl_log(LOG_WARN, "xtq: not on this communicator: %s", strerror(-error));
         link->x = NULL;
     }
-    link->users = 1;
+    link->opened = true;
     pthread_mutex_lock(&lock);
     link->next = links;
     links = link;
     pthread_mutex_unlock(&lock);
-    return link;
 }
 
 static void link_close(struct link *link)
 {
     if (link->x) {
+        jobs_close(link);
+        xtq_barrier(link->x);
+        windows_close(link);
         xtq_collectives_close(link->c);
         xtq_finalize(link->x);
     }
@@ -120,25 +117,61 @@ static int on_comm_free(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-struct link *link_of(MPI_Comm comm)
+/* NULL: there cannot be one; or, unless one is to be made, there is none. */
+static struct link *link_find(MPI_Comm comm, bool make)
 {
-    struct link *link;
+    struct link *link = NULL;
     int found, inter, size;
 
     pthread_mutex_lock(&lock);
     if (keyval == MPI_KEYVAL_INVALID)
         PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL);
     pthread_mutex_unlock(&lock);
+    if (PMPI_Comm_get_attr(comm, keyval, &link, &found) || found || !make)
+        return found ? link : NULL;
     PMPI_Comm_test_inter(comm, &inter);
     PMPI_Comm_size(comm, &size);
     if (inter || size == 1)
         return NULL;
-    PMPI_Comm_get_attr(comm, keyval, &link, &found);
-    if (!found) {
-        link = link_open(comm);
-        PMPI_Comm_set_attr(comm, keyval, link);
-    }
-    return link->x ? link : NULL;
+    link = calloc(1, sizeof(*link));
+    if (!link) /* the others count on this rank */
+        PMPI_Abort(comm, 1);
+    link->users = 1;
+    PMPI_Comm_set_attr(comm, keyval, link);
+    return link;
+}
+
+struct link *link_of(MPI_Comm comm)
+{
+    struct link *link = link_find(comm, true);
+
+    if (link && !link->opened)
+        link_open(link, comm);
+    return link && link->x ? link : NULL;
+}
+
+struct link *link_if_open(MPI_Comm comm)
+{
+    struct link *link = link_find(comm, true);
+
+    if (link)
+        link->wanted = true;
+    return link && link->x && link_threads() ? link : NULL;
+}
+
+void link_open_wanted(MPI_Comm comm)
+{
+    struct link *link = keyval != MPI_KEYVAL_INVALID && comm != MPI_COMM_NULL ? link_find(comm, false) : NULL;
+
+    if (link && link->wanted && !link->opened)
+        link_open(link, comm);
+}
+
+bool link_threads(void)
+{
+    int level;
+
+    return !PMPI_Query_thread(&level) && level == MPI_THREAD_MULTIPLE;
 }
 
 /* ---- start and end ---- */
@@ -170,6 +203,7 @@ INTERCEPT MPI_Finalize(void)
 {
     vocl_log(LOG_INFO, "xtq: %lu collectives, %lu accumulates", collectives, accumulates);
     close_oldest(links);
+    persistents_close();
     return PMPI_Finalize();
 }
 

@@ -1,0 +1,55 @@
+/* Requests of MPI's that XTQ completes: generalised ones, which all of MPI_Wait, MPI_Test and their like understand. */
+#include <stdlib.h>
+
+#include "xtq/mpi_intercept.h"
+
+struct completion {
+    MPI_Request request;
+    int error;
+};
+
+static int on_query(void *state, MPI_Status *status)
+{
+    struct completion *completion = state;
+
+    PMPI_Status_set_elements(status, MPI_BYTE, 0);
+    PMPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    return completion->error;
+}
+
+static int on_free(void *state)
+{
+    free(state);
+    return MPI_SUCCESS;
+}
+
+/* Requests of collectives and one-sided operations cannot be cancelled. */
+static int on_cancel(void *state, int complete)
+{
+    (void)state;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+struct completion *completion_begin(MPI_Request *request)
+{
+    struct completion *completion = calloc(1, sizeof(*completion));
+
+    if (!completion)
+        return NULL;
+    if (PMPI_Grequest_start(on_query, on_free, on_cancel, completion, &completion->request)) {
+        free(completion);
+        return NULL;
+    }
+    *request = completion->request;
+    return completion;
+}
+
+/* Which is gone when the program has waited for it. */
+void completion_end(struct completion *completion, int error)
+{
+    completion->error = error;
+    PMPI_Grequest_complete(completion->request);
+}

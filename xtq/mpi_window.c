@@ -1,0 +1,319 @@
+/*
+ * Windows, and what begins and ends epochs in them.
+ *
+ * A put has ended when xtq_fence() returns, and a result has come when nothing is being fetched any more; so whatever
+ * of MPI ends operations (flush, unlock, fence, free) waits for that first.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/settings.h"
+#include "xtq/mpi_window.h"
+
+static int keyval = MPI_KEYVAL_INVALID;
+
+struct window *window_of(MPI_Win win)
+{
+    struct window *window;
+    int found = 0;
+
+    if (keyval == MPI_KEYVAL_INVALID || PMPI_Win_get_attr(win, keyval, &window, &found))
+        return NULL;
+    return found ? window : NULL;
+}
+
+static struct target *target_of(struct window *window, int target)
+{
+    return window && target >= 0 && target < window->size ? &window->targets[target] : NULL;
+}
+
+/* ---- making and freeing ---- */
+
+static void window_free(struct window *window)
+{
+    if (!window)
+        return;
+    for (int i = 0; window->targets && i < window->size; i++)
+        xtq_signal_destroy(window->targets[i].fetching);
+    if (window->comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&window->comm);
+    free(window->targets);
+    free(window->units);
+    free(window);
+}
+
+static struct window *window_allocate(struct link *link)
+{
+    struct window *window = calloc(1, sizeof(*window));
+    size_t size = (size_t)xtq_size(link->x);
+    struct xtq_error errors = {0};
+    bool good = true;
+
+    if (!window)
+        return NULL;
+    window->link = link;
+    window->comm = MPI_COMM_NULL;
+    window->size = (int)size;
+    window->targets = calloc(size, sizeof(*window->targets));
+    window->units = calloc(size, sizeof(*window->units));
+    for (int i = 0; window->targets && good && i < (int)size; i++) {
+        good = !xtq_signal_create(0, &window->targets[i].fetching);
+        xtq_error(link->x, i, WINDOW_QUEUE, &errors);
+        window->targets[i].errors = errors.count; /* of windows before this one */
+    }
+    if (window->targets && window->units && good)
+        return window;
+    window_free(window);
+    return NULL;
+}
+
+/* Collective: a number that is free on all ranks, or WINDOWS. */
+static unsigned number_choose(const struct link *link, MPI_Comm comm)
+{
+    uint64_t taken = UINT64_MAX;
+
+    PMPI_Allreduce(&link->exposed, &taken, 1, MPI_UINT64_T, MPI_BOR, comm);
+    return taken == UINT64_MAX ? WINDOWS : (unsigned)__builtin_ctzll(~taken);
+}
+
+/*
+ * Collective: whether a window is XTQ's: then all that it can carry there is. That is for the window as a whole, as
+ * operations that MPI carries are not atomic against those of XTQ. Not one that has room for small operations only.
+ */
+static bool window_taken(MPI_Aint bytes, MPI_Comm comm)
+{
+    MPI_Aint most = 0;
+
+    if (!link_threads())
+        return false;
+    PMPI_Allreduce(&bytes, &most, 1, MPI_AINT, MPI_MAX, comm);
+    return (unsigned long long)most >= settings_bytes(SETTING_XTQ_BYTES);
+}
+
+/* Collective: nothing if one of the ranks cannot. */
+static void window_open(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, MPI_Win win)
+{
+    struct link *link = window_taken(bytes, comm) ? link_of(comm) : NULL;
+    unsigned number = link && !windows_open(link) ? number_choose(link, comm) : WINDOWS;
+    struct window *window;
+    int error;
+
+    if (number == WINDOWS)
+        return;
+    window = window_allocate(link);
+    error = window ? 0 : -ENOMEM;
+    if (!error)
+        error = windows_expose(link, number, base, (size_t)bytes);
+    if (xtq_agree(link->x, error) || PMPI_Comm_split(comm, 0, xtq_rank(link->x), &window->comm)) {
+        windows_hide(link, number);
+        window_free(window);
+        return;
+    }
+    PMPI_Allgather(&unit, 1, MPI_AINT, window->units, 1, MPI_AINT, window->comm);
+    window->number = number;
+    link->exposed |= UINT64_C(1) << number;
+    link_keep(link);
+    if (keyval == MPI_KEYVAL_INVALID)
+        PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL);
+    PMPI_Win_set_attr(win, keyval, window);
+}
+
+#define MAKING(suffix, number)                                                                                         \
+    INTERCEPT MPI_Win_create##suffix(void *base, MPI_Aint bytes, number unit, MPI_Info info, MPI_Comm comm,            \
+                                     MPI_Win *win)                                                                     \
+    {                                                                                                                  \
+        int result = PMPI_Win_create##suffix(base, bytes, unit, info, comm, win);                                      \
+                                                                                                                       \
+        if (result == MPI_SUCCESS)                                                                                     \
+            window_open(base, bytes, unit, comm, *win);                                                                \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    INTERCEPT MPI_Win_allocate##suffix(MPI_Aint bytes, number unit, MPI_Info info, MPI_Comm comm, void *base,          \
+                                       MPI_Win *win)                                                                   \
+    {                                                                                                                  \
+        int result = PMPI_Win_allocate##suffix(bytes, unit, info, comm, base, win);                                    \
+                                                                                                                       \
+        if (result == MPI_SUCCESS)                                                                                     \
+            window_open(*(void **)base, bytes, unit, comm, *win);                                                      \
+        return result;                                                                                                 \
+    }
+MAKING(, int)
+#if MPI_VERSION >= 4
+MAKING(_c, MPI_Aint)
+#endif
+
+INTERCEPT MPI_Win_free(MPI_Win *win)
+{
+    struct window *window = window_of(*win);
+    struct link *link = window ? window->link : NULL;
+    int result;
+
+    if (window) {
+        xtq_barrier(link->x); /* no put of this window's can come any more: its number may be used again */
+        windows_hide(link, window->number);
+        link->exposed &= ~(UINT64_C(1) << window->number);
+        window_free(window);
+    }
+    result = PMPI_Win_free(win);
+    if (link)
+        link_release(link);
+    return result;
+}
+
+/* ---- waiting for what is under way ---- */
+
+/* This rank's results from a target. */
+static int results(struct window *window, int target)
+{
+    return xtq_signal_wait(window->link->x, window->targets[target].fetching, XTQ_EQ, 0, -1) ? MPI_ERR_OTHER
+                                                                                             : MPI_SUCCESS;
+}
+
+/* This rank's operations at a target. MPI's error code. */
+static int complete(struct window *window, MPI_Win win, int target)
+{
+    struct xtq_error error = {0};
+    int result = xtq_fence(window->link->x, target) ? MPI_ERR_OTHER : results(window, target);
+
+    xtq_error(window->link->x, target, WINDOW_QUEUE, &error);
+    if (error.count != window->targets[target].errors)
+        result = MPI_ERR_RMA_RANGE;
+    window->targets[target].errors = error.count;
+    if (result)
+        PMPI_Win_call_errhandler(win, result);
+    return result;
+}
+
+static int complete_all(MPI_Win win)
+{
+    struct window *window = window_of(win);
+    int result = MPI_SUCCESS;
+
+    for (int target = 0; window && target < window->size; target++) {
+        int one = complete(window, win, target);
+
+        result = result ? result : one;
+    }
+    return result;
+}
+
+static int complete_one(MPI_Win win, int target)
+{
+    struct window *window = window_of(win);
+
+    return target_of(window, target) ? complete(window, win, target) : MPI_SUCCESS;
+}
+
+/* ---- epochs ---- */
+
+/*
+ * All ranks' operations have run, and MPI's own are over at all targets, before any rank goes on: with MPI's fence
+ * alone the next put could come to a target that is still waiting for these.
+ */
+INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
+{
+    struct window *window = window_of(win);
+    int result = complete_all(win), fenced = PMPI_Win_fence(assertion, win);
+
+    if (window) {
+        int met = PMPI_Barrier(window->comm);
+
+        fenced = fenced ? fenced : met;
+        window->fenced = !(assertion & MPI_MODE_NOSUCCEED);
+    }
+    return result ? result : fenced;
+}
+
+INTERCEPT MPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
+{
+    struct window *window = window_of(win);
+
+    if (window)
+        window->started = true;
+    return PMPI_Win_start(group, assertion, win);
+}
+
+INTERCEPT MPI_Win_complete(MPI_Win win)
+{
+    struct window *window = window_of(win);
+
+    if (window)
+        window->started = false;
+    return PMPI_Win_complete(win);
+}
+
+INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
+{
+    struct target *t = target_of(window_of(win), target);
+    int result = PMPI_Win_lock(type, target, assertion, win);
+
+    if (t && !result)
+        t->locked = t->unsure = true;
+    return result;
+}
+
+INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
+{
+    struct window *window = window_of(win);
+    int result = PMPI_Win_lock_all(assertion, win);
+
+    for (int target = 0; window && !result && target < window->size; target++)
+        window->targets[target].locked = window->targets[target].unsure = true;
+    return result;
+}
+
+INTERCEPT MPI_Win_unlock(int target, MPI_Win win)
+{
+    struct target *t = target_of(window_of(win), target);
+    int result = complete_one(win, target), unlocked;
+
+    if (t)
+        t->locked = t->unsure = false;
+    unlocked = PMPI_Win_unlock(target, win);
+    return result ? result : unlocked;
+}
+
+INTERCEPT MPI_Win_unlock_all(MPI_Win win)
+{
+    struct window *window = window_of(win);
+    int result = complete_all(win), unlocked;
+
+    for (int target = 0; window && target < window->size; target++)
+        window->targets[target].locked = window->targets[target].unsure = false;
+    unlocked = PMPI_Win_unlock_all(win);
+    return result ? result : unlocked;
+}
+
+INTERCEPT MPI_Win_flush(int target, MPI_Win win)
+{
+    int result = complete_one(win, target), flushed = PMPI_Win_flush(target, win);
+
+    return result ? result : flushed;
+}
+
+INTERCEPT MPI_Win_flush_all(MPI_Win win)
+{
+    int result = complete_all(win), flushed = PMPI_Win_flush_all(win);
+
+    return result ? result : flushed;
+}
+
+INTERCEPT MPI_Win_flush_local(int target, MPI_Win win)
+{
+    struct window *window = window_of(win);
+    int result = target_of(window, target) ? results(window, target) : MPI_SUCCESS;
+    int flushed = PMPI_Win_flush_local(target, win);
+
+    return result ? result : flushed;
+}
+
+INTERCEPT MPI_Win_flush_local_all(MPI_Win win)
+{
+    struct window *window = window_of(win);
+    int result = MPI_SUCCESS, flushed;
+
+    for (int target = 0; window && target < window->size && !result; target++)
+        result = results(window, target);
+    flushed = PMPI_Win_flush_local_all(win);
+    return result ? result : flushed;
+}

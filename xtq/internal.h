@@ -244,8 +244,6 @@ void launcher_close(struct launcher *launcher);
 /* done(argument, error) is called once when it is over, from any thread, unless an error is returned. */
 int launcher_start(struct launcher *launcher, const struct rewritten *task, const struct xtq_kernel_packet *packet,
                    void (*done)(void *argument, int error), void *argument);
-/* Whether the device takes addresses of this process. */
-bool launcher_takes_addresses(cl_device_id device);
 
 /* ---- engine_device.c ---- */
 int device_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct device_queue **out);

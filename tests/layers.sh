@@ -14,9 +14,11 @@ allowed()
     pool)       echo "pool/* base/*" ;;
     proxy)      echo "proxy/* pool/* topology/* executor/* transport/* wire/* base/*" ;;
     tools)      echo "tools/* pool/* topology/* base/*" ;;
-    tests)      echo "tests/* proxy/place.h xtq/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
+    tests)      echo "tests/* proxy/place.h xtq/* devcom/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
     benchmarks) echo "benchmarks/* topology/topology.h topology/bus.h" ;;
-    xtq)        echo "xtq/* base/*" ;;
+    ground)     echo "ground/* base/*" ;;
+    xtq)        echo "xtq/* ground/* base/*" ;;
+    devcom)     echo "devcom/* ground/* base/*" ;;
     topology)   echo "topology/* base/*" ;;
     esac
 }
@@ -42,7 +44,7 @@ while read -r file; do
     # "name.h" without a folder is a neighbour, or one of the headers that belong to nobody.
     for include in $(sed -n 's/^ *# *include *"\(.*\)".*/\1/p' "$file"); do
         case $include in
-        config.h | vocl.h | xtq.h) continue ;;
+        config.h | vocl.h | xtq.h | devcom.h) continue ;;
         */*) ;;
         *) include=${file%/*}/$include ;;
         esac
@@ -53,7 +55,7 @@ while read -r file; do
         case $directory:$include in
         transport:mpi.h)
             [ "$file" = transport/mpi.c ] || echo "$file includes mpi.h; only transport/mpi.c may" ;;
-        include:mpi.h | xtq:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
+        include:mpi.h | xtq:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
         *:mpi.h)
             echo "$file includes mpi.h; only transport/mpi.c may" ;;
         base:CL/* | transport:CL/*)

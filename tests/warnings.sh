@@ -10,7 +10,7 @@ compile()
     tr '\n' '\0' | xargs -0 -n 1 -P "$(nproc)" "$@" -std=gnu11 -Wall -Wextra -Werror -fvisibility=hidden -pthread \
         -I"$top_builddir" -I. -Iinclude -D_GNU_SOURCE= -DCL_TARGET_OPENCL_VERSION=300 $OPENCL_CFLAGS $mpi_flags \
         -DLIBDIR='""' -DPKGLIBEXECDIR='""' -DPKGDATADIR='""' -DSYSCONFDIR='""' -DRUNSTATEDIR='""' \
-        -DXTQ_SOURCE_DIR='""' -DTOPOLOGY_SOURCE_DIR='""' -DDASHBOARD='""' > "$scratch/out" 2>&1 ||
+        -DXTQ_SOURCE_DIR='""' -DDEVCOM_SOURCE_DIR='""' -DTOPOLOGY_SOURCE_DIR='""' -DDASHBOARD='""' > "$scratch/out" 2>&1 ||
         fail "$(head -n 100 "$scratch/out")"
 }
 

@@ -1,8 +1,6 @@
 /* One rank's end of all its lanes: opening and closing, and how its threads wait. */
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +10,7 @@
 #include "base/clock.h"
 #include "base/crowd.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "xtq/internal.h"
 
@@ -242,23 +241,6 @@ void context_refuse(struct xtq *x, const struct ring *ring, int error)
 
 /* ---- waiting ---- */
 
-/* Whether its parent, mpiexec's daemon, has yet to take notice. */
-static bool is_zombie(pid_t pid)
-{
-    char path[64], line[256], *state;
-    bool zombie = false;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    if (fgets(line, sizeof(line), file) && (state = strrchr(line, ')')) && state[1])
-        zombie = state[2] == 'Z' || state[2] == 'X';
-    fclose(file);
-    return zombie;
-}
-
 bool context_lost(const struct xtq *x, int rank)
 {
     const uint8_t *base = x->region.bases[rank];
@@ -267,7 +249,7 @@ bool context_lost(const struct xtq *x, int rank)
     if (!base || rank == x->rank)
         return false;
     pid = (pid_t)((const struct region_header *)base)->pid;
-    return kill(pid, 0) ? errno == ESRCH : is_zombie(pid);
+    return process_gone(pid);
 }
 
 bool context_any_lost(const struct xtq *x)

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "ground/device.h"
 #include "xtq/internal.h"
 
 #define CALIBRATION_POLLS 50000
@@ -264,7 +265,7 @@ int device_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entr
 
     if (!entry->context || !entry->device || !entry->source || !entry->bodies || !entry->body_count)
         return -EINVAL;
-    if (!launcher_takes_addresses(entry->device))
+    if (!device_takes_addresses(entry->device))
         return -ENOTSUP;
     queue = calloc(1, sizeof(*queue));
     if (!queue)

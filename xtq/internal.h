@@ -262,8 +262,6 @@ bool launch_poll(struct launch *launch);
 void launch_watch(struct launch *launch);
 void launch_keep(struct launch *launch);
 void launch_release(struct launch *launch);
-/* Whether the device takes addresses of this process. */
-bool launcher_takes_addresses(cl_device_id device);
 
 /* ---- engine_device.c ---- */
 int device_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct device_queue **out);

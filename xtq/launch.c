@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "ground/device.h"
 #include "xtq/internal.h"
 
 struct launcher {
@@ -25,23 +26,6 @@ struct launch {
 /* A kernel's arguments belong to the kernel object, which several queues may share. */
 static pthread_mutex_t setting = PTHREAD_MUTEX_INITIALIZER;
 
-/* A device that VOCL shows is one of another process, whatever its type says. */
-bool launcher_takes_addresses(cl_device_id device)
-{
-    cl_device_svm_capabilities svm = 0;
-    cl_device_type type = 0;
-    cl_platform_id platform = NULL;
-    char name[64] = "";
-
-    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
-    if (strstr(name, "VOCL"))
-        return false;
-    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL);
-    return (type & CL_DEVICE_TYPE_CPU) || (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM);
-}
-
 int launcher_open(cl_command_queue commands, struct launcher **out)
 {
     struct launcher *launcher = calloc(1, sizeof(*launcher));
@@ -56,7 +40,7 @@ int launcher_open(cl_command_queue commands, struct launcher **out)
         return -EINVAL;
     }
     launcher->commands = commands;
-    launcher->addresses = launcher_takes_addresses(device);
+    launcher->addresses = device_takes_addresses(device);
     *out = launcher;
     return 0;
 }

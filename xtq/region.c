@@ -1,11 +1,10 @@
 /* Memory that initiators of the same host write, as MPI shares it. */
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/futex.h"
 #include "base/settings.h"
 #include "xtq/internal.h"
 
@@ -67,23 +66,18 @@ _Atomic uint32_t *region_asleep(const struct region *region, unsigned rank, unsi
     return &region_header(region, rank)->servers[server].asleep;
 }
 
-static void wake_all(_Atomic uint32_t *asleep)
-{
-    syscall(SYS_futex, asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
 void region_ring(_Atomic uint32_t *asleep)
 {
     uint32_t expected = ASLEEP;
 
     if (atomic_load(asleep) == ASLEEP && atomic_compare_exchange_strong(asleep, &expected, AWAKE))
-        wake_all(asleep);
+        futex_wake(asleep);
 }
 
 void region_rouse(_Atomic uint32_t *asleep)
 {
     atomic_store(asleep, AWAKE);
-    wake_all(asleep);
+    futex_wake(asleep);
 }
 
 void region_wake_napping(const struct region *region, unsigned rank)
@@ -92,7 +86,7 @@ void region_wake_napping(const struct region *region, unsigned rank)
     uint32_t expected = NAPPING;
 
     if (atomic_load(napping) == NAPPING && atomic_compare_exchange_strong(napping, &expected, UP))
-        wake_all(napping);
+        futex_wake(napping);
 }
 
 void region_wake(const struct region *region, unsigned rank, unsigned queue, bool quiet)

@@ -1,14 +1,15 @@
 # Shared by the scripts of tests/xtq, after lib.sh: MPI programs of both MPIs.
 
-# ranks MPI NUMBER PROGRAM...: run a program of tests/xtq; its output is in $scratch/out.
+# ranks MPI NUMBER PROGRAM...: run a program of tests/xtq, or of the folder $programs; its output is in $scratch/out.
+programs=xtq
 ranks()
 {
     ranks_mpi=$1 ranks_number=$2 ranks_program=$3
     shift 3
     case $ranks_mpi in
-    mpich)   set -- $MPIEXEC_MPICH -n "$ranks_number" "$top_builddir/tests/xtq/$ranks_program" "$@" ;;
+    mpich)   set -- $MPIEXEC_MPICH -n "$ranks_number" "$top_builddir/tests/$programs/$ranks_program" "$@" ;;
     openmpi) set -- $MPIEXEC_OPENMPI --oversubscribe -n "$ranks_number" \
-                 "$top_builddir/tests/xtq/$ranks_program$xtq_suffix" "$@" ;;
+                 "$top_builddir/tests/$programs/$ranks_program$xtq_suffix" "$@" ;;
     esac
     "$@" > "$scratch/out" 2>&1 < /dev/null
 }

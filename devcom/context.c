@@ -1,0 +1,260 @@
+/* Opening and closing, and how threads wait. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/settings.h"
+#include "devcom/internal.h"
+
+#define LONGEST_SLEEP_US 20000 /* then it is looked whether the others are alive */
+#define MUTE_SLEEP_US 100      /* while devices write signals that cannot wake anybody */
+#define QUIET_MS 100           /* see devcom_finalize() */
+
+/* ---- open and close ---- */
+
+static unsigned given(unsigned value, unsigned fallback)
+{
+    return value ? value : fallback;
+}
+
+static int options_check(struct devcom *d, const struct devcom_options *options)
+{
+    struct devcom_options *o = &d->o;
+
+    if (options)
+        *o = *options;
+    o->segments = given(o->segments, 32);
+    o->signals = given(o->signals, 1024);
+    o->queues = given(o->queues, 4);
+    o->queue_depth = given(o->queue_depth, 1024);
+    o->eager_bytes = o->eager_bytes ? o->eager_bytes : 8192;
+    o->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : (size_t)256 << 10;
+    o->passive_bytes = o->passive_bytes ? o->passive_bytes : 4096;
+    if (o->segments > MOST_SEGMENTS || o->signals > MOST_SIGNALS || o->queues > MOST_QUEUES || o->queue_depth > 65536 ||
+        o->eager_bytes > 65536 || o->chunk_bytes > PIECE_BYTES || o->passive_bytes > (size_t)1 << 20)
+        return -EINVAL;
+    return 0;
+}
+
+int context_agree_early(const struct devcom *d, int error)
+{
+    int least = 0;
+
+    return PMPI_Allreduce(&error, &least, 1, MPI_INT, MPI_MIN, d->comm) ? -EIO : least;
+}
+
+/* The worst of all ranks' errors, or -EINVAL if they do not want the same. */
+static int options_agree(const struct devcom *d, MPI_Comm comm, int error)
+{
+    long mine[] = {error,
+                   d->o.segments,
+                   d->o.signals,
+                   d->o.queues,
+                   d->o.queue_depth,
+                   (long)d->o.eager_bytes,
+                   (long)d->o.chunk_bytes,
+                   (long)d->o.passive_bytes,
+                   d->o.messages};
+    enum { COUNT = sizeof(mine) / sizeof(*mine) };
+    long least[COUNT], most[COUNT];
+
+    if (PMPI_Allreduce(mine, least, COUNT, MPI_LONG, MPI_MIN, comm) ||
+        PMPI_Allreduce(mine, most, COUNT, MPI_LONG, MPI_MAX, comm))
+        return -EIO;
+    if (least[0])
+        return (int)least[0];
+    return memcmp(least, most, sizeof(least)) ? -EINVAL : 0;
+}
+
+static void context_free(struct devcom *d)
+{
+    collective_close(d);
+    board_close(d);
+    pthread_mutex_destroy(&d->registering);
+    pthread_mutex_destroy(&d->receiving);
+    free(d->attachments);
+    free(d);
+}
+
+static int parts_open(struct devcom *d)
+{
+    int error;
+
+    d->words = d->o.signals + OWN_FIXED + 3 * (unsigned)d->size;
+    error = board_open(d);
+    if (!error) {
+        d->attachments = calloc((size_t)d->size * segment_ids(d), sizeof(*d->attachments));
+        error = context_agree_early(d, d->attachments ? collective_open(d) : -ENOMEM);
+    }
+    if (!error && (!d->all_near || d->o.messages))
+        error = context_agree_early(d, nic_open(d));
+    return error;
+}
+
+int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devcom **out)
+{
+    struct devcom *d = calloc(1, sizeof(*d)), none = {0};
+    int error = options_agree(d ? d : &none, comm, d ? options_check(d, options) : -ENOMEM);
+
+    if (error) {
+        free(d);
+        return error;
+    }
+    if (PMPI_Comm_dup(comm, &d->comm)) {
+        free(d);
+        return -EIO;
+    }
+    pthread_mutex_init(&d->registering, NULL);
+    pthread_mutex_init(&d->receiving, NULL);
+    d->spin_us = settings_number(SETTING_SPIN_US);
+    PMPI_Comm_rank(d->comm, &d->rank);
+    PMPI_Comm_size(d->comm, &d->size);
+    error = parts_open(d);
+    if (error) {
+        if (d->nic)
+            nic_close(d, false);
+        if (d->attachments)
+            segments_close(d);
+        PMPI_Comm_free(&d->comm);
+        context_free(d);
+        return error;
+    }
+    *out = d;
+    return 0;
+}
+
+/* MPICH over UCX's TCP does not bear a rank in MPI_Finalize while another makes progress (doc/xtq.md). So all leave
+ * together, and are quiet for a while. */
+static void leave_together(struct devcom *d, int error)
+{
+    static const struct timespec quiet = {.tv_nsec = QUIET_MS * 1000000L};
+    bool far = !d->all_near;
+
+    if (d->nic)
+        nic_close(d, !error);
+    if (error)
+        return;
+    PMPI_Comm_free(&d->comm);
+    if (far)
+        nanosleep(&quiet, NULL);
+}
+
+int devcom_finalize(struct devcom *d)
+{
+    int error = 0, met;
+
+    for (unsigned queue = 0; queue < d->o.queues; queue++) {
+        int fenced = devcom_queue_fence(d, queue, DEVCOM_BLOCK);
+
+        error = fenced == -ECONNRESET ? fenced : error;
+    }
+    met = context_agree(d, 0);
+    error = error ? error : met;
+    segments_close(d);
+    leave_together(d, error);
+    context_free(d);
+    return error;
+}
+
+int devcom_rank(const struct devcom *d)
+{
+    return d->rank;
+}
+
+int devcom_size(const struct devcom *d)
+{
+    return d->size;
+}
+
+bool devcom_shares_host(const struct devcom *d, int rank)
+{
+    return rank_valid(d, rank) && d->boards[rank];
+}
+
+bool devcom_alive(const struct devcom *d, int rank)
+{
+    return rank_valid(d, rank) && !board_lost(d, rank);
+}
+
+/* ---- waiting ---- */
+
+void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us)
+{
+    long now = clock_us();
+
+    *waiting =
+        (struct waiting){.since_us = now,
+                         .spin_us = d->spin_us,
+                         .until_us = timeout_us >= 0 && timeout_us < INT64_MAX - now ? now + timeout_us : INT64_MAX};
+}
+
+static void sleep_on_bell(struct devcom *d, struct waiting *waiting, long left)
+{
+    struct board *board = d->boards[d->rank];
+    long most = atomic_load_explicit(&board->mute, memory_order_relaxed) ? MUTE_SLEEP_US : LONGEST_SLEEP_US;
+
+    if (waiting->listening)
+        futex_wait(&board->bell, waiting->bell, left < most ? left : most);
+    else
+        atomic_fetch_add(&board->sleepers, 1);
+    waiting->listening = true;
+    waiting->bell = atomic_load(&board->bell);
+}
+
+/* The first step after the spinning only says that this thread sleeps: its caller looks once more before it does. */
+int waiting_step(struct devcom *d, struct waiting *waiting)
+{
+    long now;
+
+    if (d->nic && !waiting->listening)
+        nic_help(d);
+    if (!waiting->listening && ++waiting->spins % YIELD_EVERY)
+        return 0;
+    now = clock_us();
+    if (now >= waiting->until_us)
+        return -ETIMEDOUT;
+    if (!waiting->listening && now - waiting->since_us < waiting->spin_us) {
+        sched_yield();
+        return 0;
+    }
+    if (waiting->until_us == INT64_MAX && board_any_lost(d))
+        return -ECONNRESET;
+    sleep_on_bell(d, waiting, waiting->until_us - now);
+    return 0;
+}
+
+void waiting_end(struct devcom *d, struct waiting *waiting)
+{
+    if (waiting->listening)
+        atomic_fetch_sub(&d->boards[d->rank]->sleepers, 1);
+    context_heard(d);
+}
+
+/* ---- agreement: each tells all others; two words in turns, as one may be a round ahead of another ---- */
+
+int context_agree(struct devcom *d, int error)
+{
+    uint64_t round = ++d->agreements;
+    unsigned first = own_signal(d, OWN_FIXED) + (unsigned)(round % 2) * (unsigned)d->size;
+    const _Atomic int64_t *words = board_signals(d, d->rank) + first;
+    struct waiting waiting;
+    int worst = 0, failed = 0;
+
+    for (int rank = 0; rank < d->size && !failed; rank++)
+        failed = notify_own(d, rank, first + (unsigned)d->rank, DEVCOM_SET, (int64_t)(round << 16 | (uint16_t)-error));
+    waiting_begin(d, &waiting, DEVCOM_BLOCK);
+    for (int rank = 0; rank < d->size && !failed; rank++) {
+        int64_t word;
+
+        while ((uint64_t)(word = atomic_load(&words[rank])) >> 16 != round && !failed)
+            failed = waiting_step(d, &waiting);
+        if (!failed && -(int)(word & 0xffff) < worst)
+            worst = -(int)(word & 0xffff);
+    }
+    waiting_end(d, &waiting);
+    return failed ? failed : worst;
+}

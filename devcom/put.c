@@ -1,0 +1,339 @@
+/* Puts and gets: what can be copied from here is; the rest goes by messages (nic.c). */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include "devcom/internal.h"
+
+#define VECTORS 64
+#define MOST_COPY ((size_t)1 << 30) /* the system copies no more at a time than fits in 31 bits */
+
+/* ---- by the system, into memory that the other process has for itself ---- */
+
+struct vectors {
+    struct iovec here[VECTORS], there[VECTORS];
+    size_t count, bytes;
+    pid_t pid;
+    bool get;
+};
+
+static int vectors_flush(struct vectors *v)
+{
+    ssize_t done = 0;
+
+    if (v->count)
+        done = v->get ? process_vm_readv(v->pid, v->here, v->count, v->there, v->count, 0)
+                      : process_vm_writev(v->pid, v->here, v->count, v->there, v->count, 0);
+    if (done < 0)
+        return errno == ESRCH ? -ECONNRESET : -EIO;
+    if ((size_t)done != v->bytes)
+        return -EIO;
+    v->count = v->bytes = 0;
+    return 0;
+}
+
+static int vectors_add(struct vectors *v, uint8_t *here, uint64_t there, size_t bytes)
+{
+    int error = 0;
+
+    while (bytes && !error) {
+        size_t part = bytes < MOST_COPY ? bytes : MOST_COPY;
+
+        v->here[v->count] = (struct iovec){here, part};
+        v->there[v->count++] = (struct iovec){(void *)(uintptr_t)there, part};
+        v->bytes += part;
+        here += part;
+        there += part;
+        bytes -= part;
+        if (v->count == VECTORS || v->bytes >= MOST_COPY)
+            error = vectors_flush(v);
+    }
+    return error;
+}
+
+static int copy_by_system(pid_t pid, uint8_t *here, const struct layout *local, uint64_t there,
+                          const struct layout *remote, bool get)
+{
+    struct vectors v = {.pid = pid, .get = get};
+    int error = 0;
+
+    if (layout_contiguous(local) && layout_contiguous(remote)) {
+        error = vectors_add(&v, here, there, layout_total(local));
+        return error ? error : vectors_flush(&v);
+    }
+    for (uint32_t i = 0; i < local->count[1]; i++) {
+        for (uint32_t j = 0; j < local->count[0] && !error; j++)
+            error = vectors_add(&v, here + i * local->stride[1] + j * local->stride[0],
+                                there + i * remote->stride[1] + j * remote->stride[0], local->bytes);
+    }
+    return error ? error : vectors_flush(&v);
+}
+
+/* The owner does not unmake it while somebody visits. */
+static int visit(struct devcom *d, const struct transfer *t, struct attachment *a, uint8_t *here,
+                 const struct layout *local, bool get)
+{
+    struct listing *listing = segment_listing(d, t->rank, t->remote_id);
+    int error = -ENOENT;
+
+    atomic_fetch_add(&listing->visitors, 1);
+    if (atomic_load(&listing->generation) == atomic_load(&a->generation))
+        error = copy_by_system(d->boards[t->rank]->pid, here, local, a->address + t->remote_offset, &t->remote, get);
+    atomic_fetch_sub(&listing->visitors, 1);
+    return error;
+}
+
+/* ---- ranks of this host ---- */
+
+static int copy(struct devcom *d, const struct transfer *t, struct attachment *a, uint8_t *here,
+                const struct layout *local, bool get)
+{
+    uint8_t *there = a->base + t->remote_offset;
+
+    if (!a->base)
+        return visit(d, t, a, here, local, get);
+    if (get)
+        layout_copy(here, local, there, &t->remote);
+    else
+        layout_copy(there, &t->remote, here, local);
+    return 0;
+}
+
+/* This rank's side is in a device's memory. */
+static int copy_staged(struct devcom *d, const struct transfer *t, struct attachment *a, bool get)
+{
+    struct layout flat = layout_packed(&t->local);
+    uint8_t *packed;
+    int error = 0;
+
+    if (a->base && layout_contiguous(&t->remote)) /* the device's copy is the only one */
+        return get ? stage_write(t->segment, t->offset, &t->local, a->base + t->remote_offset)
+                   : stage_read(t->segment, t->offset, &t->local, a->base + t->remote_offset);
+    packed = malloc(layout_total(&flat));
+    if (!packed)
+        return -ENOMEM;
+    if (!get)
+        error = stage_read(t->segment, t->offset, &t->local, packed);
+    if (!error)
+        error = copy(d, t, a, packed, &flat, get);
+    if (!error && get)
+        error = stage_write(t->segment, t->offset, &t->local, packed);
+    free(packed);
+    return error;
+}
+
+static int move_near(struct devcom *d, const struct transfer *t, struct attachment *a, bool get)
+{
+    if (!inside(a->bytes, t->remote_offset, layout_extent(&t->remote)))
+        return -ERANGE;
+    return t->segment->host ? copy(d, t, a, t->segment->host + t->offset, &t->local, get) : copy_staged(d, t, a, get);
+}
+
+/* A get from memory that this process reads takes no part in the queue's order but that it comes after what is there.
+ */
+static int transfer_near(struct devcom *d, const struct transfer *t, bool get)
+{
+    struct attachment *a = NULL;
+    bool by_messages = d->nic && nic_busy(d, t->rank, t->queue);
+    int error = 0;
+
+    if (t->segment && !by_messages) {
+        error = attachment_take(d, t->rank, t->remote_id, &a);
+        if (error)
+            return error;
+        by_messages = a->by_messages;
+        if (!by_messages)
+            error = move_near(d, t, a, get);
+        attachment_release(a);
+    }
+    if (by_messages)
+        return !d->nic ? -ENOTSUP : get ? nic_get(d, t) : nic_put(d, t);
+    if (!error && !get)
+        signal_apply(d, t->rank, t->signal, t->op, t->value);
+    return error;
+}
+
+/* ---- checks ---- */
+
+static int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queue, struct transfer *t)
+{
+    unsigned signals = queue < d->o.queues ? d->o.signals : d->words;
+
+    if (!rank_valid(d, put->rank) || queue > d->o.queues || (unsigned)put->op > DEVCOM_ADD ||
+        (put->op && put->signal >= signals))
+        return -EINVAL;
+    *t = (struct transfer){.offset = put->offset,
+                           .remote_offset = put->remote_offset,
+                           .local_id = put->segment,
+                           .remote_id = put->remote_segment,
+                           .rank = put->rank,
+                           .queue = queue,
+                           .signal = put->signal,
+                           .op = put->op,
+                           .value = put->value};
+    return shape_layouts(&put->shape, &t->local, &t->remote);
+}
+
+static int transfer_run(struct devcom *d, const struct devcom_put *put, unsigned queue, bool get)
+{
+    struct transfer t;
+    int error = transfer_check(d, put, queue, &t);
+
+    if (error)
+        return error;
+    if (put->shape.bytes) {
+        if (queue < d->o.queues && (put->segment >= d->o.segments || put->remote_segment >= d->o.segments))
+            return -ENOENT;
+        error = segment_take(d, put->segment, &t.segment);
+        if (error)
+            return error;
+        if (!inside(t.segment->bytes, t.offset, layout_extent(&t.local)))
+            error = -ERANGE;
+    }
+    if (!error)
+        error = d->boards[t.rank] ? transfer_near(d, &t, get) : get ? nic_get(d, &t) : nic_put(d, &t);
+    segment_release(t.segment);
+    return error;
+}
+
+/* ---- the calls ---- */
+
+static int run_list(struct devcom *d, const struct devcom_put *list, unsigned count, unsigned queue, bool get,
+                    unsigned *done)
+{
+    unsigned i = 0;
+    int error = queue < d->o.queues ? 0 : -EINVAL;
+
+    while (i < count && !error) {
+        error = transfer_run(d, &list[i], queue, get);
+        i += !error;
+    }
+    if (done)
+        *done = i;
+    return error;
+}
+
+int devcom_put(struct devcom *d, const struct devcom_put *puts, unsigned count, unsigned queue, unsigned *done)
+{
+    return run_list(d, puts, count, queue, false, done);
+}
+
+int devcom_get(struct devcom *d, const struct devcom_put *gets, unsigned count, unsigned queue, unsigned *done)
+{
+    return run_list(d, gets, count, queue, true, done);
+}
+
+int devcom_write_notify(struct devcom *d, unsigned segment, size_t offset, int rank, unsigned remote_segment,
+                        size_t remote_offset, size_t bytes, unsigned signal, enum devcom_signal_op op, int64_t value,
+                        unsigned queue)
+{
+    struct devcom_put put = {.segment = segment,
+                             .remote_segment = remote_segment,
+                             .offset = offset,
+                             .remote_offset = remote_offset,
+                             .shape = {.bytes = bytes},
+                             .rank = rank,
+                             .signal = signal,
+                             .op = op,
+                             .value = value};
+
+    return run_list(d, &put, 1, queue, false, NULL);
+}
+
+int devcom_write(struct devcom *d, unsigned segment, size_t offset, int rank, unsigned remote_segment,
+                 size_t remote_offset, size_t bytes, unsigned queue)
+{
+    return devcom_write_notify(d, segment, offset, rank, remote_segment, remote_offset, bytes, 0, DEVCOM_NONE, 0,
+                               queue);
+}
+
+int devcom_notify(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value, unsigned queue)
+{
+    return devcom_write_notify(d, 0, 0, rank, 0, 0, 0, signal, op, value, queue);
+}
+
+int devcom_read(struct devcom *d, unsigned segment, size_t offset, int rank, unsigned remote_segment,
+                size_t remote_offset, size_t bytes, unsigned queue)
+{
+    struct devcom_put get = {.segment = segment,
+                             .remote_segment = remote_segment,
+                             .offset = offset,
+                             .remote_offset = remote_offset,
+                             .shape = {.bytes = bytes},
+                             .rank = rank};
+
+    return run_list(d, &get, 1, queue, true, NULL);
+}
+
+static int run_own(struct devcom *d, const struct devcom_put *put, bool get)
+{
+    int error;
+
+    while ((error = transfer_run(d, put, d->o.queues, get)) == -EAGAIN) {
+        if (board_any_lost(d))
+            return -ECONNRESET;
+        sched_yield();
+    }
+    return error;
+}
+
+int put_own(struct devcom *d, const struct devcom_put *put)
+{
+    return run_own(d, put, false);
+}
+
+int get_own(struct devcom *d, const struct devcom_put *get)
+{
+    return run_own(d, get, true);
+}
+
+int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value)
+{
+    struct devcom_put put = {.rank = rank, .signal = signal, .op = op, .value = value};
+
+    return put_own(d, &put);
+}
+
+/* ---- completion ---- */
+
+static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*done)(struct devcom *, unsigned))
+{
+    struct waiting waiting;
+    int error = 0;
+
+    if (!d->nic || done(d, queue))
+        return 0;
+    waiting_begin(d, &waiting, timeout_us);
+    while (!error && !done(d, queue)) {
+        error = nic_target_lost(d, queue) ? -ECONNRESET : waiting_step(d, &waiting);
+        if (error == -ETIMEDOUT && done(d, queue))
+            error = 0;
+    }
+    waiting_end(d, &waiting);
+    return error;
+}
+
+int queue_flush_own(struct devcom *d, long timeout_us)
+{
+    return queue_wait(d, d->o.queues, timeout_us, nic_left);
+}
+
+int queue_fence_own(struct devcom *d, long timeout_us)
+{
+    int error = queue_wait(d, d->o.queues, timeout_us, nic_arrived);
+
+    return error || !d->nic ? error : nic_refusal(d, d->o.queues);
+}
+
+int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us)
+{
+    return queue >= d->o.queues ? -EINVAL : queue_wait(d, queue, timeout_us, nic_left);
+}
+
+int devcom_queue_fence(struct devcom *d, unsigned queue, long timeout_us)
+{
+    int error = queue >= d->o.queues ? -EINVAL : queue_wait(d, queue, timeout_us, nic_arrived);
+
+    return error || !d->nic ? error : nic_refusal(d, queue);
+}

@@ -1,0 +1,485 @@
+/* Segments: this rank's own, and the others' as they are reached from here. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "devcom/internal.h"
+
+#define PAGE ((size_t)4096)
+#define VISIT_US 1000000 /* a visitor that has not gone by then has died */
+
+struct listing *segment_listing(const struct devcom *d, int rank, unsigned id)
+{
+    return &d->boards[rank]->listings[id];
+}
+
+/* ---- making ---- */
+
+static bool works_in_host_memory(cl_device_id device)
+{
+    cl_bool unified = CL_FALSE;
+
+    clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+    return unified;
+}
+
+/* Whether the device uses the very memory that a buffer was made over. */
+static bool is_zero_copy(const struct segment *segment, cl_mem buffer)
+{
+    cl_int status;
+    void *there =
+        clEnqueueMapBuffer(segment->commands, buffer, CL_TRUE, CL_MAP_READ, 0, segment->bytes, 0, NULL, NULL, &status);
+
+    if (status)
+        return false;
+    clEnqueueUnmapMemObject(segment->commands, buffer, there, 0, NULL, NULL);
+    clFinish(segment->commands);
+    return there == segment->host;
+}
+
+/* A buffer over the segment's memory, which becomes the segment's if the device can work there. */
+static bool buffer_over_memory(struct segment *segment)
+{
+    cl_int status;
+    cl_mem buffer = clCreateBuffer(segment->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, segment->bytes,
+                                   segment->host, &status);
+
+    if (status)
+        return false;
+    if (!is_zero_copy(segment, buffer)) {
+        clReleaseMemObject(buffer);
+        return false;
+    }
+    segment->buffer = buffer;
+    return true;
+}
+
+static int buffer_on_device(struct segment *segment)
+{
+    static const cl_uint zero;
+    cl_int status;
+
+    segment->buffer =
+        clCreateBuffer(segment->context, CL_MEM_READ_WRITE, (segment->bytes + 3) & ~(size_t)3, NULL, &status);
+    if (status)
+        return -ENOMEM;
+    if (clEnqueueFillBuffer(segment->commands, segment->buffer, &zero, sizeof(zero), 0,
+                            (segment->bytes + 3) & ~(size_t)3, 0, NULL, NULL) ||
+        clFinish(segment->commands))
+        return -EIO;
+    return 0;
+}
+
+static int host_memory(struct segment *segment, void *at)
+{
+    segment->mapped_bytes = (segment->bytes + PAGE - 1) & ~(PAGE - 1);
+    segment->fd = memory_create(segment->mapped_bytes, at, &segment->host);
+    return segment->fd < 0 ? segment->fd : 0;
+}
+
+static void host_memory_free(struct segment *segment)
+{
+    if (segment->elsewhere)
+        return;
+    if (segment->fd >= 0) {
+        munmap(segment->host, segment->mapped_bytes);
+        close(segment->fd);
+    }
+    segment->fd = -1;
+    segment->host = NULL;
+}
+
+static void segment_free(struct segment *segment)
+{
+    if (segment->buffer)
+        clReleaseMemObject(segment->buffer);
+    host_memory_free(segment);
+    if (segment->commands)
+        clReleaseCommandQueue(segment->commands);
+    if (segment->context)
+        clReleaseContext(segment->context);
+    free(segment);
+}
+
+static struct segment *segment_new(const struct devcom_memory *memory)
+{
+    struct segment *segment = calloc(1, sizeof(*segment));
+
+    if (!segment)
+        return NULL;
+    segment->fd = -1;
+    segment->bytes = memory->bytes;
+    segment->device = memory->device;
+    if (memory->commands && !clRetainCommandQueue(memory->commands))
+        segment->commands = memory->commands;
+    if (memory->context && !clRetainContext(memory->context))
+        segment->context = memory->context;
+    return segment;
+}
+
+static int allocate(struct devcom *d, struct segment *segment, const struct devcom_memory *memory, void *at)
+{
+    int error;
+
+    if (!memory->context)
+        return host_memory(segment, at);
+    if (!memory->staged && works_in_host_memory(memory->device)) {
+        error = host_memory(segment, at);
+        if (error || buffer_over_memory(segment))
+            return error;
+        host_memory_free(segment);
+    }
+    if (at)
+        return -ENOTSUP;
+    if (!d->nic) {
+        vocl_log(LOG_ERROR, "devcom: device memory that cannot be mapped needs devcom_options.messages");
+        return -ENOTSUP;
+    }
+    return buffer_on_device(segment);
+}
+
+static enum devcom_path path_of(const struct segment *segment)
+{
+    return segment->fd >= 0 ? DEVCOM_MAPPED : segment->host ? DEVCOM_DIRECT : DEVCOM_STAGED;
+}
+
+/* Under the lock. From now on the others find it. */
+static void list_segment(struct devcom *d, unsigned id, struct segment *segment)
+{
+    struct listing *listing = segment_listing(d, d->rank, id);
+
+    listing->bytes = segment->bytes;
+    listing->address = (uintptr_t)segment->host;
+    listing->fd = segment->fd;
+    listing->path = path_of(segment);
+    d->own[id] = segment;
+    atomic_store(&listing->generation, ++d->generations);
+}
+
+static int add(struct devcom *d, unsigned id, const struct devcom_memory *memory, void *at, bool bind)
+{
+    struct segment *segment;
+    int error = -EBUSY;
+
+    pthread_mutex_lock(&d->registering);
+    if (!d->own[id]) {
+        segment = segment_new(memory);
+        error = !segment ? -ENOMEM : bind ? segment_adopt(d, segment, memory) : allocate(d, segment, memory, at);
+        if (!error)
+            list_segment(d, id, segment);
+        else if (segment)
+            segment_free(segment);
+    }
+    pthread_mutex_unlock(&d->registering);
+    return error;
+}
+
+int segment_alloc_at(struct devcom *d, unsigned id, const struct devcom_memory *memory, void *at)
+{
+    if (id >= segment_ids(d) || !memory->bytes || memory->address || memory->buffer ||
+        (memory->context && (!memory->device || !memory->commands)) || memory->bytes > (size_t)1 << 46)
+        return -EINVAL;
+    return add(d, id, memory, at, false);
+}
+
+int devcom_segment_alloc(struct devcom *d, unsigned id, const struct devcom_memory *memory)
+{
+    return id >= d->o.segments ? -EINVAL : segment_alloc_at(d, id, memory, NULL);
+}
+
+/* Memory that exists. A buffer that was made over memory of the host, in which the device works, is that memory. */
+int segment_adopt(struct devcom *d, struct segment *segment, const struct devcom_memory *memory)
+{
+    cl_mem_flags flags = 0;
+    void *host = NULL;
+    size_t bytes = 0;
+
+    segment->elsewhere = true;
+    if (memory->address) {
+        segment->host = memory->address;
+        return 0;
+    }
+    if (clGetMemObjectInfo(memory->buffer, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL) || bytes < segment->bytes ||
+        clRetainMemObject(memory->buffer))
+        return -EINVAL;
+    segment->buffer = memory->buffer;
+    clGetMemObjectInfo(memory->buffer, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
+    clGetMemObjectInfo(memory->buffer, CL_MEM_HOST_PTR, sizeof(host), &host, NULL);
+    if (!memory->staged && (flags & CL_MEM_USE_HOST_PTR) && host && memory->device &&
+        works_in_host_memory(memory->device)) {
+        segment->host = host;
+        if (is_zero_copy(segment, segment->buffer))
+            return 0;
+        segment->host = NULL;
+    }
+    return d->nic ? 0 : -ENOTSUP;
+}
+
+int devcom_segment_bind(struct devcom *d, unsigned id, const struct devcom_memory *memory)
+{
+    if (id >= d->o.segments || !memory->bytes || !memory->address == !memory->buffer ||
+        (memory->buffer && !memory->commands))
+        return -EINVAL;
+    return add(d, id, memory, NULL, true);
+}
+
+int devcom_segment_register(struct devcom *d, unsigned id, int error)
+{
+    if (id >= d->o.segments)
+        error = error ? error : -EINVAL;
+    else if (!error && !d->own[id])
+        error = -ENOENT;
+    return context_agree(d, error);
+}
+
+int devcom_segment_create(struct devcom *d, unsigned id, const struct devcom_memory *memory)
+{
+    int mine = devcom_segment_alloc(d, id, memory), error = devcom_segment_register(d, id, mine);
+
+    if (error && !mine)
+        devcom_segment_delete(d, id);
+    return error;
+}
+
+/* ---- unmaking ---- */
+
+static void wait_until_unused(_Atomic uint32_t *users, long most_us)
+{
+    long since = clock_us();
+
+    while (atomic_load(users) && (most_us < 0 || clock_us() - since < most_us))
+        sched_yield();
+}
+
+int devcom_segment_delete(struct devcom *d, unsigned id)
+{
+    struct listing *listing;
+    struct segment *segment;
+
+    if (id >= segment_ids(d))
+        return -ENOENT;
+    pthread_mutex_lock(&d->registering);
+    segment = d->own[id];
+    if (segment) {
+        listing = segment_listing(d, d->rank, id);
+        atomic_store(&segment->dying, true);
+        atomic_store(&listing->generation, 0);
+        d->own[id] = NULL;
+        wait_until_unused(&listing->visitors, VISIT_US);
+        atomic_store(&listing->visitors, 0);
+        wait_until_unused(&segment->users, -1);
+        attachment_drop(d, d->rank, id);
+        segment_free(segment);
+    }
+    pthread_mutex_unlock(&d->registering);
+    return segment ? 0 : -ENOENT;
+}
+
+void segments_close(struct devcom *d)
+{
+    for (unsigned id = 0; id < segment_ids(d); id++) {
+        devcom_segment_delete(d, id);
+        for (int rank = 0; rank < d->size; rank++)
+            attachment_drop(d, rank, id);
+    }
+}
+
+/* ---- using: this rank's ---- */
+
+int segment_take(struct devcom *d, unsigned id, struct segment **out)
+{
+    struct segment *segment;
+
+    if (id >= segment_ids(d))
+        return -ENOENT;
+    pthread_mutex_lock(&d->registering);
+    segment = d->own[id];
+    if (segment)
+        atomic_fetch_add(&segment->users, 1);
+    pthread_mutex_unlock(&d->registering);
+    *out = segment;
+    return segment ? 0 : -ENOENT;
+}
+
+void segment_release(struct segment *segment)
+{
+    if (segment)
+        atomic_fetch_sub(&segment->users, 1);
+}
+
+/* ---- using: another's ---- */
+
+static struct attachment *attachment_of(const struct devcom *d, int rank, unsigned id)
+{
+    return &d->attachments[(size_t)rank * segment_ids(d) + id];
+}
+
+/* Under the lock, or when nobody uses it any more. */
+void attachment_drop(struct devcom *d, int rank, unsigned id)
+{
+    struct attachment *a = attachment_of(d, rank, id);
+
+    atomic_store(&a->generation, 0);
+    wait_until_unused(&a->users, -1);
+    if (a->base && rank != d->rank && !a->fixed)
+        munmap(a->base, a->mapped_bytes);
+    a->base = NULL;
+    a->fixed = false;
+}
+
+/* Whether the system lets this process reach into that one. */
+static bool may_reach(pid_t pid, uint64_t address)
+{
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
+
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1;
+}
+
+/* Under the lock. What the other has listed is copied before it is looked at. */
+static int attach(struct devcom *d, int rank, unsigned id, struct attachment *a)
+{
+    const struct listing *listing = segment_listing(d, rank, id);
+    uint64_t generation = atomic_load(&listing->generation);
+    int fd = listing->fd, error = 0;
+
+    if (!generation)
+        return -ENOENT;
+    attachment_drop(d, rank, id);
+    a->bytes = listing->bytes;
+    a->address = listing->address;
+    a->path = listing->path;
+    a->by_messages = a->path == DEVCOM_STAGED;
+    a->mapped_bytes = (a->bytes + PAGE - 1) & ~(PAGE - 1);
+    if (a->path < DEVCOM_MAPPED || a->path > DEVCOM_STAGED)
+        return -ENOENT;
+    if (rank == d->rank)
+        a->base = d->own[id] ? d->own[id]->host : NULL;
+    else if (a->path == DEVCOM_MAPPED)
+        error = memory_attach(d->boards[rank]->pid, fd, a->mapped_bytes, NULL, &a->base);
+    else if (a->path == DEVCOM_DIRECT)
+        a->by_messages = !may_reach(d->boards[rank]->pid, a->address);
+    if (error)
+        return error == -ENOMEM ? error : -ENOENT;
+    if (atomic_load(&listing->generation) != generation) /* it was changed meanwhile */
+        return -EAGAIN;
+    atomic_store(&a->generation, generation);
+    return 0;
+}
+
+int attachment_take(struct devcom *d, int rank, unsigned id, struct attachment **out)
+{
+    const struct listing *listing;
+    struct attachment *a;
+    int error = 0;
+
+    if (id >= segment_ids(d))
+        return -ENOENT;
+    listing = segment_listing(d, rank, id);
+    a = attachment_of(d, rank, id);
+    for (;;) {
+        uint64_t generation = atomic_load(&listing->generation);
+
+        atomic_fetch_add(&a->users, 1);
+        if (generation && atomic_load(&a->generation) == generation)
+            break;
+        atomic_fetch_sub(&a->users, 1);
+        if (!generation)
+            return -ENOENT;
+        pthread_mutex_lock(&d->registering);
+        if (atomic_load(&a->generation) != atomic_load(&listing->generation))
+            error = attach(d, rank, id, a);
+        pthread_mutex_unlock(&d->registering);
+        if (error && error != -EAGAIN)
+            return error;
+    }
+    *out = a;
+    return 0;
+}
+
+void attachment_release(struct attachment *a)
+{
+    if (a)
+        atomic_fetch_sub(&a->users, 1);
+}
+
+/* ---- asking ---- */
+
+int devcom_segment_ptr(struct devcom *d, int rank, unsigned id, void **out)
+{
+    struct attachment *a;
+    int error;
+
+    if (!rank_valid(d, rank) || id >= d->o.segments)
+        return -ENOENT;
+    if (!d->boards[rank])
+        return -ENOTSUP;
+    error = attachment_take(d, rank, id, &a);
+    if (error)
+        return error;
+    error = a->base ? 0 : -ENOTSUP;
+    if (!error)
+        *out = a->base;
+    attachment_release(a);
+    return error;
+}
+
+int devcom_segment_buffer(struct devcom *d, unsigned id, cl_mem *out)
+{
+    struct segment *segment;
+    int error = segment_take(d, id, &segment);
+
+    if (error)
+        return error;
+    error = segment->buffer ? 0 : -ENOENT;
+    if (!error)
+        *out = segment->buffer;
+    segment_release(segment);
+    return error;
+}
+
+static int reach_near(struct devcom *d, int rank, unsigned id, struct devcom_reach *out)
+{
+    static const char *const whys[] = {
+        [DEVCOM_MAPPED] = "it is shared memory of this host, which both map",
+        [DEVCOM_DIRECT] = "it is memory that a process of this host had already: the system copies into it",
+        [DEVCOM_STAGED] = "a device has it in a memory of its own",
+    };
+    struct attachment *a;
+    int error = attachment_take(d, rank, id, &a);
+
+    if (error)
+        return error;
+    *out = (struct devcom_reach){.path = rank == d->rank && a->base ? DEVCOM_MAPPED : a->path, .bytes = a->bytes};
+    out->why = whys[out->path];
+    if (out->path == DEVCOM_DIRECT && a->by_messages)
+        out->why = "the system does not let one process write into the other: its owner receives into it";
+    attachment_release(a);
+    return 0;
+}
+
+static int reach_far(struct devcom *d, int rank, unsigned id, long timeout_us, struct devcom_reach *out)
+{
+    int64_t answer[2];
+    int error = nic_ask(d, rank, ASK_SEGMENT, id, 0, 0, 0, timeout_us, answer);
+
+    if (error)
+        return error;
+    *out = (struct devcom_reach){.path = answer[1] ? DEVCOM_DIRECT : DEVCOM_STAGED, .bytes = (size_t)answer[0]};
+    out->why = answer[1] ? "it is memory of another host: its owner receives into it"
+                         : "a device of another host has it in a memory of its own";
+    return 0;
+}
+
+int devcom_segment_reach(struct devcom *d, int rank, unsigned id, long timeout_us, struct devcom_reach *out)
+{
+    if (!rank_valid(d, rank) || id >= d->o.segments)
+        return -ENOENT;
+    return d->boards[rank] ? reach_near(d, rank, id, out) : reach_far(d, rank, id, timeout_us, out);
+}

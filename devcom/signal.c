@@ -1,0 +1,138 @@
+/* Signals, and waiting for them. */
+#include <errno.h>
+
+#include "devcom/internal.h"
+
+static _Atomic int64_t *signal_of(const struct devcom *d, unsigned signal)
+{
+    return signal < d->o.signals ? board_signals(d, d->rank) + signal : NULL;
+}
+
+/* Sequentially consistent: see board_ring(). */
+void signal_apply(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value)
+{
+    _Atomic int64_t *word = board_signals(d, rank) + signal;
+
+    context_told(d);
+    if (op == DEVCOM_SET)
+        atomic_store(word, value);
+    else if (op == DEVCOM_ADD)
+        atomic_fetch_add(word, value);
+    else
+        return;
+    board_ring(d->boards[rank]);
+}
+
+int devcom_signal_load(struct devcom *d, unsigned signal, int64_t *out)
+{
+    _Atomic int64_t *word = signal_of(d, signal);
+
+    if (!word)
+        return -EINVAL;
+    *out = atomic_load_explicit(word, memory_order_acquire);
+    context_heard(d);
+    return 0;
+}
+
+int devcom_signal_store(struct devcom *d, unsigned signal, int64_t value)
+{
+    if (!signal_of(d, signal))
+        return -EINVAL;
+    signal_apply(d, d->rank, signal, DEVCOM_SET, value);
+    return 0;
+}
+
+static bool holds(int64_t now, enum devcom_condition condition, int64_t value)
+{
+    switch (condition) {
+    case DEVCOM_EQ:
+        return now == value;
+    case DEVCOM_NE:
+        return now != value;
+    case DEVCOM_LT:
+        return now < value;
+    case DEVCOM_GE:
+        return now >= value;
+    }
+    return false;
+}
+
+int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
+                    int64_t *out)
+{
+    const _Atomic int64_t *word = board_signals(d, d->rank) + signal;
+    int64_t now = atomic_load(word);
+    int error = 0;
+
+    if (!holds(now, condition, value)) {
+        struct waiting waiting;
+
+        waiting_begin(d, &waiting, timeout_us);
+        while (!holds(now = atomic_load(word), condition, value)) {
+            error = waiting_step(d, &waiting);
+            if (error) {
+                now = atomic_load(word);
+                error = holds(now, condition, value) ? 0 : error;
+                break;
+            }
+        }
+        waiting_end(d, &waiting);
+    }
+    context_heard(d);
+    if (!error && out)
+        *out = now;
+    return error;
+}
+
+int devcom_signal_wait(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value,
+                       long timeout_us, int64_t *out)
+{
+    if (signal >= d->o.signals || (unsigned)condition > DEVCOM_GE)
+        return -EINVAL;
+    return signal_wait_any(d, signal, condition, value, timeout_us, out);
+}
+
+static bool find_set(const _Atomic int64_t *words, unsigned count, unsigned *out)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (atomic_load(&words[i])) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, long timeout_us, unsigned *out)
+{
+    const _Atomic int64_t *words = board_signals(d, d->rank) + first;
+    struct waiting waiting;
+    unsigned found = 0;
+    int error = 0;
+
+    if (!count || first >= d->o.signals || count > d->o.signals - first)
+        return -EINVAL;
+    waiting_begin(d, &waiting, timeout_us);
+    while (!error && !find_set(words, count, &found))
+        error = waiting_step(d, &waiting);
+    waiting_end(d, &waiting);
+    if (error && find_set(words, count, &found))
+        error = 0;
+    if (!error)
+        *out = first + found;
+    return error;
+}
+
+int devcom_notify_reset(struct devcom *d, unsigned signal, int64_t *out)
+{
+    _Atomic int64_t *word = signal_of(d, signal);
+    int64_t was;
+
+    if (!word)
+        return -EINVAL;
+    was = atomic_exchange(word, 0);
+    context_heard(d);
+    if (out)
+        *out = was;
+    return 0;
+}

@@ -1,0 +1,11 @@
+/* What XTQ and device communication ask of OpenCL devices. */
+#ifndef VOCL_GROUND_DEVICE_H
+#define VOCL_GROUND_DEVICE_H
+
+#include <CL/cl.h>
+#include <stdbool.h>
+
+/* Whether the device takes addresses of this process. One that VOCL shows is of another process, whatever its type. */
+bool device_takes_addresses(cl_device_id device);
+
+#endif

@@ -1,0 +1,541 @@
+/*
+ * Segments of all kinds, one-sided communication, signals, atomics, passive messages and collectives among any number
+ * of ranks, and what misuse gets. words[1]: "messages": with the progress thread, and segments that must be staged.
+ */
+#include <sched.h>
+#include <unistd.h>
+
+#include "devcom.h"
+#include "tests/xtq/xtqtest.h"
+
+enum { HOST, DEVICE, BOUND, STAGED, BUFFER, GONE, BYTES = 1 << 20, SECOND = 1000000 };
+
+static struct devcom *d;
+static struct xtqtest_device device;
+static int rank, size;
+static bool messages;
+
+static void meet(void)
+{
+    EQUAL(devcom_barrier(d, 60L * SECOND), 0);
+}
+
+/* ---- segments ---- */
+
+static uint8_t *bound_memory;
+static cl_mem some_buffer;
+
+static void make_segments(void)
+{
+    struct devcom_memory host = {.bytes = BYTES}, bound = {.bytes = BYTES};
+    struct devcom_memory on_device = {
+        .bytes = BYTES, .context = device.context, .device = device.device, .commands = device.commands};
+    struct devcom_memory buffer = {.bytes = BYTES, .commands = device.commands};
+    cl_int status;
+
+    EQUAL(devcom_segment_create(d, HOST, &host), 0);
+    EQUAL(devcom_segment_create(d, DEVICE, &on_device), 0);
+    EXPECT((bound_memory = calloc(1, BYTES)));
+    bound.address = bound_memory;
+    EQUAL(devcom_segment_register(d, BOUND, devcom_segment_bind(d, BOUND, &bound)), 0);
+    if (!messages)
+        return;
+    on_device.staged = true;
+    EQUAL(devcom_segment_create(d, STAGED, &on_device), 0);
+    some_buffer = clCreateBuffer(device.context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
+    EQUAL(status, CL_SUCCESS);
+    buffer.buffer = some_buffer;
+    EQUAL(devcom_segment_register(d, BUFFER, devcom_segment_bind(d, BUFFER, &buffer)), 0);
+}
+
+static bool exists(unsigned segment)
+{
+    return segment <= BOUND || messages;
+}
+
+/* Memory of this rank's segment, whatever it is. */
+static void store(unsigned segment, size_t offset, const void *data, size_t bytes)
+{
+    void *at;
+    cl_mem buffer;
+
+    if (!devcom_segment_ptr(d, rank, segment, &at)) {
+        memcpy((uint8_t *)at + offset, data, bytes);
+        return;
+    }
+    EQUAL(devcom_segment_buffer(d, segment, &buffer), 0);
+    EQUAL(clEnqueueWriteBuffer(device.commands, buffer, CL_TRUE, offset, bytes, data, 0, NULL, NULL), CL_SUCCESS);
+}
+
+static void load(unsigned segment, size_t offset, void *data, size_t bytes)
+{
+    void *at;
+    cl_mem buffer;
+
+    if (!devcom_segment_ptr(d, rank, segment, &at)) {
+        memcpy(data, (uint8_t *)at + offset, bytes);
+        return;
+    }
+    EQUAL(devcom_segment_buffer(d, segment, &buffer), 0);
+    EQUAL(clEnqueueReadBuffer(device.commands, buffer, CL_TRUE, offset, bytes, data, 0, NULL, NULL), CL_SUCCESS);
+}
+
+static void check_reach(void)
+{
+    struct devcom_reach reach;
+    int other = (rank + 1) % size;
+    bool near = devcom_shares_host(d, other);
+
+    for (unsigned segment = HOST; segment <= BUFFER; segment++) {
+        if (!exists(segment))
+            continue;
+        EQUAL(devcom_segment_reach(d, other, segment, 60L * SECOND, &reach), 0);
+        EQUAL(reach.bytes, BYTES);
+        EXPECT(reach.why && *reach.why);
+        if (segment == STAGED || segment == BUFFER)
+            EQUAL(reach.path, DEVCOM_STAGED);
+        else if (segment == BOUND)
+            EXPECT(reach.path == DEVCOM_DIRECT || other == rank);
+        else
+            EQUAL(reach.path, near ? DEVCOM_MAPPED : DEVCOM_DIRECT);
+    }
+    EQUAL(devcom_segment_reach(d, other, GONE, 60L * SECOND, &reach), -ENOENT);
+}
+
+/* ---- writes and reads ---- */
+
+static void pattern(uint8_t *data, size_t bytes, unsigned seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(i * 7 + i / 251 + seed);
+}
+
+static void check_pair(unsigned from, unsigned to, size_t bytes)
+{
+    static uint8_t sent[BYTES / 2], got[BYTES / 2];
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    unsigned seed = from * 16 + to + (unsigned)bytes;
+
+    pattern(sent, bytes, seed + (unsigned)rank);
+    store(from, 64, sent, bytes);
+    meet();
+    EQUAL(devcom_write_notify(d, from, 64, next, to, BYTES / 2, bytes, 3, DEVCOM_ADD, 5, 1), 0);
+    EQUAL(devcom_signal_wait(d, 3, DEVCOM_EQ, 5, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_notify_reset(d, 3, NULL), 0);
+    load(to, BYTES / 2, got, bytes);
+    pattern(sent, bytes, seed + (unsigned)last);
+    EXPECT(!memcmp(sent, got, bytes));
+    EQUAL(devcom_queue_fence(d, 1, 60L * SECOND), 0);
+    meet();
+    EQUAL(devcom_read(d, to, 0, next, from, 64, bytes, 2), 0);
+    EQUAL(devcom_queue_fence(d, 2, 60L * SECOND), 0);
+    load(to, 0, got, bytes);
+    pattern(sent, bytes, seed + (unsigned)next);
+    EXPECT(!memcmp(sent, got, bytes));
+    meet();
+}
+
+static void check_writes(void)
+{
+    static const size_t sizes[] = {1, 8, 4000, 100000, BYTES / 2};
+
+    for (unsigned from = HOST; from <= BUFFER; from++) {
+        for (unsigned to = HOST; to <= BUFFER; to++) {
+            if (from == to || !exists(from) || !exists(to))
+                continue;
+            for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+                check_pair(from, to, i + 1 < sizeof(sizes) / sizeof(*sizes) ? sizes[i] : BYTES / 2 - 64);
+        }
+    }
+}
+
+/* A box of 3 planes of 5 rows of 40 bytes, out of a grid of rows of 64 and planes of 640 bytes, into one of 100 and
+ * 999. */
+static void check_box(unsigned from, unsigned to)
+{
+    static uint8_t sent[4000], got[4000];
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    struct devcom_put put = {.segment = from,
+                             .remote_segment = to,
+                             .offset = 128,
+                             .remote_offset = 8192,
+                             .shape = {40, {5, 3}, {64, 640}, {100, 999}},
+                             .rank = next,
+                             .signal = 9,
+                             .op = DEVCOM_SET,
+                             .value = -1};
+
+    pattern(sent, sizeof(sent), (unsigned)rank);
+    store(from, 128, sent, sizeof(sent));
+    memset(got, 0, sizeof(got));
+    store(to, 8192, got, sizeof(got));
+    meet();
+    EQUAL(devcom_put(d, &put, 1, 0, NULL), 0);
+    EQUAL(devcom_signal_wait(d, 9, DEVCOM_NE, 0, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_notify_reset(d, 9, NULL), 0);
+    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    load(to, 8192, got, sizeof(got));
+    pattern(sent, sizeof(sent), (unsigned)last);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 5; j++)
+            EXPECT(!memcmp(got + i * 999 + j * 100, sent + i * 640 + j * 64, 40));
+    }
+    EQUAL(got[40], 0);
+    meet();
+    /* and back: what is read is what was sent */
+    put = (struct devcom_put){.segment = from,
+                              .remote_segment = to,
+                              .offset = 16384,
+                              .remote_offset = 8192,
+                              .shape = {40, {5, 3}, {64, 640}, {100, 999}},
+                              .rank = next};
+    EQUAL(devcom_get(d, &put, 1, 0, NULL), 0);
+    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    load(from, 16384, got, sizeof(got));
+    pattern(sent, sizeof(sent), (unsigned)rank);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 5; j++)
+            EXPECT(!memcmp(got + i * 640 + j * 64, sent + i * 640 + j * 64, 40));
+    }
+    meet();
+}
+
+static void check_boxes(void)
+{
+    for (unsigned from = HOST; from <= BUFFER; from++) {
+        for (unsigned to = HOST; to <= BUFFER; to++) {
+            if (exists(from) && exists(to) && from != to)
+                check_box(from, to);
+        }
+    }
+}
+
+/* Large boxes, which do not travel with their descriptors. */
+static void check_large_box(unsigned to)
+{
+    enum { ROWS = 256, ROW = 1024, STRIDE = 2048 };
+    int next = (rank + 1) % size;
+    struct devcom_put put = {.segment = HOST,
+                             .remote_segment = to,
+                             .shape = {ROW, {ROWS, 1}, {STRIDE, 0}, {ROW, 0}},
+                             .rank = next,
+                             .signal = 9,
+                             .op = DEVCOM_SET,
+                             .value = 1};
+    uint8_t row[ROW], expected[ROW];
+
+    for (int i = 0; i < ROWS; i++) {
+        memset(row, i + rank, ROW);
+        store(HOST, (size_t)i * STRIDE, row, ROW);
+    }
+    meet();
+    EQUAL(devcom_put(d, &put, 1, 0, NULL), 0);
+    EQUAL(devcom_signal_wait(d, 9, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_signal_store(d, 9, 0), 0);
+    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    for (int i = 0; i < ROWS; i++) {
+        memset(expected, i + (rank + size - 1) % size, ROW);
+        load(to, (size_t)i * ROW, row, ROW);
+        EXPECT(!memcmp(row, expected, ROW));
+    }
+    meet();
+}
+
+/* ---- misuse ---- */
+
+/* An error that only the target knows comes by the fence. */
+static int fenced(int error)
+{
+    return error ? error : devcom_queue_fence(d, 0, 60L * SECOND);
+}
+
+static void check_misuse(void)
+{
+    struct devcom_memory memory = {.bytes = 4096}, nothing = {0};
+    struct devcom_put overlapping = {.shape = {64, {4, 1}, {32, 0}, {64, 0}}, .rank = rank};
+    int next = (rank + 1) % size;
+    unsigned found;
+    void *at;
+
+    EQUAL(devcom_write(d, HOST, 0, size, HOST, 0, 8, 0), -EINVAL);
+    EQUAL(devcom_write(d, HOST, 0, -1, HOST, 0, 8, 0), -EINVAL);
+    EQUAL(devcom_write(d, HOST, 0, next, HOST, 0, 8, 4), -EINVAL);
+    EQUAL(devcom_write(d, GONE, 0, next, HOST, 0, 8, 0), -ENOENT);
+    EQUAL(devcom_write(d, 32, 0, next, HOST, 0, 8, 0), -ENOENT);
+    EQUAL(devcom_write(d, HOST, BYTES - 7, next, HOST, 0, 8, 0), -ERANGE);
+    EQUAL(devcom_write(d, HOST, SIZE_MAX - 7, next, HOST, 0, 8, 0), -ERANGE);
+    EQUAL(devcom_write(d, HOST, 0, next, HOST, 0, SIZE_MAX, 0), -EINVAL);
+    EQUAL(fenced(devcom_write(d, HOST, 0, next, GONE, 0, 8, 0)), -ENOENT);
+    EQUAL(fenced(devcom_write(d, HOST, 0, next, HOST, BYTES - 7, 8, 0)), -ERANGE);
+    EQUAL(fenced(devcom_write(d, HOST, 0, next, HOST, SIZE_MAX, 8, 0)), -ERANGE);
+    EQUAL(fenced(devcom_read(d, HOST, 0, next, HOST, BYTES - 7, 8, 0)), -ERANGE);
+    EQUAL(fenced(devcom_read(d, HOST, 0, next, GONE, 0, 8, 0)), -ENOENT);
+    EQUAL(fenced(0), 0);
+    EQUAL(devcom_put(d, &overlapping, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_notify(d, next, 1024, DEVCOM_SET, 1, 0), -EINVAL);
+    EQUAL(devcom_notify(d, next, 0, (enum devcom_signal_op)3, 1, 0), -EINVAL);
+    EQUAL(devcom_notify_waitsome(d, 1000, 25, DEVCOM_TEST, &found), -EINVAL);
+    EQUAL(devcom_notify_waitsome(d, 0, 0, DEVCOM_TEST, &found), -EINVAL);
+    EQUAL(devcom_signal_wait(d, 1024, DEVCOM_EQ, 0, DEVCOM_TEST, NULL), -EINVAL);
+    EQUAL(devcom_notify_reset(d, 1024, NULL), -EINVAL);
+    EQUAL(devcom_segment_alloc(d, HOST, &memory), -EBUSY);
+    EQUAL(devcom_segment_alloc(d, 32, &memory), -EINVAL);
+    EQUAL(devcom_segment_alloc(d, GONE, &nothing), -EINVAL);
+    EQUAL(devcom_segment_bind(d, GONE, &memory), -EINVAL);
+    EQUAL(devcom_segment_delete(d, GONE), -ENOENT);
+    EQUAL(devcom_segment_ptr(d, next, GONE, &at), devcom_shares_host(d, next) ? -ENOENT : -ENOTSUP);
+    EQUAL(devcom_queue_flush(d, 4, DEVCOM_TEST), -EINVAL);
+    /* one rank's failure is everybody's */
+    EQUAL(devcom_segment_register(d, GONE, rank == 0 ? -ENOMEM : 0), -ENOMEM);
+}
+
+static void check_deleted(void)
+{
+    struct devcom_memory memory = {.bytes = 8192 + 4096 * (size_t)rank}; /* sizes may differ */
+    int next = (rank + 1) % size;
+
+    for (int i = 0; i < 3; i++) {
+        EQUAL(devcom_segment_create(d, GONE, &memory), 0);
+        EQUAL(fenced(devcom_write(d, HOST, 0, next, GONE, 8192 + 4096 * (size_t)next - 8, 8, 0)), 0);
+        EQUAL(fenced(devcom_write(d, HOST, 0, next, GONE, 8192 + 4096 * (size_t)next - 7, 8, 0)), -ERANGE);
+        meet();
+        EQUAL(devcom_segment_delete(d, GONE), 0);
+        meet();
+        EQUAL(fenced(devcom_write(d, HOST, 0, next, GONE, 0, 8, 0)), -ENOENT);
+        meet();
+    }
+}
+
+/* ---- signals ---- */
+
+static void check_signals(void)
+{
+    int next = (rank + 1) % size;
+    unsigned found = 0;
+    int64_t value;
+
+    EQUAL(devcom_signal_wait(d, 20, DEVCOM_EQ, 1, 2000, NULL), -ETIMEDOUT);
+    EQUAL(devcom_notify_waitsome(d, 16, 8, DEVCOM_TEST, &found), -ETIMEDOUT);
+    meet();
+    EQUAL(devcom_notify(d, next, 20, DEVCOM_ADD, 3, 3), 0);
+    EQUAL(devcom_notify(d, next, 20, DEVCOM_ADD, 4, 3), 0);
+    EQUAL(devcom_notify(d, next, 21, DEVCOM_SET, -9, 3), 0);
+    EQUAL(devcom_signal_wait(d, 21, DEVCOM_LT, 0, 60L * SECOND, &value), 0);
+    EQUAL(value, -9);
+    EQUAL(devcom_notify_waitsome(d, 16, 8, DEVCOM_BLOCK, &found), 0);
+    EQUAL(found, 20);
+    EQUAL(devcom_notify_reset(d, found, &value), 0);
+    EQUAL(value, 7);
+    EQUAL(devcom_notify_waitsome(d, 16, 8, DEVCOM_BLOCK, &found), 0);
+    EQUAL(found, 21);
+    EQUAL(devcom_signal_store(d, 21, 0), 0);
+    meet();
+    if (rank == 0) /* somebody who sleeps is woken */
+        usleep(20000);
+    EQUAL(devcom_notify(d, next, 22, DEVCOM_SET, 1, 3), 0);
+    EQUAL(devcom_signal_wait(d, 22, DEVCOM_GE, 1, DEVCOM_BLOCK, NULL), 0);
+    EQUAL(devcom_notify_reset(d, 22, NULL), 0);
+    meet();
+}
+
+static void check_atomics(void)
+{
+    int64_t was, zero[2] = {0}, word;
+
+    store(HOST, 4096, zero, sizeof(zero));
+    meet();
+    for (int i = 0; i < 100; i++)
+        EQUAL(devcom_fetch_add(d, 0, HOST, 4096, 3, 60L * SECOND, &was), 0);
+    for (int i = 0; i < 20; i++) { /* a lock in the word beside it */
+        while (!devcom_compare_swap(d, 0, HOST, 4104, 0, rank + 1, 60L * SECOND, &was) && was)
+            sched_yield();
+        EQUAL(devcom_compare_swap(d, 0, HOST, 4104, rank + 1, 0, 60L * SECOND, &was), 0);
+        EQUAL(was, rank + 1);
+    }
+    meet();
+    if (rank == 0) {
+        load(HOST, 4096, &word, sizeof(word));
+        EQUAL(word, 300L * size);
+    }
+    EQUAL(devcom_fetch_add(d, 0, HOST, 4097, 3, DEVCOM_BLOCK, &was), -EINVAL);
+    EQUAL(devcom_fetch_add(d, 0, HOST, BYTES, 3, DEVCOM_BLOCK, &was), -ERANGE);
+    EQUAL(devcom_fetch_add(d, 0, GONE, 0, 3, DEVCOM_BLOCK, &was), -ENOENT);
+    if (messages)
+        EQUAL(devcom_fetch_add(d, 0, STAGED, 0, 3, DEVCOM_BLOCK, &was), -ENOTSUP);
+    meet();
+}
+
+static void check_passive(void)
+{
+    uint32_t text[1024], sums[64] = {0};
+    size_t bytes;
+    int from;
+
+    EQUAL(devcom_passive_receive(d, text, sizeof(text), 2000, &from, &bytes), -ETIMEDOUT);
+    EQUAL(devcom_passive_send(d, 0, text, 4097, DEVCOM_BLOCK), -EMSGSIZE);
+    meet();
+    if (rank) {
+        for (uint32_t i = 1; i <= 20; i++) {
+            for (uint32_t j = 0; j < 1024; j++)
+                text[j] = i * (uint32_t)rank;
+            EQUAL(devcom_passive_send(d, 0, text, i * 200, 60L * SECOND), 0);
+        }
+    } else {
+        for (int i = 0; i < 20 * (size - 1); i++) {
+            EQUAL(devcom_passive_receive(d, text, sizeof(text), 60L * SECOND, &from, &bytes), 0);
+            EXPECT(from > 0 && from < size);
+            sums[from]++;
+            EQUAL(text[0], sums[from] * (uint32_t)from);
+            EQUAL(bytes, sums[from] * 200);
+            EQUAL(text[bytes / 4 - 1], text[0]);
+        }
+    }
+    meet();
+}
+
+/* ---- collectives ---- */
+
+static double contribution(int from, size_t i)
+{
+    return (double)((from * 31 + (int)i * 7) % 101 - 50) / 3;
+}
+
+static void check_reduction(unsigned segment, size_t count, enum devcom_method method, enum devcom_op op, int root)
+{
+    static double mine[40000], got[40000];
+
+    for (size_t i = 0; i < count; i++)
+        mine[i] = contribution(rank, i);
+    store(segment, 0, mine, count * sizeof(double));
+    if (root < 0)
+        EQUAL(devcom_allreduce(d, segment, 0, count, DEVCOM_DOUBLE, op, method, 60L * SECOND), 0);
+    else
+        EQUAL(devcom_reduce(d, root, segment, 0, count, DEVCOM_DOUBLE, op, method, 60L * SECOND), 0);
+    if (root >= 0 && root != rank)
+        return;
+    load(segment, 0, got, count * sizeof(double));
+    for (size_t i = 0; i < count; i++) {
+        double expected = contribution(0, i);
+
+        for (int r = 1; r < size; r++) {
+            double more = contribution(r, i);
+
+            expected = op == DEVCOM_SUM   ? expected + more
+                       : op == DEVCOM_MIN ? (more < expected ? more : expected)
+                       : more > expected  ? more
+                                          : expected;
+        }
+        if (method == DEVCOM_TREE) /* which adds in an order of its own */
+            EXPECT(got[i] - expected < 1e-9 && expected - got[i] < 1e-9);
+        else
+            EXPECT(got[i] == expected);
+    }
+}
+
+static void check_reductions(void)
+{
+    static const size_t counts[] = {1, 3, 255, 40000};
+    static const unsigned segments[] = {HOST, DEVICE, STAGED};
+
+    for (unsigned s = 0; s < 3; s++) {
+        for (unsigned i = 0; i < 4 && exists(segments[s]); i++) {
+            for (int method = DEVCOM_AUTO; method <= DEVCOM_TREE; method++) {
+                check_reduction(segments[s], counts[i], (enum devcom_method)method, DEVCOM_SUM, -1);
+                check_reduction(segments[s], counts[i], (enum devcom_method)method, DEVCOM_MAX, size - 1);
+            }
+        }
+    }
+    check_reduction(HOST, 100, DEVCOM_AUTO, DEVCOM_MIN, -1);
+    EQUAL(devcom_allreduce(d, HOST, 4, 1, DEVCOM_DOUBLE, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -EINVAL);
+    EQUAL(devcom_allreduce(d, HOST, 0, BYTES, DEVCOM_DOUBLE, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -ERANGE);
+    EQUAL(devcom_allreduce(d, GONE, 0, 1, DEVCOM_DOUBLE, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -ENOENT);
+    EQUAL(devcom_reduce(d, size, HOST, 0, 1, DEVCOM_DOUBLE, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -EINVAL);
+}
+
+static void check_broadcasts(void)
+{
+    static uint8_t sent[100000], got[100000];
+
+    for (int root = 0; root < size; root++) {
+        for (unsigned segment = HOST; segment <= STAGED; segment++) {
+            size_t bytes = segment == HOST ? 100000 : 5000;
+
+            if (!exists(segment))
+                continue;
+            pattern(sent, bytes, (unsigned)(rank == root ? root : 99));
+            store(segment, 256, sent, bytes);
+            EQUAL(devcom_broadcast(d, root, segment, 256, bytes, 60L * SECOND), 0);
+            pattern(sent, bytes, (unsigned)root);
+            load(segment, 256, got, bytes);
+            EXPECT(!memcmp(sent, got, bytes));
+        }
+    }
+}
+
+/* A collective that comes to its time-out goes on where it was. */
+static void check_resuming(void)
+{
+    int32_t one = 1, sum;
+    int error, tries = 0;
+
+    if (size == 1)
+        return;
+    store(HOST, 0, &one, sizeof(one));
+    meet();
+    if (rank == 0)
+        usleep(50000);
+    do {
+        error = devcom_allreduce(d, HOST, 0, 1, DEVCOM_INT32, DEVCOM_SUM, DEVCOM_GATHER, 1000);
+        tries++;
+        if (error == -ETIMEDOUT && tries == 1)
+            EQUAL(devcom_barrier(d, DEVCOM_TEST), -EINVAL);
+    } while (error == -ETIMEDOUT);
+    EQUAL(error, 0);
+    EXPECT(rank == 0 || tries > 1);
+    load(HOST, 0, &sum, sizeof(sum));
+    EQUAL(sum, size);
+    if (rank == size - 1)
+        usleep(50000);
+    while ((error = devcom_barrier(d, 1000)) == -ETIMEDOUT)
+        ;
+    EQUAL(error, 0);
+}
+
+int main(int count, char **words)
+{
+    struct devcom_options options = {.messages = count > 1 && !strcmp(words[1], "messages")};
+    struct devcom_options wrong = {.queues = 33};
+    int level;
+
+    messages = options.messages;
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    device = xtqtest_device();
+    EQUAL(devcom_init(MPI_COMM_WORLD, &wrong, &d), -EINVAL);
+    EQUAL(devcom_init(MPI_COMM_WORLD, &options, &d), 0);
+    rank = devcom_rank(d);
+    size = devcom_size(d);
+    EXPECT(devcom_alive(d, rank) && devcom_alive(d, size - 1) && !devcom_alive(d, size));
+    make_segments();
+    check_reach();
+    check_writes();
+    check_boxes();
+    for (unsigned segment = DEVICE; segment <= STAGED; segment++) {
+        if (exists(segment))
+            check_large_box(segment);
+    }
+    check_misuse();
+    check_deleted();
+    check_signals();
+    check_atomics();
+    check_passive();
+    check_reductions();
+    check_broadcasts();
+    check_resuming();
+    EQUAL(devcom_finalize(d), 0);
+    if (messages)
+        clReleaseMemObject(some_buffer);
+    free(bound_memory);
+    xtqtest_device_close(&device);
+    MPI_Finalize();
+    return 0;
+}

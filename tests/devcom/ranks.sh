@@ -1,0 +1,17 @@
+#!/bin/sh
+# Everything that ranks do with segments, among 1 to 8 of them: with shared memory, by messages beside it, and as if each
+# rank had a host of its own.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../xtq/xtq-lib.sh"
+programs=devcom
+
+for mpi in $mpis; do
+    for number in 1 2 3 5 8; do
+        must $mpi $number basics
+    done
+    must $mpi 1 basics messages
+    must $mpi 3 basics messages
+    for number in 2 4; do
+        VOCL_SHARE=0 must $mpi $number basics messages
+    done
+done

@@ -26,6 +26,7 @@ static const struct {
     {"http", offsetof(struct config, http), ""},
     {"accounting", offsetof(struct config, accounting), ""},
     {"cgroup", offsetof(struct config, cgroup), ""},
+    {"network", offsetof(struct config, network), "tls"},
 };
 
 static const struct {
@@ -238,6 +239,8 @@ static bool read_all(struct config *config, const config_setting_t *root, char *
     if (!read_texts(config, root, why, why_size) || !read_numbers(config, root, why, why_size) ||
         !check(config, root, why, why_size))
         return false;
+    if (strcmp(config->network, "mpi") && strcmp(config->network, "tls"))
+        return complain(why, why_size, config, config_setting_get_member(root, "network"), "mpi or tls");
     if (config_setting_lookup_string(root, "policy", &text) && !policy_read(text, &config->policy))
         return complain(why, why_size, config, config_setting_get_member(root, "policy"),
                         "pack, spread, least-loaded or order");

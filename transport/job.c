@@ -589,7 +589,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     struct invitation invitation = {.endpoint = ""};
     struct endpoint own = {.fd = -1};
     struct bell bell = {.socket.fd = -1};
-    uint8_t secret[TLS_SECRET];
+    uint8_t secret[SECRET_BYTES];
     int error = 0;
 
     *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .placeholder.fd = -1, .join = -1};

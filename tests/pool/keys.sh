@@ -14,6 +14,7 @@ bad()
 }
 bad 'polcy = "pack";' 'bad:11: polcy: no such setting'
 bad 'policy = "quick";' 'bad:11: policy: pack, spread'
+bad 'network = "tcp";' 'bad:11: network: mpi or tls'
 bad 'queue-limit = -1;' 'bad:11: queue-limit: a whole number'
 bad 'allow = "me";' 'bad:11: allow: a list'
 bad 'worker-memory = "much";' 'bad:11: worker-memory: a number of bytes'
@@ -53,7 +54,7 @@ echo nonsense > "$scratch/pool2"
 refused "$scratch/pool2" 'pool2:1: no line of a pool file'
 refused "127.0.0.1:1" 'Connection refused'
 refused "$scratch/none" 'No such file'
-VOCL_MPI=openmpi refused "$scratch/pool" 'need MPICH'
+VOCL_NETWORK=mpi refused "$scratch/pool" "the pool's network is tls, and VOCL_NETWORK says mpi"
 works "after those without"
 
 # what cannot be had: what there is instead

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #define TOKEN_BYTES 16
+#define SECRET_BYTES 32 /* of a session over TLS */
 
 /* "0123..." to bytes and back. */
 void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1]);

@@ -46,6 +46,8 @@ static int take_line(struct poolfile *pool, char *line)
         return add_node(pool, first, second);
     if (!strcmp(word, "auth") && (!strcmp(first, "munge") || !strcmp(first, "key")))
         strcpy(pool->method, first);
+    else if (!strcmp(word, "network") && (!strcmp(first, "mpi") || !strcmp(first, "tls")))
+        strcpy(pool->network, first);
     else if (!strcmp(word, "key-file"))
         replace(&pool->key_file, first);
     else if (!strcmp(word, "munge-socket"))

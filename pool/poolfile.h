@@ -6,6 +6,7 @@
  *     auth munge|key          default munge
  *     key-file PATH           of auth key; default ~/.config/vocl/key
  *     munge-socket PATH
+ *     network mpi|tls         what carries sessions; default what the daemons say
  *     daemon-uid UID          whose daemons they are; default 0
  */
 #ifndef VOCL_POOL_POOLFILE_H
@@ -24,7 +25,7 @@ struct poolfile_node {
 struct poolfile {
     struct poolfile_node nodes[POOLFILE_NODES];
     unsigned count;
-    char method[16];
+    char method[16], network[8];
     char *key_file, *munge_socket, *user;
     uid_t daemon;
 };

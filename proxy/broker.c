@@ -356,7 +356,8 @@ static void grant(struct request *r)
         json_array_append_new(nodes, json_pack("{s:s, s:s, s:i}", "name", r->parts[i].node, "address",
                                                r->parts[i].address, "devices", (int)r->parts[i].count));
     unlink_request(r);
-    connection_send(r->client, json_pack("{s:s, s:o}", "granted", r->id, "nodes", nodes));
+    connection_send(r->client, json_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
+                                         r->daemon->config->network));
 }
 
 static void set_timer(struct request *r, long milliseconds)

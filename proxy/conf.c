@@ -27,6 +27,7 @@ static const struct {
     {"http", offsetof(struct config, http), ""},
     {"accounting", offsetof(struct config, accounting), ""},
     {"cgroup", offsetof(struct config, cgroup), ""},
+    {"network", offsetof(struct config, network), "tls"},
 };
 
 static const struct {
@@ -306,6 +307,8 @@ static bool check_values(struct config *config, const config_setting_t *root, ch
                         "an address and port is needed, such as 127.0.0.1:7880");
     if (strcmp(config->method, "munge") && strcmp(config->method, "key"))
         return complain(why, why_size, config, config_setting_get_member(root, "auth"), "munge or key");
+    if (strcmp(config->network, "mpi") && strcmp(config->network, "tls"))
+        return complain(why, why_size, config, config_setting_get_member(root, "network"), "mpi or tls");
     if (config->name && (!*config->name || strlen(config->name) > 62 || strpbrk(config->name, " \t\n#")))
         return complain(why, why_size, config, config_setting_get_member(root, "name"),
                         "a word of at most 62 letters is needed");

@@ -3,8 +3,9 @@
  * stay out of the application's process. Descriptor 3 is the lifeline to it, on which both say lines:
  *
  *     queued POSITION WHY          the request waits
- *     granted NODES ADDRESS PLACE  so many workers; the first node's daemon; where the placeholders of their ranks go
- *     session ENDPOINT TOKEN       from the application: where workers say hello
+ *     granted NODES ADDRESS PLACE NETWORK  so many workers; the first node's daemon; where the placeholders of their
+ * ranks go; what the pool wants the session to be carried by session ENDPOINT TOKEN       from the application: where
+ * workers say hello; with a secret instead of the token the session is carried by TLS, and there are no placeholders
  *     failed WHY                   that was all
  *     ended NODE WHY               a worker's end, if there is something to say about it; also in the log
  *
@@ -43,7 +44,7 @@ static struct node {
     bool told; /* why it ended the session */
 } nodes[MOST_NODES];
 static unsigned node_count;
-static char session[64], endpoint[160], token_text[2 * TOKEN_BYTES + 1];
+static char session[64], endpoint[160], token_text[2 * SECRET_BYTES + 1], network[8] = "tls";
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -103,6 +104,8 @@ static void take_grant(const json_t *message)
     size_t i;
 
     snprintf(session, sizeof(session), "%s", text_of(message, "granted"));
+    if (*text_of(message, "network"))
+        snprintf(network, sizeof(network), "%s", text_of(message, "network"));
     json_array_foreach(list, i, node)
     {
         if (node_count == MOST_NODES)
@@ -216,6 +219,11 @@ static void take_placeholder(int listener, struct node *node, json_t **environme
     node->placeholder = fd;
 }
 
+static bool by_tls(void)
+{
+    return strlen(token_text) == 2 * SECRET_BYTES;
+}
+
 static const char *setting_line(const char *name, char *line, size_t size)
 {
     snprintf(line, size, "%s=%s", name, getenv(name));
@@ -239,8 +247,8 @@ static void start_worker(struct node *node, const struct poolfile *pool, json_t 
     char why[512];
 
     add_settings(environment);
-    message = json_pack("{s:s, s:s, s:s, s:s, s:o}", "do", "start", "session", session, "endpoint", endpoint, "token",
-                        token_text, "environment", environment);
+    message = json_pack("{s:s, s:s, s:s, s:s, s:o}", "do", "start", "session", session, "endpoint", endpoint,
+                        by_tls() ? "secret" : "token", token_text, "environment", environment);
     if (client_connect(&node->client, pool, node->address, why, sizeof(why)) ||
         client_call(&node->client, message, &answer, why, sizeof(why)))
         give_up(why);
@@ -252,7 +260,13 @@ static void start_workers(int listener, const struct poolfile *pool)
 {
     long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
 
-    for (unsigned i = 0; i < node_count;) {
+    for (unsigned i = 0; i < node_count && by_tls(); i++) {
+        json_t *environment = json_array();
+
+        json_array_append_new(environment, json_sprintf("VOCL_SESSION_RANK=%u", i + 1));
+        start_worker(&nodes[i], pool, environment);
+    }
+    for (unsigned i = 0; i < node_count && !by_tls();) {
         struct pollfd ready[] = {{listener, POLLIN, 0}, {LIFELINE, POLLRDHUP, 0}};
         json_t *environment = NULL;
 
@@ -283,7 +297,7 @@ static void read_session(void)
         length++;
     }
     line[length] = '\0';
-    if (sscanf(line, "session %159s %32s", endpoint, token_text) != 2)
+    if (sscanf(line, "session %159s %64s", endpoint, token_text) != 2)
         exit(1);
 }
 
@@ -332,7 +346,8 @@ static void stay(void)
         }
     }
     for (unsigned i = 0; i < node_count; i++)
-        socket_write_all(nodes[i].placeholder, "q", 1);
+        if (nodes[i].placeholder >= 0)
+            socket_write_all(nodes[i].placeholder, "q", 1);
 }
 
 int main(void)
@@ -354,7 +369,11 @@ int main(void)
     get_devices(&pool, &broker);
     if (endpoint_listen_unix(&place))
         give_up("no place for placeholders");
-    say("granted %u %s %s", node_count, nodes[0].address, place.text);
+    if (!strcmp(pool.network, "tls")) /* who wants more than the pool does may have it */
+        strcpy(network, "tls");
+    else if (*pool.network && strcmp(pool.network, network))
+        give_up("its daemons want tls, and its file says mpi");
+    say("granted %u %s %s %s", node_count, nodes[0].address, place.text, network);
     read_session();
     start_workers(place.fd, &pool);
     client_close(&broker);

@@ -304,19 +304,28 @@ static bool is_plain(const char *text)
     return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-[]=") == strlen(text);
 }
 
-static bool take_environment(const json_t *message, char **list, char *why, size_t why_size)
+static bool take_environment(const struct config *config, const json_t *message, char **list, char *why,
+                             size_t why_size)
 {
-    static const char *const names[] = {"PMI_PORT=", "PMI_ID=",      "PMI_RANK=",        "PMI_SIZE=",
-                                        "PMI_FD=",   "PMI_SPAWNED=", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID="};
+    static const char *const names[] = {
+        "PMI_PORT=",    "PMI_ID=",          "PMI_RANK=",        "PMI_SIZE=",         "PMI_FD=",
+        "PMI_SPAWNED=", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID=", "VOCL_SESSION_RANK="};
     static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US="};
     const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
+    const char *secret = message_text(message, "secret", "");
     const json_t *given = json_object_get(message, "environment"), *variable;
-    uint8_t bytes[TOKEN_BYTES];
+    uint8_t bytes[SECRET_BYTES];
     unsigned count = 0;
     size_t index;
 
+    if (!*secret && strcmp(config->network, "mpi")) {
+        snprintf(why, why_size, "the network of node %s is %s, and the session's is mpi", config->name,
+                 config->network);
+        return false;
+    }
     snprintf(why, why_size, "no worker can be started with that");
-    if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || !token_read(token, bytes))
+    if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 ||
+        !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : token_read(token, bytes)))
         return false;
     json_array_foreach(given, index, variable)
     {
@@ -333,7 +342,9 @@ static bool take_environment(const json_t *message, char **list, char *why, size
             return false;
     }
     return asprintf(&list[count], "VOCL_SESSION_ENDPOINT=%s", endpoint) >= 0 &&
-           asprintf(&list[count + 1], "VOCL_SESSION_TOKEN=%s", token) >= 0 && json_array_size(given) > 0;
+           (*secret ? asprintf(&list[count + 1], "VOCL_SESSION_SECRET=%s", secret)
+                    : asprintf(&list[count + 1], "VOCL_SESSION_TOKEN=%s", token)) >= 0 &&
+           json_array_size(given) > 0;
 }
 
 static void exited(evutil_socket_t fd, short what, void *argument)
@@ -375,7 +386,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
         snprintf(why, why_size, "it was started already");
         return -EBUSY;
     }
-    if (take_environment(message, environment, why, why_size))
+    if (take_environment(s->daemon->config, message, environment, why, why_size))
         pid = worker_start(s, environment, why, why_size);
     for (unsigned i = 0; i < MOST_VARIABLES; i++)
         free(environment[i]);

@@ -96,6 +96,7 @@ void environment_set_session(const struct choices *choices)
         set("VOCL_DEVICES", choices->devices);
     if (choices->mpi)
         set("VOCL_MPI", choices->mpi);
+    set_given("VOCL_NETWORK", choices->network);
 
     /* A user who finds no device wants to know why. */
     if (!getenv("VOCL_LOG"))

@@ -19,6 +19,7 @@ struct choices {
     const char *devices;
     const char *hosts;
     const char *mpi;
+    const char *network;
     const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
     bool exclusive;
     bool local;
@@ -35,7 +36,7 @@ char *library_path(void);
 /* The absolute path of a program that only VOCL's own start; the caller frees it. */
 char *helper_path(const char *name);
 
-/* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI. */
+/* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI, VOCL_NETWORK. */
 void environment_set_session(const struct choices *choices);
 
 /* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */

@@ -40,6 +40,7 @@ static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT].
                            "  -p, --policy=NAME  pack, spread, least-loaded or order (default: the pool's)\n"
                            "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
                            "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
+                           "  -k, --network=NAME auto, mpi or tls (VOCL_NETWORK in vocl(7); default auto)\n"
                            "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
                            "\n"
                            "The exit status of `vocl run` is that of PROGRAM; 127 if PROGRAM was not found, 126 if it "
@@ -106,6 +107,12 @@ static void check_mpi(const char *text)
         misuse("--mpi takes mpich or openmpi, not \"%s\"", text);
 }
 
+static void check_network(const char *text)
+{
+    if (strcmp(text, "auto") && strcmp(text, "mpi") && strcmp(text, "tls"))
+        misuse("--network takes auto, mpi or tls, not \"%s\"", text);
+}
+
 static void choose_doors(struct choices *choices, const char *text)
 {
     if (strcmp(text, "preload") && strcmp(text, "icd") && strcmp(text, "both"))
@@ -135,29 +142,21 @@ static void check_environment(const struct choices *choices)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'},
-        {"hosts", required_argument, NULL, 'H'},
-        {"mpi", required_argument, NULL, 'm'},
-        {"door", required_argument, NULL, 'd'},
-        {"devices", required_argument, NULL, 'D'},
-        {"local", no_argument, NULL, 'l'},
-        {"pool", required_argument, NULL, 'P'},
-        {"count", required_argument, NULL, 'n'},
-        {"gpus", required_argument, NULL, 'g'},
-        {"mem", required_argument, NULL, 'M'},
-        {"name", required_argument, NULL, 'N'},
-        {"exclusive", no_argument, NULL, 'x'},
-        {"share", required_argument, NULL, 's'},
-        {"wait", required_argument, NULL, 'W'},
-        {"policy", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'}, {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},     {"network", required_argument, NULL, 'k'},
+        {"door", required_argument, NULL, 'd'},    {"devices", required_argument, NULL, 'D'},
+        {"local", no_argument, NULL, 'l'},         {"pool", required_argument, NULL, 'P'},
+        {"count", required_argument, NULL, 'n'},   {"gpus", required_argument, NULL, 'g'},
+        {"mem", required_argument, NULL, 'M'},     {"name", required_argument, NULL, 'N'},
+        {"exclusive", no_argument, NULL, 'x'},     {"share", required_argument, NULL, 's'},
+        {"wait", required_argument, NULL, 'W'},    {"policy", required_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:H:m:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:H:m:k:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
@@ -169,6 +168,10 @@ static struct choices parse_options(int count, char **words, bool with_door)
         case 'm':
             check_mpi(optarg);
             choices.mpi = optarg;
+            break;
+        case 'k':
+            check_network(optarg);
+            choices.network = optarg;
             break;
         case 'D':
             check_devices(optarg);

@@ -137,8 +137,8 @@ int host_lift_limit(struct rlimit *before, char *why, size_t why_size);
 void host_explain(char *why, size_t why_size);
 
 /* ---- network.c ---- */
-/* What VOCL_NETWORK means here. by_hosts: there are other hosts; pool: what their pool says ("mpi", "tls"), or NULL.
- * 0, or negative errno and why. */
+/* What VOCL_NETWORK means here. by_hosts: there are other hosts; pool: what their pool says ("mpi", "tls"), or NULL:
+ * who wants tls has it, and what is to be tls is not mpi. 0, or negative errno and why. */
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size);
 /* MPI over TCP listens: from now on only at the interface of this address, unless UCX is told something else. The line
  * for its environment, or NULL. */
@@ -149,7 +149,7 @@ const char *network_bind(const char *address, char *line, size_t size);
 struct setup {
     struct endpoint local, remote; /* remote.fd < 0: workers use local too */
     bool tls;                      /* without MPI: the secret instead of the token */
-    uint8_t token[TOKEN_BYTES], secret[TLS_SECRET];
+    uint8_t token[TOKEN_BYTES], secret[SECRET_BYTES];
     unsigned workers;
     char hosts[1024];
     char stand_in[128]; /* where placeholders of the workers' ranks are to go; "": there are none */

@@ -3,6 +3,7 @@
  * the bell before anybody enters MPI_Init, so that a process that is missing is an error and not a hang.
  */
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,6 +313,16 @@ static int start_workers(struct job *job, const struct setup *setup, const char 
     return error;
 }
 
+/* MPI is to listen where the workers come to. */
+static void listen_at_remote(struct setup *setup)
+{
+    char address[128];
+    const char *port;
+
+    if (!address_split(setup->remote.text + 4, address, sizeof(address), &port))
+        network_bind(address, setup->devices, sizeof(setup->devices));
+}
+
 static int open_by_mpi(struct job *job, struct setup *setup, long until, void (*ending)(void *), void *argument,
                        char *why, size_t why_size)
 {
@@ -319,6 +330,8 @@ static int open_by_mpi(struct job *job, struct setup *setup, long until, void (*
     struct watch watch;
     int error;
 
+    if (setup->remote.fd >= 0)
+        listen_at_remote(setup);
     job->plugin = load_plugin(&mpi, why, why_size);
     error = job->plugin ? start_workers(job, setup, mpi, why, why_size) : -ENOENT;
     if (!error)
@@ -538,6 +551,20 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
 
 /* ---- a worker's side ---- */
 
+/* MPI, too: at the address by which the application is reached. */
+static void listen_there_only(const char *endpoint, int fd)
+{
+    static char line[64];
+    struct sockaddr_storage own;
+    socklen_t length = sizeof(own);
+    char address[NI_MAXHOST];
+
+    if (!strncmp(endpoint, "tcp:", 4) && !getsockname(fd, (struct sockaddr *)&own, &length) &&
+        !getnameinfo((struct sockaddr *)&own, length, address, sizeof(address), NULL, 0, NI_NUMERICHOST) &&
+        network_bind(address, line, sizeof(line)))
+        putenv(line);
+}
+
 static int say_hello(const char *endpoint, const uint8_t *token, struct endpoint *own, char *why, size_t why_size)
 {
     struct verdict verdict;
@@ -550,6 +577,7 @@ static int say_hello(const char *endpoint, const uint8_t *token, struct endpoint
     }
     socket_tune(fd);
     hello_fill(&hello, HELLO_WORKER, token, sizeof(own->text));
+    listen_there_only(endpoint, fd);
     error = fellows_listen(own, endpoint, fd);
     if (error)
         own->fd = -1;
@@ -602,7 +630,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     struct invitation invitation = {.endpoint = ""};
     struct endpoint own = {.fd = -1};
     struct bell bell = {.socket.fd = -1};
-    uint8_t secret[TLS_SECRET];
+    uint8_t secret[SECRET_BYTES];
     int error = 0;
 
     *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .placeholder.fd = -1, .join = -1};

@@ -107,7 +107,7 @@ static char **make_environment(const struct setup *setup, const char *mpi)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
     const char *ucx = launch_ucx(setup);
-    char token[2 * TOKEN_BYTES + 1], secret[2 * TLS_SECRET + 1], **list = NULL;
+    char token[2 * TOKEN_BYTES + 1], secret[2 * SECRET_BYTES + 1], **list = NULL;
 
     for (char **at = environ; *at; at++) {
         if (!left_out(*at))
@@ -121,7 +121,7 @@ static char **make_environment(const struct setup *setup, const char *mpi)
     token_show(setup->token, token);
     add(&list, "VOCL_LOG=%s", vocl_log_level());
     add(&list, "VOCL_MPI=%s", mpi); /* not always the one that was asked for: see load_plugin() */
-    hex_show(setup->secret, TLS_SECRET, secret);
+    hex_show(setup->secret, SECRET_BYTES, secret);
     if (setup->tls)
         add(&list, "VOCL_SESSION_SECRET=%s", secret);
     else

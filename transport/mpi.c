@@ -320,12 +320,13 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
 {
     sigset_t old;
     char **saved;
-    bool hwloc, ucx, pending;
+    bool hwloc, ucx, devices, pending;
     int error;
 
     align_environ();
     own_environment();
     ucx = !getenv("UCX_TLS");
+    devices = !getenv("UCX_NET_DEVICES");
     saved = set_environment(environment, &hwloc);
     align_environ();
     hold_pipe_signal(&old, &pending);
@@ -335,6 +336,8 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
     reset_environment(*environment != NULL, saved, hwloc);
     if (ucx)
         unsetenv("UCX_TLS");
+    if (devices && *environment)
+        unsetenv("UCX_NET_DEVICES");
     align_environ();
     if (!error) {
         call_ending = ending;

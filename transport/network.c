@@ -46,11 +46,11 @@ int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t
         snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi or tls, not \"%s\"", wanted);
         return -EINVAL;
     }
-    if (pool && strcmp(wanted, "auto") && strcmp(wanted, pool)) {
-        snprintf(why, why_size, "the pool's network is %s, and VOCL_NETWORK says %s", pool, wanted);
+    if (pool && !strcmp(pool, "tls") && !strcmp(wanted, "mpi")) {
+        snprintf(why, why_size, "the pool's network is tls, and VOCL_NETWORK says mpi");
         return -EPERM;
     }
-    if (pool)
+    if (pool && !strcmp(wanted, "auto"))
         *tls = !strcmp(pool, "tls");
     else if (strcmp(wanted, "auto"))
         *tls = !strcmp(wanted, "tls");

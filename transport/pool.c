@@ -79,14 +79,10 @@ static int wait_for_devices(int join, char *line, size_t size, char *why, size_t
 
 int pool_join(struct setup *setup, int *join, char *why, size_t why_size)
 {
-    char line[1024], address[160], host[128], own[256], token[2 * TOKEN_BYTES + 1];
+    char line[1024], address[160], host[128], own[256], network[8], secret[2 * SECRET_BYTES + 1];
     const char *port;
     int error;
 
-    if (strcmp(settings_string(SETTING_MPI), "mpich")) {
-        snprintf(why, why_size, "sessions of a pool need MPICH");
-        return -ENOTSUP;
-    }
     error = launch_join(setup, join);
     if (error) {
         snprintf(why, why_size, "%s/vocl-join: %s", settings_string(SETTING_LIBEXECDIR), strerror(-error));
@@ -95,9 +91,16 @@ int pool_join(struct setup *setup, int *join, char *why, size_t why_size)
     error = wait_for_devices(*join, line, sizeof(line), why, why_size);
     if (error)
         return error;
-    if (sscanf(line, "granted %u %159s %127s", &setup->workers, address, setup->stand_in) != 3 || !setup->workers ||
-        setup->workers > 64)
+    if (sscanf(line, "granted %u %159s %127s %7s", &setup->workers, address, setup->stand_in, network) != 4 ||
+        !setup->workers || setup->workers > 64)
         return -EPROTO;
+    error = network_choose(true, network, &setup->tls, why, why_size);
+    if (error)
+        return error;
+    if (!setup->tls && strcmp(settings_string(SETTING_MPI), "mpich")) {
+        snprintf(why, why_size, "sessions of a pool over MPI need MPICH");
+        return -ENOTSUP;
+    }
     error = address_split(address, host, sizeof(host), &port);
     if (!error)
         error = endpoint_own_address(host, own, sizeof(own));
@@ -108,8 +111,8 @@ int pool_join(struct setup *setup, int *join, char *why, size_t why_size)
         snprintf(why, why_size, "no address to reach %s from (VOCL_ADDRESS): %s", address, address_error(error));
         return error;
     }
-    token_show(setup->token, token);
-    snprintf(line, sizeof(line), "session %s %s\n", setup->remote.text, token);
+    hex_show(setup->tls ? setup->secret : setup->token, setup->tls ? SECRET_BYTES : TOKEN_BYTES, secret);
+    snprintf(line, sizeof(line), "session %s %s\n", setup->remote.text, secret);
     return socket_write_all(*join, line, strlen(line));
 }
 

@@ -39,14 +39,15 @@ struct tls {
 static OSSL_LIB_CTX *library; /* its own: what the program has configured is not for this */
 static SSL_CTX *context;
 static BIO_METHOD *method;
-static uint8_t secret[TLS_SECRET];
+static uint8_t secret[SECRET_BYTES];
 static void (*call_ending)(void *);
 static void *ending_argument;
 static bool ended;
 
 /* ---- between OpenSSL and the socket: many records at a time ---- */
 
-/* Later, perhaps: the program may have closed a descriptor that it does not know, and the session gets it back (use()). */
+/* Later, perhaps: the program may have closed a descriptor that it does not know, and the session gets it back (use()).
+ */
 static bool is_later(int error)
 {
     return error == EAGAIN || error == EBADF || error == ENOTSOCK;

@@ -14,9 +14,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/socket.h"
+
 #define TLS_PLUGIN_VERSION 1
 #define TLS_PLUGIN_SYMBOL "vocl_tls_plugin"
-#define TLS_SECRET 32   /* bytes of a session's secret */
 #define TLS_IDENTITY 64 /* of an identity, the 0 at its end included */
 
 struct tls;

@@ -14,6 +14,7 @@ bad()
 }
 bad 'polcy = "pack";' 'bad:12: polcy: no such setting'
 bad 'policy = "quick";' 'bad:12: policy: pack, spread'
+bad 'network = "tcp";' 'bad:12: network: mpi or tls'
 bad 'queue-limit = -1;' 'bad:12: queue-limit: a whole number'
 bad 'allow = "me";' 'bad:12: allow: a list'
 bad 'devices = ( { match = "*"; mode = "mine"; } );' 'mode is shared, exclusive or hidden'
@@ -52,7 +53,7 @@ echo nonsense > "$scratch/pool2"
 refused "$scratch/pool2" 'pool2:1: no line of a pool file'
 refused "127.0.0.1:1" 'Connection refused'
 refused "$scratch/none" 'No such file'
-VOCL_MPI=openmpi refused "$scratch/pool" 'need MPICH'
+VOCL_NETWORK=mpi refused "$scratch/pool" "the pool's network is tls, and VOCL_NETWORK says mpi"
 works "after those without"
 
 # what cannot be had: what there is instead

@@ -1,0 +1,93 @@
+#!/bin/sh
+# A session over TLS between two hosts with somebody in between, who reads, changes, leaves out, repeats and turns round what
+# passes: he reads nothing, and the program gets right results or an error. And a stranger at the session's port: he is not let
+# in, and holds nobody up. VOCL_WIRE_ROUNDS: of each kind.
+. "$(dirname "$0")/../lib.sh"
+need ip iproute2
+need python3 python3
+need openssl openssl
+need_foreign_programs
+two=$top_srcdir/tests/net/two-hosts
+carried=$top_builddir/tests/security/carried
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+"$carried" > "$scratch/native" || fail "carried natively"
+[ "$(cat "$scratch/native")" = right ] || fail "carried natively: $(cat "$scratch/native")"
+
+# The far host's worker, which comes by way of the man in the middle, or when it is told to.
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+rm "$scratch/libexec/vocl-proxy"
+cat > "$scratch/libexec/vocl-proxy" <<END
+#!/bin/sh
+if [ "\$WIRE_MODE" = late ]; then
+    echo "\${VOCL_SESSION_ENDPOINT#tcp:}" > "$scratch/endpoint.new"
+    mv "$scratch/endpoint.new" "$scratch/endpoint"
+    until [ -e "$scratch/go" ]; do sleep 0.05; done
+else
+    "$top_srcdir/tests/security/middle" "\${VOCL_SESSION_ENDPOINT#tcp:}" "$scratch/port" "$scratch/record" \$WIRE_MODE &
+    until [ -s "$scratch/port" ]; do sleep 0.02; done
+    VOCL_SESSION_ENDPOINT=tcp:127.0.0.1:\$(cat "$scratch/port")
+    export VOCL_SESSION_ENDPOINT
+fi
+export VOCL_LIBEXECDIR="$VOCL_LIBEXECDIR"
+exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
+END
+chmod +x "$scratch/libexec/vocl-proxy"
+# What two-hosts needs of the build tree.
+mkdir "$scratch/tests" && ln -s "$top_builddir/tests/net" "$scratch/tests/net"
+
+# through MODE: the program's status in $status
+through()
+{
+    rm -f "$scratch/port" "$scratch/port.done" "$scratch/record"
+    WIRE_MODE=$1 VOCL_LIBEXECDIR="$scratch/libexec" VOCL_NETWORK=tls VOCL_START_TIMEOUT=15 VOCL_LOG=warn \
+        timeout -k 10 120 "$two" -- "$carried" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status -ne 77 ] || skip "$(cat "$scratch/err")"
+    [ $status -ne 124 ] && [ $status -ne 137 ] || fail "$1: it hangs: $(cat "$scratch/err")"
+    [ $status -ne 9 ] || fail "$1: a wrong result: $(cat "$scratch/out")"
+    [ $status -ne 0 ] || [ "$(cat "$scratch/out")" = right ] || fail "$1: $(cat "$scratch/out")"
+    if grep -E 'Sanitizer|runtime error|Segmentation' "$scratch/err"; then
+        fail "$1: $(cat "$scratch/err")"
+    fi
+}
+
+through pass
+[ $status = 0 ] || fail "by way of somebody who does nothing: status $status: $(cat "$scratch/err")"
+size=$(stat -c %s "$scratch/record")
+[ "$size" -gt 10000000 ] || fail "he saw $size bytes only"
+for text in 'SAID IN THE CLEAR' 'kernel void add' 'get_global_id'; do
+    ! grep -qaF "$text" "$scratch/record" || fail "\"$text\" could be read"
+done
+
+# Each kind in the handshake, at the start, and in between.
+for kind in flip drop repeat reorder cut; do
+    round=0
+    for at in 2 9 ${VOCL_WIRE_ROUNDS:-40 333}; do
+        through "$kind $at"
+        [ -e "$scratch/port.done" ] || fail "$kind $at: nothing was done to it"
+        [ $status != 0 ] || fail "$kind $at: nobody has noticed"
+    done
+done
+
+# A stranger, while the program waits for its worker.
+rm -f "$scratch/go" "$scratch/endpoint"
+WIRE_MODE=late VOCL_LIBEXECDIR="$scratch/libexec" VOCL_NETWORK=tls VOCL_LOG=warn \
+    timeout -k 10 120 "$two" -- "$carried" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+wait_until 20 test -s "$scratch/endpoint" || fail "no worker is started: $(cat "$scratch/err")"
+space=vocl-far-$(pgrep -P $program | while read -r child; do echo "$child"; done | head -1)
+ip netns list | grep -q "^$space" || space=$(ip netns list | sed -n 's/^\(vocl-far-[0-9]*\).*/\1/p' | tail -1)
+mkfifo "$scratch/hold"
+ip netns exec "$space" "$top_srcdir/tests/security/stranger" "$(cat "$scratch/endpoint")" < "$scratch/hold" > "$scratch/stranger" &
+stranger=$!
+exec 5> "$scratch/hold"
+wait_until 60 grep -q ready "$scratch/stranger" || fail "the stranger: $(cat "$scratch/stranger")"
+! grep 'let in' "$scratch/stranger" || fail "a stranger was let in"
+touch "$scratch/go"
+wait $program || fail "after a stranger: status $?: $(cat "$scratch/out" "$scratch/err")"
+[ "$(cat "$scratch/out")" = right ] || fail "after a stranger: $(cat "$scratch/out")"
+grep -q "none of this session's" "$scratch/err" || fail "it is not told of strangers: $(cat "$scratch/err")"
+exec 5>&-
+wait $stranger
+exit 0

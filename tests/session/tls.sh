@@ -1,0 +1,85 @@
+#!/bin/sh
+# Sessions over TLS: the same results as natively, on one host and between two, with data from worker to worker; no MPI is in
+# the program; who is killed is noticed, and nothing is left. VOCL_NETWORK decides.
+. "$(dirname "$0")/../lib.sh"
+need_foreign_programs
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+mark=VOCL_TEST_MARK=$$
+parity=$top_builddir/tests/parity
+two=$top_srcdir/tests/net/two-hosts
+
+# same HOW PROGRAM: HOW is a command before the program
+same()
+{
+    how=$1
+    "$parity/$2" > "$scratch/native" 2> /dev/null || fail "$2 natively"
+    env "$mark" VOCL_NETWORK=tls VOCL_LOG=warn timeout -k 10 300 $how -- "$parity/$2" > "$scratch/out" 2> "$scratch/err" ||
+        fail "$2, $how: status $?: $(cat "$scratch/out" "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$2, $how: something else is printed"
+}
+none_stays()
+{
+    wait_until 5 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+}
+
+for program in vector_add buffer_ops host_access; do
+    same "vocl run" $program
+done
+export VOCL_SHARE=0 # as between hosts
+for program in contents events images many_launches map_unmap programs threads; do
+    same "vocl run" $program
+done
+VOCL_ZERO_COPY=0 same "vocl run" contents
+for program in many_devices many_copies user_events; do
+    same "vocl run --workers 3" $program
+done
+VOCL_STREAMS=1 same "vocl run --workers 2" many_copies
+VOCL_STREAMS=8 same "vocl run --workers 2" many_copies
+none_stays "parity programs"
+
+# No MPI in the program, and no port: on one host the members meet at a socket of this host.
+sleeper=$top_builddir/tests/session/sleeper
+start()
+{
+    rm -f "$scratch/out"
+    env "$mark" VOCL_NETWORK=tls vocl run -- "$sleeper" $1 > "$scratch/out" 2> "$scratch/err" &
+    pid=$!
+    wait_until 20 grep -q ready "$scratch/out" || fail "sleeper: $(cat "$scratch/err")"
+}
+start sleep
+! grep -qE 'libmpi|libucp' "/proc/$pid/maps" || fail "an MPI is in the program"
+grep -q 'vocl-tls' "/proc/$pid/maps" || fail "it is not TLS"
+kill -KILL $pid
+wait $pid 2> /dev/null
+none_stays "a killed program"
+start finish
+for process in $(session_processes "$mark"); do
+    [ "$(cat /proc/$process/comm)" != vocl-proxy ] || kill -KILL "$process"
+done
+wait $pid
+[ $? = 3 ] || fail "the program is not told that its worker was killed"
+none_stays "a killed worker"
+
+# What cannot be
+VOCL_NETWORK=tcp vocl devices 2> "$scratch/err" && fail "VOCL_NETWORK=tcp"
+grep -q 'takes auto, mpi or tls, not "tcp"' "$scratch/err" || fail "VOCL_NETWORK=tcp: $(cat "$scratch/err")"
+[ "$(status_of vocl run --network tcp true 2> /dev/null)" = 2 ] || fail "--network tcp"
+
+# Between hosts it is what there is unless something else is said.
+command -v ip > /dev/null || exit 0
+[ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || exit 0
+VOCL_LOG=debug "$two" -- "$parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "two hosts: $(cat "$scratch/err")"
+grep -q 'connection 1 with 1' "$scratch/err" || fail "two hosts are connected otherwise"
+for program in buffer_ops images map_unmap transpose; do
+    same "$two" $program
+done
+for program in many_devices many_copies; do
+    same "$two --workers 2" $program
+done
+"$two" --workers 2 -- "$top_builddir/tests/session/graph" 5 500 > "$scratch/out" 2> "$scratch/err" ||
+    fail "graph: $(cat "$scratch/out" "$scratch/err")"
+# That MPI can be asked for, and where it listens then
+VOCL_NETWORK=mpi VOCL_LOG=debug "$two" -- "$parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
+    fail "two hosts, MPI: $(cat "$scratch/err")"
+! grep -q 'connection 1 with 1' "$scratch/err" || fail "MPI was asked for"
+exit 0

@@ -47,6 +47,7 @@ static const struct {
     {"connection-limit", offsetof(struct config, connection_limit), 512, 100000},
     {"sessions-per-user", offsetof(struct config, sessions_per_user), 0, 100000},
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
+    {"idle-limit", offsetof(struct config, idle_seconds), 0, 100000000},
     {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},
 };
 

@@ -23,9 +23,9 @@ struct config {
     char **environment;             /* of workers: NAME=VALUE */
     enum policy policy;
     unsigned queue_limit, connection_limit;
-    unsigned sessions_per_user, session_seconds; /* 0: any */
-    uint64_t worker_memory;                      /* bytes, 0: any */
-    unsigned worker_cpus;                        /* hundredths of a core, 0: any */
+    unsigned sessions_per_user, session_seconds, idle_seconds; /* 0: any */
+    uint64_t worker_memory;                                    /* bytes, 0: any */
+    unsigned worker_cpus;                                      /* hundredths of a core, 0: any */
     struct device_rule *rules;
     unsigned rule_count;
 };

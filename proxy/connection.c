@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/settings.h"
 #include "base/socket.h"
 #include "proxy/daemon.h"
 
@@ -37,6 +39,8 @@ struct connection {
     char remote[64];
     const struct connection_owner *owner;
     void *argument;
+    bool pulses; /* it says that it is there */
+    long heard_ms;
     bool outgoing, busy, gone; /* busy: inside one of its callbacks */
 };
 
@@ -53,6 +57,11 @@ const char *connection_remote(const struct connection *c)
 struct daemon *connection_daemon(const struct connection *c)
 {
     return c->daemon;
+}
+
+const struct connection_owner *connection_owner(const struct connection *c)
+{
+    return c->owner;
 }
 
 void *connection_argument(const struct connection *c)
@@ -239,7 +248,11 @@ static bool take_record(struct connection *c, struct evbuffer *input)
         return false;
     }
     evbuffer_drain(input, (size_t)length);
-    if (c->owner && c->owner->message)
+    c->heard_ms = clock_ms();
+    if (!strcmp(message_text(message, "do", ""), "pulse")) {
+        c->pulses = true;
+        connection_send(c, json_pack("{s:b}", "pulse", 1));
+    } else if (c->owner && c->owner->message)
         c->owner->message(c, message);
     else if (c->owner)
         connection_fail(c, "this connection is for what it was asked for before");
@@ -415,6 +428,30 @@ struct connection *connection_open(struct daemon *d, const char *address, const 
     c->argument = argument;
     socket_tune(bufferevent_getfd(c->stream));
     return c;
+}
+
+#define AT_WORK_MS 10000 /* who has no session yet may be busy getting one */
+
+bool connection_is_silent(const struct connection *c)
+{
+    return c->pulses && clock_ms() - c->heard_ms > settings_peer_ms() + (session_stands_for(c) ? 0 : AT_WORK_MS);
+}
+
+void connections_judge(struct daemon *d, long now, bool was_away)
+{
+    struct connection *next;
+
+    for (struct connection *c = d->connections; c; c = next) {
+        next = c->next;
+        if (was_away)
+            c->heard_ms = now;
+        if (c->phase != PHASE_OPEN || !connection_is_silent(c))
+            continue;
+        daemon_log("warning", "%s does not answer any more", c->remote);
+        c->phase = PHASE_CLOSING;
+        destroy(c);
+        next = d->connections; /* others may have gone with it */
+    }
 }
 
 void connections_close(struct daemon *d)

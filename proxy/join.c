@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "pool/client.h"
+#include "proxy/attend.h"
 #include "transport/internal.h"
 
 #define LIFELINE 3
@@ -33,10 +34,9 @@
 #define MAX_ENVIRONMENT (256u << 10)
 
 static struct node {
-    char name[64], address[128];
-    struct client client;
     int placeholder;
 } nodes[MOST_NODES];
+static struct attended attended[MOST_NODES]; /* the same nodes */
 static unsigned node_count;
 static char session[64], endpoint[160], token_text[2 * TOKEN_BYTES + 1];
 
@@ -99,9 +99,9 @@ static void take_grant(const json_t *message)
     {
         if (node_count == MOST_NODES)
             break;
-        snprintf(nodes[node_count].name, sizeof(nodes->name), "%s", text_of(node, "name"));
-        snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
-        nodes[node_count].client.fd = nodes[node_count].placeholder = -1;
+        snprintf(attended[node_count].name, sizeof(attended->name), "%s", text_of(node, "name"));
+        snprintf(attended[node_count].address, sizeof(attended->address), "%s", text_of(node, "address"));
+        attended[node_count].client.fd = nodes[node_count].placeholder = -1;
         node_count++;
     }
 }
@@ -125,11 +125,11 @@ static void get_devices(const struct poolfile *pool, struct client *client)
             give_up(why);
         error = client_send(client, request);
         while (!error && !node_count) {
-            error = client_receive(client, &message, 500);
+            error = client_receive(client, &message, 200);
             if (application_is_gone())
                 exit(0);
             if (error == -ETIMEDOUT) {
-                error = 0;
+                error = client_beat(client);
                 continue;
             }
             if (error)
@@ -208,7 +208,7 @@ static const char *setting_line(const char *name, char *line, size_t size)
 
 static void add_settings(json_t *environment)
 {
-    static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US"};
+    static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US", "VOCL_PEER_TIMEOUT"};
     char line[128];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -217,7 +217,7 @@ static void add_settings(json_t *environment)
     }
 }
 
-static void start_worker(struct node *node, const struct poolfile *pool, json_t *environment)
+static void start_worker(struct attended *node, const struct poolfile *pool, json_t *environment)
 {
     json_t *message, *answer;
     char why[512];
@@ -232,7 +232,7 @@ static void start_worker(struct node *node, const struct poolfile *pool, json_t 
     json_decref(answer);
 }
 
-static void start_workers(int listener, const struct poolfile *pool)
+static void start_workers(int listener, const struct poolfile *pool, struct client *broker)
 {
     long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
 
@@ -242,13 +242,16 @@ static void start_workers(int listener, const struct poolfile *pool)
 
         if (clock_ms() > until)
             give_up("the placeholders of the workers' ranks did not come");
-        if (poll(ready, 2, 200) <= 0)
-            continue;
+        poll(ready, 2, 100);
         if (ready[1].revents)
             exit(0);
+        client_beat(broker); /* what it says to that is of no interest any more */
+        attend_beat(attended, i);
+        if (!ready[0].revents)
+            continue;
         take_placeholder(listener, &nodes[i], &environment);
         if (environment)
-            start_worker(&nodes[i++], pool, environment);
+            start_worker(&attended[i++], pool, environment);
     }
 }
 
@@ -271,39 +274,10 @@ static void read_session(void)
         exit(1);
 }
 
-static void hear_node(struct node *node)
+/* A worker's end, if there is something to say about it. */
+static void tell_end(const char *node, const char *why)
 {
-    json_t *message = NULL;
-    int error = client_receive(&node->client, &message, 1000);
-
-    if (error == -ETIMEDOUT)
-        return;
-    if (!error && json_object_get(message, "ended") && *text_of(message, "why"))
-        say("ended %s %s", node->name, text_of(message, "why"));
-    json_decref(message);
-    if (error) /* the daemon's end is not the worker's */
-        client_close(&node->client);
-}
-
-static void stay(void)
-{
-    for (;;) {
-        struct pollfd ready[MOST_NODES + 1] = {{LIFELINE, POLLIN | POLLRDHUP, 0}};
-        char byte;
-
-        for (unsigned i = 0; i < node_count; i++)
-            ready[i + 1] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
-        if (poll(ready, node_count + 1, -1) < 0)
-            continue;
-        if (ready[0].revents && recv(LIFELINE, &byte, 1, 0) <= 0)
-            break;
-        for (unsigned i = 0; i < node_count; i++) {
-            if (ready[i + 1].revents)
-                hear_node(&nodes[i]);
-        }
-    }
-    for (unsigned i = 0; i < node_count; i++)
-        socket_write_all(nodes[i].placeholder, "q", 1);
+    say("ended %s %s", node, why);
 }
 
 int main(void)
@@ -325,11 +299,13 @@ int main(void)
     get_devices(&pool, &broker);
     if (endpoint_listen_unix(&place))
         give_up("no place for placeholders");
-    say("granted %u %s %s", node_count, nodes[0].address, place.text);
+    say("granted %u %s %s", node_count, attended[0].address, place.text);
     read_session();
-    start_workers(place.fd, &pool);
+    start_workers(place.fd, &pool, &broker);
     client_close(&broker);
     close(place.fd);
-    stay();
+    attend(attended, node_count, &pool, session, LIFELINE, tell_end);
+    for (unsigned i = 0; i < node_count; i++)
+        socket_write_all(nodes[i].placeholder, "q", 1);
     return 0;
 }

@@ -1,29 +1,93 @@
 /* See process.h. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/process.h"
 
-/* Its parent, as mpiexec's daemon, may be slow. */
-static bool is_zombie(pid_t pid)
+/* What is behind the name: the state, and numbers. Empty where there is no such process. */
+static void read_stat(int directory, const char *name, char text[512])
 {
-    char path[64], line[256], *state;
-    bool zombie = false;
-    FILE *file;
+    char path[300];
+    const char *at;
+    ssize_t got;
+    int fd;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    if (fgets(line, sizeof(line), file) && (state = strrchr(line, ')')) && state[1])
-        zombie = state[2] == 'Z' || state[2] == 'X';
-    fclose(file);
-    return zombie;
+    snprintf(path, sizeof(path), "%s/stat", name);
+    fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+    got = fd < 0 ? 0 : read(fd, text, 511);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    at = strrchr(text, ')');
+    memmove(text, at ? at + 1 : "", at ? strlen(at + 1) + 1 : 1);
 }
 
+static char state_at(int directory, const char *name)
+{
+    char text[512];
+
+    read_stat(directory, name, text);
+    return *text ? text[1] : '\0';
+}
+
+long process_worked_ms(pid_t pid)
+{
+    char path[64], text[512];
+    long user = 0, system = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    read_stat(AT_FDCWD, path, text);
+    if (sscanf(text, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2)
+        return 0;
+    return (user + system) * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+char process_state(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return state_at(AT_FDCWD, path);
+}
+
+/* Its parent may be slow. */
 bool process_gone(pid_t pid)
 {
-    return kill(pid, 0) ? errno == ESRCH : is_zombie(pid);
+    const char state = process_state(pid);
+
+    return kill(pid, 0) ? errno == ESRCH : state == 'Z' || state == 'X';
+}
+
+static bool stands(char state)
+{
+    return state == 'T' || state == 't';
+}
+
+/* Whose first thread has ended is asked for the others. */
+bool process_is_stopped(pid_t pid)
+{
+    const char first = process_state(pid);
+    bool one = false, all = true;
+    char path[64];
+    DIR *threads;
+
+    if (first != 'Z')
+        return stands(first);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    threads = opendir(path);
+    if (!threads)
+        return false;
+    for (struct dirent *entry; (entry = readdir(threads));) {
+        char state = *entry->d_name == '.' ? 'Z' : state_at(dirfd(threads), entry->d_name);
+
+        one |= stands(state);
+        all &= stands(state) || state == 'Z' || !state;
+    }
+    closedir(threads);
+    return one && all;
 }

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "base/socket.h"
 #include "pool/client.h"
-
-#define ANSWER_MS 10000
+#include "pool/race.h"
 
 static int say_no(char *why, size_t why_size, const char *address, const char *text)
 {
@@ -16,9 +16,10 @@ static int say_no(char *why, size_t why_size, const char *address, const char *t
     return -EPROTO;
 }
 
-static int authenticate(struct client *client, const struct poolfile *pool, const char *address, char *why,
-                        size_t why_size)
+static int authenticate(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
+                        char *why, size_t why_size)
 {
+    const long until = clock_ms() + milliseconds;
     const struct auth_settings settings = {
         .key_file = pool->key_file, .user = pool->user, .socket = pool->munge_socket, .daemon = pool->daemon};
     struct channel_greeting greeting;
@@ -27,7 +28,7 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     const struct auth_plugin *plugin;
     uint8_t bytes[AUTH_MOST];
     size_t length;
-    int error = socket_read_all(client->fd, &greeting, sizeof(greeting), ANSWER_MS);
+    int error = socket_read_all(client->fd, &greeting, sizeof(greeting), milliseconds);
 
     if (error || memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic)))
         return say_no(why, why_size, address, error ? strerror(-error) : "not a daemon of VOCL");
@@ -48,42 +49,75 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     if (!error)
         error = socket_write_all(client->fd, bytes, length);
     if (!error)
-        error = socket_read_all(client->fd, &verdict, sizeof(verdict), ANSWER_MS);
+        error = socket_read_all(client->fd, &verdict, sizeof(verdict), until - clock_ms());
     if (error)
         return say_no(why, why_size, address, strerror(-error));
     verdict.why[sizeof(verdict.why) - 1] = '\0';
     return verdict.accepted ? 0 : say_no(why, why_size, address, verdict.why);
 }
 
-int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size)
+/* What was said first is there already. */
+static int enter(struct client *client, const struct poolfile *pool, const char *address, int fd, long milliseconds,
+                 char *why, size_t why_size)
 {
-    char endpoint[160];
     int error;
+
+    *client = (struct client){.fd = fd};
+    socket_tune(fd);
+    error = authenticate(client, pool, address, milliseconds, why, why_size);
+    if (error)
+        client_close(client);
+    client->heard_ms = client->looked_ms = clock_ms();
+    return error;
+}
+
+int client_connect_within(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
+                          char *why, size_t why_size)
+{
+    struct poolfile_node node = {.name = ""};
+    unsigned winner;
+    int fd;
 
     *client = (struct client){.fd = -1};
     if (channel_prepare())
         return say_no(why, why_size, "libsodium", "not usable");
-    snprintf(endpoint, sizeof(endpoint), "tcp:%s", address);
-    client->fd = endpoint_connect(endpoint);
-    if (client->fd < 0) {
-        error = client->fd;
-        snprintf(why, why_size, "%s: %s", address, address_error(error));
-        return error;
-    }
-    socket_tune(client->fd);
-    error = authenticate(client, pool, address, why, why_size);
-    if (error)
-        client_close(client);
-    return error;
+    snprintf(node.address, sizeof(node.address), "%s", address);
+    fd = race_connect(&node, 1, NULL, milliseconds, &winner, why, why_size);
+    return fd < 0 ? fd : enter(client, pool, address, fd, milliseconds, why, why_size);
 }
 
+int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size)
+{
+    return client_connect_within(client, pool, address, CLIENT_MS, why, why_size);
+}
+
+/* Who is there but does not want us is none that answers. */
 int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size)
 {
-    int error = -ENOENT;
+    bool refused[POOLFILE_NODES] = {false};
+    unsigned winner;
+    int error = -EAGAIN, fd;
 
-    snprintf(why, why_size, "the pool has no daemons");
-    for (unsigned i = 0; i < pool->count && error; i++)
-        error = client_connect(client, pool, pool->nodes[i].address, why, why_size);
+    *client = (struct client){.fd = -1};
+    if (!pool->count) {
+        snprintf(why, why_size, "the pool has no daemons");
+        return -ENOENT;
+    }
+    if (channel_prepare())
+        return say_no(why, why_size, "libsodium", "not usable");
+    for (unsigned tries = 0; error && tries < pool->count; tries++) {
+        char missed[512]; /* a refusal says more than silence */
+
+        fd = race_connect(pool->nodes, pool->count, refused, CLIENT_MS, &winner, missed, sizeof(missed));
+        if (fd < 0) {
+            if (tries)
+                return error;
+            snprintf(why, why_size, "%s", missed);
+            return fd;
+        }
+        error = enter(client, pool, pool->nodes[winner].address, fd, CLIENT_MS, why, why_size);
+        refused[winner] = true;
+    }
     return error;
 }
 
@@ -97,7 +131,7 @@ int client_send(struct client *client, const json_t *message)
     return error;
 }
 
-int client_receive(struct client *client, json_t **message, long milliseconds)
+static int receive(struct client *client, json_t **message, long milliseconds)
 {
     long until = clock_ms() + milliseconds, length;
     uint8_t head[4], *box;
@@ -114,8 +148,49 @@ int client_receive(struct client *client, json_t **message, long milliseconds)
     error = socket_read_all(client->fd, box, (size_t)length, until - clock_ms() + 1000);
     *message = error ? NULL : channel_open(&client->channel, box, (size_t)length);
     client->heard |= !error;
+    client->heard_ms = clock_ms();
     free(box);
     return error ? error : *message ? 0 : -EBADMSG;
+}
+
+int client_receive(struct client *client, json_t **message, long milliseconds)
+{
+    const long until = clock_ms() + milliseconds;
+    int error;
+
+    for (;;) {
+        long left = until - clock_ms();
+
+        error = receive(client, message, left > 0 ? left : 1);
+        if (error || !json_object_get(*message, "pulse"))
+            return error;
+        json_decref(*message);
+        *message = NULL;
+        if (left <= 0)
+            return -ETIMEDOUT;
+    }
+}
+
+int client_beat(struct client *client)
+{
+    const long now = clock_ms(), patience = settings_peer_ms();
+    json_t *pulse;
+    int error;
+
+    if (!patience)
+        return 0;
+    if (now - client->looked_ms > patience / 2) /* it may have been this process that did not listen */
+        client->heard_ms = now;
+    client->looked_ms = now;
+    if (now - client->heard_ms > patience)
+        return -ETIMEDOUT;
+    if (now - client->said_ms < settings_tick_ms())
+        return 0;
+    client->said_ms = now;
+    pulse = json_pack("{s:s}", "do", "pulse");
+    error = client_send(client, pulse);
+    json_decref(pulse);
+    return error;
 }
 
 void client_explain(const struct client *client, int error, char *why, size_t why_size)
@@ -131,7 +206,7 @@ int client_call(struct client *client, const json_t *message, json_t **answer, c
     int error = client_send(client, message);
 
     if (!error)
-        error = client_receive(client, answer, ANSWER_MS);
+        error = client_receive(client, answer, CLIENT_MS);
     if (error) {
         client_explain(client, error, why, why_size);
         return error;

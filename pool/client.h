@@ -9,17 +9,25 @@ struct client {
     int fd;
     bool keyed, heard; /* by auth key, which shows in the first message only; whether there was one */
     struct channel channel;
+    long heard_ms, said_ms, looked_ms; /* when something came last, a pulse went, and client_beat() looked */
 };
+
+#define CLIENT_MS 10000 /* for a daemon to be reached, and to answer */
 
 /* All return 0, or negative errno and why. */
 /* At "host:port". */
 int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size);
+int client_connect_within(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
+                          char *why, size_t why_size);
 int client_send(struct client *client, const json_t *message);
 /* The next message, which is the caller's; -ETIMEDOUT after so long. */
 int client_receive(struct client *client, json_t **message, long milliseconds);
 /* Sends, and takes the answer; its "error" is why, with -EPROTO. */
 int client_call(struct client *client, const json_t *message, json_t **answer, char *why, size_t why_size);
-/* The first daemon of the pool that answers. */
+/* To be called several times a second while the connection is held: says that this process is there, and sees to it
+ * that the daemon is. -ETIMEDOUT: it has not answered for VOCL_PEER_TIMEOUT. */
+int client_beat(struct client *client);
+/* The first daemon of the pool that answers; all are tried side by side. */
 int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size);
 /* What an error of sending or receiving means. */
 void client_explain(const struct client *client, int error, char *why, size_t why_size);

@@ -52,6 +52,7 @@ static const struct {
     {"devices-per-user", offsetof(struct config, devices_per_user), 64, 100000},
     {"least-uid", offsetof(struct config, least_uid), 1000, 2000000000},
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
+    {"idle-limit", offsetof(struct config, idle_seconds), 0, 100000000},
     {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},
 };
 

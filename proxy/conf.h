@@ -18,15 +18,16 @@ struct device_rule {
 };
 
 struct config {
-    char *path, *name, *listen, *pool_file, *method, *key_file, *munge_socket, *state, *http, *accounting, *cgroup, *network;
+    char *path, *name, *listen, *pool_file, *method, *key_file, *munge_socket, *state, *http, *accounting, *cgroup,
+        *network;
     char **allow, **deny, **admins; /* users, or groups as "@group"; NULL-terminated */
     char **environment;             /* of workers: NAME=VALUE */
     enum policy policy;
     unsigned queue_limit, connection_limit, connections_per_user;
-    unsigned sessions_per_user, devices_per_user, session_seconds; /* 0: any */
-    unsigned least_uid;                                            /* who has sessions, and keys */
-    uint64_t worker_memory;                                        /* bytes, 0: any */
-    unsigned worker_cpus;                                          /* hundredths of a core, 0: any */
+    unsigned sessions_per_user, devices_per_user, session_seconds, idle_seconds; /* 0: any */
+    unsigned least_uid;                                                          /* who has sessions, and keys */
+    uint64_t worker_memory;                                                      /* bytes, 0: any */
+    unsigned worker_cpus;                                                        /* hundredths of a core, 0: any */
     struct device_rule *rules;
     unsigned rule_count;
 };

@@ -19,6 +19,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/settings.h"
 #include "base/socket.h"
 #include "proxy/daemon.h"
 
@@ -44,7 +46,9 @@ struct connection {
     uint8_t address[16];       /* whose strangers it counts with */
     const struct connection_owner *owner;
     void *argument;
-    struct event *deadline;              /* a stranger's */
+    struct event *deadline; /* a stranger's */
+    bool pulses;            /* it says that it is there */
+    long heard_ms;
     bool outgoing, stranger, busy, gone; /* busy: inside one of its callbacks */
 };
 
@@ -61,6 +65,11 @@ const char *connection_remote(const struct connection *c)
 struct daemon *connection_daemon(const struct connection *c)
 {
     return c->daemon;
+}
+
+const struct connection_owner *connection_owner(const struct connection *c)
+{
+    return c->owner;
 }
 
 void *connection_argument(const struct connection *c)
@@ -393,7 +402,11 @@ static bool take_record(struct connection *c, struct evbuffer *input)
         json_decref(message);
         return false;
     }
-    if (c->owner && c->owner->message)
+    c->heard_ms = clock_ms();
+    if (!strcmp(message_text(message, "do", ""), "pulse")) {
+        c->pulses = true;
+        connection_send(c, json_pack("{s:b}", "pulse", 1));
+    } else if (c->owner && c->owner->message)
         c->owner->message(c, message);
     else if (c->owner)
         connection_fail(c, "this connection is for what it was asked for before");
@@ -589,6 +602,30 @@ struct connection *connection_open(struct daemon *d, const char *node, const cha
     c->argument = argument;
     socket_tune(bufferevent_getfd(c->stream));
     return c;
+}
+
+#define AT_WORK_MS 10000 /* who has no session yet may be busy getting one */
+
+bool connection_is_silent(const struct connection *c)
+{
+    return c->pulses && clock_ms() - c->heard_ms > settings_peer_ms() + (session_stands_for(c) ? 0 : AT_WORK_MS);
+}
+
+void connections_judge(struct daemon *d, long now, bool was_away)
+{
+    struct connection *next;
+
+    for (struct connection *c = d->connections; c; c = next) {
+        next = c->next;
+        if (was_away)
+            c->heard_ms = now;
+        if (c->phase != PHASE_OPEN || !connection_is_silent(c))
+            continue;
+        daemon_log("warning", "%s does not answer any more", c->remote);
+        c->phase = PHASE_CLOSING;
+        destroy(c);
+        next = d->connections; /* others may have gone with it */
+    }
 }
 
 void connections_close(struct daemon *d)

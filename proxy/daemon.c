@@ -14,10 +14,11 @@
 
 #include "config.h"
 
+#include "base/settings.h"
 #include "proxy/daemon.h"
 
 #define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
-#define HEARTBEAT_SECONDS 2
+#define HEARTBEAT_MS 2000
 #define SOON_US 50000
 
 double wall_seconds(void)
@@ -33,7 +34,9 @@ double wall_seconds(void)
 static void tell_now(evutil_socket_t fd, short what, void *argument)
 {
     struct daemon *d = argument;
-    const struct timeval heartbeat = {HEARTBEAT_SECONDS, 0};
+    const long quarter = settings_peer_ms() / 4, most = HEARTBEAT_MS;
+    const long every = quarter && quarter < most ? quarter : most;
+    const struct timeval heartbeat = {every / 1000, every % 1000 * 1000};
 
     (void)fd;
     (void)what;
@@ -229,6 +232,7 @@ static int run(const char *path, bool detach)
         return 1;
     drain_open(d);
     state_adopt(d);
+    silence_watch(d);
     peers_open(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     daemon_changed(d);

@@ -8,6 +8,7 @@
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     drain.c       why the node takes no new sessions
+ *     silence.c     who does not answer any more
  *     state.c       what a daemon leaves for the one that is started after it
  *     share.c       the workers' leashes: what they use, and whose turn it is on a device that they share
  *     peers.c       the other daemons: what they have
@@ -66,6 +67,10 @@ struct session {
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
     struct connection *control;
     char why[128]; /* it ends */
+    /* silence.c */
+    long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
+    long worked_ms;         /* processor time by then */
+    long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
     int killed;
     /* share.c */
     struct leash *leash;
@@ -93,6 +98,7 @@ struct daemon {
     struct event *leash_listener;
     json_t *drains;     /* drain.c */
     char trouble[128];  /* sessions cannot be recorded: why, or "" */
+    long looked_ms;     /* silence.c */
     struct event *told; /* state is to be told to watchers soon */
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
@@ -133,9 +139,14 @@ void connection_close(struct connection *c);
 const struct auth_peer *connection_peer(const struct connection *c);
 const char *connection_remote(const struct connection *c);
 struct daemon *connection_daemon(const struct connection *c);
+const struct connection_owner *connection_owner(const struct connection *c);
 void *connection_argument(const struct connection *c);
 /* An accepted connection belongs to something from now on: it may be silent, and closed() is told when it ends. */
 void connection_own(struct connection *c, const struct connection_owner *owner, void *argument);
+/* Whether it has said that it is there, and then nothing for longer than it may. */
+bool connection_is_silent(const struct connection *c);
+/* Those that are silent are lost. was_away: it is this daemon that did not listen. */
+void connections_judge(struct daemon *d, long now, bool was_away);
 void connection_fail(struct connection *c, const char *error);
 /* Every open one of that owner. */
 void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
@@ -159,6 +170,10 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
 void session_release(struct daemon *d, const char *id);
 /* For the one that asked: starts the worker. 0, or negative errno and why. */
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
+/* Whether it is a session's. */
+bool session_stands_for(const struct connection *c);
+/* Whoever stood for its program before: from now on it is this connection. */
+void session_attach(struct session *s, struct connection *c);
 /* Ends it, with time for the worker to end by itself. */
 void session_end(struct session *s, const char *why);
 /* The same without a word to anybody. */
@@ -206,6 +221,15 @@ int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size);
 bool is_draining(const struct daemon *d);
 /* "slurm: job 7; root: new fan", or nothing. */
 void drain_describe(const struct daemon *d, char *text, size_t size);
+/* ---- silence.c ---- */
+void silence_watch(struct daemon *d);
+enum silence {
+    SILENCE_NONE,    /* somebody stands for the program */
+    SILENCE_LEFT,    /* it has ended, so the worker will */
+    SILENCE_TIMEOUT, /* it has not answered for too long already */
+    SILENCE_LOST     /* who stands for it may come back */
+};
+void silence_begins(struct session *s, enum silence kind);
 
 /* ---- share.c ---- */
 int share_listen(struct daemon *d, char *why, size_t why_size);

@@ -28,6 +28,7 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "pool/client.h"
+#include "proxy/attend.h"
 #include "transport/internal.h"
 
 #define LIFELINE 3
@@ -38,11 +39,9 @@
 #define MAX_ENVIRONMENT (256u << 10)
 
 static struct node {
-    char name[64], address[128];
-    struct client client;
     int placeholder;
-    bool told; /* why it ended the session */
 } nodes[MOST_NODES];
+static struct attended attended[MOST_NODES]; /* the same nodes */
 static unsigned node_count;
 static char session[64], endpoint[160], token_text[2 * SECRET_BYTES + 1], network[8] = "tls";
 
@@ -110,9 +109,9 @@ static void take_grant(const json_t *message)
     {
         if (node_count == MOST_NODES)
             break;
-        snprintf(nodes[node_count].name, sizeof(nodes->name), "%s", text_of(node, "name"));
-        snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
-        nodes[node_count].client.fd = nodes[node_count].placeholder = -1;
+        snprintf(attended[node_count].name, sizeof(attended->name), "%s", text_of(node, "name"));
+        snprintf(attended[node_count].address, sizeof(attended->address), "%s", text_of(node, "address"));
+        attended[node_count].client.fd = nodes[node_count].placeholder = -1;
         node_count++;
     }
 }
@@ -144,11 +143,11 @@ static void get_devices(const struct poolfile *pool, struct client *client)
         had_daemon = true;
         error = client_send(client, request);
         while (!error && !node_count) {
-            error = client_receive(client, &message, 500);
+            error = client_receive(client, &message, 200);
             if (application_goes(0))
                 exit(0);
             if (error == -ETIMEDOUT) {
-                error = 0;
+                error = client_beat(client);
                 continue;
             }
             if (error)
@@ -232,7 +231,7 @@ static const char *setting_line(const char *name, char *line, size_t size)
 
 static void add_settings(json_t *environment)
 {
-    static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US"};
+    static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US", "VOCL_PEER_TIMEOUT"};
     char line[128];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -241,7 +240,7 @@ static void add_settings(json_t *environment)
     }
 }
 
-static void start_worker(struct node *node, const struct poolfile *pool, json_t *environment)
+static void start_worker(struct attended *node, const struct poolfile *pool, json_t *environment)
 {
     json_t *message, *answer;
     char why[512];
@@ -256,7 +255,7 @@ static void start_worker(struct node *node, const struct poolfile *pool, json_t 
     json_decref(answer);
 }
 
-static void start_workers(int listener, const struct poolfile *pool)
+static void start_workers(int listener, const struct poolfile *pool, struct client *broker)
 {
     long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
 
@@ -264,7 +263,7 @@ static void start_workers(int listener, const struct poolfile *pool)
         json_t *environment = json_array();
 
         json_array_append_new(environment, json_sprintf("VOCL_SESSION_RANK=%u", i + 1));
-        start_worker(&nodes[i], pool, environment);
+        start_worker(&attended[i], pool, environment);
     }
     for (unsigned i = 0; i < node_count && !by_tls();) {
         struct pollfd ready[] = {{listener, POLLIN, 0}, {LIFELINE, POLLRDHUP, 0}};
@@ -272,13 +271,16 @@ static void start_workers(int listener, const struct poolfile *pool)
 
         if (clock_ms() > until)
             give_up("the placeholders of the workers' ranks did not come");
-        if (poll(ready, 2, 200) <= 0)
-            continue;
+        poll(ready, 2, 100);
         if (ready[1].revents)
             exit(0);
+        client_beat(broker); /* what it says to that is of no interest any more */
+        attend_beat(attended, i);
+        if (!ready[0].revents)
+            continue;
         take_placeholder(listener, &nodes[i], &environment);
         if (environment)
-            start_worker(&nodes[i++], pool, environment);
+            start_worker(&attended[i++], pool, environment);
     }
 }
 
@@ -301,53 +303,15 @@ static void read_session(void)
         exit(1);
 }
 
-/* On the application's standard error, if that is VOCL's, too: the application itself sees no more than that its worker
- * is gone. */
+/* A worker's end, if there is something to say about it: to the application, and on its standard error, if that is
+ * VOCL's, too: the application itself sees no more than that its worker is gone. */
 static void tell_end(const char *node, const char *why)
 {
     char name[128], text[512];
 
+    say("ended %s %s", node, why);
     vocl_log(LOG_ERROR, "%s has ended the session: %s", text_visible(node, name, sizeof(name)),
              text_visible(why, text, sizeof(text)));
-}
-
-static void hear_node(struct node *node)
-{
-    json_t *message = NULL;
-    int error = client_receive(&node->client, &message, 1000);
-
-    if (error == -ETIMEDOUT)
-        return;
-    if (!error && json_object_get(message, "ended") && *text_of(message, "why") && !node->told) {
-        node->told = true;
-        say("ended %s %s", node->name, text_of(message, "why"));
-        tell_end(node->name, text_of(message, "why"));
-    }
-    json_decref(message);
-    if (error) /* the daemon's end is not the worker's */
-        client_close(&node->client);
-}
-
-static void stay(void)
-{
-    for (;;) {
-        struct pollfd ready[MOST_NODES + 1] = {{LIFELINE, POLLIN | POLLRDHUP, 0}};
-        char byte;
-
-        for (unsigned i = 0; i < node_count; i++)
-            ready[i + 1] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
-        if (poll(ready, node_count + 1, -1) < 0)
-            continue;
-        if (ready[0].revents && recv(LIFELINE, &byte, 1, 0) <= 0)
-            break;
-        for (unsigned i = 0; i < node_count; i++) {
-            if (ready[i + 1].revents)
-                hear_node(&nodes[i]);
-        }
-    }
-    for (unsigned i = 0; i < node_count; i++)
-        if (nodes[i].placeholder >= 0)
-            socket_write_all(nodes[i].placeholder, "q", 1);
 }
 
 int main(void)
@@ -373,11 +337,15 @@ int main(void)
         strcpy(network, "tls");
     else if (*pool.network && strcmp(pool.network, network))
         give_up("its daemons want tls, and its file says mpi");
-    say("granted %u %s %s %s", node_count, nodes[0].address, place.text, network);
+    say("granted %u %s %s %s", node_count, attended[0].address, place.text, network);
     read_session();
-    start_workers(place.fd, &pool);
+    start_workers(place.fd, &pool, &broker);
     client_close(&broker);
     close(place.fd);
-    stay();
+    attend(attended, node_count, &pool, session, LIFELINE, tell_end);
+    for (unsigned i = 0; i < node_count; i++) {
+        if (nodes[i].placeholder >= 0)
+            socket_write_all(nodes[i].placeholder, "q", 1);
+    }
     return 0;
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "proxy/standin.h"
 
 #define LIFELINE 3
@@ -195,21 +196,6 @@ static void have_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool has_ended(pid_t pid)
-{
-    char path[64], text[512], *at;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
-    at = strstr(text, ") ");
-    return at && at[2] == 'Z';
-}
-
 /* MPICH's mpiexec waits for ever for a host to which its ssh did not come. */
 static bool lost_a_host(pid_t mpiexec)
 {
@@ -226,7 +212,7 @@ static bool lost_a_host(pid_t mpiexec)
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file);
     for (char *save = NULL, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
-        lost |= has_ended((pid_t)atoi(word));
+        lost |= process_state((pid_t)atoi(word)) == 'Z';
     return lost;
 }
 

@@ -110,6 +110,19 @@ static void start(struct connection *c, const json_t *message)
         connection_send(c, json_pack("{s:s}", "started", s->id));
 }
 
+/* Who stood for a session's program comes back to this daemon, or to the one after it. */
+static void attach(struct connection *c, const json_t *message)
+{
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+
+    if (!s || s->state != SESSION_RUNNING || s->uid != connection_peer(c)->uid) {
+        connection_fail(c, "there is no such session of yours here");
+        return;
+    }
+    session_attach(s, c);
+    connection_send(c, json_pack("{s:s}", "attached", s->id));
+}
+
 static bool is_admin(struct connection *c)
 {
     const struct auth_peer *peer = connection_peer(c);
@@ -175,6 +188,8 @@ void message_take(struct connection *c, json_t *message)
         tell_status(c);
     else if (!strcmp(what, "start"))
         start(c, message);
+    else if (!strcmp(what, "attach"))
+        attach(c, message);
     else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
         drain(c, message, *what == 'd');
     else if (!strcmp(what, "kill"))

@@ -287,9 +287,37 @@ static void control_closed(struct connection *c)
     s->control = NULL;
     if (s->state == SESSION_RESERVED)
         session_end(s, "its program went away");
+    else if (s->state == SESSION_RUNNING && !s->alone_until_ms)
+        silence_begins(s, connection_is_silent(c) ? SILENCE_TIMEOUT : SILENCE_LOST);
 }
 
-static const struct connection_owner control = {NULL, control_closed, NULL};
+static void control_message(struct connection *c, json_t *message)
+{
+    if (!strcmp(message_text(message, "do", ""), "leave"))
+        silence_begins(connection_argument(c), SILENCE_LEFT);
+    else
+        connection_fail(c, "this connection is for what it was asked for before");
+}
+
+static const struct connection_owner control = {control_message, control_closed, NULL};
+
+bool session_stands_for(const struct connection *c)
+{
+    return connection_owner(c) == &control;
+}
+
+void session_attach(struct session *s, struct connection *c)
+{
+    struct connection *before = s->control;
+
+    s->control = c;
+    connection_own(c, &control, s);
+    silence_begins(s, SILENCE_NONE);
+    if (!before)
+        return;
+    connection_own(before, NULL, NULL);
+    connection_close(before);
+}
 
 static void time_is_up(evutil_socket_t fd, short what, void *argument)
 {
@@ -310,7 +338,7 @@ static bool take_environment(const struct config *config, const json_t *message,
     static const char *const names[] = {
         "PMI_PORT=",    "PMI_ID=",          "PMI_RANK=",        "PMI_SIZE=",         "PMI_FD=",
         "PMI_SPAWNED=", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID=", "VOCL_SESSION_RANK="};
-    static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US="};
+    static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US=", "VOCL_PEER_TIMEOUT="};
     const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
     const char *secret = message_text(message, "secret", "");
     const json_t *given = json_object_get(message, "environment"), *variable;
@@ -370,6 +398,8 @@ void session_watch(struct session *s)
     if (s->timer)
         event_free(s->timer);
     s->timer = NULL;
+    if (!s->control) /* of a daemon before this one */
+        silence_begins(s, SILENCE_LOST);
     if (s->daemon->config->session_seconds) {
         double left = s->began + s->daemon->config->session_seconds - wall_seconds();
 
@@ -402,8 +432,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
         session_end(s, why);
         return -EIO;
     }
-    s->control = c;
-    connection_own(c, &control, s);
+    session_attach(s, c);
     s->daemon->totals.sessions++;
     daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->id, s->user, s->program,
                s->from, s->device_count, (int)pid);

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "proxy/daemon.h"
 
 #define RETRY_SECONDS 1
-#define SILENT_MS 6000 /* each tells its state every 2 seconds at least */
+#define SILENT_MS 6000 /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
 
 struct peer {
     struct peer *next;
@@ -17,7 +18,7 @@ struct peer {
     bool open;
     json_t *state;         /* what it told last, or NULL */
     struct topology *tree; /* its PCIe tree, or NULL */
-    long heard_ms;
+    long heard_ms, looked_ms;
     struct event *timer;
 };
 
@@ -98,10 +99,14 @@ static const struct connection_owner owner = {on_message, on_closed, on_open};
 static void look_after(evutil_socket_t fd, short what, void *argument)
 {
     struct peer *peer = argument;
+    const long now = clock_ms(), patience = settings_peer_ms() ? settings_peer_ms() : SILENT_MS;
 
     (void)fd;
     (void)what;
-    if (peer->connection && peer->open && clock_ms() - peer->heard_ms > SILENT_MS) {
+    if (now - peer->looked_ms > patience / 2 + 1000 * RETRY_SECONDS) /* it is this daemon that did not listen */
+        peer->heard_ms = now;
+    peer->looked_ms = now;
+    if (peer->connection && peer->open && now - peer->heard_ms > patience) {
         connection_close(peer->connection);
         return;
     }

@@ -258,6 +258,7 @@ static void add_used(struct session *s, const uint64_t *values)
 static void take(struct session *s, const struct leash_message *message)
 {
     if (message->kind == LEASH_USED) {
+        s->active_ms = clock_ms();
         add_used(s, message->values);
         s->usage.device_ns += message->values[4] * 1000;
         s->daemon->totals.device_seconds += (double)message->values[4] / 1e6;

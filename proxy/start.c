@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "proxy/daemon.h"
 
 #define MOST_ENVIRONMENT 128
+#define START_MS 5000
 
 /* ---- control groups (v2), below the folder that the configuration names ---- */
 
@@ -229,6 +231,7 @@ static void become(const struct session *s, const struct plan *plan, bool groupe
 pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size)
 {
     struct plan plan = {.count = 0};
+    struct pollfd told = {.events = POLLIN};
     int problem[2], error = 0;
     bool grouped;
     pid_t pid;
@@ -245,7 +248,13 @@ pid_t worker_start(struct session *s, char *const *environment, char *why, size_
     if (pid == 0)
         become(s, &plan, grouped, problem[1]);
     close(problem[1]);
-    if (pid > 0 && read(problem[0], &error, sizeof(error)) == sizeof(error)) { /* until exec closes it: at once */
+    told.fd = problem[0];
+    if (pid > 0 && poll(&told, 1, START_MS) == 0) { /* a folder that does not answer, say: others are waiting */
+        snprintf(why, why_size, "the worker does not start within %d seconds", START_MS / 1000);
+        kill(pid, SIGKILL);
+        pid = -1;
+    } else if (pid > 0 &&
+               read(problem[0], &error, sizeof(error)) == sizeof(error)) { /* until exec closes it: at once */
         snprintf(why, why_size, "the worker does not start: %s", strerror(error));
         pid = -1;
     } else if (pid < 0) {

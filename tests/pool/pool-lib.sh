@@ -58,7 +58,7 @@ done
 cp -rL "$VOCL_LIBEXECDIR" "$scratch/libexec" && chmod -R a+rX "$scratch/libexec"
 sed -i "s,.*/,$scratch/libexec/," "$scratch/libexec/vendors/vocl.icd"
 mkdir "$scratch/bin"
-for program in parity/vector_add parity/many_devices parity/many_copies pool/burn pool/limits; do
+for program in parity/vector_add parity/many_devices parity/many_copies pool/burn pool/limits session/phases; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/" 2> /dev/null
 done
 cp "$top_builddir/vocl" "$scratch/libexec/vocl" 2> /dev/null

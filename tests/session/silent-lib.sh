@@ -17,7 +17,7 @@ session_processes()
 {
     for candidate in $(grep -slzx "$1" /proc/[0-9]*/environ | cut -d / -f 3); do
         case $(cat "/proc/$candidate/comm" 2> /dev/null) in
-        vocl-* | mpiexec* | hydra*) echo "$candidate" ;;
+        vocl-* | mpiexec* | hydra* | phases) echo "$candidate" ;;
         esac
     done
 }

@@ -1,0 +1,126 @@
+/* What a peer may say at the bell, and what it may not. */
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transport/link.h"
+
+static int failures;
+
+static void want(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    printf("not so: %s\n", what);
+    failures++;
+}
+
+static int ends[2] = {-1, -1};
+
+/* A peer that was sent so many frames, and what is at the other end of its bell. */
+static struct peer *peer_new(uint32_t sent)
+{
+    static struct peer peer;
+
+    close(ends[0]);
+    close(ends[1]);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        perror("socketpair");
+    peer = (struct peer){.alive = true, .sent = sent};
+    kept_trust(&peer.bell.socket, ends[0]);
+    return &peer;
+}
+
+static void say(uint32_t kind, uint32_t value)
+{
+    const struct bell_record record = {kind, value};
+
+    if (send(ends[1], &record, sizeof(record), 0) != sizeof(record))
+        perror("send");
+}
+
+static void confirms(void)
+{
+    struct peer *peer = peer_new(5);
+
+    say(BELL_ACK, 3);
+    say(BELL_SLEEP, 5);
+    say(BELL_ACK, 4); /* overtaken by what a frame said */
+    link_hear(peer);
+    want(!peer->bell.lost && peer->bell.acked == 5, "five frames are confirmed");
+    say(BELL_ACK, 6);
+    link_hear(peer);
+    want(peer->bell.lost && peer->bell.why, "who confirms more than he was sent is lost");
+
+    peer = peer_new(0xfffffffe);
+    peer->bell.acked = 0xfffffff0;
+    say(BELL_SLEEP, 0xfffffffe);
+    link_hear(peer);
+    want(!peer->bell.lost && peer->bell.acked == 0xfffffffe, "near the end of the numbers");
+    peer->sent = 3;
+    say(BELL_ACK, 2);
+    link_hear(peer);
+    want(!peer->bell.lost && peer->bell.acked == 2, "and behind it");
+    say(BELL_ACK, 4);
+    link_hear(peer);
+    want(peer->bell.lost, "more than was sent, there");
+
+    peer = peer_new(0);
+    say(BELL_SLEEP, 1);
+    link_hear(peer);
+    want(peer->bell.lost, "one frame of none");
+}
+
+static void beats(void)
+{
+    struct peer *peer = peer_new(0);
+    char unread[1 << 20];
+    ssize_t left;
+
+    say(BELL_BEAT, 0);
+    link_hear(peer);
+    want(!peer->bell.lost && peer->bell.heard == 1 && !peer->bell.stopped, "a heartbeat");
+    bell_beat(ends[1], true);
+    link_hear(peer);
+    want(!peer->bell.lost && peer->bell.heard == 2 && peer->bell.stopped, "one for a program that is stopped");
+    say(BELL_BEAT, 0);
+    link_hear(peer);
+    want(!peer->bell.stopped, "which goes on");
+    for (int i = 0; i < 100000; i++)
+        bell_beat(ends[0], false);
+    bell_send(&peer->bell, BELL_RING, 0);
+    left = recv(ends[1], unread, sizeof(unread), MSG_DONTWAIT);
+    want(left >= 16 && left < 8192, "heartbeats that nobody reads do not pile up");
+    want(((struct bell_record *)(unread + left))[-1].kind == BELL_RING, "and leave room for what matters");
+    say(99, 0);
+    link_hear(peer);
+    want(peer->bell.lost && peer->bell.why, "no word of ours");
+    shutdown(ends[1], SHUT_RDWR);
+    peer = peer_new(0);
+    close(ends[1]);
+    link_hear(peer);
+    want(peer->bell.lost && !peer->bell.why, "the end");
+}
+
+/* A hundred heartbeats later than an answer has to come, of which none may be mistaken for it. */
+static void awaits(void)
+{
+    struct bell_record record = {0, 0};
+
+    peer_new(0);
+    for (int i = 0; i < 100; i++)
+        say(BELL_BEAT, 0);
+    say(BELL_RANK, 7);
+    want(!bell_await(ends[0], &record, clock_ms() + 10000) && record.kind == BELL_RANK && record.value == 7,
+         "the rank behind heartbeats");
+    say(BELL_BEAT, 0);
+    want(bell_await(ends[0], &record, clock_ms() + 50) != 0, "nothing behind one");
+}
+
+int main(void)
+{
+    confirms();
+    beats();
+    awaits();
+    return failures > 0;
+}

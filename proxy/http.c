@@ -38,7 +38,7 @@ extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_e
 static char *status_text(struct daemon *d, const char *since)
 {
     json_t *status = json_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(), "nodes",
-                               peers_directory(d), "queue", broker_queue(d));
+                               peers_directory(d), "queue", queue_of_pool(d));
     json_t *history = since ? json_array() : NULL, *sample;
     size_t i;
     char *text;

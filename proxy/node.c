@@ -106,13 +106,13 @@ json_t *node_describe(const struct daemon *d)
     }
     for (const struct session *s = d->sessions; s; s = s->next)
         json_array_append_new(sessions, describe_session(s));
-    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o}", "name", d->config->name, "address", d->address,
+    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
                      "state",
                      *d->trouble      ? "failing"
                      : is_draining(d) ? "draining"
                                       : "up",
                      "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
-                     devices, "sessions", sessions);
+                     devices, "sessions", sessions, "queue", broker_queue(d));
 }
 
 /* ---- reserved ---- */

@@ -5,6 +5,7 @@
  *     connection.c  who is at the other end, and messages to and from there
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
+ *     measure.c     what a session costs the host
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     drain.c       why the node takes no new sessions
@@ -70,7 +71,8 @@ struct session {
     int killed;
     /* share.c */
     struct leash *leash;
-    struct usage usage;
+    struct usage usage;          /* by the worker's word */
+    double cpu_seconds;          /* measured */
     double passed[MOST_DEVICES]; /* virtual time on each device */
     bool wants[MOST_DEVICES];
 };
@@ -173,6 +175,12 @@ void session_watch(struct session *s);
 void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 void sessions_account(struct session *s);
+
+/* ---- measure.c ---- */
+/* Its processor time until now; to be called while its process, or what is left of it, is there. */
+void measure_session(struct session *s);
+/* What its worker told, which cannot be more than there was. */
+double measure_device_seconds(const struct session *s);
 
 /* ---- lapse.c ---- */
 /* A reservation of that user's came to nothing. */

@@ -1,8 +1,7 @@
 /*
- * Requests for devices. Any daemon takes them; clients ask the first of the pool file that answers, so that usually one
- * has the whole queue. It places a request by what the nodes told last (place.c) and reserves each node's part there; a
- * node that has not got it any more says no, and the request has another try. Requests wait in the order in which they
- * came, and one that fits may pass one that does not, but not for ever.
+ * Requests for devices. Any daemon takes them. It places a request by what the nodes told last (place.c), behind those
+ * who have waited longer anywhere in the pool (queue.c), and reserves each node's part there; a node that has not got
+ * it any more says no, and the request has another try.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,8 +16,8 @@
 #define MOST_PARTS 64
 #define MOST_WAIT 1000000 /* seconds */
 #define ANSWER_SECONDS 5
-#define OUTDATED_MS 2000  /* within which a node that refused will have told how it is */
-#define PATIENCE_MS 60000 /* the first in the queue lets others pass for so long */
+#define OUTDATED_MS 2000 /* within which a node that refused will have told how it is */
+#define YIELD_MS 3000    /* for so long what an older one elsewhere could have is left to it */
 
 struct part {
     char node[64], address[128];
@@ -34,8 +33,10 @@ struct request {
     enum policy policy;
     unsigned share;
     char id[SESSION_ID], program[64], why[256];
-    long since_ms, until_ms;
-    unsigned told; /* the place in the queue, from 1 */
+    char ticket[SESSION_ID];
+    long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
+    bool held;                          /* its user has as much as he may */
+    unsigned told;                      /* the place in the queue, from 1 */
     struct part *parts;
     unsigned part_count, tries;
     bool outdated;  /* a node was otherwise than it had told */
@@ -127,6 +128,18 @@ struct candidates {
     unsigned count;
 };
 
+/* Without those that this user will never get. */
+static void leave_out_barred(const struct request *r, struct candidates *list)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < list->count; i++) {
+        if (!json_object_get(r->barred, list->names[list->devices[i].node]))
+            list->devices[left++] = list->devices[i];
+    }
+    list->count = left;
+}
+
 static void take_node(const struct request *r, struct candidates *list, unsigned number, const json_t *node)
 {
     const struct topology *tree;
@@ -134,9 +147,6 @@ static void take_node(const struct request *r, struct candidates *list, unsigned
     const bool up = !strcmp(message_text(node, "state", ""), "up");
     long long leaf, leaves;
     size_t i;
-
-    if (json_object_get(r->barred, message_text(node, "name", "")))
-        return;
 
     list->names[number] = message_text(node, "name", "");
     list->addresses[number] = message_text(node, "address", "");
@@ -288,6 +298,30 @@ static void tell_devices(const struct candidates *list, char *text, size_t size)
     }
 }
 
+/* What those who have waited longer could have is not for this one, unless they do not take it. */
+static bool yield_to_older(struct request *r, struct candidates *list)
+{
+    struct place_device *before = calloc(list->count + 1, sizeof(*before));
+    unsigned chosen[MOST_PARTS];
+    bool ever, may_pass;
+
+    if (!before)
+        return false;
+    memcpy(before, list->devices, list->count * sizeof(*before));
+    may_pass =
+        queue_serve_older(r->daemon, r->ticket, clock_ms() - r->since_ms, list->names, list->devices, list->count);
+    if (may_pass && place(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
+        r->yields_ms = 0;
+    } else if (may_pass && place(before, list->count, &r->wish, r->policy, chosen, &ever)) {
+        if (!r->yields_ms)
+            r->yields_ms = clock_ms();
+        if (clock_ms() - r->yields_ms > YIELD_MS)
+            memcpy(list->devices, before, list->count * sizeof(*before));
+    }
+    free(before);
+    return !may_pass;
+}
+
 /* Whether the request can have its devices now; then they are asked for. */
 static enum outcome try_place(struct request *r)
 {
@@ -298,7 +332,7 @@ static enum outcome try_place(struct request *r)
     enum outcome outcome = OUTCOME_WAIT;
     char there[96];
     const json_t *node;
-    bool ever = false, all_there = true;
+    bool ever = false, all_there = true, stands_back;
     size_t i;
 
     json_array_foreach(directory, i, node)
@@ -307,8 +341,14 @@ static enum outcome try_place(struct request *r)
             take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
     }
-    if (!list || is_beyond_limits(r, directory)) {
+    r->held = list && is_beyond_limits(r, directory);
+    stands_back = list && !r->held && yield_to_older(r, list);
+    if (list)
+        leave_out_barred(r, list);
+    if (!list || r->held) {
         outcome = most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
+    } else if (stands_back) {
+        snprintf(r->why, sizeof(r->why), "another has waited very long for its devices");
     } else if (place(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
     } else if (!ever && json_object_size(r->barred)) {
@@ -317,7 +357,8 @@ static enum outcome try_place(struct request *r)
     } else {
         tell_devices(list, there, sizeof(there));
         if (ever && !tell_trouble(r, directory))
-            snprintf(r->why, sizeof(r->why), "all such devices are taken");
+            snprintf(r->why, sizeof(r->why), "all such devices are taken%s",
+                     r->yields_ms ? ", or another has waited longer" : "");
         else if (!ever)
             snprintf(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
                      all_there ? "the pool has" : "the nodes that are there have", there);
@@ -331,13 +372,18 @@ static enum outcome try_place(struct request *r)
 static void finish(struct request *r);
 static void consider(struct request *r);
 
-static void reserve_parts(struct request *r)
+static void draw_name(char name[SESSION_ID])
 {
     uint8_t bytes[(SESSION_ID - 1) / 2];
 
-    r->tries++;
     randombytes_buf(bytes, sizeof(bytes));
-    sodium_bin2hex(r->id, sizeof(r->id), bytes, sizeof(bytes));
+    sodium_bin2hex(name, SESSION_ID, bytes, sizeof(bytes));
+}
+
+static void reserve_parts(struct request *r)
+{
+    r->tries++;
+    draw_name(r->id);
     for (unsigned i = 0; i < r->part_count; i++) {
         const bool own = !strcmp(r->parts[i].node, r->daemon->config->name);
         const bool good = send_part(r, &r->parts[i], "reserve");
@@ -369,19 +415,20 @@ static void set_timer(struct request *r, long milliseconds)
 
 static void wait_in_queue(struct request *r)
 {
+    const unsigned position = queue_position(r->daemon, r->ticket);
     long left = r->until_ms - clock_ms();
-    unsigned position = 1;
 
-    if (r->outdated && left < 0)
+    if ((r->outdated || r->yields_ms) && left < 0)
         left = r->since_ms + OUTDATED_MS - clock_ms();
     if (left <= 0) {
         refuse(r, *r->why ? r->why : "no devices are free");
         return;
     }
-    for (const struct request *other = r->daemon->requests; other != r; other = other->next)
-        position++;
     if (position != r->told)
-        connection_send(r->client, json_pack("{s:i, s:s}", "queued", (int)position, "why", r->why));
+        connection_send(r->client,
+                        json_pack("{s:i, s:s, s:s}", "queued", (int)position, "why", r->why, "ticket", r->ticket));
+    if (!r->told)
+        daemon_changed(r->daemon); /* the others are to know */
     r->told = position;
     set_timer(r, left < 2000 ? left : 2000);
 }
@@ -442,16 +489,11 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
 void broker_review(struct daemon *d)
 {
     struct request *next;
-    long now = clock_ms();
 
     for (struct request *r = d->requests; r; r = next) {
-        const bool stuck = !r->part_count && now - r->since_ms > PATIENCE_MS;
-
         next = r->next;
         if (!r->part_count)
             consider(r);
-        if (stuck && d->requests == r)
-            return; /* it has waited long enough for others not to pass it */
     }
 }
 
@@ -535,6 +577,8 @@ void broker_request(struct connection *c, const json_t *message)
     policy_read(message_text(message, "policy", ""), &r->policy);
     r->share = (unsigned)share;
     r->until_ms = r->since_ms + (long)wait * 1000;
+    r->since_ms -= queue_age(d, message_text(message, "ticket", ""), connection_peer(c)->name);
+    draw_name(r->ticket);
     r->timer = evtimer_new(d->base, on_timer, r);
     r->barred = json_object();
     *d->requests_last = r;
@@ -543,13 +587,22 @@ void broker_request(struct connection *c, const json_t *message)
     consider(r);
 }
 
+static json_t *describe(const struct request *r)
+{
+    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:I, s:b, s:s, s:s, s:s, s:b, s:O}", "user",
+                     connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
+                     (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker", r->daemon->config->name,
+                     "ticket", r->ticket, "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "name",
+                     r->wish.name, "type", r->wish.type, "policy", policy_name(r->policy), "held",
+                     r->held || r->part_count, /* what it reserves is no guess any more */
+                     "barred", r->barred);
+}
+
 json_t *broker_queue(const struct daemon *d)
 {
     json_t *list = json_array();
 
     for (const struct request *r = d->requests; r; r = r->next)
-        json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:s}", "user", connection_peer(r->client)->name,
-                                              "devices", (int)r->wish.count, "waited",
-                                              (double)(clock_ms() - r->since_ms) / 1000, "why", r->why));
+        json_array_append_new(list, describe(r));
     return list;
 }

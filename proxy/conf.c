@@ -61,12 +61,17 @@ static const char *const others[] = {"policy", "worker-memory", "devices"};
 #define DEVICE_SESSIONS 16
 #define FIELD(config, type, offset) (*(type *)((char *)(config) + (offset)))
 
+static const char *const policies[] = {"pack", "spread", "least-loaded", "order"};
+
+const char *policy_name(enum policy policy)
+{
+    return policies[policy];
+}
+
 bool policy_read(const char *text, enum policy *policy)
 {
-    static const char *const names[] = {"pack", "spread", "least-loaded", "order"};
-
-    for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (!strcmp(text, names[i])) {
+    for (unsigned i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
+        if (!strcmp(text, policies[i])) {
             *policy = (enum policy)i;
             return true;
         }

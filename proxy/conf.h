@@ -43,6 +43,7 @@ bool config_allows(const struct config *config, const char *user, gid_t group);
 bool config_is_admin(const struct config *config, const char *user, uid_t uid, gid_t group);
 /* "host:port", with a port from that on. */
 bool config_is_address(const char *text, unsigned least_port);
+const char *policy_name(enum policy policy);
 bool policy_read(const char *text, enum policy *policy);
 
 #endif

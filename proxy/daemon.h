@@ -5,6 +5,7 @@
  *     connection.c  who is at the other end, and messages to and from there
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
+ *     measure.c     what a session costs the host
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     drain.c       why the node takes no new sessions
@@ -13,6 +14,7 @@
  *     share.c       the workers' leashes: what they use, and whose turn it is on a device that they share
  *     peers.c       the other daemons: what they have
  *     broker.c      requests for devices, anywhere in the pool
+ *     queue.c       who waits, in one order
  */
 #ifndef VOCL_PROXY_DAEMON_H
 #define VOCL_PROXY_DAEMON_H
@@ -74,7 +76,8 @@ struct session {
     int killed;
     /* share.c */
     struct leash *leash;
-    struct usage usage;
+    struct usage usage;          /* by the worker's word */
+    double cpu_seconds;          /* measured */
     double passed[MOST_DEVICES]; /* virtual time on each device */
     bool wants[MOST_DEVICES];
 };
@@ -188,6 +191,12 @@ void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 void sessions_account(struct session *s);
 
+/* ---- measure.c ---- */
+/* Its processor time until now; to be called while its process, or what is left of it, is there. */
+void measure_session(struct session *s);
+/* What its worker told, which cannot be more than there was. */
+double measure_device_seconds(const struct session *s);
+
 /* ---- lapse.c ---- */
 /* A reservation of that user's came to nothing. */
 void lapse_note(uid_t uid);
@@ -244,6 +253,9 @@ void peers_open(struct daemon *d);
 void peers_close(struct daemon *d);
 /* What every node of the pool has told last, this one's included: a new array. */
 json_t *peers_directory(struct daemon *d);
+/* Adds who waits at the others, or waited at those that are lost. */
+void peers_waiting(const struct daemon *d, json_t *list);
+void peers_waited(const struct daemon *d, json_t *list);
 /* A node's PCIe tree, or NULL. */
 const struct topology *peer_tree(const struct daemon *d, const char *node);
 /* Free() it. NULL: it cannot be read. */
@@ -258,7 +270,19 @@ void broker_request(struct connection *c, const json_t *message);
 void broker_review(struct daemon *d);
 /* What a node said to the reservation of a part. */
 void broker_answer(struct daemon *d, const char *node, const json_t *answer);
+/* Who waits at this daemon: a new array. */
 json_t *broker_queue(const struct daemon *d);
+
+/* ---- queue.c ---- */
+/* Who waits in the pool, the longest first: a new array. */
+json_t *queue_of_pool(const struct daemon *d);
+/* Gives those who have waited longer what they could have of these devices, whose nodes have these names. False: one of
+ * them is not to be passed. */
+bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, const char *const *names,
+                       struct place_device *devices, unsigned count);
+unsigned queue_position(const struct daemon *d, const char *ticket);
+/* How long he has waited already at a daemon that is lost, in ms. */
+long queue_age(const struct daemon *d, const char *ticket, const char *user);
 
 /* ---- probe.c ---- */
 /* The devices of this node, asked for in a process of its own. 0, or negative errno and why. */

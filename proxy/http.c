@@ -10,6 +10,7 @@
 #include <string.h>
 #include <arpa/inet.h>
 
+#include "base/clock.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "proxy/daemon.h"
@@ -19,8 +20,16 @@
 #define SAMPLE_SECONDS 5
 #define SAMPLES 240
 
+/* One of the clients, the newest first. */
+struct visitor {
+    struct visitor *next;
+    int fd;
+    long since_ms;
+};
+
 struct http {
     struct MHD_Daemon *server;
+    struct visitor *visitors;
     struct event *ready, *timer, *sampler;
     json_t *history; /* oldest first: time, sessions, and the load of each "node device" */
 };
@@ -38,7 +47,7 @@ extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_e
 static char *status_text(struct daemon *d, const char *since)
 {
     json_t *status = json_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(), "nodes",
-                               peers_directory(d), "queue", broker_queue(d));
+                               peers_directory(d), "queue", queue_of_pool(d));
     json_t *history = since ? json_array() : NULL, *sample;
     size_t i;
     char *text;
@@ -125,9 +134,11 @@ static void print_total(FILE *out, const char *name, const char *help, double va
     fprintf(out, "# HELP %s %s\n# TYPE %s counter\n%s %.10g\n", name, help, name, name, value);
 }
 
-static char *metrics_text(struct daemon *d)
+/* Of this node: the others tell of theirs; or, if asked for, of all as this daemon knows them. */
+static char *metrics_text(struct daemon *d, bool whole_pool)
 {
-    json_t *directory = peers_directory(d), *queue = broker_queue(d);
+    json_t *directory = whole_pool ? peers_directory(d) : json_pack("[o]", node_describe(d));
+    json_t *queue = whole_pool ? queue_of_pool(d) : broker_queue(d);
     size_t length;
     char *text = NULL;
     FILE *out = open_memstream(&text, &length);
@@ -223,9 +234,58 @@ static enum MHD_Result answer(void *argument, struct MHD_Connection *connection,
                      status_text(d, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since")),
                      MHD_RESPMEM_MUST_FREE);
     if (!strcmp(url, "/metrics"))
-        return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4", metrics_text(d), MHD_RESPMEM_MUST_FREE);
+        return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4",
+                     metrics_text(d, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pool") != NULL),
+                     MHD_RESPMEM_MUST_FREE);
     return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", "there are /, /status.json and /metrics\n",
                  MHD_RESPMEM_PERSISTENT);
+}
+
+/* ---- visitors ---- */
+
+static void visitor_leave(struct http *http, struct visitor *visitor)
+{
+    struct visitor **at = &http->visitors;
+
+    while (*at && *at != visitor)
+        at = &(*at)->next;
+    if (*at) {
+        *at = visitor->next;
+    }
+    free(visitor);
+}
+
+/* Those who have been there too long, or longest when there are many, are cut off: libmicrohttpd knows only of silence,
+ * and a request may take for ever a byte at a time. */
+static void cut_off(const struct http *http)
+{
+    const long now = clock_ms();
+    unsigned place = 0;
+
+    for (const struct visitor *at = http->visitors; at; at = at->next) {
+        if (++place > CONNECTIONS * 3 / 4 || now - at->since_ms > SECONDS * 1000)
+            shutdown(at->fd, SHUT_RDWR);
+    }
+}
+
+static void on_visit(void *argument, struct MHD_Connection *connection, void **own,
+                     enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = ((struct daemon *)argument)->http;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct visitor *visitor = *own;
+
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED && visitor) {
+        visitor_leave(http, visitor);
+        return;
+    }
+    visitor = code == MHD_CONNECTION_NOTIFY_STARTED && info ? calloc(1, sizeof(*visitor)) : NULL;
+    *own = visitor;
+    if (!visitor)
+        return;
+    *visitor = (struct visitor){http->visitors, info->connect_fd, clock_ms()};
+    http->visitors = visitor;
+    cut_off(http);
 }
 
 static void run(evutil_socket_t fd, short what, void *argument)
@@ -234,6 +294,7 @@ static void run(evutil_socket_t fd, short what, void *argument)
 
     (void)fd;
     (void)what;
+    cut_off(d->http);
     MHD_run(d->http->server);
 }
 
@@ -272,8 +333,8 @@ static int open_server(struct daemon *d, struct http *http, char *why, size_t wh
     }
     http->server = MHD_start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
                                     answer, d, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-                                    MHD_OPTION_CONNECTION_TIMEOUT, SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                    (size_t)16384, MHD_OPTION_END);
+                                    MHD_OPTION_CONNECTION_TIMEOUT, SECONDS, MHD_OPTION_NOTIFY_CONNECTION, on_visit, d,
+                                    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
     info = http->server ? MHD_get_daemon_info(http->server, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
         snprintf(why, why_size, "http: %s: %s", d->config->http, strerror(errno));

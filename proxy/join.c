@@ -154,6 +154,8 @@ static void get_devices(const struct poolfile *pool, struct client *client)
                 break;
             if (json_object_get(message, "error"))
                 give_up(text_of(message, "error"));
+            if (json_object_get(message, "ticket")) /* the place in the queue, should the daemon be lost */
+                json_object_set(request, "ticket", json_object_get(message, "ticket"));
             if (json_object_get(message, "queued"))
                 say("queued %lld %s", (long long)json_integer_value(json_object_get(message, "queued")),
                     text_of(message, "why"));

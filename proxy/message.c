@@ -93,7 +93,7 @@ static void tell_status(struct connection *c)
     struct daemon *d = connection_daemon(c);
 
     connection_send(c, json_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
-                                 "queue", broker_queue(d)));
+                                 "queue", queue_of_pool(d)));
 }
 
 static void start(struct connection *c, const json_t *message)

@@ -86,12 +86,12 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
 static json_t *describe_session(const struct session *s)
 {
     static const char *const states[] = {"reserved", "running", "ending"};
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user", s->user,
-                     "program", s->program, "from", s->from, "state", states[s->state], "devices",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user",
+                     s->user, "program", s->program, "from", s->from, "state", states[s->state], "devices",
                      message_list(s->devices, s->device_count), "share", (int)s->share, "began", s->began,
-                     "device_seconds", (double)s->usage.device_ns / 1e9, "launches", (json_int_t)s->usage.launches,
-                     "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out", (json_int_t)s->usage.bytes_out, "memory",
-                     (json_int_t)s->usage.memory);
+                     "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches",
+                     (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                     (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
 }
 
 json_t *node_describe(const struct daemon *d)
@@ -104,15 +104,17 @@ json_t *node_describe(const struct daemon *d)
         if (!config_rule(d->config, d->devices[i].name)->hidden)
             json_array_append_new(devices, describe_device(d, i));
     }
-    for (const struct session *s = d->sessions; s; s = s->next)
+    for (struct session *s = d->sessions; s; s = s->next) {
+        measure_session(s);
         json_array_append_new(sessions, describe_session(s));
-    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o}", "name", d->config->name, "address", d->address,
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
                      "state",
                      *d->trouble      ? "failing"
                      : is_draining(d) ? "draining"
                                       : "up",
                      "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
-                     devices, "sessions", sessions);
+                     devices, "sessions", sessions, "queue", broker_queue(d));
 }
 
 /* ---- reserved ---- */
@@ -382,6 +384,7 @@ static void exited(evutil_socket_t fd, short what, void *argument)
 
     (void)fd;
     (void)what;
+    measure_session(s);           /* it is there until it is waited for */
     worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
     if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid)
         info.si_status = -1; /* not this daemon's child, but that of one before it */

@@ -8,7 +8,8 @@
 #include "proxy/daemon.h"
 
 #define RETRY_SECONDS 1
-#define SILENT_MS 6000 /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
+#define REMEMBERED_MS 600000 /* who waited at a daemon that is lost */
+#define SILENT_MS 6000       /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
 
 struct peer {
     struct peer *next;
@@ -17,6 +18,7 @@ struct peer {
     struct connection *connection;
     bool open;
     json_t *state;         /* what it told last, or NULL */
+    json_t *left;          /* its queue when it was lost, or NULL */
     struct topology *tree; /* its PCIe tree, or NULL */
     long heard_ms, looked_ms;
     struct event *timer;
@@ -33,6 +35,8 @@ static void lost(struct peer *peer)
 {
     if (peer->state) {
         daemon_log("warning", "node %s is lost", peer->name);
+        json_decref(peer->left);
+        peer->left = json_incref(json_object_get(peer->state, "queue"));
         json_decref(peer->state);
     }
     peer->state = NULL;
@@ -138,6 +142,7 @@ static void peer_free(struct peer *peer)
     }
     event_free(peer->timer);
     json_decref(peer->state);
+    json_decref(peer->left);
     free(peer->tree);
     free(peer);
 }
@@ -236,6 +241,36 @@ json_t *peers_directory(struct daemon *d)
     if (!own)
         json_array_append_new(list, node_describe(d));
     return list;
+}
+
+/* Those of a queue, with how long it is by now. */
+static void add_waiting(const struct peer *peer, const json_t *queue, json_t *list)
+{
+    const double since = (double)(clock_ms() - peer->heard_ms) / 1000;
+    json_t *entry, *now;
+    size_t i;
+
+    json_array_foreach(queue, i, entry)
+    {
+        now = json_copy(entry);
+        json_object_set_new(now, "waited", json_real(json_number_value(json_object_get(entry, "waited")) + since));
+        json_object_set_new(now, "broker", json_string(peer->name));
+        json_array_append_new(list, now);
+    }
+}
+
+void peers_waiting(const struct daemon *d, json_t *list)
+{
+    for (const struct peer *peer = d->peers; peer; peer = peer->next)
+        add_waiting(peer, json_object_get(peer->state, "queue"), list);
+}
+
+void peers_waited(const struct daemon *d, json_t *list)
+{
+    for (const struct peer *peer = d->peers; peer; peer = peer->next) {
+        if (!peer->state && clock_ms() - peer->heard_ms < REMEMBERED_MS)
+            add_waiting(peer, peer->left, list);
+    }
 }
 
 bool peer_outdate(struct daemon *d, const char *node)

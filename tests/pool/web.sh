@@ -24,6 +24,8 @@ launched()
 wait_until 15 launched || fail "no launches: $(curl -s "$url/metrics")"
 
 curl -s "$url/metrics" > "$scratch/metrics"
+grep 'node="there"' "$scratch/metrics" && fail "metrics of another node, which it tells itself"
+curl -s "$url/metrics?pool=1" > "$scratch/metrics"
 for line in 'vocl_node_up{node="here"} 1' 'vocl_node_up{node="there"} 0' 'vocl_sessions_total 1' 'vocl_queue_length 0'; do
     grep -qxF "$line" "$scratch/metrics" || fail "metrics lack $line: $(cat "$scratch/metrics")"
 done

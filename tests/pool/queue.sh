@@ -1,0 +1,85 @@
+#!/bin/sh
+# Two daemons, asked by different users' programs: who has waited longer is served first, whichever he asked; and the loss
+# of a daemon costs nobody his place.
+. "$(dirname "$0")/one-lib.sh"
+make_pool one
+add_daemon two 'devices = ( { match = "*"; mode = "hidden"; } );'
+start_daemon
+start_other two
+up()
+{
+    [ "$(VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | grep -c ' up ')" = 2 ]
+}
+wait_until 20 up || fail "they do not find each other: $(cat "$scratch"/log*)"
+# The same pool, asked from the other end.
+{ grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
+holds()
+{
+    VOCL_POOL=$scratch/pool vocl pool sessions | grep -q running
+}
+hold()
+{
+    VOCL_POOL=$scratch/pool vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+    holder=$!
+    wait_until 20 holds || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+}
+# wait_at POOL NAME: a request that says in $scratch/order when it is served
+wait_at()
+{
+    { VOCL_POOL=$scratch/$1 vocl run --exclusive --wait 100 -- \
+        sh -c "$top_builddir/tests/parity/vector_add > /dev/null && echo $2 >> $scratch/order" 2> "$scratch/err.$2"; } &
+    waiting="$waiting $!"
+    queued=$2
+    is_queued()
+    {
+        grep -q position "$scratch/err.$queued"
+    }
+    wait_until 20 is_queued || fail "$2 does not wait: $(cat "$scratch/err.$2")"
+}
+# queue: as a daemon tells it
+queue()
+{
+    VOCL_POOL=$scratch/$1 vocl pool --json queue |
+        python3 -c 'import json, sys; print(*[entry["broker"] for entry in json.load(sys.stdin)["queue"]])'
+}
+release()
+{
+    VOCL_POOL=$scratch/pool vocl pool kill "$(VOCL_POOL=$scratch/pool vocl pool sessions | awk 'NR == 2 { print $1 }')" ||
+        fail "kill"
+    wait $holder
+    for process in $waiting; do
+        wait $process || fail "not served: $(cat "$scratch"/err.*)"
+    done
+}
+hold
+waiting=
+wait_at pool.two first
+wait_at pool second
+wait_at pool.two third
+wait_until 10 grep -q 'position 3' "$scratch/err.third" || fail "the place in the whole queue: $(cat "$scratch/err.third")"
+grep -q 'position 2' "$scratch/err.second" || fail "the place in the whole queue: $(cat "$scratch/err.second")"
+same()
+{
+    [ "$(queue pool)" = "two one two" ] && [ "$(queue pool.two)" = "two one two" ]
+}
+wait_until 10 same || fail "not one queue: $(queue pool), $(queue pool.two)"
+release
+[ "$(tr '\n' ' ' < "$scratch/order")" = "first second third " ] || fail "served as $(cat "$scratch/order")"
+
+# the broker of the first is lost: he keeps his place at the other
+rm "$scratch/order" "$scratch"/err.*
+hold
+waiting=
+wait_at pool.two first
+wait_at pool second
+wait_until 10 grep -q 'position 2' "$scratch/err.second" || fail "second is not second: $(cat "$scratch/err.second")"
+kill -9 $other
+moved()
+{
+    [ "$(queue pool)" = "one one" ]
+}
+wait_until 30 moved || fail "after the loss: $(queue pool; cat "$scratch"/err.*)"
+release
+[ "$(tr '\n' ' ' < "$scratch/order")" = "first second " ] || fail "served as $(cat "$scratch/order")"
+grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"
+exit 0

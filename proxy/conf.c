@@ -25,7 +25,7 @@ static const struct {
     {"state-directory", offsetof(struct config, state), "/run/vocl"},
     {"http", offsetof(struct config, http), ""},
     {"accounting", offsetof(struct config, accounting), ""},
-    {"cgroup", offsetof(struct config, cgroup), ""},
+    {"cgroup", offsetof(struct config, cgroup), "auto"},
 };
 
 static const struct {
@@ -48,6 +48,7 @@ static const struct {
     {"sessions-per-user", offsetof(struct config, sessions_per_user), 0, 100000},
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
     {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},
+    {"worker-processes", offsetof(struct config, worker_processes), 4096, 4000000},
 };
 
 static const char *const others[] = {"policy", "worker-memory", "devices"};

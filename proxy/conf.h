@@ -26,6 +26,7 @@ struct config {
     unsigned sessions_per_user, session_seconds; /* 0: any */
     uint64_t worker_memory;                      /* bytes, 0: any */
     unsigned worker_cpus;                        /* hundredths of a core, 0: any */
+    unsigned worker_processes;                   /* and threads, 0: any */
     struct device_rule *rules;
     unsigned rule_count;
 };

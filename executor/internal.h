@@ -314,6 +314,7 @@ void *context_function(cl_context context, const char *name);
 int buffer_of(struct command *c, uint32_t id, cl_mem *out);
 
 /* side.c */
+#define SIDE_MOST_BYTES (UINT64_C(1) << 40)
 struct side { /* how the bytes get in and out of the object */
     cl_mem memory;
     void *svm;             /* instead of an object */

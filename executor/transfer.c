@@ -586,7 +586,7 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
         error = side_error(c, side);
         return command_end(c, error ? error : write_inline(c, side, data));
     }
-    if (length || !side->size || (tag & CHUNKED && !side_is_plain(side)))
+    if (length || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
     error = side_error(c, side);
     t = transfer_new(c->x, c->queue->queue, side, tag, false);
@@ -612,7 +612,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
     struct transfer *t = NULL;
     cl_int error;
 
-    if (!tag || !side->size || (tag & CHUNKED && !side_is_plain(side)))
+    if (!tag || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
     error = side_error(c, side);
     if (!error) {
@@ -662,5 +662,9 @@ int transfer_fill(struct executor *x, struct object *context, const struct side 
         return -ENOMEM;
     }
     x->held = true;
-    return x->host.take(x->host.owner, 0, tag, t->bytes, side->size, filled, t) ? -EIO : 0;
+    if (!x->host.take(x->host.owner, 0, tag, t->bytes, side->size, filled, t))
+        return 0;
+    x->held = false;
+    transfer_free(t);
+    return -EIO;
 }

@@ -26,7 +26,7 @@ static const struct {
     {"state-directory", offsetof(struct config, state), "/run/vocl"},
     {"http", offsetof(struct config, http), ""},
     {"accounting", offsetof(struct config, accounting), ""},
-    {"cgroup", offsetof(struct config, cgroup), ""},
+    {"cgroup", offsetof(struct config, cgroup), "auto"},
     {"network", offsetof(struct config, network), "tls"},
 };
 
@@ -54,6 +54,7 @@ static const struct {
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
     {"idle-limit", offsetof(struct config, idle_seconds), 0, 100000000},
     {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},
+    {"worker-processes", offsetof(struct config, worker_processes), 4096, 4000000},
 };
 
 static const char *const others[] = {"policy", "worker-memory", "devices"};

@@ -28,6 +28,7 @@ struct config {
     unsigned least_uid;                                                          /* who has sessions, and keys */
     uint64_t worker_memory;                                                      /* bytes, 0: any */
     unsigned worker_cpus;                                                        /* hundredths of a core, 0: any */
+    unsigned worker_processes;                                                   /* and threads, 0: any */
     struct device_rule *rules;
     unsigned rule_count;
 };

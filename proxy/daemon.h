@@ -8,6 +8,7 @@
  *     measure.c     what a session costs the host
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
+ *     keep.c        the process between it and the daemon
  *     drain.c       why the node takes no new sessions
  *     silence.c     who does not answer any more
  *     state.c       what a daemon leaves for the one that is started after it
@@ -59,11 +60,11 @@ struct session {
     gid_t gid;
     enum session_state state;
     unsigned devices[MOST_DEVICES], device_count;
-    uint64_t memory;         /* of each device, 0: all there is */
-    unsigned share;          /* weight */
-    bool exclusive, started; /* started: there was a worker */
-    double began;            /* wall clock, seconds */
-    pid_t pid;
+    uint64_t memory;          /* of each device, 0: all there is */
+    unsigned share;           /* weight */
+    bool exclusive, started;  /* started: there was a worker */
+    double began;             /* wall clock, seconds */
+    pid_t pid;                /* its keeper's */
     unsigned long start_time; /* of the process, in clock ticks since the host's start */
     int pidfd;
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
@@ -208,7 +209,18 @@ long lapse_seconds(uid_t uid);
 pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size);
 unsigned long process_start_time(pid_t pid);
 void worker_clean(struct session *s);
+/* SIGKILL is for all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
+/* False: it has no control group. */
+bool worker_kill_group(const struct session *s);
+/* Whether the process is one that the session's keeper is the parent of. */
+bool worker_is(const struct session *s, pid_t pid);
+
+/* ---- keep.c ---- */
+/* In a child of the daemon's: starts a worker by become(), and stays until all that it starts is gone. Does not return.
+ * problem: for the errno of a worker that does not come to be. */
+void keeper_run(const struct session *s, void (*become)(void *argument, int log, int problem), void *argument,
+                int problem) __attribute__((noreturn));
 
 /* ---- state.c ---- */
 int state_open(struct daemon *d, char *why, size_t why_size);

@@ -1,6 +1,7 @@
 /*
  * The worker's process: the session's user's, in a session, process group and, where there are, control groups of its
- * own, with nothing of the daemon's and nothing from outside but what session_start() let through.
+ * own, with nothing of the daemon's and nothing from outside but what session_start() let through. Between it and the
+ * daemon is its keeper (keep.c), which is what the daemon sees of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +23,46 @@
 #define MOST_ENVIRONMENT 128
 #define START_MS 5000
 
-/* ---- control groups (v2), below the folder that the configuration names ---- */
+/* ---- control groups (v2), below the folder that the configuration names, or below one that is found ---- */
+
+static bool mount_of_groups(char *path, size_t size)
+{
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    char line[4096], place[4096];
+    bool found = false;
+
+    while (mounts && !found && fgets(line, sizeof(line), mounts)) {
+        found = strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %4095s", place) == 1 &&
+                snprintf(path, size, "%s", place) < (int)size;
+    }
+    if (mounts)
+        fclose(mounts);
+    return found;
+}
+
+/* "": there are none. */
+static const char *group_root(const struct config *config)
+{
+    static char found[4096];
+    static bool looked;
+    char mount[4000];
+
+    if (strcmp(config->cgroup, "auto"))
+        return strcmp(config->cgroup, "none") ? config->cgroup : "";
+    if (looked)
+        return found;
+    looked = true;
+    if (geteuid() != 0 || !mount_of_groups(mount, sizeof(mount)))
+        return found;
+    snprintf(found, sizeof(found), "%s/vocl", mount);
+    if (mkdir(found, 0755) && errno != EEXIST)
+        *found = '\0';
+    return found;
+}
 
 static bool group_path(const struct session *s, const char *file, char *path, size_t size)
 {
-    const char *root = s->daemon->config->cgroup;
+    const char *root = group_root(s->daemon->config);
 
     return *root && snprintf(path, size, "%s/vocl-%s%s%s", root, s->id, *file ? "/" : "", file) < (int)size;
 }
@@ -53,12 +89,12 @@ static void group_limit(const struct session *s, const char *file, const char *f
 
 static void delegate(const char *folder)
 {
-    static const char *const controllers[] = {"+memory", "+cpu"};
+    static const char *const controllers[] = {"+memory", "+cpu", "+pids"};
     char path[4096];
 
     if ((size_t)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder) >= sizeof(path))
         return;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(controllers) / sizeof(*controllers); i++) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);
 
         if (fd >= 0 && write(fd, controllers[i], strlen(controllers[i])) < 0)
@@ -68,7 +104,7 @@ static void delegate(const char *folder)
     }
 }
 
-/* The folder that the configuration names, which passes memory and cpu on to those in it. */
+/* The folder, which passes memory, cpu and pids on to those in it. */
 static void group_prepare(const char *root)
 {
     char above[4096];
@@ -86,7 +122,7 @@ static bool group_make(const struct session *s)
 
     if (!group_path(s, "", path, sizeof(path)))
         return false;
-    group_prepare(config->cgroup);
+    group_prepare(group_root(config));
     if (mkdir(path, 0755) && errno != EEXIST) {
         daemon_log("warning", "session %s has no control group: %s: %s", s->id, path, strerror(errno));
         return false;
@@ -95,6 +131,8 @@ static bool group_make(const struct session *s)
         group_limit(s, "memory.max", "%llu", config->worker_memory);
     if (config->worker_cpus)
         group_limit(s, "cpu.max", "%llu 100000", config->worker_cpus * 1000ull);
+    if (config->worker_processes && group_path(s, "pids.max", path, sizeof(path)) && !access(path, W_OK))
+        group_limit(s, "pids.max", "%llu", config->worker_processes);
     return true;
 }
 
@@ -102,23 +140,31 @@ void worker_clean(struct session *s)
 {
     char path[4096];
 
-    if (group_path(s, "", path, sizeof(path)))
-        rmdir(path);
+    if (!group_path(s, "", path, sizeof(path)))
+        return;
+    rmdir(path);
+    if (!strcmp(s->daemon->config->cgroup, "auto"))
+        rmdir(group_root(s->daemon->config)); /* with the last one */
 }
 
+bool worker_kill_group(const struct session *s)
+{
+    return group_write(s, "cgroup.kill", "1");
+}
+
+/* The keeper passes it on. */
 bool worker_contained(const struct session *s, int number)
 {
-    if (number == SIGKILL && group_write(s, "cgroup.kill", "1"))
-        return true;
-    return s->pid > 1 && !kill(-s->pid, number);
+    const bool killed = number == SIGKILL && worker_kill_group(s);
+
+    return (s->pid > 1 && !kill(s->pid, number == SIGKILL ? SIGQUIT : number)) || killed;
 }
 
 /* ---- the process ---- */
 
-unsigned long process_start_time(pid_t pid)
+static bool read_process(pid_t pid, int *parent, unsigned long long *ticks)
 {
     char path[64], text[1024];
-    unsigned long long ticks = 0;
     const char *at;
     size_t length;
     FILE *file;
@@ -130,15 +176,32 @@ unsigned long process_start_time(pid_t pid)
         fclose(file);
     text[length] = '\0';
     at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at)
-        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks);
-    return (unsigned long)ticks;
+    return at && sscanf(at + 2, "%*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                        parent, ticks) == 2;
+}
+
+unsigned long process_start_time(pid_t pid)
+{
+    unsigned long long ticks = 0;
+    int parent;
+
+    return read_process(pid, &parent, &ticks) ? (unsigned long)ticks : 0;
+}
+
+bool worker_is(const struct session *s, pid_t pid)
+{
+    unsigned long long ticks;
+    int parent;
+
+    return s->pid > 1 && read_process(pid, &parent, &ticks) && parent == s->pid;
 }
 
 struct plan {
     char *arguments[3], *environment[MOST_ENVIRONMENT];
     unsigned count;
     char name[64], folder[256];
+    const struct session *session;
+    bool grouped;
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct plan *plan, const char *format, ...)
@@ -196,8 +259,10 @@ static void free_plan(struct plan *plan)
 }
 
 /* Between fork and exec. Does not return. */
-static void become(const struct session *s, const struct plan *plan, bool grouped, int problem)
+static void become(void *argument, int log, int problem)
 {
+    const struct plan *plan = argument;
+    const struct session *s = plan->session;
     int null = open("/dev/null", O_RDWR), error = 0;
     sigset_t none;
 
@@ -208,12 +273,14 @@ static void become(const struct session *s, const struct plan *plan, bool groupe
     sigprocmask(SIG_SETMASK, &none, NULL);
     dup2(null, 0);
     dup2(null, 1);
-    if (grouped && !group_write(s, "cgroup.procs", "0"))
+    dup2(log, 2);
+    if (plan->grouped && !group_write(s, "cgroup.procs", "0"))
         error = errno;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (!error && geteuid() == 0 &&
         (initgroups(plan->name, s->gid) || setresgid(s->gid, s->gid, s->gid) || setresuid(s->uid, s->uid, s->uid)))
         error = errno;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper nobody would see to it */
     if (!error && chdir(plan->folder) && chdir("/"))
         error = errno;
     dup2(problem, 3);
@@ -233,7 +300,6 @@ pid_t worker_start(struct session *s, char *const *environment, char *why, size_
     struct plan plan = {.count = 0};
     struct pollfd told = {.events = POLLIN};
     int problem[2], error = 0;
-    bool grouped;
     pid_t pid;
 
     if (geteuid() != 0 && s->uid != geteuid()) {
@@ -242,11 +308,12 @@ pid_t worker_start(struct session *s, char *const *environment, char *why, size_
     }
     if (pipe2(problem, O_CLOEXEC))
         return -1;
-    grouped = group_make(s);
     make_plan(s, environment, &plan);
+    plan.session = s;
+    plan.grouped = group_make(s);
     pid = fork();
     if (pid == 0)
-        become(s, &plan, grouped, problem[1]);
+        keeper_run(s, become, &plan, problem[1]);
     close(problem[1]);
     told.fd = problem[0];
     if (pid > 0 && poll(&told, 1, START_MS) == 0) { /* a folder that does not answer, say: others are waiting */

@@ -110,8 +110,12 @@ static void read_buffer(struct wire_buffer *frame, uint32_t id)
 /* As if in pieces. */
 static void read_chunks(struct wire_buffer *frame, uint32_t id)
 {
-    const struct wire_read_buffer m = {
-        .queue = OBJECT(1), .buffer = OBJECT(1), .event = id, .offset = 64, .size = HALF, .tag = 0x80000009};
+    const struct wire_read_buffer m = {.queue = OBJECT(1),
+                                       .buffer = OBJECT(1),
+                                       .event = id,
+                                       .offset = 64,
+                                       .size = UINT64_C(1) << 39,
+                                       .tag = 0x80000009};
 
     wire_put_read_buffer(frame, &m);
 }

@@ -275,11 +275,13 @@ static int operate(const struct operation *o, const struct shape *shape, MPI_Req
     struct completion *completion = request ? completion_begin(request) : NULL;
     struct fetch *fetch = NULL;
     int error = request && !completion ? -ENOMEM : 0;
+    bool nothing = o->memory.count == 0; /* and perhaps no memory for it */
 
-    be_sure(shape->window, o->win, o->target);
-    if (!error && o->fetches && !(fetch = fetch_make(o, shape, completion)))
+    if (!nothing)
+        be_sure(shape->window, o->win, o->target);
+    if (!error && !nothing && o->fetches && !(fetch = fetch_make(o, shape, completion)))
         error = -ENOMEM;
-    if (!error)
+    if (!error && !nothing)
         error = operation_send(o, shape, fetch);
     if (fetch)
         fetch_part(shape->window->link, fetch, error);

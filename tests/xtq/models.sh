@@ -1,6 +1,6 @@
 #!/bin/sh
-# What spin says of the protocols: the order of a lane's words (ring.pml), and how ranks find out that nothing is under way
-# any more (quiescence.pml).
+# What spin says of the protocols: the order of a lane's words (ring.pml), how ranks find out that nothing is under way any
+# more (quiescence.pml), who carries what of MPI's operations (order.pml), and how an engine goes to sleep (sleep.pml).
 . "$(dirname "$0")/../lib.sh"
 need spin spin
 
@@ -33,3 +33,14 @@ holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1
 holds quiescence -DMOST=3
 holds quiescence -DRANKS=3 -DMOST=2
 fails quiescence -DONE_ROUND -DMOST=2
+holds order
+holds order -DRANKS=3 -DEACH=1
+fails order -DEACH_BY_ITSELF -DEACH=1 -DEPOCHS=1
+fails order -DEACH_BY_ITSELF -DATOMIC
+fails order -DNO_WAIT
+fails order -DNO_MEETING
+holds sleep
+holds sleep -DINITIATORS=3 -DTOTAL=1
+fails sleep -DLOOK_FIRST
+fails sleep -DRING_FIRST
+fails sleep -DNO_LAST_LOOK

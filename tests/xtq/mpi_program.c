@@ -264,6 +264,9 @@ static void types(void)
         MPI_Accumulate(data, 8, all[t].type, 0, 0, 8, all[t].type, MPI_SUM, win);
         MPI_Win_fence(0, win);
         show("type", memory, sizeof(memory));
+        MPI_Get_accumulate(NULL, 0, all[t].type, NULL, 0, all[t].type, 0, 0, 0, all[t].type, MPI_SUM,
+                           win); /* nothing */
+        MPI_Win_fence(0, win);
         MPI_Win_free(&win);
         for (int op = 0; op < 2; op++) {
             memset(result, 0, sizeof(result));

@@ -1,0 +1,149 @@
+/*
+ * Operations of several ranks on one element of a window, some carried by XTQ and some by MPI (xtq/mpi_accumulate.c), for
+ * spin. Of each rank either carrier does them in order, and one at a time; but neither knows of the other. In each epoch,
+ * which begin and end with fences, all are carried by the same. Then none is lost, those of one rank are done in order,
+ * and none before what belongs to an epoch before it.
+ *
+ * EACH_BY_ITSELF: each operation is carried by either; with ATOMIC, too, it is the order alone that breaks, and with one
+ * operation of each rank what is added that is lost. NO_WAIT: the fence does not wait for this rank's puts. NO_MEETING:
+ * ranks go on when MPI's fence ends.
+ */
+#ifndef RANKS
+#define RANKS 2
+#endif
+#ifndef EPOCHS
+#define EPOCHS 2
+#endif
+#ifndef EACH
+#define EACH 2 /* operations of a rank in an epoch */
+#endif
+#define TARGET 0 /* the rank that has the element */
+
+/* By initiator: epochs of operations under way, and how many of them are not over. */
+chan puts[RANKS] = [EACH * EPOCHS] of { byte, byte }; /* epoch, number */
+chan mpis[RANKS] = [EACH * EPOCHS] of { byte, byte };
+byte put_left[RANKS], mpi_left;
+byte left[EPOCHS]; /* of both */
+byte value;        /* the element: each operation adds one */
+byte done[RANKS];  /* how many, by initiator */
+bool by_mpi[EPOCHS];
+byte entered[EPOCHS], met[EPOCHS], ended;
+
+/* What is done to the element is to read it and to write it. */
+inline operate(epoch)
+{
+    for (before : 0 .. EPOCHS - 1) {
+        assert(before >= epoch || left[before] == 0)
+    }
+#ifdef ATOMIC
+    value++;
+#else
+    read = value;
+    value = read + 1;
+#endif
+    assert(done[who] == number);
+    done[who]++;
+    read = 0;
+    before = 0
+}
+
+proctype xtq()
+{
+    byte who, epoch, number, read, before;
+
+end:
+    do
+    ::  select(who : 0 .. RANKS - 1);
+        if
+        :: puts[who] ? epoch, number ->
+            operate(epoch);
+            atomic { left[epoch]--; put_left[who]--; epoch = 0; number = 0 }
+        :: empty(puts[who])
+        fi
+    od
+}
+
+proctype mpi()
+{
+    byte who, epoch, number, read, before;
+
+end:
+    do
+    ::  select(who : 0 .. RANKS - 1);
+        if
+        :: mpis[who] ? epoch, number ->
+            operate(epoch);
+            atomic { left[epoch]--; mpi_left--; epoch = 0; number = 0 }
+        :: empty(mpis[who])
+        fi
+    od
+}
+
+inline issue(me, epoch)
+{
+    atomic {
+        left[epoch]++;
+#ifdef EACH_BY_ITSELF
+        if
+        :: put_left[me]++; puts[me] ! epoch, issued
+        :: mpi_left++; mpis[me] ! epoch, issued
+        fi
+#else
+        if
+        :: by_mpi[epoch] -> mpi_left++; mpis[me] ! epoch, issued
+        :: else -> put_left[me]++; puts[me] ! epoch, issued
+        fi
+#endif
+    }
+}
+
+/* MPI's ends at an initiator when all have come, and at the target when MPI's own operations there are over. */
+inline fence(me, epoch)
+{
+#ifndef NO_WAIT
+    put_left[me] == 0;
+#endif
+    entered[epoch]++;
+    entered[epoch] == RANKS;
+    (me != TARGET || mpi_left == 0);
+#ifndef NO_MEETING
+    met[epoch]++;
+    met[epoch] == RANKS
+#endif
+}
+
+proctype rank(byte me)
+{
+    byte epoch, i, issued;
+
+    for (epoch : 0 .. EPOCHS - 1) {
+        for (i : 1 .. EACH) {
+            issue(me, epoch);
+            issued++
+        }
+        fence(me, epoch)
+    }
+    ended++
+}
+
+init
+{
+    byte i;
+
+    atomic {
+        for (i : 0 .. EPOCHS - 1) {
+            if
+            :: by_mpi[i] = true
+            :: by_mpi[i] = false
+            fi
+        }
+        run xtq();
+        run mpi();
+        for (i : 0 .. RANKS - 1) {
+            run rank(i)
+        }
+    }
+    ended == RANKS;
+    (left[0] == 0 && left[EPOCHS - 1] == 0);
+    assert(value == RANKS * EACH * EPOCHS)
+}

@@ -29,8 +29,8 @@ static uint8_t *slot_at(const struct devcom_ggas *g, int rank, unsigned slot)
 /* Of nobody's use yet; at a place that another rank has found, or any. */
 static uint8_t *reserve(size_t bytes, void *at)
 {
-    void *range = mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0),
-                       -1, 0);
+    void *range =
+        mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
     if (range == MAP_FAILED)
         return NULL;

@@ -23,8 +23,9 @@
 
 /* ---- signals beyond the user's, of each rank ---- */
 enum {
-    OWN_BARRIER,    /* by round: how often it was told */
-    OWN_FIXED = 32, /* then two words for each rank of the agreement, and two of collectives, of the host's and of kernels' */
+    OWN_BARRIER, /* by round: how often it was told */
+    OWN_FIXED =
+        32, /* then two words for each rank of the agreement, and two of collectives, of the host's and of kernels' */
 };
 
 /* ---- board.c: what a rank's neighbours read and write ---- */

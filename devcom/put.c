@@ -127,6 +127,8 @@ static int move_near(struct devcom *d, const struct transfer *t, struct attachme
 {
     if (!inside(a->bytes, t->remote_offset, layout_extent(&t->remote)))
         return -ERANGE;
+    if (t->data)
+        return copy(d, t, a, (uint8_t *)t->data, &t->local, false);
     return t->segment->host ? copy(d, t, a, t->segment->host + t->offset, &t->local, get) : copy_staged(d, t, a, get);
 }
 

@@ -71,7 +71,8 @@ int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, 
     if (dimensions < 1 || dimensions > 3 || !global || !local)
         return -EINVAL;
     for (unsigned i = 0; i < dimensions; i++) {
-        if (!local[i] || !global[i] || global[i] % local[i] || __builtin_mul_overflow(groups, global[i] / local[i], &groups))
+        if (!local[i] || !global[i] || global[i] % local[i] ||
+            __builtin_mul_overflow(groups, global[i] / local[i], &groups))
             return -EINVAL;
     }
     error = endpoint_reserve(e, groups);
@@ -122,8 +123,7 @@ static void CL_CALLBACK run_puts(void *argument)
 static void CL_CALLBACK run_wait(void *argument)
 {
     const struct native *native = argument;
-    int error =
-        devcom_signal_wait(native->e->d, native->signal, native->condition, native->value, DEVCOM_BLOCK, NULL);
+    int error = devcom_signal_wait(native->e->d, native->signal, native->condition, native->value, DEVCOM_BLOCK, NULL);
 
     if (error)
         endpoint_fail(native->e, error);

@@ -2,7 +2,8 @@
  * devcom in kernels, in OpenCL C: see devcom.h. The host has the same structs in endpoint.c.
  *
  * All functions but devcom_ptr and devcom_signal_load are called by all work-items of a work-group together (section
- * 5.7.2), and do for it what is said. Where another rank's memory is mapped, the work-items copy and store themselves;
+ * 5.7.2), and do for it what is said; in no branch has one of them a barrier of its own, as PoCL 3.1 runs what follows a
+ * barrier in a branch once too often. Where another rank's memory is mapped, the work-items copy and store themselves;
  * elsewhere a descriptor goes into a queue that a thread of the host empties.
  */
 #ifdef __opencl_c_atomic_scope_all_devices
@@ -269,37 +270,33 @@ int devcom_put_notify(global struct devcom_device *d, uint queue, uint segment, 
 {
     int error = devcom_check(d, queue, segment, offset, rank, remote_segment, remote_offset, bytes, signal, op);
     global int *result = devcom_result(d);
-    ulong to, from;
+    ulong to = !error && bytes ? devcom_place_of(d, rank, remote_segment)->address : 0;
+    ulong from = !error && bytes ? devcom_place_of(d, d->rank, segment)->address : 0;
+    bool direct;
 
-    if (error) {
-        if (devcom_first())
-            devcom_fail(d, error);
-        return error;
-    }
-    to = bytes ? devcom_place_of(d, rank, remote_segment)->address : 0;
-    from = bytes ? devcom_place_of(d, d->rank, segment)->address : 0;
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (devcom_first()) /* what is direct must not overtake what the queue has */
-        *result = ((global struct devcom_rank *)d->ranks)[rank].signals && devcom_queue_empty(d, queue) &&
+        *result = !error && ((global struct devcom_rank *)d->ranks)[rank].signals && devcom_queue_empty(d, queue) &&
                   (!bytes || (to && from));
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (*result) {
-        if (bytes)
-            devcom_copy(to + remote_offset, from + offset, bytes);
-        barrier(CLK_GLOBAL_MEM_FENCE);
-        if (devcom_first()) {
+    direct = *result;
+    if (direct && bytes)
+        devcom_copy(to + remote_offset, from + offset, bytes);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first()) {
+        *result = error;
+        if (error) {
+            devcom_fail(d, error);
+        } else if (direct) {
             atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
             if (op != DEVCOM_NONE)
                 devcom_apply(d, rank, signal, op, value);
-        }
-        return 0;
-    }
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first()) {
-        struct devcom_command command = {1,      (uchar)op,     (uchar)segment, (uchar)remote_segment, (ushort)rank, (ushort)signal,
-                                         offset, remote_offset, (uint)bytes,    value};
+        } else {
+            struct devcom_command command = {1,      (uchar)op,     (uchar)segment, (uchar)remote_segment, (ushort)rank, (ushort)signal,
+                                             offset, remote_offset, (uint)bytes,    value};
 
-        *result = devcom_post(d, queue, &command);
+            *result = devcom_post(d, queue, &command);
+        }
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
@@ -322,13 +319,25 @@ int devcom_wait_notify(global struct devcom_device *d, uint signal, uint conditi
 {
     global int *result = devcom_result(d);
 
-    if (signal >= d->signals || condition > DEVCOM_GE)
-        return DEVCOM_EINVAL;
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (devcom_first())
-        *result = devcom_until(d, signal, condition, value);
+        *result = signal >= d->signals || condition > DEVCOM_GE ? DEVCOM_EINVAL : devcom_until(d, signal, condition, value);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
+}
+
+/* By one work-item. */
+int devcom_until_empty(global struct devcom_device *d, uint queue)
+{
+    global struct devcom_ring *ring = (global struct devcom_ring *)d->rings + queue;
+    ulong head = atomic_load_explicit(&ring->head, memory_order_relaxed, DEVCOM_SCOPE);
+
+    while (atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE) < head) {
+        if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
+            return DEVCOM_ECONNRESET;
+        DEVCOM_YIELD();
+    }
+    return 0;
 }
 
 /* Wait until all that the queue has had by now is where it should be. */
@@ -336,20 +345,9 @@ int devcom_flush(global struct devcom_device *d, uint queue)
 {
     global int *result = devcom_result(d);
 
-    if (queue >= d->queues)
-        return DEVCOM_EINVAL;
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first()) {
-        global struct devcom_ring *ring = (global struct devcom_ring *)d->rings + queue;
-        ulong head = atomic_load_explicit(&ring->head, memory_order_relaxed, DEVCOM_SCOPE);
-
-        *result = 0;
-        while (atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE) < head && !*result) {
-            if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
-                *result = DEVCOM_ECONNRESET;
-            DEVCOM_YIELD();
-        }
-    }
+    if (devcom_first())
+        *result = queue >= d->queues ? DEVCOM_EINVAL : devcom_until_empty(d, queue);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
 }
@@ -449,40 +447,40 @@ int devcom_reduce_check(global struct devcom_device *d, uint segment, ulong offs
 int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, ulong offset, ulong count, uint type, uint op)
 {
     ulong element = type == DEVCOM_INT64 || type == DEVCOM_UINT64 || type == DEVCOM_DOUBLE ? 8 : 4;
-    ulong bytes = count * element, per, begin, end, turn = (d->epoch + 1) % 2 * (DEVCOM_SLOT / 2);
+    ulong bytes = count * element, turn = (d->epoch + 1) % 2 * (DEVCOM_SLOT / 2);
     int error = root >= (int)d->size ? DEVCOM_EINVAL
                                      : devcom_reduce_check(d, segment, offset, bytes, type, op, element);
-    ulong own;
+    ulong per = (count + d->size - 1) / d->size, begin = min(d->rank * per, count), end = min(begin + per, count);
+    global int *result = devcom_result(d);
+    bool large = bytes > DEVCOM_SMALL, wants = root < 0 || (uint)root == d->rank;
+    ulong own = error ? 0 : devcom_place_of(d, d->rank, segment)->address + offset;
+    ulong scratch = error ? 0 : devcom_place_of(d, d->rank, d->segments)->address + turn;
 
-    if (error)
-        return error;
-    own = devcom_place_of(d, d->rank, segment)->address + offset;
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (bytes <= DEVCOM_SMALL) {
-        for (uint r = 0; r < d->size; r++) {
-            if (root < 0 || (uint)root == r)
-                devcom_copy(devcom_place_of(d, r, d->segments)->address + d->rank * DEVCOM_SLOT + turn, own, bytes);
-        }
-        error = devcom_ggas_barrier(d);
-        if (!error && (root < 0 || (uint)root == d->rank))
-            devcom_combine(d, segment, offset, devcom_place_of(d, d->rank, d->segments)->address + turn, own, count, type, op);
-        barrier(CLK_GLOBAL_MEM_FENCE);
-        return error;
+    for (uint r = 0; r < d->size && !error && !large; r++) {
+        if (root < 0 || (uint)root == r)
+            devcom_copy(devcom_place_of(d, r, d->segments)->address + d->rank * DEVCOM_SLOT + turn, own, bytes);
     }
-    per = (count + d->size - 1) / d->size;
-    begin = min(d->rank * per, count);
-    end = min(begin + per, count);
-    error = devcom_ggas_barrier(d);
-    if (error)
-        return error;
-    devcom_combine(d, segment, offset + begin * element, 0, own + begin * element, end - begin, type, op);
     barrier(CLK_GLOBAL_MEM_FENCE);
-    for (uint r = 0; r < d->size; r++) {
+    if (devcom_first())
+        *result = error ? error : devcom_meet(d);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    error = *result;
+    if (!error && large)
+        devcom_combine(d, segment, offset + begin * element, 0, own + begin * element, end - begin, type, op);
+    else if (!error && wants)
+        devcom_combine(d, segment, offset, scratch, own, count, type, op);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (uint r = 0; r < d->size && !error && large; r++) {
         if (r != d->rank && (root < 0 || (uint)root == r))
             devcom_copy(devcom_place_of(d, r, segment)->address + offset + begin * element, own + begin * element,
                         (end - begin) * element);
     }
-    return devcom_ggas_barrier(d);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first())
+        *result = error || !large ? error : devcom_meet(d);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return *result;
 }
 
 int devcom_ggas_allreduce(global struct devcom_device *d, uint segment, ulong offset, ulong count, uint type, uint op)

@@ -270,7 +270,8 @@ struct devcom_chain;
  */
 int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigned count, unsigned queue,
                         struct devcom_chain **out);
-/* Errors as of devcom_put(); -EBUSY: what was started before has not ended. After an error the chain has ended there. */
+/* Errors as of devcom_put(); -EBUSY: what was started before has not ended. After an error the chain has ended there.
+ */
 int devcom_chain_start(struct devcom_chain *chain);
 /* The completion flag: until everything that was started is where it should be. Errors as of devcom_queue_fence(). */
 int devcom_chain_wait(struct devcom_chain *chain, long timeout_us);

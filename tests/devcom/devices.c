@@ -1,6 +1,7 @@
 /*
- * Kernels that communicate, communication in a command queue, chains, short messages, and the global address space, among
- * any number of ranks; also where their memory is not shared. Never more work-groups wait at a time than one for a rank.
+ * Kernels that communicate, communication in a command queue, chains, short messages, and the global address space,
+ * among any number of ranks; also where their memory is not shared. Never more work-groups wait at a time than one for
+ * a rank.
  */
 #include "devcom.h"
 #include "tests/xtq/xtqtest.h"

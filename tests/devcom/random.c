@@ -96,7 +96,9 @@ static void read_back(uint32_t *state, unsigned queue, bool staged)
     size_t offset = below(state, PART / 4), bytes = 1 + below(state, (unsigned)(PART / 4 - offset));
 
     offset += queue * (PART / 4);
-    EQUAL(devcom_read(d, BACK, offset, from, staged ? STAGED_TARGET : TARGET, (size_t)rank * PART + offset, bytes, queue), 0);
+    EQUAL(
+        devcom_read(d, BACK, offset, from, staged ? STAGED_TARGET : TARGET, (size_t)rank * PART + offset, bytes, queue),
+        0);
     EQUAL(devcom_queue_fence(d, queue, 60L * SECOND), 0);
     EXPECT(!memcmp(back + offset, expected[staged][from] + offset, bytes));
 }
@@ -189,7 +191,8 @@ int main(int count, char **words)
     if (staged) {
         EXPECT((copy = malloc((size_t)size * PART)));
         EQUAL(devcom_segment_buffer(d, STAGED_TARGET, &buffer), 0);
-        EQUAL(clEnqueueReadBuffer(device.commands, buffer, CL_TRUE, 0, (size_t)size * PART, copy, 0, NULL, NULL), CL_SUCCESS);
+        EQUAL(clEnqueueReadBuffer(device.commands, buffer, CL_TRUE, 0, (size_t)size * PART, copy, 0, NULL, NULL),
+              CL_SUCCESS);
         compare(true, copy);
         free(copy);
     }

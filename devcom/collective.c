@@ -641,6 +641,20 @@ int devcom_reduce(struct devcom *d, int root, unsigned segment, size_t offset, s
     return root < 0 ? -EINVAL : reduce_checked(d, call, timeout_us);
 }
 
+int collective_share(struct devcom *d, uint64_t *word)
+{
+    struct call call = {.kind = BROADCAST, .segment = scratch_id(d), .count = sizeof(*word)};
+    uint8_t *place = d->own[scratch_id(d)]->host;
+    int error;
+
+    if (d->rank == 0)
+        memcpy(place, word, sizeof(*word));
+    error = collective_run(d, &call, DEVCOM_BLOCK);
+    if (!error)
+        memcpy(word, place, sizeof(*word));
+    return error;
+}
+
 /* ---- open and close ---- */
 
 int collective_open(struct devcom *d)

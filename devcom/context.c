@@ -84,7 +84,7 @@ static int parts_open(struct devcom *d)
 {
     int error;
 
-    d->words = d->o.signals + OWN_FIXED + 3 * (unsigned)d->size;
+    d->words = d->o.signals + OWN_FIXED + 4 * (unsigned)d->size;
     error = board_open(d);
     if (!error) {
         d->attachments = calloc((size_t)d->size * segment_ids(d), sizeof(*d->attachments));

@@ -23,8 +23,9 @@
 
 /* ---- signals beyond the user's, of each rank ---- */
 enum {
-    OWN_BARRIER,    /* by round: how often it was told */
-    OWN_FIXED = 32, /* then two words for each rank of the agreement, and one of collectives */
+    OWN_BARRIER, /* by round: how often it was told */
+    OWN_FIXED =
+        32, /* then two words for each rank of the agreement, and two of collectives, of the host's and of kernels' */
 };
 
 /* ---- board.c: what a rank's neighbours read and write ---- */
@@ -196,6 +197,8 @@ static inline bool inside(size_t bytes, size_t offset, size_t length)
 }
 void segments_close(struct devcom *d);
 void attachment_drop(struct devcom *d, int rank, unsigned id);
+void attachment_forget(struct devcom *d, int rank, unsigned id);
+int attachment_fix(struct devcom *d, int rank, unsigned id, void *at);
 int segment_adopt(struct devcom *d, struct segment *segment, const struct devcom_memory *memory);
 /* Memory at a given address, as the global address space needs it. */
 int segment_alloc_at(struct devcom *d, unsigned id, const struct devcom_memory *memory, void *at);
@@ -227,6 +230,7 @@ int stage_write(const struct segment *segment, size_t offset, const struct layou
 /* A put whose places have been checked on this side. */
 struct transfer {
     struct segment *segment;
+    const uint8_t *data; /* or in memory of the caller's, small */
     size_t offset, remote_offset;
     unsigned local_id, remote_id;
     struct layout local, remote;
@@ -235,6 +239,8 @@ struct transfer {
     enum devcom_signal_op op;
     int64_t value;
 };
+/* Everything but segments. */
+int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queue, struct transfer *t);
 /* A signal of a rank of this host. */
 void signal_apply(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value);
 /* As devcom_signal_wait(), own signals included, unchecked. */
@@ -252,6 +258,8 @@ int queue_fence_own(struct devcom *d, long timeout_us);
 /* ---- collective.c ---- */
 int collective_open(struct devcom *d);
 void collective_close(struct devcom *d);
+/* Collective: the first rank's word for all. */
+int collective_share(struct devcom *d, uint64_t *word);
 
 /* ---- nic.c: what goes by messages ---- */
 int nic_open(struct devcom *d);

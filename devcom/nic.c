@@ -252,6 +252,8 @@ static int send_piece(struct nic *nic, const struct transfer *t, bool get, bool 
         wire.signal = t->signal;
         wire.value = t->value;
     }
+    if (t->data)
+        return send_message(nic, t->rank, tag, lane, &wire, t->data, layout_total(&t->local));
     if (!t->segment || !layout_total(&t->local))
         return send_message(nic, t->rank, tag, lane, &wire, NULL, 0);
     return send_data(nic, t->rank, tag, lane, &wire, t->segment, t->offset, &t->local);

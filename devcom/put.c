@@ -127,6 +127,8 @@ static int move_near(struct devcom *d, const struct transfer *t, struct attachme
 {
     if (!inside(a->bytes, t->remote_offset, layout_extent(&t->remote)))
         return -ERANGE;
+    if (t->data)
+        return copy(d, t, a, (uint8_t *)t->data, &t->local, false);
     return t->segment->host ? copy(d, t, a, t->segment->host + t->offset, &t->local, get) : copy_staged(d, t, a, get);
 }
 
@@ -138,7 +140,7 @@ static int transfer_near(struct devcom *d, const struct transfer *t, bool get)
     bool by_messages = d->nic && nic_busy(d, t->rank, t->queue);
     int error = 0;
 
-    if (t->segment && !by_messages) {
+    if ((t->segment || t->data) && !by_messages) {
         error = attachment_take(d, t->rank, t->remote_id, &a);
         if (error)
             return error;
@@ -156,7 +158,7 @@ static int transfer_near(struct devcom *d, const struct transfer *t, bool get)
 
 /* ---- checks ---- */
 
-static int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queue, struct transfer *t)
+int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queue, struct transfer *t)
 {
     unsigned signals = queue < d->o.queues ? d->o.signals : d->words;
 
@@ -173,6 +175,13 @@ static int transfer_check(struct devcom *d, const struct devcom_put *put, unsign
                            .op = put->op,
                            .value = put->value};
     return shape_layouts(&put->shape, &t->local, &t->remote);
+}
+
+static int transfer_go(struct devcom *d, const struct transfer *t, bool get)
+{
+    if (d->boards[t->rank])
+        return transfer_near(d, t, get);
+    return get ? nic_get(d, t) : nic_put(d, t);
 }
 
 static int transfer_run(struct devcom *d, const struct devcom_put *put, unsigned queue, bool get)
@@ -192,7 +201,7 @@ static int transfer_run(struct devcom *d, const struct devcom_put *put, unsigned
             error = -ERANGE;
     }
     if (!error)
-        error = d->boards[t.rank] ? transfer_near(d, &t, get) : get ? nic_get(d, &t) : nic_put(d, &t);
+        error = transfer_go(d, &t, get);
     segment_release(t.segment);
     return error;
 }
@@ -264,6 +273,29 @@ int devcom_read(struct devcom *d, unsigned segment, size_t offset, int rank, uns
                              .rank = rank};
 
     return run_list(d, &get, 1, queue, true, NULL);
+}
+
+int devcom_write_inline(struct devcom *d, const void *data, size_t bytes, int rank, unsigned remote_segment,
+                        size_t remote_offset, unsigned signal, enum devcom_signal_op op, int64_t value, unsigned queue)
+{
+    struct devcom_put put = {.remote_segment = remote_segment,
+                             .remote_offset = remote_offset,
+                             .shape = {.bytes = bytes},
+                             .rank = rank,
+                             .signal = signal,
+                             .op = op,
+                             .value = value};
+    struct transfer t;
+    int error = queue < d->o.queues ? transfer_check(d, &put, queue, &t) : -EINVAL;
+
+    if (error || (bytes && !data))
+        return error ? error : -EINVAL;
+    if (bytes > d->o.eager_bytes)
+        return -EMSGSIZE;
+    if (remote_segment >= d->o.segments)
+        return -ENOENT;
+    t.data = bytes ? data : NULL;
+    return transfer_go(d, &t, false);
 }
 
 static int run_own(struct devcom *d, const struct devcom_put *put, bool get)

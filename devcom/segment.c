@@ -409,6 +409,35 @@ void attachment_release(struct attachment *a)
         atomic_fetch_sub(&a->users, 1);
 }
 
+void attachment_forget(struct devcom *d, int rank, unsigned id)
+{
+    pthread_mutex_lock(&d->registering);
+    attachment_drop(d, rank, id);
+    pthread_mutex_unlock(&d->registering);
+}
+
+/* Another's slot of a global address space, over what is reserved there. */
+int attachment_fix(struct devcom *d, int rank, unsigned id, void *at)
+{
+    const struct listing *listing = segment_listing(d, rank, id);
+    struct attachment *a = attachment_of(d, rank, id);
+    int error;
+
+    pthread_mutex_lock(&d->registering);
+    attachment_drop(d, rank, id);
+    a->bytes = listing->bytes;
+    a->mapped_bytes = (a->bytes + PAGE - 1) & ~(PAGE - 1);
+    a->path = DEVCOM_MAPPED;
+    a->by_messages = false;
+    error = memory_attach(d->boards[rank]->pid, listing->fd, a->mapped_bytes, at, &a->base);
+    if (!error) {
+        a->fixed = true;
+        atomic_store(&a->generation, atomic_load(&listing->generation));
+    }
+    pthread_mutex_unlock(&d->registering);
+    return error;
+}
+
 /* ---- asking ---- */
 
 int devcom_segment_ptr(struct devcom *d, int rank, unsigned id, void **out)

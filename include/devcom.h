@@ -260,6 +260,100 @@ int devcom_allreduce(struct devcom *d, unsigned segment, size_t offset, size_t c
 int devcom_reduce(struct devcom *d, int root, unsigned segment, size_t offset, size_t count, enum devcom_type type,
                   enum devcom_op op, enum devcom_method method, long timeout_us);
 
+/* ---- chained descriptors (TCA: DMA with a descriptor table) ---- */
+
+struct devcom_chain;
+
+/*
+ * Prepare a table of puts, which are checked and kept, for one queue; devcom_chain_start(), the doorbell, begins them
+ * all in order, again and again. Segments are looked for at the start. -EINVAL as of devcom_put(); -ENOMEM.
+ */
+int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigned count, unsigned queue,
+                        struct devcom_chain **out);
+/* Errors as of devcom_put(); -EBUSY: what was started before has not ended. After an error the chain has ended there.
+ */
+int devcom_chain_start(struct devcom_chain *chain);
+/* The completion flag: until everything that was started is where it should be. Errors as of devcom_queue_fence(). */
+int devcom_chain_wait(struct devcom_chain *chain, long timeout_us);
+void devcom_chain_destroy(struct devcom_chain *chain);
+
+/* A short message (TCA: PIO): as devcom_write_notify(), of at most eager_bytes that lie anywhere and may be changed at
+ * once. -EMSGSIZE. */
+int devcom_write_inline(struct devcom *d, const void *data, size_t bytes, int rank, unsigned remote_segment,
+                        size_t remote_offset, unsigned signal, enum devcom_signal_op op, int64_t value, unsigned queue);
+
+/* ---- communication by devices (sections 5.7, 5.8) ---- */
+
+struct devcom_endpoint;
+
+struct devcom_endpoint_options {
+    cl_context context;  /* retained */
+    cl_device_id device; /* of the context */
+    unsigned queues;     /* 2 to 32 (section 5.7.4); 0: 4 */
+    unsigned depth;      /* commands that a queue holds; a power of two, at most 65536; 0: 256 */
+};
+
+/*
+ * Have a device of this rank communicate. It must take addresses of this process (a CPU device, or
+ * CL_DEVICE_SVM_FINE_GRAIN_SYSTEM): -ENOTSUP. Its kernels reach the segments that exist now; after others are made, or
+ * one is deleted, devcom_endpoint_refresh() has them looked for again, while no kernel communicates. -EINVAL, -ENOMEM;
+ * -EIO: OpenCL failed.
+ */
+int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options *options, struct devcom_endpoint **out);
+int devcom_endpoint_refresh(struct devcom_endpoint *e);
+/* Waits until its queues are empty. Its kernels must have ended. */
+void devcom_endpoint_close(struct devcom_endpoint *e);
+
+/*
+ * A program whose source has the functions of vocl_dev.cl before it, built for the endpoint's device as OpenCL C 2.0 or
+ * 3.0 with options (may be NULL). Its kernels take the endpoint as a `global struct devcom_device *`:
+ * devcom_kernel_argument(). -EIO: it does not compile; VOCL_LOG=error tells why.
+ */
+int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out);
+/* The text alone. */
+const char *devcom_device_source(void);
+int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index);
+
+/*
+ * Enqueue a kernel whose work-groups wait for others. More of them than the device runs at once, with those that are
+ * enqueued already, might wait for each other for ever: -EDEADLK. -EINVAL: no sizes, or no global divided by local;
+ * -EIO: OpenCL refused it.
+ */
+int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, cl_kernel kernel, unsigned dimensions,
+                          const size_t *global, const size_t *local, cl_event *event);
+/* The first error that a kernel of the endpoint has met, or that came back for one, since this was asked last; or 0. */
+int devcom_endpoint_error(struct devcom_endpoint *e);
+
+/*
+ * In the stream (section 5.8.2): puts, and waiting for a signal, as commands of an in-order command queue of the
+ * endpoint's device, by native kernels (CL_EXEC_NATIVE_KERNEL): -ENOTSUP. A wait holds a compute unit of the device:
+ * -EDEADLK as above. What they meet afterwards comes by devcom_endpoint_error(). puts are copied.
+ */
+int devcom_enqueue_put(struct devcom_endpoint *e, cl_command_queue commands, const struct devcom_put *puts,
+                       unsigned count, unsigned queue, cl_event *event);
+int devcom_enqueue_wait(struct devcom_endpoint *e, cl_command_queue commands, unsigned signal,
+                        enum devcom_condition condition, int64_t value, cl_event *event);
+
+/* ---- global address space (chapter 6; TCA) ---- */
+
+struct devcom_ggas;
+
+/*
+ * Collective: a range of addresses, the same in all ranks, with so many slots of memory->bytes for each rank (for
+ * each of its devices one), which are segments, too: first_segment and those that follow. Loads and stores by all
+ * threads, and by kernels of devices that take addresses. Devices: a buffer over each slot of this rank as of
+ * devcom_segment_alloc(). The same sizes on all ranks. -ENOTSUP: a rank is on another host, or a device has a memory of
+ * its own; -EINVAL; -EBUSY; -ENOMEM: no such range is free everywhere.
+ */
+int devcom_ggas_open(struct devcom *d, unsigned first_segment, unsigned slots, const struct devcom_memory *memory,
+                     struct devcom_ggas **out);
+/* Collective. */
+int devcom_ggas_close(struct devcom_ggas *g);
+/* The slot of a rank; NULL: there is none. */
+void *devcom_ggas_ptr(const struct devcom_ggas *g, int rank, unsigned slot);
+/* Whose an address is: -EFAULT: outside. */
+int devcom_ggas_owner(const struct devcom_ggas *g, const void *address, int *rank, unsigned *slot, size_t *offset);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

@@ -9,9 +9,13 @@ for mpi in $mpis; do
     for number in 1 2 3 5 8; do
         must $mpi $number basics
     done
+    for number in 1 2 3; do
+        must $mpi $number devices
+    done
     must $mpi 1 basics messages
     must $mpi 3 basics messages
     for number in 2 4; do
         VOCL_SHARE=0 must $mpi $number basics messages
     done
+    VOCL_SHARE=0 must $mpi 2 devices
 done

@@ -2,31 +2,8 @@
 # What spin says of the protocols: the order of a lane's words (ring.pml), how ranks find out that nothing is under way any
 # more (quiescence.pml), who carries what of MPI's operations (order.pml), and how an engine goes to sleep (sleep.pml).
 . "$(dirname "$0")/../lib.sh"
-need spin spin
-
-cd "$scratch" || exit 99
-# explore MODEL OPTION...: all of its states; what spin found is in log.
-explore()
-{
-    model=$top_srcdir/tests/xtq/$1.pml
-    shift
-    spin -a "$@" "$model" > log && ${CC:-cc} -O2 -w -DSAFETY pan.c -o pan || fail "$model $*: $(cat log)"
-    ./pan -m1000000 -w24 > log || fail "$model $*: $(cat log)"
-}
-
-holds()
-{
-    explore "$@"
-    grep -q 'errors: 0' log && ! grep -q 'Search not completed' log || fail "$*: $(cat log)"
-    grep 'states, stored' log
-}
-
-# What a model is worth: it finds the mistake that is built in.
-fails()
-{
-    explore "$@"
-    grep -q 'errors: 1' log || fail "$*: no error found: $(cat log)"
-}
+. "$(dirname "$0")/../spin-lib.sh"
+models=xtq
 
 holds ring
 holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1

@@ -1,0 +1,313 @@
+/* Devices that communicate: what their kernels see (vocl_dev.cl), and the thread that empties their queues. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "devcom/endpoint.h"
+#include "ground/device.h"
+
+#define BUSY_US 200
+#define LOOK_US 10000 /* whether a rank is lost */
+#define MUTE_US 100
+
+/* The text of vocl_dev.cl. */
+__asm__(".section .rodata\n"
+        ".globl devcom_device_text\n"
+        ".hidden devcom_device_text\n"
+        "devcom_device_text:\n"
+        ".incbin \"" DEVCOM_SOURCE_DIR "/vocl_dev.cl\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char devcom_device_text[];
+
+const char *devcom_device_source(void)
+{
+    return devcom_device_text;
+}
+
+void endpoint_fail(struct devcom_endpoint *e, int error)
+{
+    int32_t none = 0;
+
+    atomic_compare_exchange_strong(&e->words->error, &none, error);
+}
+
+int devcom_endpoint_error(struct devcom_endpoint *e)
+{
+    return atomic_exchange(&e->words->error, 0);
+}
+
+/* ---- the queues ---- */
+
+static void run_command(struct devcom_endpoint *e, unsigned queue, const struct device_command *command)
+{
+    struct devcom_put put = {.segment = command->segment,
+                             .remote_segment = command->remote_segment,
+                             .offset = command->offset,
+                             .remote_offset = command->remote_offset,
+                             .shape = {.bytes = command->bytes},
+                             .rank = command->rank,
+                             .signal = command->signal,
+                             .op = command->op,
+                             .value = command->value};
+    int error;
+
+    while ((error = devcom_put(e->d, &put, 1, queue, NULL)) == -EAGAIN) {
+        if (devcom_queue_fence(e->d, queue, DEVCOM_BLOCK))
+            break;
+    }
+    if (error)
+        endpoint_fail(e, error);
+}
+
+/* What is retired has arrived: what kernels store themselves afterwards is seen later. */
+static int drain(struct devcom_endpoint *e, unsigned index)
+{
+    struct device_ring *ring = &e->rings[index];
+    unsigned queue = index % e->d->o.queues;
+    uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
+    int error;
+
+    if (tail == head)
+        return 0;
+    for (; tail != head; tail++) {
+        struct device_command command = e->commands[index * e->words->depth + tail % e->words->depth];
+
+        run_command(e, queue, &command);
+    }
+    error = devcom_queue_fence(e->d, queue, DEVCOM_BLOCK);
+    if (error)
+        endpoint_fail(e, error);
+    atomic_store(&ring->tail, head);
+    return 1;
+}
+
+static int drain_all(struct devcom_endpoint *e)
+{
+    int count = 0;
+
+    for (unsigned i = 0; i < e->words->queues; i++)
+        count += drain(e, i);
+    return count;
+}
+
+static void endpoint_sleep(struct devcom_endpoint *e)
+{
+    uint32_t bell;
+
+    atomic_fetch_add(&e->bell[1], 1);
+    bell = atomic_load(&e->bell[0]);
+    if (!drain_all(e) && !atomic_load(&e->stop))
+        futex_wait(&e->bell[0], bell, e->rings_bells ? LOOK_US : MUTE_US);
+    atomic_fetch_sub(&e->bell[1], 1);
+}
+
+static void *endpoint_run(void *argument)
+{
+    struct devcom_endpoint *e = argument;
+    long since = clock_us();
+
+    while (!atomic_load(&e->stop)) {
+        if (drain_all(e)) {
+            since = clock_us();
+        } else if (clock_us() - since < BUSY_US) {
+            sched_yield();
+        } else {
+            if (board_any_lost(e->d)) {
+                endpoint_fail(e, -ECONNRESET);
+                atomic_store(&e->words->stop, 1); /* kernels that wait come back */
+            }
+            endpoint_sleep(e);
+        }
+    }
+    drain_all(e);
+    return NULL;
+}
+
+/* ---- what kernels see ---- */
+
+static void look_for_place(struct devcom_endpoint *e, int rank, unsigned segment)
+{
+    struct device_place *place = &e->places[(size_t)rank * segment_ids(e->d) + segment];
+    struct attachment *a;
+
+    *place = (struct device_place){0};
+    if (!e->d->boards[rank] || attachment_take(e->d, rank, segment, &a))
+        return;
+    place->bytes = a->bytes;
+    place->address = (uintptr_t)a->base;
+    attachment_release(a);
+}
+
+int devcom_endpoint_refresh(struct devcom_endpoint *e)
+{
+    for (int rank = 0; rank < e->d->size; rank++) {
+        for (unsigned segment = 0; segment < segment_ids(e->d); segment++)
+            look_for_place(e, rank, segment);
+    }
+    return 0;
+}
+
+static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoint_options *options)
+{
+    struct devcom *d = e->d;
+    uint32_t queues = options->queues ? options->queues : 4, depth = options->depth ? options->depth : 256;
+
+    e->words = aligned_alloc(LINE, (sizeof(*e->words) + LINE - 1) / LINE * LINE);
+    e->places = calloc((size_t)d->size * segment_ids(d), sizeof(*e->places));
+    e->ranks = calloc((size_t)d->size, sizeof(*e->ranks));
+    e->rings = aligned_alloc(LINE, queues * sizeof(*e->rings));
+    e->commands = aligned_alloc(LINE, (size_t)queues * depth * sizeof(*e->commands) + LINE);
+    if (!e->words || !e->places || !e->ranks || !e->rings || !e->commands)
+        return -ENOMEM;
+    memset(e->words, 0, sizeof(*e->words));
+    memset(e->rings, 0, queues * sizeof(*e->rings));
+    *e->words = (struct device_words){.rank = (uint32_t)d->rank,
+                                      .size = (uint32_t)d->size,
+                                      .segments = d->o.segments,
+                                      .signals = d->o.signals,
+                                      .queues = queues,
+                                      .depth = depth,
+                                      .words = own_signal(d, OWN_FIXED) + 3 * (unsigned)d->size,
+                                      .places = (uintptr_t)e->places,
+                                      .ranks = (uintptr_t)e->ranks,
+                                      .rings = (uintptr_t)e->rings,
+                                      .bell = (uintptr_t)e->bell};
+    for (uint32_t i = 0; i < queues; i++)
+        e->rings[i].commands = (uintptr_t)(e->commands + (size_t)i * depth);
+    for (int rank = 0; rank < d->size; rank++) {
+        if (d->boards[rank])
+            e->ranks[rank] = (struct device_rank){(uintptr_t)board_signals(d, rank), (uintptr_t)&d->boards[rank]->bell};
+    }
+    return devcom_endpoint_refresh(e);
+}
+
+/* Whoever waits for what this device writes looks now and then, if the device cannot wake it. */
+static void announce(struct devcom_endpoint *e, bool begin)
+{
+    for (int rank = 0; rank < e->d->size && !e->rings_bells; rank++) {
+        if (e->d->boards[rank])
+            atomic_fetch_add(&e->d->boards[rank]->mute, begin ? 1 : -1);
+    }
+}
+
+static bool can_call_the_system(cl_device_id device)
+{
+#ifdef __x86_64__
+    cl_device_type type = 0;
+
+    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    return type & CL_DEVICE_TYPE_CPU;
+#else
+    (void)device;
+    return false;
+#endif
+}
+
+static void endpoint_free(struct devcom_endpoint *e)
+{
+    clReleaseContext(e->context);
+    free(e->words);
+    free(e->places);
+    free(e->ranks);
+    free(e->rings);
+    free(e->commands);
+    free(e);
+}
+
+int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options *options, struct devcom_endpoint **out)
+{
+    struct devcom_endpoint *e;
+    int error;
+
+    if (!options->context || !options->device || options->queues == 1 || options->queues > MOST_QUEUES ||
+        options->depth > 65536 || (options->depth & (options->depth - 1)))
+        return -EINVAL;
+    if (!device_takes_addresses(options->device))
+        return -ENOTSUP;
+    e = calloc(1, sizeof(*e));
+    if (!e)
+        return -ENOMEM;
+    e->d = d;
+    e->device = options->device;
+    e->context = options->context;
+    e->rings_bells = can_call_the_system(e->device);
+    clRetainContext(e->context);
+    clGetDeviceInfo(e->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(e->units), &e->units, NULL);
+    error = words_allocate(e, options);
+    if (!error)
+        error = -thread_start(&e->thread, endpoint_run, e);
+    if (error) {
+        endpoint_free(e);
+        return error;
+    }
+    announce(e, true);
+    *out = e;
+    return 0;
+}
+
+void devcom_endpoint_close(struct devcom_endpoint *e)
+{
+    atomic_store(&e->stop, true);
+    atomic_fetch_add(&e->bell[0], 1);
+    futex_wake(&e->bell[0]);
+    pthread_join(e->thread, NULL);
+    announce(e, false);
+    endpoint_free(e);
+}
+
+/* ---- programs ---- */
+
+static int build(struct devcom_endpoint *e, cl_program program, const char *standard, const char *options)
+{
+    cl_device_type type = 0;
+    char all[4096], log[4096] = "";
+
+    clGetDeviceInfo(e->device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    if (snprintf(all, sizeof(all), "-cl-std=%s%s%s %s", standard, type & CL_DEVICE_TYPE_CPU ? " -DDEVCOM_CPU" : "",
+                 e->rings_bells ? " -DDEVCOM_SYSCALLS" : "", options ? options : "") >= (int)sizeof(all))
+        return -EINVAL;
+    if (!clBuildProgram(program, 1, &e->device, all, NULL, NULL))
+        return 0;
+    clGetProgramBuildInfo(program, e->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
+    vocl_log(LOG_ERROR, "devcom: the program does not compile as %s: %s", standard, log);
+    return -EIO;
+}
+
+/* The newest OpenCL C that the device has and that we know. */
+static const char *standard_of(cl_device_id device)
+{
+    cl_version version = 0;
+
+    clGetDeviceInfo(device, CL_DEVICE_NUMERIC_VERSION, sizeof(version), &version, NULL);
+    return CL_VERSION_MAJOR(version) >= 3 ? "CL3.0" : "CL2.0";
+}
+
+int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out)
+{
+    const char *parts[] = {devcom_device_text, "\n#line 1\n", source};
+    cl_int status;
+    cl_program program = clCreateProgramWithSource(e->context, 3, parts, NULL, &status);
+    int error;
+
+    if (status)
+        return -EIO;
+    error = build(e, program, standard_of(e->device), options);
+    if (error) {
+        clReleaseProgram(program);
+        return error;
+    }
+    *out = program;
+    return 0;
+}
+
+int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index)
+{
+    return clSetKernelArgSVMPointer(kernel, index, e->words) ? -EIO : 0;
+}

@@ -1,0 +1,66 @@
+/* A device that communicates, as the files that serve it know it. */
+#ifndef DEVCOM_ENDPOINT_H
+#define DEVCOM_ENDPOINT_H
+
+#include "devcom/internal.h"
+
+/* The structs of vocl_dev.cl. */
+struct device_place {
+    uint64_t address, bytes;
+};
+
+struct device_rank {
+    uint64_t signals, bell;
+};
+
+struct device_command {
+    uint8_t kind, op, segment, remote_segment;
+    uint16_t rank, signal;
+    uint64_t offset, remote_offset;
+    uint32_t bytes;
+    int32_t value;
+};
+_Static_assert(sizeof(struct device_command) == 32, "vocl_dev.cl has the same");
+
+struct device_ring {
+    _Atomic uint32_t lock;
+    uint32_t unused;
+    _Atomic uint64_t head, tail;
+    uint64_t commands;
+    uint64_t unused_too[4];
+};
+_Static_assert(sizeof(struct device_ring) == 64, "vocl_dev.cl has the same");
+
+struct device_words {
+    uint32_t rank, size, segments, signals, queues, depth, words, epoch;
+    uint64_t places, ranks, rings, bell;
+    _Atomic uint32_t stop;
+    _Atomic int32_t error;
+    int32_t results[1024];
+};
+_Static_assert(offsetof(struct device_words, results) == 72, "vocl_dev.cl has the same");
+
+struct devcom_endpoint {
+    struct devcom *d;
+    cl_context context;
+    cl_device_id device;
+    cl_uint units;
+    bool rings_bells; /* its kernels may wake who sleeps */
+    struct device_words *words;
+    struct device_place *places;
+    struct device_rank *ranks;
+    struct device_ring *rings;
+    struct device_command *commands;
+    _Atomic uint32_t bell[2];
+    _Atomic uint32_t waiting; /* work-groups and native kernels that may wait */
+    pthread_t thread;
+    bool threaded;
+    _Atomic bool stop;
+};
+
+/* Room for so many more that wait: -EDEADLK. */
+int endpoint_reserve(struct devcom_endpoint *e, size_t groups);
+void endpoint_unreserve(struct devcom_endpoint *e, size_t groups);
+void endpoint_fail(struct devcom_endpoint *e, int error);
+
+#endif

@@ -1,0 +1,169 @@
+/* One range of addresses, the same in all ranks (chapter 6; TCA's window): a slot for each rank and device. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "devcom/internal.h"
+
+#define TRIES 8
+#define ALIGNMENT ((size_t)2 << 20)
+
+struct devcom_ggas {
+    struct devcom *d;
+    uint8_t *base;
+    size_t slot_bytes, used_bytes;
+    unsigned first, slots;
+};
+
+static size_t range_bytes(const struct devcom_ggas *g)
+{
+    return (size_t)g->d->size * g->slots * g->slot_bytes;
+}
+
+static uint8_t *slot_at(const struct devcom_ggas *g, int rank, unsigned slot)
+{
+    return g->base + ((size_t)rank * g->slots + slot) * g->slot_bytes;
+}
+
+/* Of nobody's use yet; at a place that another rank has found, or any. */
+static uint8_t *reserve(size_t bytes, void *at)
+{
+    void *range =
+        mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+    if (range == MAP_FAILED)
+        return NULL;
+    if (at && range != at) { /* a kernel that does not know the flag */
+        munmap(range, bytes);
+        return NULL;
+    }
+    return range;
+}
+
+/* The first rank finds a place, and the others try it; what did not do is kept until one does, or it would be found
+ * again. */
+static int reserve_everywhere(struct devcom_ggas *g)
+{
+    uint8_t *tried[TRIES] = {NULL};
+    int error = -ENOMEM;
+
+    for (int i = 0; i < TRIES && error == -ENOMEM; i++) {
+        uint64_t place = 0;
+
+        if (g->d->rank == 0) {
+            tried[i] = reserve(range_bytes(g), NULL);
+            place = (uintptr_t)tried[i];
+        }
+        error = collective_share(g->d, &place);
+        if (error)
+            break;
+        if (g->d->rank != 0 && place)
+            tried[i] = reserve(range_bytes(g), (void *)(uintptr_t)place);
+        error = context_agree(g->d, tried[i] ? 0 : -ENOMEM);
+        if (!error) {
+            g->base = tried[i];
+            tried[i] = NULL;
+        }
+    }
+    for (int i = 0; i < TRIES; i++) {
+        if (tried[i])
+            munmap(tried[i], range_bytes(g));
+    }
+    return error;
+}
+
+static int map_slots(struct devcom_ggas *g, const struct devcom_memory *memory)
+{
+    int error = 0;
+
+    for (unsigned slot = 0; slot < g->slots && !error; slot++)
+        error = segment_alloc_at(g->d, g->first + slot, memory, slot_at(g, g->d->rank, slot));
+    error = context_agree(g->d, error);
+    for (int rank = 0; rank < g->d->size && !error; rank++) {
+        for (unsigned slot = 0; slot < g->slots && rank != g->d->rank && !error; slot++)
+            error = attachment_fix(g->d, rank, g->first + slot, slot_at(g, rank, slot));
+    }
+    return context_agree(g->d, error);
+}
+
+static void unmap_slots(struct devcom_ggas *g)
+{
+    for (unsigned slot = 0; slot < g->slots; slot++) {
+        devcom_segment_delete(g->d, g->first + slot);
+        for (int rank = 0; rank < g->d->size; rank++)
+            attachment_forget(g->d, rank, g->first + slot);
+    }
+    if (g->base)
+        munmap(g->base, range_bytes(g));
+    free(g);
+}
+
+static int check(struct devcom *d, unsigned first, unsigned slots, const struct devcom_memory *memory)
+{
+    if (!slots || !memory->bytes || memory->bytes > (size_t)1 << 40 || first >= d->o.segments ||
+        slots > d->o.segments - first || memory->address || memory->buffer)
+        return -EINVAL;
+    if (!d->all_near) {
+        vocl_log(LOG_ERROR, "devcom: a global address space needs memory that all ranks map: some are on other hosts");
+        return -ENOTSUP;
+    }
+    for (unsigned slot = 0; slot < slots; slot++) {
+        if (d->own[first + slot])
+            return -EBUSY;
+    }
+    return 0;
+}
+
+int devcom_ggas_open(struct devcom *d, unsigned first, unsigned slots, const struct devcom_memory *memory,
+                     struct devcom_ggas **out)
+{
+    struct devcom_ggas *g = calloc(1, sizeof(*g));
+    int error = context_agree(d, g ? check(d, first, slots, memory) : -ENOMEM);
+    uint64_t bytes = memory->bytes;
+
+    if (error) {
+        free(g);
+        return error;
+    }
+    *g = (struct devcom_ggas){.d = d, .first = first, .slots = slots, .used_bytes = memory->bytes};
+    g->slot_bytes = (memory->bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    error = collective_share(d, &bytes);
+    if (!error)
+        error = context_agree(d, bytes == memory->bytes ? 0 : -EINVAL);
+    if (!error)
+        error = reserve_everywhere(g);
+    if (!error)
+        error = map_slots(g, memory);
+    if (error) {
+        unmap_slots(g);
+        return error;
+    }
+    *out = g;
+    return 0;
+}
+
+int devcom_ggas_close(struct devcom_ggas *g)
+{
+    int error = context_agree(g->d, 0);
+
+    unmap_slots(g);
+    return error;
+}
+
+void *devcom_ggas_ptr(const struct devcom_ggas *g, int rank, unsigned slot)
+{
+    return rank_valid(g->d, rank) && slot < g->slots ? slot_at(g, rank, slot) : NULL;
+}
+
+int devcom_ggas_owner(const struct devcom_ggas *g, const void *address, int *rank, unsigned *slot, size_t *offset)
+{
+    uintptr_t from = (uintptr_t)address - (uintptr_t)g->base;
+
+    if ((uintptr_t)address < (uintptr_t)g->base || from >= range_bytes(g) || from % g->slot_bytes >= g->used_bytes)
+        return -EFAULT;
+    *rank = (int)(from / g->slot_bytes / g->slots);
+    *slot = (unsigned)(from / g->slot_bytes % g->slots);
+    *offset = from % g->slot_bytes;
+    return 0;
+}

@@ -1,0 +1,489 @@
+/*
+ * devcom in kernels, in OpenCL C: see devcom.h. The host has the same structs in endpoint.c.
+ *
+ * All functions but devcom_ptr and devcom_signal_load are called by all work-items of a work-group together (section
+ * 5.7.2), and do for it what is said; in no branch has one of them a barrier of its own, as PoCL 3.1 runs what follows a
+ * barrier in a branch once too often. Where another rank's memory is mapped, the work-items copy and store themselves;
+ * elsewhere a descriptor goes into a queue that a thread of the host empties.
+ */
+#ifdef __opencl_c_atomic_scope_all_devices
+#define DEVCOM_SCOPE memory_scope_all_devices
+#else
+#define DEVCOM_SCOPE memory_scope_device
+#endif
+
+#define DEVCOM_NONE 0u
+#define DEVCOM_SET 1u
+#define DEVCOM_ADD 2u
+#define DEVCOM_EQ 0u
+#define DEVCOM_NE 1u
+#define DEVCOM_LT 2u
+#define DEVCOM_GE 3u
+#define DEVCOM_INT32 0u
+#define DEVCOM_UINT32 1u
+#define DEVCOM_INT64 2u
+#define DEVCOM_UINT64 3u
+#define DEVCOM_FLOAT 4u
+#define DEVCOM_DOUBLE 5u
+#define DEVCOM_SUM 0u
+#define DEVCOM_MIN 1u
+#define DEVCOM_MAX 2u
+#define DEVCOM_ENOENT (-2)
+#define DEVCOM_EINVAL (-22)
+#define DEVCOM_ERANGE (-34)
+#define DEVCOM_ENOTSUP (-95)
+#define DEVCOM_ECONNRESET (-104)
+#define DEVCOM_RESULTS 1024
+#define DEVCOM_SMALL 4096ul /* bytes: up to here an allreduce is an all-gather */
+#define DEVCOM_SLOT 65536ul /* of each rank in scratch memory; each turn in turns */
+
+struct devcom_place {
+    ulong address, bytes; /* address 0: not mapped */
+};
+
+/* Words of a rank: its signals, and its bell. */
+struct devcom_rank {
+    ulong signals, bell;
+};
+
+/* 32 bytes. kind: 1: a put, with or without a signal. */
+struct devcom_command {
+    uchar kind, op;
+    uchar segment, remote_segment;
+    ushort rank, signal;
+    ulong offset, remote_offset;
+    uint bytes;
+    int value;
+};
+
+/* A queue of commands: positions that only grow; a work-group has the lock while it writes one. */
+struct devcom_ring {
+    atomic_uint lock;
+    uint unused;
+    atomic_ulong head, tail;
+    ulong commands;
+    ulong unused_too[4];
+};
+
+struct devcom_device {
+    uint rank, size, segments, signals;
+    uint queues, depth, words, epoch; /* words: the first of those that kernels' collectives use */
+    ulong places, ranks, rings, bell; /* addresses; bell: of the thread that empties the queues */
+    atomic_uint stop;
+    atomic_int error;
+    int results[DEVCOM_RESULTS];
+};
+
+/* ---- waiting and waking; a processor's kernel may ask the operating system ---- */
+
+#ifdef DEVCOM_SYSCALLS
+long devcom_system(long number, long a, long b, long c)
+{
+    long result;
+    __asm__ volatile("xorl %%r10d, %%r10d; syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c)
+                     : "rcx", "r10", "r11", "memory");
+    return result;
+}
+#define DEVCOM_YIELD() devcom_system(24, 0, 0, 0)
+#define DEVCOM_WAKE(word) devcom_system(202, (long)(word), 1, 0x7fffffff)
+#else
+#define DEVCOM_YIELD()
+#define DEVCOM_WAKE(word)
+#endif
+
+/* bell[0]: what sleepers sleep on, bell[1]: how many there are. */
+void devcom_ring_bell(ulong at)
+{
+    global atomic_uint *bell = (global atomic_uint *)at;
+
+    if (!atomic_load_explicit(bell + 1, memory_order_seq_cst, DEVCOM_SCOPE))
+        return;
+    atomic_fetch_add_explicit(bell, 1u, memory_order_seq_cst, DEVCOM_SCOPE);
+    DEVCOM_WAKE(bell);
+}
+
+bool devcom_first(void)
+{
+    return get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0;
+}
+
+/* What the first work-item found out, for all of its work-group. */
+global int *devcom_result(global struct devcom_device *d)
+{
+    ulong group = get_group_id(0) + get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2));
+
+    return d->results + group % DEVCOM_RESULTS;
+}
+
+void devcom_fail(global struct devcom_device *d, int error)
+{
+    int none = 0;
+
+    atomic_compare_exchange_strong_explicit(&d->error, &none, error, memory_order_relaxed, memory_order_relaxed,
+                                            DEVCOM_SCOPE);
+}
+
+/* ---- places ---- */
+
+global struct devcom_place *devcom_place_of(global struct devcom_device *d, uint rank, uint segment)
+{
+    return (global struct devcom_place *)d->places + (ulong)rank * (d->segments + 1) + segment;
+}
+
+/* Where a rank's segment lies for this device: a global pointer (section 6.5.2). 0: not mapped. */
+global void *devcom_ptr(global struct devcom_device *d, uint rank, uint segment)
+{
+    if (rank >= d->size || segment > d->segments)
+        return 0;
+    return (global void *)devcom_place_of(d, rank, segment)->address;
+}
+
+global atomic_long *devcom_word(global struct devcom_device *d, uint rank, uint word)
+{
+    return (global atomic_long *)((global struct devcom_rank *)d->ranks)[rank].signals + word;
+}
+
+long devcom_signal_load(global struct devcom_device *d, uint signal)
+{
+    return atomic_load_explicit(devcom_word(d, d->rank, signal), memory_order_acquire, DEVCOM_SCOPE);
+}
+
+/* By one work-item. */
+void devcom_apply(global struct devcom_device *d, uint rank, uint word, uint op, long value)
+{
+    global atomic_long *at = devcom_word(d, rank, word);
+
+    if (op == DEVCOM_SET)
+        atomic_store_explicit(at, value, memory_order_seq_cst, DEVCOM_SCOPE);
+    else
+        atomic_fetch_add_explicit(at, value, memory_order_seq_cst, DEVCOM_SCOPE);
+    devcom_ring_bell(((global struct devcom_rank *)d->ranks)[rank].bell);
+}
+
+/* By one work-item: until a word of this rank is at least so much. */
+int devcom_until(global struct devcom_device *d, uint word, uint condition, long value)
+{
+    for (uint polls = 1;; polls++) {
+        long now = atomic_load_explicit(devcom_word(d, d->rank, word), memory_order_acquire, DEVCOM_SCOPE);
+
+        if (condition == DEVCOM_EQ ? now == value
+                                   : condition == DEVCOM_NE ? now != value : condition == DEVCOM_LT ? now < value : now >= value)
+            return 0;
+        if (polls % 256 == 0) {
+            if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
+                return DEVCOM_ECONNRESET;
+            DEVCOM_YIELD();
+        }
+    }
+}
+
+/* ---- copying ---- */
+
+void devcom_copy(ulong to, ulong from, ulong bytes)
+{
+#ifdef DEVCOM_CPU
+    if (devcom_first())
+        __builtin_memcpy((void *)to, (const void *)from, bytes);
+#else
+    ulong item = get_local_linear_id(), items = get_local_size(0) * get_local_size(1) * get_local_size(2);
+    ulong whole = (to | from) % 16 ? 0 : bytes / 16;
+
+    for (ulong i = item; i < whole; i += items)
+        ((global uint4 *)to)[i] = ((global const uint4 *)from)[i];
+    for (ulong i = whole * 16 + item; i < bytes; i += items)
+        ((global uchar *)to)[i] = ((global const uchar *)from)[i];
+#endif
+}
+
+/* ---- the queue ---- */
+
+/* By one work-item. Room comes about by the host alone, so that it is waited for with the lock. */
+int devcom_post(global struct devcom_device *d, uint queue, const struct devcom_command *command)
+{
+    global struct devcom_ring *ring = (global struct devcom_ring *)d->rings + queue;
+    ulong head;
+    uint free = 0;
+    int error = 0;
+
+    while (!atomic_compare_exchange_strong_explicit(&ring->lock, &free, 1u, memory_order_acquire, memory_order_relaxed,
+                                                    DEVCOM_SCOPE)) {
+        free = 0;
+        DEVCOM_YIELD();
+    }
+    head = atomic_load_explicit(&ring->head, memory_order_relaxed, DEVCOM_SCOPE);
+    while (head - atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE) >= d->depth && !error) {
+        if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
+            error = DEVCOM_ECONNRESET;
+        DEVCOM_YIELD();
+    }
+    if (!error) {
+        ((global struct devcom_command *)ring->commands)[head % d->depth] = *command;
+        atomic_store_explicit(&ring->head, head + 1, memory_order_seq_cst, DEVCOM_SCOPE);
+    }
+    atomic_store_explicit(&ring->lock, 0u, memory_order_release, DEVCOM_SCOPE);
+    devcom_ring_bell(d->bell);
+    return error;
+}
+
+bool devcom_queue_empty(global struct devcom_device *d, uint queue)
+{
+    global struct devcom_ring *ring = (global struct devcom_ring *)d->rings + queue;
+
+    return atomic_load_explicit(&ring->head, memory_order_relaxed, DEVCOM_SCOPE) ==
+           atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE);
+}
+
+/* ---- puts ---- */
+
+int devcom_check(global struct devcom_device *d, uint queue, uint segment, ulong offset, uint rank, uint remote_segment,
+                 ulong remote_offset, ulong bytes, uint signal, uint op)
+{
+    ulong have;
+
+    if (rank >= d->size || queue >= d->queues || op > DEVCOM_ADD || (op != DEVCOM_NONE && signal >= d->signals) ||
+        bytes > 0xfffffffful)
+        return DEVCOM_EINVAL;
+    if (!bytes)
+        return 0;
+    if (segment >= d->segments || remote_segment >= d->segments)
+        return DEVCOM_ENOENT;
+    have = devcom_place_of(d, d->rank, segment)->bytes;
+    if (!have)
+        return DEVCOM_ENOENT;
+    if (offset > have || bytes > have - offset)
+        return DEVCOM_ERANGE;
+    if (!devcom_place_of(d, rank, remote_segment)->address)
+        return 0; /* the host knows */
+    have = devcom_place_of(d, rank, remote_segment)->bytes;
+    return remote_offset > have || bytes > have - remote_offset ? DEVCOM_ERANGE : 0;
+}
+
+/*
+ * Put bytes of a segment of this rank into one of another, and then give it a signal (of at most 31 bits). Mapped
+ * memory has it when this returns; else the queue does it. 0, or an error that is the same in all work-items:
+ * DEVCOM_EINVAL, _ENOENT, _ERANGE, as of devcom_write(); _ECONNRESET: the host has stopped, or a rank is lost.
+ */
+int devcom_put_notify(global struct devcom_device *d, uint queue, uint segment, ulong offset, uint rank,
+                      uint remote_segment, ulong remote_offset, ulong bytes, uint signal, uint op, int value)
+{
+    int error = devcom_check(d, queue, segment, offset, rank, remote_segment, remote_offset, bytes, signal, op);
+    global int *result = devcom_result(d);
+    ulong to = !error && bytes ? devcom_place_of(d, rank, remote_segment)->address : 0;
+    ulong from = !error && bytes ? devcom_place_of(d, d->rank, segment)->address : 0;
+    bool direct;
+
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first()) /* what is direct must not overtake what the queue has */
+        *result = !error && ((global struct devcom_rank *)d->ranks)[rank].signals && devcom_queue_empty(d, queue) &&
+                  (!bytes || (to && from));
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    direct = *result;
+    if (direct && bytes)
+        devcom_copy(to + remote_offset, from + offset, bytes);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first()) {
+        *result = error;
+        if (error) {
+            devcom_fail(d, error);
+        } else if (direct) {
+            atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
+            if (op != DEVCOM_NONE)
+                devcom_apply(d, rank, signal, op, value);
+        } else {
+            struct devcom_command command = {1,      (uchar)op,     (uchar)segment, (uchar)remote_segment, (ushort)rank, (ushort)signal,
+                                             offset, remote_offset, (uint)bytes,    value};
+
+            *result = devcom_post(d, queue, &command);
+        }
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return *result;
+}
+
+int devcom_put(global struct devcom_device *d, uint queue, uint segment, ulong offset, uint rank, uint remote_segment,
+               ulong remote_offset, ulong bytes)
+{
+    return devcom_put_notify(d, queue, segment, offset, rank, remote_segment, remote_offset, bytes, 0, DEVCOM_NONE, 0);
+}
+
+int devcom_notify(global struct devcom_device *d, uint queue, uint rank, uint signal, uint op, int value)
+{
+    return devcom_put_notify(d, queue, 0, 0, rank, 0, 0, 0, signal, op, value);
+}
+
+/* Wait until a signal of this rank compares so. Never by more work-groups than the device runs at once: see
+ * devcom_enqueue_kernel(). DEVCOM_EINVAL; DEVCOM_ECONNRESET. */
+int devcom_wait_notify(global struct devcom_device *d, uint signal, uint condition, long value)
+{
+    global int *result = devcom_result(d);
+
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first())
+        *result = signal >= d->signals || condition > DEVCOM_GE ? DEVCOM_EINVAL : devcom_until(d, signal, condition, value);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return *result;
+}
+
+/* By one work-item. */
+int devcom_until_empty(global struct devcom_device *d, uint queue)
+{
+    global struct devcom_ring *ring = (global struct devcom_ring *)d->rings + queue;
+    ulong head = atomic_load_explicit(&ring->head, memory_order_relaxed, DEVCOM_SCOPE);
+
+    while (atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE) < head) {
+        if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
+            return DEVCOM_ECONNRESET;
+        DEVCOM_YIELD();
+    }
+    return 0;
+}
+
+/* Wait until all that the queue has had by now is where it should be. */
+int devcom_flush(global struct devcom_device *d, uint queue)
+{
+    global int *result = devcom_result(d);
+
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first())
+        *result = queue >= d->queues ? DEVCOM_EINVAL : devcom_until_empty(d, queue);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return *result;
+}
+
+/* ---- collectives of the devices of all ranks, which must share memory: one work-group of each calls them ---- */
+
+/* By one work-item. Check in at the first rank, which checks everybody out (section 6.7). */
+int devcom_meet(global struct devcom_device *d)
+{
+    long epoch = ++d->epoch;
+    int error = 0;
+
+    if (d->rank) {
+        devcom_apply(d, 0, d->words + d->rank, DEVCOM_SET, epoch);
+        return devcom_until(d, d->words, DEVCOM_GE, epoch);
+    }
+    for (uint i = 1; i < d->size && !error; i++)
+        error = devcom_until(d, d->words + i, DEVCOM_GE, epoch);
+    for (uint i = 1; i < d->size && !error; i++)
+        devcom_apply(d, i, d->words, DEVCOM_SET, epoch);
+    return error;
+}
+
+int devcom_ggas_barrier(global struct devcom_device *d)
+{
+    global int *result = devcom_result(d);
+
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first())
+        *result = devcom_meet(d);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return *result;
+}
+
+/* Contributions, in the order of ranks: all in scratch memory of this rank (stride), or where each rank has its own. */
+ulong devcom_source(global struct devcom_device *d, uint rank, uint segment, ulong offset, ulong gathered)
+{
+    return gathered ? gathered + rank * DEVCOM_SLOT : devcom_place_of(d, rank, segment)->address + offset;
+}
+
+#define DEVCOM_COMBINE(TYPE)                                                                                           \
+    for (ulong i = item; i < count; i += items) {                                                                      \
+        TYPE sum = ((volatile global const TYPE *)devcom_source(d, 0, segment, offset, gathered))[i];                  \
+        for (uint r = 1; r < d->size; r++) {                                                                           \
+            TYPE more = ((volatile global const TYPE *)devcom_source(d, r, segment, offset, gathered))[i];             \
+            sum = op == DEVCOM_SUM ? sum + more : op == DEVCOM_MIN ? (more < sum ? more : sum) : (more > sum ? more : sum); \
+        }                                                                                                              \
+        ((global TYPE *)to)[i] = sum;                                                                                  \
+    }
+
+void devcom_combine(global struct devcom_device *d, uint segment, ulong offset, ulong gathered, ulong to, ulong count,
+                    uint type, uint op)
+{
+    ulong item = get_local_linear_id(), items = get_local_size(0) * get_local_size(1) * get_local_size(2);
+
+    if (type == DEVCOM_INT32)
+        DEVCOM_COMBINE(int)
+    else if (type == DEVCOM_UINT32)
+        DEVCOM_COMBINE(uint)
+    else if (type == DEVCOM_INT64)
+        DEVCOM_COMBINE(long)
+    else if (type == DEVCOM_UINT64)
+        DEVCOM_COMBINE(ulong)
+    else if (type == DEVCOM_FLOAT)
+        DEVCOM_COMBINE(float)
+#ifdef cl_khr_fp64
+    else if (type == DEVCOM_DOUBLE)
+        DEVCOM_COMBINE(double)
+#endif
+}
+
+int devcom_reduce_check(global struct devcom_device *d, uint segment, ulong offset, ulong bytes, uint type, uint op,
+                        ulong element)
+{
+    if (type > DEVCOM_DOUBLE || op > DEVCOM_MAX || offset % element)
+        return DEVCOM_EINVAL;
+#ifndef cl_khr_fp64
+    if (type == DEVCOM_DOUBLE)
+        return DEVCOM_ENOTSUP;
+#endif
+    for (uint r = 0; r < d->size && segment < d->segments; r++) {
+        ulong have = devcom_place_of(d, r, segment)->bytes;
+
+        if (!devcom_place_of(d, r, segment)->address || !devcom_place_of(d, r, d->segments)->address)
+            return DEVCOM_ENOTSUP;
+        if (offset > have || bytes > have - offset)
+            return DEVCOM_ERANGE;
+    }
+    return segment < d->segments ? 0 : DEVCOM_ENOENT;
+}
+
+/*
+ * Reduce to root, or allreduce (root: -1), of count elements of a segment, in place and in the order of ranks (section
+ * 6.8): up to 4096 bytes everybody writes to everybody, and one barrier; else everybody combines a part, from where the
+ * others have it, and writes it to all, between two. What ranks but the root have there after a reduce is not defined.
+ */
+int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, ulong offset, ulong count, uint type, uint op)
+{
+    ulong element = type == DEVCOM_INT64 || type == DEVCOM_UINT64 || type == DEVCOM_DOUBLE ? 8 : 4;
+    ulong bytes = count * element, turn = (d->epoch + 1) % 2 * (DEVCOM_SLOT / 2);
+    int error = root >= (int)d->size ? DEVCOM_EINVAL
+                                     : devcom_reduce_check(d, segment, offset, bytes, type, op, element);
+    ulong per = (count + d->size - 1) / d->size, begin = min(d->rank * per, count), end = min(begin + per, count);
+    global int *result = devcom_result(d);
+    bool large = bytes > DEVCOM_SMALL, wants = root < 0 || (uint)root == d->rank;
+    ulong own = error ? 0 : devcom_place_of(d, d->rank, segment)->address + offset;
+    ulong scratch = error ? 0 : devcom_place_of(d, d->rank, d->segments)->address + turn;
+
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (uint r = 0; r < d->size && !error && !large; r++) {
+        if (root < 0 || (uint)root == r)
+            devcom_copy(devcom_place_of(d, r, d->segments)->address + d->rank * DEVCOM_SLOT + turn, own, bytes);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first())
+        *result = error ? error : devcom_meet(d);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    error = *result;
+    if (!error && large)
+        devcom_combine(d, segment, offset + begin * element, 0, own + begin * element, end - begin, type, op);
+    else if (!error && wants)
+        devcom_combine(d, segment, offset, scratch, own, count, type, op);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (uint r = 0; r < d->size && !error && large; r++) {
+        if (r != d->rank && (root < 0 || (uint)root == r))
+            devcom_copy(devcom_place_of(d, r, segment)->address + offset + begin * element, own + begin * element,
+                        (end - begin) * element);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (devcom_first())
+        *result = error || !large ? error : devcom_meet(d);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return *result;
+}
+
+int devcom_ggas_allreduce(global struct devcom_device *d, uint segment, ulong offset, ulong count, uint type, uint op)
+{
+    return devcom_ggas_reduce(d, -1, segment, offset, count, type, op);
+}

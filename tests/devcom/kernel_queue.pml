@@ -1,0 +1,98 @@
+/*
+ * The queue that kernels of a device write and a thread of the host empties, for spin (vocl_dev.cl: devcom_post(),
+ * devcom_put_notify(); endpoint.c: drain(), endpoint_sleep()): work-groups take the lock to write a command; what is
+ * direct goes past the queue only when that is empty. No command is lost, overwritten or run twice, the host never
+ * sleeps over one, and a work-group's direct store is never seen before what it had queued has been done.
+ *
+ * -DNO_LOCK: work-groups write without the lock; -DOVERTAKE: the store does not look at the queue. Both are found.
+ */
+#define DEPTH 2
+#define GROUPS 2
+#ifndef EACH
+#define EACH 2 /* commands of a work-group */
+#endif
+
+byte slot[DEPTH], head, tail;
+bool lock;
+byte bell, sleepers;
+bool in_futex, woken;
+byte done[GROUPS + 1]; /* by group: commands that the host has done */
+byte ended;
+
+inline ring_bell()
+{
+    if
+    :: sleepers ->
+        bell++;
+        atomic { if :: in_futex -> woken = true :: else fi }
+    :: else
+    fi
+}
+
+proctype group(byte me)
+{
+    byte i, at;
+    bool direct;
+
+    for (i : 1 .. EACH) {
+#ifndef NO_LOCK
+        atomic { !lock -> lock = true }
+#endif
+        at = head;
+        (at - tail < DEPTH);
+        slot[at % DEPTH] = me;
+        head = at + 1;
+#ifndef NO_LOCK
+        lock = false;
+#endif
+        ring_bell()
+    }
+#ifdef OVERTAKE
+    direct = true;
+#else
+    direct = (head == tail);
+#endif
+    if
+    :: direct -> assert(done[me] == EACH) /* the store */
+    :: else
+    fi;
+    ended++
+}
+
+proctype host()
+{
+    byte heard, upto, i;
+
+    do
+    ::  upto = head;
+        if
+        :: tail != upto ->
+            i = tail;
+            do
+            :: i != upto ->
+                assert(slot[i % DEPTH] != 0);
+                done[slot[i % DEPTH]]++;
+                slot[i % DEPTH] = 0;
+                i++
+            :: else -> break
+            od;
+            tail = upto
+        :: else ->
+            sleepers++;
+            heard = bell;
+            if
+            :: head != tail -> sleepers--; goto again
+            :: else
+            fi;
+            atomic { if :: bell == heard -> in_futex = true; woken = false :: else -> goto awake fi }
+end_asleep: atomic { woken -> in_futex = false }
+awake:      sleepers--
+again:      skip
+        fi
+    od
+}
+
+init {
+    atomic { run group(1); run group(2); run host() }
+    timeout -> assert(ended == GROUPS && done[1] == EACH && done[2] == EACH)
+}

@@ -1,0 +1,87 @@
+/*
+ * Put, then notify, for spin: an initiator writes data and then a signal, and looks whether the target sleeps; the
+ * target says that it sleeps, looks once more, and sleeps unless the bell has changed (board_ring(), waiting_step(), and
+ * devcom_ring_bell() in kernels). No time-outs: every signal is seen, and data are there when it is. The data of a put
+ * are overwritten only after the target has said that it has read them.
+ *
+ * -DLATE_DATA: the signal goes before the data; -DLATE_SLEEPER: the target says that it sleeps after it has looked.
+ * Both are found.
+ */
+#ifndef PUTS
+#define PUTS 3
+#endif
+
+byte data;             /* the number of the put */
+byte signal_word;      /* how many */
+byte bell, sleepers;
+bool in_futex, woken;
+byte got, read_words;  /* read_words: the signal that goes back */
+
+inline ring_bell()
+{
+    if
+    :: sleepers ->
+        bell++;
+        atomic { if :: in_futex -> woken = true :: else fi }
+    :: else
+    fi
+}
+
+proctype initiator()
+{
+    byte i;
+
+    for (i : 1 .. PUTS) {
+        (read_words == i - 1);
+#ifdef LATE_DATA
+        signal_word = i;
+        data = i;
+#else
+        data = i;
+        signal_word = i;
+#endif
+        ring_bell()
+    }
+}
+
+proctype target()
+{
+    byte heard;
+
+    do
+    :: got == PUTS -> break
+    :: else ->
+        if
+        :: signal_word > got ->
+            assert(data == got + 1);
+            got++;
+            read_words = got
+        :: else ->
+#ifdef LATE_SLEEPER
+            heard = bell;
+            if
+            :: signal_word > got -> goto again
+            :: else
+            fi;
+            sleepers++;
+#else
+            sleepers++;
+            heard = bell;
+            if
+            :: signal_word > got -> sleepers--; goto again
+            :: else
+            fi;
+#endif
+            /* the system compares and puts to sleep at once */
+            atomic { if :: bell == heard -> in_futex = true; woken = false :: else -> goto awake fi }
+            atomic { woken -> in_futex = false }
+awake:      sleepers--
+again:      skip
+        fi
+    od
+}
+
+init {
+    atomic { run initiator(); run target() }
+    timeout -> assert(got == PUTS)
+}

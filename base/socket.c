@@ -18,6 +18,8 @@
 #include "base/socket.h"
 
 #define WRITE_MS 10000
+#define FULL_MS 10
+#define FULL_TRIES 200
 
 void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1])
 {
@@ -219,14 +221,18 @@ int endpoint_connect(const char *text)
     if (strncmp(text, "unix:", 5))
         return -EINVAL;
     length = unix_address(text + 5, &address);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    if (connect(fd, (struct sockaddr *)&address, length)) {
+    /* others may wait to be let in, and be more than have room */
+    for (int tries = 0; connect(fd, (struct sockaddr *)&address, length); tries++) {
         error = -errno;
+        if (error == -EAGAIN && tries < FULL_TRIES && poll(NULL, 0, FULL_MS) == 0)
+            continue;
         close(fd);
         return error;
     }
+    fcntl(fd, F_SETFL, 0);
     return fd;
 }
 
@@ -296,4 +302,72 @@ void socket_tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &second, sizeof(second));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+}
+
+/* ---- descriptors ---- */
+
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))];
+};
+
+int socket_send_descriptors(int fd, const void *bytes, size_t length, const int *descriptors, unsigned count)
+{
+    union control control = {.header = {CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct iovec vector = {(void *)(uintptr_t)bytes, length};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    ssize_t sent;
+
+    if (count > MOST_DESCRIPTORS)
+        return -EINVAL;
+    if (count) {
+        memcpy(CMSG_DATA(&control.header), descriptors, count * sizeof(int));
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    }
+    sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    return sent == (ssize_t)length ? 0 : sent < 0 ? -errno : -EIO;
+}
+
+ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *descriptors, unsigned *count,
+                                   long timeout_ms)
+{
+    union control control = {.bytes = {0}};
+    struct iovec vector = {bytes, length};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    const unsigned room = *count;
+    const struct cmsghdr *header;
+    ssize_t got;
+
+    *count = 0;
+    if (timeout_ms <= 0 || poll(&ready, 1, (int)timeout_ms) <= 0)
+        return -ETIMEDOUT;
+    got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got < 0)
+        return -errno;
+    header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        unsigned came = (unsigned)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+
+        for (unsigned i = 0; i < came; i++) {
+            int one;
+
+            memcpy(&one, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+            if (i < room)
+                descriptors[(*count)++] = one;
+            else
+                close(one);
+        }
+    }
+    return got;
+}
+
+bool socket_same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
 }

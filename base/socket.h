@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TOKEN_BYTES 16
+#define MOST_DESCRIPTORS 200 /* in one message: the kernel takes a few more */
 
 /* "0123..." to bytes and back. */
 void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1]);
@@ -38,5 +40,13 @@ int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);
 /* For a connection that lives long. */
 void socket_tune(int fd);
+/* One message with descriptors on a Unix socket; 0 or negative errno. */
+int socket_send_descriptors(int fd, const void *bytes, size_t length, const int *descriptors, unsigned count);
+/* And its other end, within the time given (ms): how many bytes came, 0 at the end, or negative errno. *count: of
+ * descriptors there is room, and so many came. */
+ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *descriptors, unsigned *count,
+                                   long timeout_ms);
+/* Whether the other end of a Unix socket is a process of the same user. */
+bool socket_same_user(int fd);
 
 #endif

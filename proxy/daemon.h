@@ -62,6 +62,7 @@ struct session {
     int pidfd;
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
     struct connection *control;
+    struct relay *relay; /* of its worker's PMI, or NULL */
     char why[128]; /* it ends */
     int killed;
     /* share.c */
@@ -161,7 +162,7 @@ void sessions_account(struct session *s);
 
 /* ---- start.c ---- */
 /* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
-pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size);
+pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
 unsigned long process_start_time(pid_t pid);
 void worker_clean(struct session *s);
 bool worker_contained(const struct session *s, int number);
@@ -210,6 +211,13 @@ int probe_run(void);
 /* ---- http.c ---- */
 int http_open(struct daemon *d, char *why, size_t why_size);
 void http_close(struct daemon *d);
+
+/* ---- relay.c ---- */
+/* The session's worker gets a way to the PMI that its client serves: *worker is its end. 0 or negative errno. */
+int relay_open(struct session *s, int *worker);
+/* What the client has to say there. */
+void relay_take(struct session *s, const char *text);
+void relay_close(struct session *s);
 
 /* ---- exchange.c ---- */
 /* Under mpiexec: every rank learns where all are, and the first writes the pool file. */

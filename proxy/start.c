@@ -19,6 +19,7 @@
 #include "proxy/daemon.h"
 
 #define MOST_ENVIRONMENT 128
+#define PMI_FD 4 /* the worker's */
 
 /* ---- control groups (v2), below the folder that the configuration names ---- */
 
@@ -171,6 +172,7 @@ static void make_plan(const struct session *s, char *const *environment, struct 
     add(plan, "VOCL_LOG=%s", log ? log : "error");
     add(plan, "VOCL_MPI=mpich");
     add(plan, "MPIR_CVAR_NOLOCAL=1");
+    add(plan, "PMI_FD=%d", PMI_FD);
     add(plan, "UCX_HANDLE_ERRORS=none");
     add(plan, "UCX_LOG_LEVEL=error");
     for (unsigned i = 0; i < s->device_count; i++)
@@ -194,7 +196,7 @@ static void free_plan(struct plan *plan)
 }
 
 /* Between fork and exec. Does not return. */
-static void become(const struct session *s, const struct plan *plan, bool grouped, int problem)
+static void become(const struct session *s, const struct plan *plan, bool grouped, int problem, int pmi)
 {
     int null = open("/dev/null", O_RDWR), error = 0;
     sigset_t none;
@@ -214,9 +216,11 @@ static void become(const struct session *s, const struct plan *plan, bool groupe
         error = errno;
     if (!error && chdir(plan->folder) && chdir("/"))
         error = errno;
+    pmi = fcntl(pmi, F_DUPFD, PMI_FD + 1); /* out of the way of the other */
     dup2(problem, 3);
     fcntl(3, F_SETFD, FD_CLOEXEC);
-    close_range(4, ~0u, 0);
+    dup2(pmi, PMI_FD);
+    close_range(PMI_FD + 1, ~0u, 0);
     if (!error) {
         execve(plan->arguments[0], plan->arguments, plan->environment);
         error = errno;
@@ -226,7 +230,7 @@ static void become(const struct session *s, const struct plan *plan, bool groupe
     _exit(127);
 }
 
-pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size)
+pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size)
 {
     struct plan plan = {.count = 0};
     int problem[2], error = 0;
@@ -243,7 +247,7 @@ pid_t worker_start(struct session *s, char *const *environment, char *why, size_
     make_plan(s, environment, &plan);
     pid = fork();
     if (pid == 0)
-        become(s, &plan, grouped, problem[1]);
+        become(s, &plan, grouped, problem[1], pmi);
     close(problem[1]);
     if (pid > 0 && read(problem[0], &error, sizeof(error)) == sizeof(error)) { /* until exec closes it: at once */
         snprintf(why, why_size, "the worker does not start: %s", strerror(error));

@@ -19,6 +19,8 @@
 
 #define WRITE_MS 10000
 #define CONNECT_SECONDS 7
+#define FULL_MS 10
+#define FULL_TRIES 200
 
 void hex_show(const uint8_t *bytes, size_t count, char *text)
 {
@@ -245,16 +247,19 @@ static int connect_any(const char *text, int flags)
     if (strncmp(text, "unix:", 5))
         return -EINVAL;
     length = unix_address(text + 5, &address);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    bound_connect(fd, true);
-    if (connect(fd, (struct sockaddr *)&address, length)) {
+    /* others may wait to be let in, and be more than have room */
+    for (int tries = 0; connect(fd, (struct sockaddr *)&address, length); tries++) {
         error = -errno;
+        if (error == -EAGAIN && tries < FULL_TRIES && poll(NULL, 0, FULL_MS) == 0)
+            continue;
         close(fd);
         return error == -EAGAIN ? -ETIMEDOUT : error;
     }
-    bound_connect(fd, false);
+    if (!(flags & SOCK_NONBLOCK))
+        fcntl(fd, F_SETFL, 0);
     return fd;
 }
 
@@ -323,47 +328,6 @@ int socket_write_all(int fd, const void *bytes, size_t length)
     return 0;
 }
 
-union passed {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int))];
-};
-
-int socket_give(int socket, const void *bytes, size_t length, int fd)
-{
-    union passed control = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
-    struct iovec vector = {(void *)(uintptr_t)bytes, length};
-    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-
-    if (fd >= 0) {
-        memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-        message.msg_control = &control;
-        message.msg_controllen = sizeof(control);
-    }
-    while (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)length) {
-        struct pollfd ready = {.fd = socket, .events = POLLOUT};
-
-        if (errno != EAGAIN || poll(&ready, 1, WRITE_MS) <= 0)
-            return -EIO;
-    }
-    return 0;
-}
-
-int socket_take(int socket, void *bytes, size_t length, int *fd)
-{
-    union passed control = {0};
-    struct iovec vector = {bytes, length};
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    int error = errno;
-    const struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-
-    *fd = -1;
-    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(fd, CMSG_DATA(header), sizeof(*fd));
-    return got < 0 ? -error : (int)got;
-}
-
 pid_t socket_process(int fd)
 {
     struct ucred peer = {0};
@@ -393,4 +357,75 @@ void socket_tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &often_ms, sizeof(often_ms));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+}
+
+/* ---- descriptors ---- */
+
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))];
+};
+
+int socket_send_descriptors(int fd, const void *bytes, size_t length, const int *descriptors, unsigned count)
+{
+    union control control = {.header = {CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct iovec vector = {(void *)(uintptr_t)bytes, length};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    ssize_t sent;
+
+    if (count > MOST_DESCRIPTORS)
+        return -EINVAL;
+    if (count) {
+        memcpy(CMSG_DATA(&control.header), descriptors, count * sizeof(int));
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    }
+    do
+        sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && (errno == EINTR || (errno == EAGAIN && poll(&ready, 1, WRITE_MS) > 0)));
+    return sent == (ssize_t)length ? 0 : sent < 0 ? -errno : -EIO;
+}
+
+ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *descriptors, unsigned *count,
+                                   long timeout_ms)
+{
+    union control control = {.bytes = {0}};
+    struct iovec vector = {bytes, length};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    const unsigned room = *count;
+    const struct cmsghdr *header;
+    ssize_t got;
+
+    *count = 0;
+    if (timeout_ms <= 0 || poll(&ready, 1, (int)timeout_ms) <= 0)
+        return -ETIMEDOUT;
+    got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got < 0)
+        return -errno;
+    header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        unsigned came = (unsigned)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+
+        for (unsigned i = 0; i < came; i++) {
+            int one;
+
+            memcpy(&one, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+            if (i < room)
+                descriptors[(*count)++] = one;
+            else
+                close(one);
+        }
+    }
+    return got;
+}
+
+bool socket_same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
 }

@@ -9,7 +9,8 @@
 #include <sys/types.h>
 
 #define TOKEN_BYTES 16
-#define SECRET_BYTES 32 /* of a session over TLS */
+#define SECRET_BYTES 32      /* of a session over TLS */
+#define MOST_DESCRIPTORS 200 /* in one message: the kernel takes a few more */
 
 /* "0123..." to bytes and back. */
 void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1]);
@@ -44,13 +45,17 @@ int endpoint_connect_start(const char *text);
 /* Read or write all of it within the time given (ms); 0 or negative errno. */
 int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);
-/* A descriptor along with some bytes; fd -1: none. 0 or negative errno. */
-int socket_give(int socket, const void *bytes, size_t length, int fd);
-/* How many bytes came, or negative errno; never blocks. *fd: what came along, or -1. */
-int socket_take(int socket, void *bytes, size_t length, int *fd);
 /* Who made the connection of a Unix socket, if that is another process of this host that can be told; else 0. */
 pid_t socket_process(int fd);
 /* For a connection that lives long. */
 void socket_tune(int fd);
+/* One message with descriptors on a Unix socket; 0 or negative errno. */
+int socket_send_descriptors(int fd, const void *bytes, size_t length, const int *descriptors, unsigned count);
+/* And its other end, within the time given (ms): how many bytes came, 0 at the end, or negative errno. *count: of
+ * descriptors there is room, and so many came. */
+ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *descriptors, unsigned *count,
+                                   long timeout_ms);
+/* Whether the other end of a Unix socket is a process of the same user. */
+bool socket_same_user(int fd);
 
 #endif

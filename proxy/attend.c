@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "proxy/attend.h"
+#include "proxy/standin.h"
 
 #define AGAIN_MS 1000 /* between tries to reach a daemon that was lost, */
 #define TRY_MS 400    /* and how long others wait for one */
@@ -19,22 +20,27 @@ static const char *text_of(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-static void hear(struct attended *node, void (*ended)(const char *, const char *))
+static void hear(struct attended *nodes, unsigned i, const struct attend_hooks *hooks)
 {
+    struct attended *node = &nodes[i];
     json_t *message = NULL;
     int error = client_receive(&node->client, &message, 100);
 
     if (error == -ETIMEDOUT)
         return;
+    if (!error && json_object_get(message, "pmi"))
+        hooks->pmi(i, text_of(message, "pmi"));
     if (!error && json_object_get(message, "ended")) {
         node->over = true;
         if (*text_of(message, "why") && !node->told)
-            ended(node->name, text_of(message, "why"));
+            hooks->ended(node->name, text_of(message, "why"));
         node->told |= *text_of(message, "why");
     }
     json_decref(message);
-    if (error) /* the daemon's end is not the worker's */
-        client_close(&node->client);
+    if (!error)
+        return;
+    client_close(&node->client); /* the daemon's end is not the worker's */
+    hooks->lost(i);
 }
 
 void attend_beat(struct attended *nodes, unsigned count)
@@ -81,27 +87,36 @@ static void attach_next(struct attended *nodes, unsigned count, const struct poo
     }
 }
 
-void attend(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session, int lifeline,
-            void (*ended)(const char *node, const char *why))
+/* most: or -1, any. */
+static int least(int most, int tick)
 {
-    struct pollfd *ready = calloc(count + 1, sizeof(*ready));
-    char byte;
+    return most >= 0 && most < tick ? most : tick;
+}
+
+void attend(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session, int lifeline,
+            const struct attend_hooks *hooks)
+{
+    struct pollfd *ready = calloc(count + 2, sizeof(*ready));
 
     while (ready) {
+        const int most = standin_look(lifeline);
         bool all = true;
 
         ready[0] = (struct pollfd){lifeline, POLLIN | POLLRDHUP, 0};
+        ready[1] = (struct pollfd){*hooks->own, POLLIN, 0};
         for (unsigned i = 0; i < count; i++) {
-            ready[i + 1] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
+            ready[i + 2] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
             all &= nodes[i].client.fd >= 0 || nodes[i].over;
         }
-        if (poll(ready, count + 1, all && !settings_peer_ms() ? -1 : (int)settings_tick_ms()) < 0)
+        if (poll(ready, count + 2, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
             continue;
-        if (ready[0].revents && recv(lifeline, &byte, 1, 0) <= 0)
+        if (ready[0].revents && !standin_hear(lifeline))
             break;
+        if (ready[1].revents)
+            hooks->readable();
         for (unsigned i = 0; i < count; i++) {
-            if (ready[i + 1].revents)
-                hear(&nodes[i], ended);
+            if (ready[i + 2].revents)
+                hear(nodes, i, hooks);
         }
         attend_beat(nodes, count);
         attach_next(nodes, count, pool, session);
@@ -113,5 +128,6 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
             client_send(&nodes[i].client, leave);
         json_decref(leave);
     }
+    standin_end();
     free(ready);
 }

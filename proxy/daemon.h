@@ -69,7 +69,8 @@ struct session {
     int pidfd;
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
     struct connection *control;
-    char why[128]; /* it ends */
+    struct relay *relay; /* of its worker's PMI, or NULL */
+    char why[128];       /* it ends */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
@@ -206,7 +207,7 @@ long lapse_seconds(uid_t uid);
 
 /* ---- start.c ---- */
 /* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
-pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size);
+pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
 unsigned long process_start_time(pid_t pid);
 void worker_clean(struct session *s);
 /* SIGKILL is for all that it has started, too. */
@@ -309,6 +310,12 @@ void http_close(struct daemon *d);
 /* ---- check.c ---- */
 /* Says whether the configuration is good, and could be followed here. The exit status. */
 int check_config(const char *path);
+/* ---- relay.c ---- */
+/* The session's worker gets a way to the PMI that its client serves: *worker is its end. 0 or negative errno. */
+int relay_open(struct session *s, int *worker);
+/* What the client has to say there. */
+void relay_take(struct session *s, const char *text);
+void relay_close(struct session *s);
 
 /* ---- exchange.c ---- */
 /* Under mpiexec: every rank learns where all are, and the first writes the pool file. */

@@ -3,14 +3,15 @@
  * stay out of the application's process. Descriptor 3 is the lifeline to it, on which both say lines:
  *
  *     queued POSITION WHY          the request waits
- *     granted NODES ADDRESS PLACE NETWORK  so many workers; the first node's daemon; where the placeholders of their
- * ranks go; what the pool wants the session to be carried by session ENDPOINT TOKEN       from the application: where
- * workers say hello; with a secret instead of the token the session is carried by TLS, and there are no placeholders
+ *     granted NODES ADDRESS NETWORK
+ *                                  so many workers; the first node's daemon; what the pool wants a session carried by
+ *     session ENDPOINT TOKEN       from the application: where workers say hello. What comes back is a descriptor: PMI.
+ *                                  With a secret in the token's place it is carried by TLS, and there is no PMI
  *     failed WHY                   that was all
  *     ended NODE WHY               a worker's end, if there is something to say about it; also in the log
  *
- * Then it takes what mpiexec gave the placeholders of the workers' ranks to the nodes' daemons, which start the
- * workers, and stays until the application is gone.
+ * Then it has the nodes' daemons start the workers, serves all ranks PMI (the workers' comes and goes through the
+ * daemons), and stays until the application is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,23 +27,21 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/socket.h"
 #include "base/text.h"
 #include "pool/client.h"
 #include "proxy/attend.h"
-#include "transport/internal.h"
+#include "proxy/pmi.h"
 
 #define LIFELINE 3
 #define MOST_NODES 64
-#define HELLO_MS 10000
 #define MOST_TRIES 30 /* to find a daemon again, once one was there */
 #define RETRY_MS 1000
-#define MAX_ENVIRONMENT (256u << 10)
 
-static struct node {
-    int placeholder;
-} nodes[MOST_NODES];
-static struct attended attended[MOST_NODES]; /* the same nodes */
+static struct attended nodes[MOST_NODES];
 static unsigned node_count;
+static struct pmi *server;
+static int own_pmi = -1; /* where rank 0 speaks it */
 static char session[64], endpoint[160], token_text[2 * SECRET_BYTES + 1], network[8] = "tls";
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -109,9 +108,9 @@ static void take_grant(const json_t *message)
     {
         if (node_count == MOST_NODES)
             break;
-        snprintf(attended[node_count].name, sizeof(attended->name), "%s", text_of(node, "name"));
-        snprintf(attended[node_count].address, sizeof(attended->address), "%s", text_of(node, "address"));
-        attended[node_count].client.fd = nodes[node_count].placeholder = -1;
+        snprintf(nodes[node_count].name, sizeof(nodes->name), "%s", text_of(node, "name"));
+        snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
+        nodes[node_count].client.fd = -1;
         node_count++;
     }
 }
@@ -175,49 +174,42 @@ static void get_devices(const struct poolfile *pool, struct client *client)
 
 /* ---- the ranks ---- */
 
-/* mpiexec gives this host's name, which the other need not know, and listens at all of its addresses, if they are IPv4.
- */
-static json_t *pmi_port(const char *variable)
+/* Answers that PMI has for a rank. */
+static void answer(void *owner, unsigned rank, const char *line, size_t length)
 {
-    const char *port = strrchr(variable, ':'), *unused;
-    char host[128] = "";
+    json_t *message;
 
-    address_split(endpoint + 4, host, sizeof(host), &unused);
-    if (strchr(host, ':') && strcmp(host, "::1"))
-        return json_string(variable);
-    return json_sprintf("PMI_PORT=%s%s", strchr(host, ':') ? "127.0.0.1" : host, port ? port : "");
+    (void)owner;
+    if (!rank) {
+        if (socket_write_all(own_pmi, line, length))
+            shutdown(own_pmi, SHUT_RDWR);
+        return;
+    }
+    message = json_pack("{s:s, s:s%}", "do", "pmi", "text", line, length);
+    if (client_send(&nodes[rank - 1].client, message))
+        client_close(&nodes[rank - 1].client);
+    json_decref(message);
 }
 
-static void take_placeholder(int listener, struct node *node, json_t **environment)
+/* Rank 0 is the program: it gets its end with the lifeline. */
+static void open_pmi(void)
 {
-    struct verdict verdict = {.magic = HELLO_MAGIC, .accepted = 1};
-    uint8_t token[TOKEN_BYTES];
-    struct hello hello;
-    char *variables;
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    int ends[2];
 
-    if (fd < 0)
-        return;
-    if (!token_read(token_text, token) || socket_read_all(fd, &hello, sizeof(hello), HELLO_MS) ||
-        hello_check(&hello, token) || hello.role != HELLO_PLACEHOLDER || !hello.extra ||
-        hello.extra > MAX_ENVIRONMENT || !(variables = calloc(1, hello.extra + 1))) {
-        close(fd);
-        return;
-    }
-    if (socket_read_all(fd, variables, hello.extra, HELLO_MS) || socket_write_all(fd, &verdict, sizeof(verdict))) {
-        free(variables);
-        close(fd);
-        return;
-    }
-    *environment = json_array();
-    for (char *at = variables; at < variables + hello.extra; at += strlen(at) + 1) {
-        if (!strncmp(at, "PMI_PORT=", 9))
-            json_array_append_new(*environment, pmi_port(at));
-        else if (!strncmp(at, "PMI_", 4) || !strncmp(at, "MPI_LOCAL", 9))
-            json_array_append_new(*environment, json_string(at));
-    }
-    free(variables);
-    node->placeholder = fd;
+    server = pmi_open(node_count + 1, answer, NULL);
+    if (!server || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        give_up(strerror(ENOMEM));
+    own_pmi = ends[0];
+    if (socket_send_descriptors(LIFELINE, "", 1, &ends[1], 1))
+        exit(0);
+    close(ends[1]);
+}
+
+/* Who still starts does not any more, on any node. */
+static void end_pmi(void)
+{
+    say("failed MPI cannot start: %s", pmi_why(server));
+    exit(1);
 }
 
 static bool by_tls(void)
@@ -242,14 +234,15 @@ static void add_settings(json_t *environment)
     }
 }
 
-static void start_worker(struct attended *node, const struct poolfile *pool, json_t *environment)
+static void start_worker(struct attended *node, const struct poolfile *pool)
 {
-    json_t *message, *answer;
+    json_t *message, *answer, *environment = json_array();
     char why[512];
 
     add_settings(environment);
-    message = json_pack("{s:s, s:s, s:s, s:s, s:o}", "do", "start", "session", session, "endpoint", endpoint,
-                        by_tls() ? "secret" : "token", token_text, "environment", environment);
+    message = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o}", "do", "start", "session", session, "endpoint", endpoint,
+                        by_tls() ? "secret" : "token", token_text, "rank", (int)(node - nodes) + 1, "size",
+                        (int)node_count + 1, "environment", environment);
     if (client_connect(&node->client, pool, node->address, why, sizeof(why)) ||
         client_call(&node->client, message, &answer, why, sizeof(why)))
         give_up(why);
@@ -257,32 +250,12 @@ static void start_worker(struct attended *node, const struct poolfile *pool, jso
     json_decref(answer);
 }
 
-static void start_workers(int listener, const struct poolfile *pool, struct client *broker)
+static void start_workers(const struct poolfile *pool, struct client *broker)
 {
-    long until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
-
-    for (unsigned i = 0; i < node_count && by_tls(); i++) {
-        json_t *environment = json_array();
-
-        json_array_append_new(environment, json_sprintf("VOCL_SESSION_RANK=%u", i + 1));
-        start_worker(&attended[i], pool, environment);
-    }
-    for (unsigned i = 0; i < node_count && !by_tls();) {
-        struct pollfd ready[] = {{listener, POLLIN, 0}, {LIFELINE, POLLRDHUP, 0}};
-        json_t *environment = NULL;
-
-        if (clock_ms() > until)
-            give_up("the placeholders of the workers' ranks did not come");
-        poll(ready, 2, 100);
-        if (ready[1].revents)
-            exit(0);
+    for (unsigned i = 0; i < node_count; i++) {
+        start_worker(&nodes[i], pool);
         client_beat(broker); /* what it says to that is of no interest any more */
-        attend_beat(attended, i);
-        if (!ready[0].revents)
-            continue;
-        take_placeholder(listener, &nodes[i], &environment);
-        if (environment)
-            start_worker(&attended[i++], pool, environment);
+        attend_beat(nodes, i);
     }
 }
 
@@ -305,6 +278,36 @@ static void read_session(void)
         exit(1);
 }
 
+static void hear_pmi(unsigned node, const char *text)
+{
+    if (server && pmi_hear(server, node + 1, text, strlen(text)))
+        end_pmi();
+}
+
+/* The daemon's end is not the worker's, if that has started. */
+static void lose_pmi(unsigned node)
+{
+    if (server && pmi_lose(server, node + 1))
+        end_pmi();
+}
+
+static void hear_own(void)
+{
+    char text[4096];
+    ssize_t got = recv(own_pmi, text, sizeof(text), MSG_DONTWAIT);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0 && pmi_hear(server, 0, text, (size_t)got))
+        end_pmi();
+    if (got > 0)
+        return;
+    close(own_pmi);
+    own_pmi = -1;
+    if (pmi_lose(server, 0))
+        end_pmi();
+}
+
 /* A worker's end, if there is something to say about it: to the application, and on its standard error, if that is
  * VOCL's, too: the application itself sees no more than that its worker is gone. */
 static void tell_end(const char *node, const char *why)
@@ -316,10 +319,11 @@ static void tell_end(const char *node, const char *why)
              text_visible(why, text, sizeof(text)));
 }
 
+static const struct attend_hooks hooks = {tell_end, hear_pmi, lose_pmi, &own_pmi, hear_own};
+
 int main(void)
 {
     struct client broker = {.fd = -1}; /* until all is started: what is not goes back when this closes */
-    struct endpoint place;
     struct poolfile pool;
     char why[512];
 
@@ -333,21 +337,16 @@ int main(void)
     if (*settings_string(SETTING_POOL_USER))
         pool.user = strdup(settings_string(SETTING_POOL_USER));
     get_devices(&pool, &broker);
-    if (endpoint_listen_unix(&place))
-        give_up("no place for placeholders");
     if (!strcmp(pool.network, "tls")) /* who wants more than the pool does may have it */
         strcpy(network, "tls");
     else if (*pool.network && strcmp(pool.network, network))
         give_up("its daemons want tls, and its file says mpi");
-    say("granted %u %s %s %s", node_count, attended[0].address, place.text, network);
+    say("granted %u %s %s", node_count, nodes[0].address, network);
     read_session();
-    start_workers(place.fd, &pool, &broker);
+    if (!by_tls())
+        open_pmi();
+    start_workers(&pool, &broker);
     client_close(&broker);
-    close(place.fd);
-    attend(attended, node_count, &pool, session, LIFELINE, tell_end);
-    for (unsigned i = 0; i < node_count; i++) {
-        if (nodes[i].placeholder >= 0)
-            socket_write_all(nodes[i].placeholder, "q", 1);
-    }
+    attend(nodes, node_count, &pool, session, LIFELINE, &hooks);
     return 0;
 }

@@ -1,57 +1,48 @@
 /*
- * vocl-launcher: owns a session's mpiexec and all that it starts. Descriptor 3 is the lifeline to the application:
- * when it closes, however the application ended, everything is given a moment to end by itself and then killed.
+ * vocl-launcher: owns a session's processes. Descriptor 3 is the lifeline to the application: when it closes, however
+ * the application ended, everything is given a moment to end by itself and then killed.
+ *
+ *     vocl-launcher --workers N        workers on this host
+ *     vocl-launcher --hosts A,B,...    a worker on each of these, by ssh
+ *     vocl-launcher MPIEXEC WORDS...   Open MPI's own starter
+ *
+ * On the lifeline it hands descriptors to the application, which transport/start_local.c and start_hosts.c take, and
+ * then says at most `failed WHY`.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/process.h"
+#include "base/settings.h"
+#include "proxy/children.h"
+#include "proxy/ranks.h"
 #include "proxy/standin.h"
 
 #define LIFELINE 3
-#define GRACE_MS 300
-#define KILL_MS 1000
 #define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
-
 #define LOOK_MS 100
-#define LOOKS 50 /* after mpiexec has said something */
+#define WORDS_MS 50 /* that the last words of a process may take */
 
 static char reason[256];
 static enum { SAYS_NOTHING, SAYS_SOMETHING, SAYS_PLAINLY, SAYS_WHY } reason_kind;
 
-static pid_t start(char **arguments, int output)
-{
-    pid_t pid = fork();
-
-    if (pid)
-        return pid;
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    setpgid(0, 0);
-    dup2(output, 1);
-    dup2(output, 2);
-    close(output);
-    close(LIFELINE);
-    execvp(arguments[0], arguments);
-    fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
-    _exit(127);
-}
-
-/* Of what mpiexec says: what ssh says is why, plain words are likelier to be than what mpiexec says of itself, and what
- * comes first is likelier than what follows from it. */
+/* Of what is said by those who start others: what ssh says is why, plain words are likelier to be than what mpiexec
+ * says of itself, and what comes first is likelier than what follows from it. */
 static void consider_line(const char *line)
 {
     static const char *const whys[] = {"ssh", "Permission denied", "Host key verification", "Connection ", "kex_"};
@@ -71,8 +62,8 @@ static void consider_line(const char *line)
     snprintf(reason, sizeof(reason), "%.*s", (int)strcspn(line, "\r"), line);
 }
 
-/* Workers log for themselves, at the level that was asked for; mpiexec's own words are for the curious, and one of its
- * lines may say why it ended. */
+/* Workers log for themselves, at the level that was asked for; the words of others are for the curious, and one of
+ * their lines may say why they ended. */
 static int listen_to(int output)
 {
     char text[4096];
@@ -86,62 +77,10 @@ static int listen_to(int output)
             fprintf(stderr, "%s\n", line);
             continue;
         }
-        vocl_log(LOG_INFO, "mpiexec: %s", line);
+        vocl_log(LOG_INFO, "a process of the session: %s", line);
         consider_line(line);
     }
     return 1;
-}
-
-/* All that is left of the session is this process' children, for it is their subreaper. */
-static void kill_children(pid_t parent, int number)
-{
-    char path[64], text[8192];
-    size_t length;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
-    file = fopen(path, "re");
-    if (!file)
-        return;
-    length = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    for (char *save = NULL, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        pid_t pid = (pid_t)atoi(word);
-
-        if (pid <= 1)
-            continue;
-        kill_children(pid, number);
-        kill(pid, number);
-    }
-}
-
-/* Reap for so long; true when no child is left. */
-static int reap(int milliseconds)
-{
-    for (int waited = 0;; waited += 10) {
-        pid_t pid;
-
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-            ;
-        if (pid < 0 && errno == ECHILD)
-            return 1;
-        if (waited >= milliseconds)
-            return 0;
-        usleep(10000);
-    }
-}
-
-static void end_all(void)
-{
-    if (reap(GRACE_MS))
-        return;
-    kill_children(getpid(), SIGTERM);
-    if (reap(GRACE_MS))
-        return;
-    kill_children(getpid(), SIGKILL);
-    if (!reap(KILL_MS))
-        vocl_log(LOG_ERROR, "processes of the session could not be killed");
 }
 
 /* The folder in which an Open MPI of this host keeps the memory that its ranks share: ours to make and to remove. */
@@ -164,15 +103,27 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-static void tell_end(int status)
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 {
     char text[512];
+    va_list arguments;
+    int length;
 
-    snprintf(text, sizeof(text), "mpiexec ended with %s %d%s%s", WIFSIGNALED(status) ? "signal" : "status",
-             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
+    va_start(arguments, format);
+    length = vsnprintf(text, sizeof(text) - 1, format, arguments);
+    va_end(arguments);
+    length = length < (int)sizeof(text) - 1 ? length : (int)sizeof(text) - 2;
     vocl_log(LOG_INFO, "%s", text);
-    if (send(LIFELINE, text, strlen(text), MSG_NOSIGNAL) < 0)
-        return; /* the application is gone too */
+    text[length++] = '\n';
+    if (send(LIFELINE, "failed ", 7, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+        send(LIFELINE, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return; /* the application is gone too, or does not listen any more */
+}
+
+static void tell_end(const char *who, int status)
+{
+    tell("%s ended with %s %d%s%s", who, WIFSIGNALED(status) ? "signal" : "status",
+         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
 }
 
 /* mpiexec crashes in a folder that has been removed, and cannot start a worker in one to which there is no path. */
@@ -196,39 +147,135 @@ static void have_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* MPICH's mpiexec waits for ever for a host to which its ssh did not come. */
-static bool lost_a_host(pid_t mpiexec)
-{
-    char path[64], text[8192];
-    bool lost = false;
-    FILE *file;
+/* ---- workers ---- */
 
-    if (reason_kind != SAYS_WHY)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)mpiexec, (int)mpiexec);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
-    for (char *save = NULL, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
-        lost |= process_state((pid_t)atoi(word)) == 'Z';
-    return lost;
+static void listen_for(int output, int milliseconds)
+{
+    struct pollfd ready = {output, POLLIN, 0};
+
+    while (poll(&ready, 1, milliseconds) > 0 && listen_to(output))
+        ;
 }
 
-static void tell_lost(void)
+static void reap_workers(struct ranks *ranks, int output)
 {
-    vocl_log(LOG_INFO, "%s", reason);
-    if (send(LIFELINE, reason, strlen(reason), MSG_NOSIGNAL) < 0)
-        return; /* the application is gone too */
+    char who[32];
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        unsigned rank = ranks_reaped(ranks, pid);
+
+        if (!rank)
+            continue;
+        listen_for(output, WORDS_MS);
+        snprintf(who, sizeof(who), "worker %u", rank);
+        if (reason_kind == SAYS_WHY)
+            tell("%s", reason);
+        else
+            tell_end(who, status);
+    }
+}
+
+/* Until the application is gone, or all workers are. */
+static void serve_workers(struct ranks *ranks, int output, int ended)
+{
+    struct pollfd *ready = calloc(ranks->size + 3, sizeof(*ready));
+    char why[256];
+
+    while (ready && ranks->running) {
+        struct signalfd_siginfo info;
+
+        ready[0] = (struct pollfd){LIFELINE, POLLIN, 0};
+        ready[1] = (struct pollfd){output, POLLIN, 0};
+        ready[2] = (struct pollfd){ended, POLLIN, 0};
+        ranks_poll(ranks, ready + 3);
+        if (poll(ready, ranks->size + 3, standin_look(LIFELINE)) < 0)
+            continue;
+        if (ready[1].revents)
+            listen_to(output);
+        if (ready[0].revents && !standin_hear(LIFELINE))
+            break;
+        if (ranks_hear(ranks, ready + 3, why, sizeof(why)))
+            tell("%s", why);
+        if (ready[2].revents && read(ended, &info, sizeof(info)) > 0)
+            reap_workers(ranks, output);
+    }
+    free(ready);
+}
+
+static void run_workers(char **arguments, int output[2])
+{
+    char program[4096], why[256];
+    struct ranks ranks;
+    sigset_t children;
+    int ended, error;
+
+    snprintf(program, sizeof(program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
+    if (!strcmp(arguments[1], "--workers"))
+        error = ranks_here(&ranks, program, (unsigned)atoi(arguments[2]), LIFELINE, output[1], why, sizeof(why));
+    else
+        error = ranks_there(&ranks, program, arguments[2], LIFELINE, output[1], why, sizeof(why));
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, NULL);
+    ended = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (error || ended < 0) {
+        tell("%s", error ? why : strerror(errno));
+        return;
+    }
+    close(output[1]);
+    kill(getpid(), SIGCHLD); /* for who ended before there was somebody to hear it */
+    serve_workers(&ranks, output[0], ended);
+}
+
+/* ---- mpiexec ---- */
+
+static pid_t start(char **arguments, int output)
+{
+    pid_t pid = fork();
+
+    if (pid)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setpgid(0, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    execvp(arguments[0], arguments);
+    fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
+    _exit(127);
+}
+
+static void run_mpiexec(char **arguments, int output[2])
+{
+    bool talking = true;
+    int status = 0;
+    pid_t mpiexec;
+
+    if (shared_folder() && mkdir(shared_folder(), 0700))
+        vocl_log(LOG_WARN, "%s: %s", shared_folder(), strerror(errno));
+    mpiexec = start(arguments + 1, output[1]);
+    close(output[1]);
+    for (;;) {
+        struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
+
+        poll(ready, 2, talking ? standin_look(LIFELINE) : LOOK_MS);
+        if (ready[1].revents)
+            talking = listen_to(output[0]);
+        if (mpiexec < 0 || (ready[0].revents && !standin_hear(LIFELINE)))
+            return;
+        if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
+            tell_end("mpiexec", status);
+            return;
+        }
+    }
 }
 
 int main(int count, char **arguments)
 {
-    int output[2], status = 0, talking = 1, looks = 0;
-    pid_t mpiexec;
+    int output[2];
 
-    if (count < 2) {
+    if (count < 2 || fcntl(LIFELINE, F_SETFD, FD_CLOEXEC)) {
         fprintf(stderr, "vocl-launcher: started by VOCL only\n");
         return 2;
     }
@@ -238,37 +285,12 @@ int main(int count, char **arguments)
     have_descriptors();
     if (pipe2(output, O_CLOEXEC))
         return 1;
-    if (shared_folder() && mkdir(shared_folder(), 0700))
-        vocl_log(LOG_WARN, "%s: %s", shared_folder(), strerror(errno));
-    mpiexec = start(arguments + 1, output[1]);
-    close(output[1]);
-    if (mpiexec < 0)
-        return 1;
-    for (;;) {
-        struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
-
-        const int most = standin_look(LIFELINE);
-
-        poll(ready, 2, !talking ? 50 : looks ? LOOK_MS : most);
-        if (ready[1].revents) {
-            talking = listen_to(output[0]);
-            looks = LOOKS;
-        } else if (looks) {
-            looks--;
-        }
-        if (looks && lost_a_host(mpiexec)) { /* told once: who has its workers already goes on without it */
-            looks = 0;
-            tell_lost();
-        }
-        if (ready[0].revents && !standin_hear(LIFELINE))
-            break;
-        if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
-            tell_end(status);
-            break;
-        }
-    }
+    if (count == 3 && (!strcmp(arguments[1], "--workers") || !strcmp(arguments[1], "--hosts")))
+        run_workers(arguments, output);
+    else
+        run_mpiexec(arguments, output);
     standin_end();
-    end_all();
+    children_end();
     remove_folder(shared_folder());
     fcntl(output[0], F_SETFL, O_NONBLOCK);
     while (listen_to(output[0])) /* a worker's last words */

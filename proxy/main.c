@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "proxy/remote.h"
 #include "proxy/worker.h"
 
 int main(int count, char **arguments)
@@ -13,6 +14,8 @@ int main(int count, char **arguments)
 
     if (count == 2 && !strcmp(arguments[1], "--worker"))
         return worker_run();
+    if (count == 2 && !strcmp(arguments[1], "--remote"))
+        return remote_run();
     if (count == 2 && !strcmp(arguments[1], "--probe"))
         return list_devices();
     snprintf(path, sizeof(path), "%s/vocl-poold", settings_string(SETTING_LIBEXECDIR));

@@ -17,6 +17,7 @@
 #define RESERVED_SECONDS 15
 #define GRACE_SECONDS 2
 #define MOST_VARIABLES 16
+#define MOST_RANKS 65 /* the program, and a worker on each of 64 nodes */
 
 struct session *session_find(const struct daemon *d, const char *id)
 {
@@ -148,6 +149,7 @@ static void session_free(struct session *s)
         event_free(s->timer);
     if (s->pidfd >= 0)
         close(s->pidfd);
+    relay_close(s);
     free(s);
 }
 
@@ -287,6 +289,7 @@ static void control_closed(struct connection *c)
     struct session *s = connection_argument(c);
 
     s->control = NULL;
+    relay_close(s);
     if (s->state == SESSION_RESERVED)
         session_end(s, "its program went away");
     else if (s->state == SESSION_RUNNING && !s->alone_until_ms)
@@ -295,10 +298,14 @@ static void control_closed(struct connection *c)
 
 static void control_message(struct connection *c, json_t *message)
 {
-    if (!strcmp(message_text(message, "do", ""), "leave"))
+    const char *what = message_text(message, "do", ""), *text = json_string_value(json_object_get(message, "text"));
+
+    if (!strcmp(what, "leave"))
         silence_begins(connection_argument(c), SILENCE_LEFT);
+    else if (!strcmp(what, "pmi") && text)
+        relay_take(connection_argument(c), text);
     else
-        connection_fail(c, "this connection is for what it was asked for before");
+        connection_fail(c, "there is no such request in a session");
 }
 
 static const struct connection_owner control = {control_message, control_closed, NULL};
@@ -328,7 +335,7 @@ static void time_is_up(evutil_socket_t fd, short what, void *argument)
     session_end(argument, "its time is up");
 }
 
-/* What a rank of MPICH's job needs to know, and nothing else of what comes from outside. */
+/* What a worker needs to know, and nothing else of what comes from outside. */
 static bool is_plain(const char *text)
 {
     return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-[]=") == strlen(text);
@@ -337,12 +344,10 @@ static bool is_plain(const char *text)
 static bool take_environment(const struct config *config, const json_t *message, char **list, char *why,
                              size_t why_size)
 {
-    static const char *const names[] = {
-        "PMI_PORT=",    "PMI_ID=",          "PMI_RANK=",        "PMI_SIZE=",         "PMI_FD=",
-        "PMI_SPAWNED=", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID=", "VOCL_SESSION_RANK="};
     static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US=", "VOCL_PEER_TIMEOUT="};
     const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
     const char *secret = message_text(message, "secret", "");
+    const long long rank = message_number(message, "rank", 0), size = message_number(message, "size", 0);
     const json_t *given = json_object_get(message, "environment"), *variable;
     uint8_t bytes[SECRET_BYTES];
     unsigned count = 0;
@@ -354,27 +359,26 @@ static bool take_environment(const struct config *config, const json_t *message,
         return false;
     }
     snprintf(why, why_size, "no worker can be started with that");
-    if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 ||
-        !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : token_read(token, bytes)))
+    if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
+        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : token_read(token, bytes)))
         return false;
     json_array_foreach(given, index, variable)
     {
         const char *text = json_string_value(variable);
         bool known = false;
 
-        if (!text || strlen(text) > 200 || !is_plain(text) || count + 4 >= MOST_VARIABLES)
+        if (!text || strlen(text) > 200 || !is_plain(text) || count + 6 >= MOST_VARIABLES)
             return false;
-        for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-            known |= !strncmp(text, names[i], strlen(names[i]));
         for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
             known |= !strncmp(text, settings[i], strlen(settings[i]));
-        if (known && strncmp(text, "PMI_FD=", 7) && asprintf(&list[count++], "%s", text) < 0)
+        if (known && asprintf(&list[count++], "%s", text) < 0)
             return false;
     }
     return asprintf(&list[count], "VOCL_SESSION_ENDPOINT=%s", endpoint) >= 0 &&
            (*secret ? asprintf(&list[count + 1], "VOCL_SESSION_SECRET=%s", secret)
                     : asprintf(&list[count + 1], "VOCL_SESSION_TOKEN=%s", token)) >= 0 &&
-           json_array_size(given) > 0;
+           asprintf(&list[count + 2], "PMI_RANK=%lld", rank) >= 0 &&
+           asprintf(&list[count + 3], "PMI_SIZE=%lld", size) >= 0;
 }
 
 static void exited(evutil_socket_t fd, short what, void *argument)
@@ -413,18 +417,24 @@ void session_watch(struct session *s)
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size)
 {
     char *environment[MOST_VARIABLES] = {NULL};
+    int pmi = -1;
     pid_t pid = -1;
 
     if (s->state != SESSION_RESERVED || s->control) {
         snprintf(why, why_size, "it was started already");
         return -EBUSY;
     }
-    if (take_environment(s->daemon->config, message, environment, why, why_size))
-        pid = worker_start(s, environment, why, why_size);
+    if (take_environment(s->daemon->config, message, environment, why, why_size) &&
+        (*message_text(message, "secret", "") || !relay_open(s, &pmi)))
+        pid = worker_start(s, environment, pmi, why, why_size);
+    if (pmi >= 0)
+        close(pmi);
     for (unsigned i = 0; i < MOST_VARIABLES; i++)
         free(environment[i]);
-    if (pid < 0)
+    if (pid < 0) {
+        relay_close(s);
         return -EIO;
+    }
     s->pid = pid;
     s->started = true;
     s->start_time = process_start_time(pid);

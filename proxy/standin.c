@@ -16,17 +16,19 @@ static long looked_ms;
 
 bool standin_hear(int lifeline)
 {
-    int fd, *more, got;
+    unsigned came = 1;
+    int fd = -1, *more;
+    ssize_t got;
     char byte;
 
-    got = socket_take(lifeline, &byte, 1, &fd);
-    if (fd >= 0 && (more = realloc(bells, (count + 1) * sizeof(*bells)))) {
+    got = socket_receive_descriptors(lifeline, &byte, 1, &fd, &came, 1);
+    if (came && (more = realloc(bells, (count + 1) * sizeof(*bells)))) {
         bells = more;
         bells[count++] = fd;
-    } else if (fd >= 0) {
+    } else if (came) {
         close(fd);
     }
-    return got > 0 || got == -EAGAIN || got == -EINTR;
+    return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
 void standin_end(void)

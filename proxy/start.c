@@ -22,6 +22,7 @@
 
 #define MOST_ENVIRONMENT 128
 #define START_MS 5000
+#define PMI_FD 4 /* the worker's */
 
 /* ---- control groups (v2), below the folder that the configuration names, or below one that is found ---- */
 
@@ -202,6 +203,7 @@ struct plan {
     char name[64], folder[256];
     const struct session *session;
     bool grouped;
+    int pmi; /* or -1 */
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct plan *plan, const char *format, ...)
@@ -236,6 +238,7 @@ static void make_plan(const struct session *s, char *const *environment, struct 
     add(plan, "VOCL_LOG=%s", log ? log : "error");
     add(plan, "VOCL_MPI=mpich");
     add(plan, "MPIR_CVAR_NOLOCAL=1");
+    add(plan, "PMI_FD=%d", PMI_FD);
     add(plan, "UCX_HANDLE_ERRORS=none");
     add(plan, "UCX_LOG_LEVEL=error");
     for (unsigned i = 0; i < s->device_count; i++)
@@ -263,7 +266,7 @@ static void become(void *argument, int log, int problem)
 {
     const struct plan *plan = argument;
     const struct session *s = plan->session;
-    int null = open("/dev/null", O_RDWR), error = 0;
+    int null = open("/dev/null", O_RDWR), pmi, error = 0;
     sigset_t none;
 
     setsid();
@@ -283,9 +286,12 @@ static void become(void *argument, int log, int problem)
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper nobody would see to it */
     if (!error && chdir(plan->folder) && chdir("/"))
         error = errno;
+    pmi = fcntl(plan->pmi, F_DUPFD, PMI_FD + 1); /* out of the way of the other */
     dup2(problem, 3);
     fcntl(3, F_SETFD, FD_CLOEXEC);
-    close_range(4, ~0u, 0);
+    if (pmi < 0 || dup2(pmi, PMI_FD) < 0)
+        close(PMI_FD);
+    close_range(PMI_FD + 1, ~0u, 0);
     if (!error) {
         execve(plan->arguments[0], plan->arguments, plan->environment);
         error = errno;
@@ -295,7 +301,7 @@ static void become(void *argument, int log, int problem)
     _exit(127);
 }
 
-pid_t worker_start(struct session *s, char *const *environment, char *why, size_t why_size)
+pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size)
 {
     struct plan plan = {.count = 0};
     struct pollfd told = {.events = POLLIN};
@@ -310,6 +316,7 @@ pid_t worker_start(struct session *s, char *const *environment, char *why, size_
         return -1;
     make_plan(s, environment, &plan);
     plan.session = s;
+    plan.pmi = pmi;
     plan.grouped = group_make(s);
     pid = fork();
     if (pid == 0)

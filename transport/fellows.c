@@ -4,6 +4,7 @@
  * cannot be connected: data then has no way between these two.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,8 +15,6 @@
 
 #include "base/log.h"
 #include "transport/internal.h"
-
-#define HELLO_MS 10000
 
 struct entry {
     uint32_t rank;
@@ -97,24 +96,19 @@ static int call_on(const struct job *job, const struct entry *entry, const uint8
     return error;
 }
 
-/* One connection; what is no fellow of this session is hung up on. */
-static void accept_one(struct job *job, int listener, const uint8_t *token)
+/* What is no fellow of this session is hung up on. */
+static void consider(struct job *job, struct caller *caller, const char *refused)
 {
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    struct hello hello;
+    const uint32_t rank = caller->hello.extra;
 
-    if (fd < 0)
-        return;
-    socket_tune(fd);
-    if (socket_read_all(fd, &hello, sizeof(hello), HELLO_MS) || hello_check(&hello, token) ||
-        hello.role != HELLO_FELLOW || hello.extra <= (uint32_t)job->rank || hello.extra >= (uint32_t)job->size ||
-        is_known(job, hello.extra)) {
-        vocl_log(LOG_ERROR, "refused a process that is no other worker of this session");
-        close(fd);
+    free(caller->extra);
+    if (!refused && caller->hello.role == HELLO_FELLOW && rank > (uint32_t)job->rank && rank < (uint32_t)job->size &&
+        !is_known(job, rank)) {
+        add(job, caller->fd, rank, caller->hello.host);
         return;
     }
-    hello.host[sizeof(hello.host) - 1] = '\0';
-    add(job, fd, hello.extra, hello.host);
+    vocl_log(LOG_ERROR, "refused a process that is no other worker of this session");
+    close(caller->fd);
 }
 
 static int call_on_all(struct job *job, const uint8_t *token, long until)
@@ -146,25 +140,52 @@ static int call_on_all(struct job *job, const uint8_t *token, long until)
 int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until)
 {
     unsigned below, above = (unsigned)(job->size - 1 - job->rank);
+    struct door door = {.token = token};
     int error = call_on_all(job, token, until);
 
     if (error)
         return error;
     below = job->member_count;
-    while (job->member_count < below + above) {
-        struct pollfd ready[] = {{endpoint->fd, POLLIN, 0}, {job->members[0].fd, POLLIN, 0}};
-        long left = until - clock_ms();
+    while (!error && job->member_count < below + above) {
+        const int watched[] = {endpoint->fd, job->members[0].fd};
+        struct caller caller;
+        const char *refused;
+        unsigned ready;
+        char byte;
 
-        if (left <= 0 || poll(ready, 2, (int)left) <= 0) {
+        if (clock_ms() >= until) {
             vocl_log(LOG_WARN, "%u other workers did not come", below + above - job->member_count);
-            return 0;
+            break;
         }
-        if (ready[0].revents)
-            accept_one(job, endpoint->fd, token);
-        else if (recv(job->members[0].fd, &left, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-            return -ECONNRESET;
-        else
+        ready = door_wait(&door, watched, 2, until - clock_ms());
+        if (ready & 1)
+            error = door_open(&door, endpoint->fd);
+        else if (ready & 2 && recv(job->members[0].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+            error = -ECONNRESET;
+        else if (ready & 2)
             poll(NULL, 0, 1); /* the application has begun to speak; the others come all the same */
+        while (!error && job->member_count < below + above && door_hear(&door, &caller, &refused))
+            consider(job, &caller, refused);
+    }
+    door_close(&door);
+    return error;
+}
+
+int fellows_inherit(struct job *job, const char *list)
+{
+    char host[64] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    while (list && *list) {
+        unsigned rank;
+        int fd, length = 0;
+
+        if (sscanf(list, "%u:%d%n", &rank, &fd, &length) != 2 || !rank || rank >= (unsigned)job->size ||
+            rank == (unsigned)job->rank || is_known(job, rank) || fcntl(fd, F_SETFD, FD_CLOEXEC))
+            return -EBADF;
+        add(job, fd, rank, host);
+        list += length;
+        list += *list == ',';
     }
     return 0;
 }

@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "transport/internal.h"
 
 #define FILES 1024      /* descriptors that are enough to start with */
@@ -45,6 +47,6 @@ void host_explain(char *why, size_t why_size)
     snprintf(said, sizeof(said), "%s", why);
     if (access("/proc/self/fd", X_OK))
         snprintf(why, why_size, "MPI needs /proc, which is not mounted: %s", said);
-    else if (loopback_is_down())
-        snprintf(why, why_size, "mpiexec needs the loopback interface, which is down (ip link set lo up): %s", said);
+    else if (!strcmp(settings_string(SETTING_MPI), "openmpi") && loopback_is_down())
+        snprintf(why, why_size, "Open MPI needs the loopback interface, which is down (ip link set lo up): %s", said);
 }

@@ -36,7 +36,8 @@ bool loader_foreign_memory(void);
 enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_FELLOW = 3 };
 
 /* First thing on a new connection, from the one that connects; extra bytes follow: a placeholder's environment, or the
- * endpoint at which a worker expects its fellows. Of a fellow extra is its rank. */
+ * endpoint at which a worker expects its fellows, if it has no bells with them yet. Of a fellow extra is its rank, of a
+ * worker whom vocl-launcher gave its bell its process. */
 struct hello {
     uint32_t magic, version, byte_order, pointer_size, role, extra;
     uint8_t token[TOKEN_BYTES];
@@ -113,9 +114,9 @@ struct job {
     bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
-    int lifeline;            /* to vocl-launcher, or -1 */
-    struct kept placeholder; /* to the placeholder of this process, or -1 */
-    int join;                /* to vocl-join, or -1 */
+    int lifeline;            /* to vocl-launcher or vocl-join, or -1 */
+    struct kept pmi;         /* what MPI has of its starter, or -1 */
+    struct kept placeholder; /* Open MPI's, of this process, or -1 */
     struct keeper *keeper;   /* of the client's descriptors, or NULL */
     bool apart;              /* and of MPI's, or there is none */
     struct pulse *pulse;
@@ -126,6 +127,7 @@ struct job {
 };
 
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
+/* start_worker.c */
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
 
@@ -144,33 +146,38 @@ int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t
  * for its environment, or NULL. */
 const char *network_bind(const char *address, char *line, size_t size);
 
-/* ---- launch.c ---- */
-/* Where a session's processes are to come from and to say hello. */
-struct setup {
-    struct endpoint local, remote; /* remote.fd < 0: workers use local too */
-    bool tls;                      /* without MPI: the secret instead of the token */
-    uint8_t token[TOKEN_BYTES], secret[SECRET_BYTES];
-    unsigned workers;
-    char hosts[1024];
-    char stand_in[128]; /* where placeholders of the workers' ranks are to go; "": there are none */
-    char devices[64];   /* for UCX, where it goes to other hosts: "UCX_NET_DEVICES=..." or "" */
-    char *environment;  /* the placeholder's: NUL-terminated strings */
-    uint32_t environment_length;
+/* ---- door.c: those who have not said yet who they are. One that says nothing keeps nobody waiting ---- */
+#define MOST_EXTRA (256u << 10) /* bytes that follow a hello */
+#define MOST_WATCHED 4
+
+struct caller {
+    int fd;
+    long until;
+    uint32_t rank; /* of one that is expected, whom nobody else can be; or 0: a stranger */
+    size_t got;
+    struct hello hello;
+    char *extra; /* hello.extra bytes and two zeros, or NULL */
 };
 
-/* 0 or negative errno; the lifeline is the caller's. */
-int launch_session(const struct setup *setup, const char *mpi, int *lifeline);
-int launch_join(const struct setup *setup, int *lifeline);
-/* What UCX is told where program and workers need no network to reach each other; NULL where they do. */
-const char *launch_ucx(const struct setup *setup);
+struct door {
+    const uint8_t *token; /* that strangers must show */
+    unsigned count, strangers, room;
+    struct caller *callers;
+    struct pollfd *fds;
+};
 
-/* ---- pool.c ---- */
-/* Whether the session's devices are to come from a pool. */
-bool pool_wanted(void);
-/* Gets the devices: setup then knows how many workers there will be, and expects them. 0, or negative errno and why. */
-int pool_join(struct setup *setup, int *join, char *why, size_t why_size);
-/* What vocl-join has to say of a worker that ended, or "". */
-void pool_hear(int join, char *why, size_t why_size);
+/* One that is connected already: the worker of this rank. 0 or negative errno; fd is the door's then. */
+int door_expect(struct door *door, int fd, uint32_t rank);
+/* Who has connected to the listener, if anybody has. 0, or negative errno if nobody can any more. */
+int door_open(struct door *door, int listener);
+/* Wait for these descriptors (-1: none) and for callers, so long (ms). Which of the descriptors are ready, as bits. */
+unsigned door_wait(struct door *door, const int *watched, unsigned count, long milliseconds);
+/* One who has said hello, or a stranger's place is free again: false. It is the caller's own then, fd and extra.
+ * *refused: why it cannot be let in, or NULL. */
+bool door_hear(struct door *door, struct caller *caller, const char **refused);
+/* The verdict; with a refusal it is also hung up on. */
+void door_answer(struct caller *caller, const char *refused);
+void door_close(struct door *door);
 
 /* ---- fellows.c: the bells between workers ---- */
 /* Where this worker will expect its fellows: of the kind of the application's own endpoint, to which fd is connected.
@@ -180,6 +187,8 @@ int fellows_listen(struct endpoint *endpoint, const char *of, int fd);
 int fellows_introduce(const struct job *job);
 /* A worker takes that in, and has a bell with each other one, but for those that cannot be reached. */
 int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until);
+/* Or it has them from its birth: "RANK:DESCRIPTOR,...". */
+int fellows_inherit(struct job *job, const char *list);
 
 /* ---- loop.c: the local member ---- */
 struct loop;

@@ -1,9 +1,9 @@
 /* The keeper of descriptors: see keeper.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,53 +24,68 @@
 #define ABOVE 128        /* so many numbers are ours at the upper end of what a program may have */
 #define LAST_NUMBER 1024 /* or of what programs have at most: the kernel's table grows with the numbers */
 
-enum wish { WISH_TAKE = 1, WISH_GIVE, WISH_END };
-
-struct request {
-    uint32_t wish, slot;
-};
+enum wish { WISH_NONE, WISH_TAKE, WISH_GIVE, WISH_LISTEN, WISH_ACCEPT, WISH_END };
 
 struct keeper {
     pthread_t thread;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock, asking, replacing;
     pthread_cond_t changed;
     enum { STARTING, RUNNING, IMPOSSIBLE } state;
     void (*run)(void *);
     void *argument;
+    const int *needs;
+    unsigned need_count;
     atomic_bool needed;
-    struct endpoint endpoint;
+    enum wish wish; /* of the thread that holds asking */
+    int error;      /* and what became of it */
+    unsigned slot;
+    struct kept line; /* descriptors go through it: the end in the program's table, and the one in the keeper's */
+    int inside;
+    struct endpoint endpoint; /* where a new line is made, if the program has closed its end */
     int *held;
     unsigned count;
 };
 
-/* ---- what goes through a socket ---- */
+/* ---- what goes through the line ---- */
 
-static int send_with(int socket, const struct request *request, int fd)
+static int send_one(int socket, int fd)
 {
-    return socket_give(socket, request, sizeof(*request), fd);
+    return socket_send_descriptors(socket, "", 1, &fd, 1);
 }
 
-/* *fd: what came along, or -1. */
-static int receive_with(int socket, struct request *request, int *fd)
+static int receive_one(int socket, int *fd)
 {
-    struct pollfd ready = {socket, POLLIN, 0};
+    unsigned count = 1;
+    char byte;
+    ssize_t got = socket_receive_descriptors(socket, &byte, 1, fd, &count, ANSWER_MS);
 
-    *fd = -1;
-    if (poll(&ready, 1, ANSWER_MS) <= 0)
-        return -ETIMEDOUT;
-    return socket_take(socket, request, sizeof(*request), fd) == sizeof(*request) ? 0 : -EIO;
+    return got == 1 && count == 1 ? 0 : got < 0 ? (int)got : -EIO;
 }
 
 /* ---- the thread ---- */
 
-/* A table in which there is nothing but standard output and error: run() may say something, and what it calls may flush
- * what the program has printed and not yet written. */
-static int leave_table(void)
+/* A table in which there is nothing but standard output and error, and what is needed: run() may say something, and
+ * what it calls may flush what the program has printed and not yet written. */
+static int leave_table(const struct keeper *keeper)
 {
     int null;
 
-    if (close_range(3, ~0u, CLOSE_RANGE_UNSHARE))
+    if (unshare(CLONE_FILES))
         return -ENOTSUP;
+    for (int first = 3, last; first >= 0; first = last + 1) {
+        last = keeper->inside;
+        for (unsigned i = 0; i < keeper->need_count; i++) {
+            if (keeper->needs[i] >= first && (keeper->needs[i] < last || last < first))
+                last = keeper->needs[i];
+        }
+        if (last < first) {
+            if (close_range((unsigned)first, ~0u, 0))
+                return -ENOTSUP;
+            break;
+        }
+        if (last > first && close_range((unsigned)first, (unsigned)last - 1, 0))
+            return -ENOTSUP;
+    }
     close(0);
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
@@ -84,45 +99,65 @@ static int leave_table(void)
     return 0;
 }
 
-static bool hold(struct keeper *keeper, int fd)
+static int take(struct keeper *keeper)
 {
-    int *more = fd < 0 ? NULL : realloc(keeper->held, (keeper->count + 1) * sizeof(*more));
+    int fd, *more, error = receive_one(keeper->inside, &fd);
 
-    if (!more)
-        return false;
+    if (error)
+        return error;
+    more = realloc(keeper->held, (keeper->count + 1) * sizeof(*more));
+    if (!more) {
+        close(fd);
+        return -ENOMEM;
+    }
     keeper->held = more;
+    keeper->slot = keeper->count;
     keeper->held[keeper->count++] = fd;
-    return true;
+    return 0;
 }
 
-/* One request of a thread of this very process; false when it was the last. */
-static bool serve(struct keeper *keeper, int socket)
+/* The thread that asks has connected; strangers may have, too. */
+static int accept_line(struct keeper *keeper)
 {
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-    struct request request;
-    int fd = -1;
+    int fd;
 
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || peer.pid != getpid() ||
-        receive_with(socket, &request, &fd))
-        return true;
-    if (request.wish == WISH_TAKE) {
-        request.slot = keeper->count;
-        if (hold(keeper, fd))
-            send_with(socket, &request, -1);
-        else
-            close(fd);
+    while ((fd = accept4(keeper->endpoint.fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+        struct ucred peer;
+        socklen_t length = sizeof(peer);
+
+        if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.pid == getpid())
+            break;
+        close(fd);
     }
-    if (request.wish == WISH_GIVE && request.slot < keeper->count)
-        send_with(socket, &request, keeper->held[request.slot]);
-    return request.wish != WISH_END;
+    close(keeper->endpoint.fd);
+    if (fd < 0)
+        return -ECONNREFUSED;
+    close(keeper->inside);
+    keeper->inside = fd;
+    return 0;
+}
+
+static int serve(struct keeper *keeper)
+{
+    switch (keeper->wish) {
+    case WISH_TAKE:
+        return take(keeper);
+    case WISH_GIVE:
+        return keeper->slot < keeper->count ? send_one(keeper->inside, keeper->held[keeper->slot]) : -EINVAL;
+    case WISH_LISTEN:
+        return endpoint_listen_unix(&keeper->endpoint);
+    case WISH_ACCEPT:
+        return accept_line(keeper);
+    default:
+        return 0;
+    }
 }
 
 static void tell(struct keeper *keeper, int state)
 {
     pthread_mutex_lock(&keeper->lock);
     keeper->state = state;
-    pthread_cond_signal(&keeper->changed);
+    pthread_cond_broadcast(&keeper->changed);
     pthread_mutex_unlock(&keeper->lock);
 }
 
@@ -131,7 +166,7 @@ static void *keeper_run(void *argument)
     struct keeper *keeper = argument;
     bool more = true;
 
-    if (leave_table() || endpoint_listen_unix(&keeper->endpoint)) {
+    if (leave_table(keeper)) {
         tell(keeper, IMPOSSIBLE);
         return NULL;
     }
@@ -140,30 +175,48 @@ static void *keeper_run(void *argument)
     dup2(0, 1); /* who waits for the end of the program's output must not wait for us */
     dup2(0, 2);
     tell(keeper, RUNNING);
+    pthread_mutex_lock(&keeper->lock);
     while (more) {
-        struct pollfd ready = {keeper->endpoint.fd, POLLIN, 0};
-        int socket = poll(&ready, 1, -1) > 0 ? accept4(keeper->endpoint.fd, NULL, NULL, SOCK_CLOEXEC) : -1;
-
-        if (socket < 0)
-            continue;
-        more = serve(keeper, socket);
-        close(socket);
+        while (keeper->wish == WISH_NONE)
+            pthread_cond_wait(&keeper->changed, &keeper->lock);
+        keeper->error = serve(keeper);
+        more = keeper->wish != WISH_END;
+        keeper->wish = WISH_NONE;
+        pthread_cond_broadcast(&keeper->changed);
     }
-    close(keeper->endpoint.fd);
+    pthread_mutex_unlock(&keeper->lock);
+    close(keeper->inside);
     for (unsigned i = 0; i < keeper->count; i++) /* threads of run() still have this table */
         close(keeper->held[i]);
     return NULL;
 }
 
-struct keeper *keeper_start(void (*run)(void *), void *argument)
+static void look(struct kept *kept, int fd);
+static int raise_number(int fd);
+
+struct keeper *keeper_start(void (*run)(void *), void *argument, const int *needs, unsigned count)
 {
     struct keeper *keeper = calloc(1, sizeof(*keeper));
+    int pair[2];
 
-    if (!keeper)
+    if (!keeper || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+        free(keeper);
         return NULL;
-    *keeper = (struct keeper){
-        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .run = run, .argument = argument};
+    }
+    pair[0] = raise_number(pair[0]);
+    pair[1] = raise_number(pair[1]);
+    *keeper = (struct keeper){.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .asking = PTHREAD_MUTEX_INITIALIZER,
+                              .replacing = PTHREAD_MUTEX_INITIALIZER,
+                              .changed = PTHREAD_COND_INITIALIZER,
+                              .run = run,
+                              .argument = argument,
+                              .needs = needs,
+                              .need_count = count,
+                              .inside = pair[1]};
     if (thread_start(&keeper->thread, keeper_run, keeper)) {
+        close(pair[0]);
+        close(pair[1]);
         free(keeper);
         return NULL;
     }
@@ -171,10 +224,13 @@ struct keeper *keeper_start(void (*run)(void *), void *argument)
     while (keeper->state == STARTING)
         pthread_cond_wait(&keeper->changed, &keeper->lock);
     pthread_mutex_unlock(&keeper->lock);
+    close(pair[1]);
     if (keeper->state == RUNNING) {
+        look(&keeper->line, pair[0]);
         pthread_detach(keeper->thread); /* its end is waited for by nobody: keeper_end() */
         return keeper;
     }
+    close(pair[0]);
     pthread_join(keeper->thread, NULL);
     vocl_log(LOG_INFO, "the program must not close descriptors that it does not know: they cannot be kept here");
     free(keeper);
@@ -208,20 +264,73 @@ void kept_close(struct kept *kept)
     kept->fd = -1;
 }
 
-/* 0 or negative errno; *got: what came with the answer, or -1. A thread of the program may be closing all the time. */
-static int ask(struct keeper *keeper, struct request *request, int fd, int *got)
+/* What the thread answers. It may be slow, where there is one processor for many, but it does nothing that waits. */
+static int ask(struct keeper *keeper, enum wish wish)
 {
-    struct kept connection;
-    int error, socket = endpoint_connect(keeper->endpoint.text);
+    int error;
 
-    *got = -1;
-    if (socket < 0)
-        return socket;
-    look(&connection, socket);
-    error = send_with(socket, request, fd);
-    if (!error && request->wish != WISH_END)
-        error = receive_with(socket, request, got);
-    kept_close(&connection);
+    pthread_mutex_lock(&keeper->lock);
+    keeper->wish = wish;
+    pthread_cond_broadcast(&keeper->changed);
+    while (keeper->wish != WISH_NONE)
+        pthread_cond_wait(&keeper->changed, &keeper->lock);
+    error = keeper->error;
+    pthread_mutex_unlock(&keeper->lock);
+    return error;
+}
+
+/* The only moment at which something listens. */
+static int renew_line(struct keeper *keeper)
+{
+    int error = ask(keeper, WISH_LISTEN), fd;
+
+    if (error)
+        return error;
+    fd = endpoint_connect(keeper->endpoint.text);
+    error = ask(keeper, WISH_ACCEPT); /* which also ends the listening */
+    if (fd < 0)
+        return fd;
+    look(&keeper->line, raise_number(fd));
+    if (error)
+        kept_close(&keeper->line);
+    return error;
+}
+
+static int have_line(struct keeper *keeper)
+{
+    return keeper->line.fd >= 0 && still_ours(&keeper->line) ? 0 : renew_line(keeper);
+}
+
+static int ask_take(struct keeper *keeper, int fd, unsigned *slot)
+{
+    int error;
+
+    pthread_mutex_lock(&keeper->asking);
+    error = have_line(keeper);
+    if (!error)
+        error = send_one(keeper->line.fd, fd);
+    if (!error)
+        error = ask(keeper, WISH_TAKE);
+    *slot = keeper->slot;
+    pthread_mutex_unlock(&keeper->asking);
+    return error;
+}
+
+/* A thread of the program may be closing all the time. */
+static int ask_give(struct keeper *keeper, unsigned slot, int *fd)
+{
+    int error;
+
+    pthread_mutex_lock(&keeper->asking);
+    error = have_line(keeper);
+    keeper->slot = slot;
+    if (!error)
+        error = ask(keeper, WISH_GIVE);
+    if (!error)
+        error = receive_one(keeper->line.fd, fd);
+    if (error)
+        kept_close(&keeper->line);
+    pthread_mutex_unlock(&keeper->asking);
     return error;
 }
 
@@ -232,33 +341,39 @@ bool keeper_was_needed(const struct keeper *keeper)
 
 void keeper_end(struct keeper *keeper)
 {
-    struct request request = {.wish = WISH_END};
-    int none;
+    pthread_mutex_lock(&keeper->asking);
+    ask(keeper, WISH_END);
+    kept_close(&keeper->line);
+    pthread_mutex_unlock(&keeper->asking);
+}
 
-    if (ask(keeper, &request, -1, &none))
-        vocl_log(LOG_DEBUG, "the keeper of descriptors stays until the process ends");
+void keeper_forget(struct keeper *keeper)
+{
+    if (keeper)
+        kept_close(&keeper->line);
 }
 
 bool keeper_take(struct keeper *keeper, int fd)
 {
-    struct request request = {.wish = WISH_TAKE};
-    int none;
+    unsigned slot;
 
-    if (ask(keeper, &request, fd, &none))
+    if (ask_take(keeper, fd, &slot))
         return false;
     close(fd);
     return true;
 }
 
-/* High numbers are none that a program would give to its own, nor take for them. */
+/* High numbers are none that a program would give to its own, nor take for them; those of the standard streams are
+ * what a program closes first. */
 static int raise_number(int fd)
 {
     struct rlimit limit;
-    int high;
+    int high = 3;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 2 * ABOVE)
+    if (getrlimit(RLIMIT_NOFILE, &limit) || (limit.rlim_cur < 2 * ABOVE && fd >= high))
         return fd;
-    high = (int)(limit.rlim_cur < LAST_NUMBER ? limit.rlim_cur : LAST_NUMBER) - ABOVE;
+    if (limit.rlim_cur >= 2 * ABOVE)
+        high = (int)(limit.rlim_cur < LAST_NUMBER ? limit.rlim_cur : LAST_NUMBER) - ABOVE;
     high = fcntl(fd, F_DUPFD_CLOEXEC, high);
     if (high < 0)
         return fd;
@@ -273,25 +388,23 @@ void kept_trust(struct kept *kept, int fd)
 
 void kept_hold(struct kept *kept, struct keeper *keeper, int fd)
 {
-    struct request request = {.wish = WISH_TAKE};
-    int none;
+    unsigned slot;
 
     look(kept, raise_number(fd));
-    if (keeper && !ask(keeper, &request, kept->fd, &none)) {
+    if (keeper && !ask_take(keeper, kept->fd, &slot)) {
         kept->keeper = keeper;
-        kept->slot = request.slot;
+        kept->slot = slot;
     }
 }
 
 static int replace(struct kept *kept)
 {
-    struct request request = {.wish = WISH_GIVE, .slot = kept->slot};
-    int fd = -1;
+    int fd = -1, tries = 0;
 
-    for (int i = 0; fd < 0 && i < TRIES; i++)
-        ask(kept->keeper, &request, -1, &fd);
-    if (fd < 0)
-        return -1;
+    while (ask_give(kept->keeper, kept->slot, &fd)) {
+        if (++tries == TRIES)
+            return -1;
+    }
     kept->keeper->needed = true;
     vocl_log(LOG_INFO, "the program has closed descriptor %d of the session, which has another now", kept->fd);
     kept->fd = raise_number(fd);
@@ -306,8 +419,8 @@ int kept_fd(struct kept *kept)
         return kept->fd;
     if (!kept->keeper)
         return -1;
-    pthread_mutex_lock(&kept->keeper->lock);
+    pthread_mutex_lock(&kept->keeper->replacing);
     fd = still_ours(kept) ? kept->fd : replace(kept);
-    pthread_mutex_unlock(&kept->keeper->lock);
+    pthread_mutex_unlock(&kept->keeper->replacing);
     return fd;
 }

@@ -23,10 +23,13 @@ struct kept {
 };
 
 /* Starts one. It first calls run(argument), if there is one; what that opens is in the keeper's table, too, and threads
- * that it starts live there. NULL where the system does not have it; run() has not been called then. */
-struct keeper *keeper_start(void (*run)(void *argument), void *argument);
+ * that it starts live there, as do the descriptors that it needs, under their numbers. NULL where the system does not
+ * have it; run() has not been called then. */
+struct keeper *keeper_start(void (*run)(void *argument), void *argument, const int *needs, unsigned count);
 /* It closes what it holds, and ends. */
 void keeper_end(struct keeper *keeper);
+/* In the child of a fork, which has no keeper. */
+void keeper_forget(struct keeper *keeper);
 /* Whether the program has closed what is not its own. */
 bool keeper_was_needed(const struct keeper *keeper);
 

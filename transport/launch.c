@@ -1,5 +1,6 @@
-/* What a session's processes are started with: vocl-launcher, which runs mpiexec, which starts the others. */
+/* What starts a session's processes: vocl-launcher, or vocl-join. It is started here, and listened to. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "config.h"
-
 #include "base/log.h"
 #include "base/settings.h"
-#include "transport/internal.h"
+#include "transport/start.h"
 
-#define OPENMPI_SHARED "OMPI_MCA_btl_vader_backing_directory"
+#define LINE_MS 200
 
 extern char **environ;
 
@@ -48,7 +47,7 @@ static bool left_out(const char *variable)
     return false;
 }
 
-__attribute__((format(printf, 2, 3))) static bool add(char ***list, const char *format, ...)
+bool list_add(char ***list, const char *format, ...)
 {
     size_t count = 0;
     char **longer, *text;
@@ -69,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static bool add(char ***list, const char *
     return true;
 }
 
-static void free_list(char **list)
+void list_free(char **list)
 {
     for (size_t i = 0; list && list[i]; i++)
         free(list[i]);
@@ -93,170 +92,129 @@ static void add_preload(char ***list)
         strcat(kept, word);
     }
     if (kept && *kept)
-        add(list, "LD_PRELOAD=%s", kept);
+        list_add(list, "LD_PRELOAD=%s", kept);
     free(kept);
     free(copy);
 }
 
-const char *launch_ucx(const struct setup *setup)
-{
-    return setup->remote.fd >= 0 || getenv("UCX_TLS") ? NULL : "UCX_TLS=posix,sysv,cma,self";
-}
-
-static char **make_environment(const struct setup *setup, const char *mpi)
+char **launch_environment(const struct start *start, bool local)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
-    const char *ucx = launch_ucx(setup);
-    char token[2 * TOKEN_BYTES + 1], secret[2 * SECRET_BYTES + 1], **list = NULL;
+    char **list = NULL;
 
     for (char **at = environ; *at; at++) {
         if (!left_out(*at))
-            add(&list, "%s", *at);
+            list_add(&list, "%s", *at);
     }
     add_preload(&list);
     if (vendors && *vendors)
-        add(&list, "OCL_ICD_VENDORS=%s", vendors);
+        list_add(&list, "OCL_ICD_VENDORS=%s", vendors);
     else if (!vendors && given)
-        add(&list, "OCL_ICD_VENDORS=%s", given);
-    token_show(setup->token, token);
-    add(&list, "VOCL_LOG=%s", vocl_log_level());
-    add(&list, "VOCL_MPI=%s", mpi); /* not always the one that was asked for: see load_plugin() */
-    hex_show(setup->secret, SECRET_BYTES, secret);
-    if (setup->tls)
-        add(&list, "VOCL_SESSION_SECRET=%s", secret);
-    else
-        add(&list, "VOCL_SESSION_TOKEN=%s", token);
-    if (!strcmp(mpi, "openmpi") && setup->remote.fd < 0) /* it leaves its files behind when a rank is killed */
-        add(&list, OPENMPI_SHARED "=/dev/shm/vocl-%.16s", token);
-    add(&list, "VOCL_SESSION_LOCAL=%s", setup->local.text);
-    add(&list, "VOCL_SESSION_ENDPOINT=%s", setup->remote.fd >= 0 ? setup->remote.text : setup->local.text);
-    add(&list, "UCX_HANDLE_ERRORS=none");
+        list_add(&list, "OCL_ICD_VENDORS=%s", given);
+    list_add(&list, "VOCL_LOG=%s", vocl_log_level());
+    list_add(&list, "VOCL_MPI=%s", start->mpi); /* not always the one that was asked for: see enter_load() */
+    list_add(&list, "UCX_HANDLE_ERRORS=none");
     if (!getenv("UCX_LOG_LEVEL"))
-        add(&list, "UCX_LOG_LEVEL=error");
-    add(&list, "MPIR_CVAR_NOLOCAL=1");
-    if (ucx)
-        add(&list, "%s", ucx);
+        list_add(&list, "UCX_LOG_LEVEL=error");
+    list_add(&list, "MPIR_CVAR_NOLOCAL=1");
+    if (local && !getenv("UCX_TLS"))
+        list_add(&list, LAUNCH_UCX);
     return list;
 }
 
-/* What mpiexec calls this host: the address that workers come to; it knows IPv4 alone. */
-static void own_name(const struct setup *setup, char name[128])
+void launch_place(const struct start *start, char ***environment)
 {
-    const char *port;
+    char text[2 * SECRET_BYTES + 1];
 
-    if (address_split(setup->remote.text + 4, name, 128, &port) || !strcmp(name, "::1"))
-        strcpy(name, "127.0.0.1");
-    else if (strchr(name, ':') && gethostname(name, 128))
-        strcpy(name, "localhost");
-    name[127] = '\0';
+    hex_show(start->tls ? start->secret : start->token, start->tls ? SECRET_BYTES : TOKEN_BYTES, text);
+    list_add(environment, "%s=%s", start->tls ? SESSION_SECRET : SESSION_TOKEN, text);
+    list_add(environment, SESSION_ENDPOINT "=%s", start->remote.fd >= 0 ? start->remote.text : start->local.text);
 }
 
-/* All ranks are placeholders on this host; the workers' daemons get what these get. */
-static void add_stand_ins(char ***list, const struct setup *setup, const char *folder)
+int launch_helper(struct start *start, char **arguments, char **environment)
 {
-    char address[128];
+    int pair[2], error = 0;
 
-    own_name(setup, address);
-    add(list, "-localhost");
-    add(list, "%s", address);
-    add(list, "-hosts");
-    add(list, "%s", address);
-    add(list, "-n");
-    add(list, "1");
-    add(list, "%s/vocl-placeholder", folder);
-    add(list, ":");
-    add(list, "-n");
-    add(list, "%u", setup->workers);
-    add(list, "-env");
-    add(list, "VOCL_SESSION_LOCAL");
-    add(list, "%s", setup->stand_in);
-    add(list, "%s/vocl-placeholder", folder);
-}
-
-static char **make_arguments(const struct setup *setup, const char *mpi)
-{
-    const char *folder = settings_string(SETTING_LIBEXECDIR), *mpiexec = settings_string(SETTING_MPIEXEC);
-    bool openmpi = !strcmp(mpi, "openmpi");
-    char **list = NULL;
-
-    if (!*mpiexec)
-        mpiexec = openmpi ? VOCL_MPIEXEC_OPENMPI : VOCL_MPIEXEC_MPICH;
-    add(&list, "%s/vocl-launcher", folder);
-    add(&list, "%s", mpiexec);
-    if (openmpi) {
-        add(&list, "--allow-run-as-root");
-        add(&list, "--oversubscribe");
-        add(&list, "--enable-recovery");
-        add(&list, "--bind-to");
-        add(&list, "none");
-    } else {
-        add(&list, "-disable-auto-cleanup"); /* the loss of one worker is not that of the others */
-        if (!setup->tls)
-            add(&list, "-pmi-port");
-        add(&list, "-bind-to");
-        add(&list, "none");
-    }
-    if (*setup->stand_in && !openmpi) {
-        add_stand_ins(&list, setup, folder);
-        return list;
-    }
-    if (setup->remote.fd >= 0) {
-        char address[128];
-
-        own_name(setup, address);
-        if (openmpi) {
-            add(&list, "-host");
-            add(&list, "%s%s%s", setup->tls ? "" : address, setup->tls ? "" : ",", setup->hosts);
-        } else {
-            add(&list, "-localhost");
-            add(&list, "%s", address);
-            add(&list, "-hosts");
-            add(&list, "%s%s%s", setup->tls ? "" : address, setup->tls ? "" : ",", setup->hosts);
-            add(&list, "-ppn");
-            add(&list, "1");
-        }
-    }
-    if (!setup->tls) {
-        add(&list, "-n");
-        add(&list, "1");
-        add(&list, "%s/vocl-placeholder", folder);
-        add(&list, ":");
-    }
-    add(&list, "-n");
-    add(&list, "%u", setup->workers);
-    add(&list, "%s/vocl-proxy", folder);
-    add(&list, "--worker");
-    return list;
-}
-
-static int launch(char **arguments, char **environment, int *lifeline)
-{
-    int pair[2], error;
-
-    error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
+    if (!arguments || !environment)
+        error = -ENOMEM;
+    else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        error = -errno;
     if (!error) {
         error = spawn_apart(arguments[0], arguments, environment, pair[1]);
         close(pair[1]);
         if (error)
             close(pair[0]);
         else
-            *lifeline = pair[0];
+            start->job->lifeline = pair[0];
     }
-    free_list(arguments);
-    free_list(environment);
+    if (error)
+        snprintf(start->why, start->why_size, "%s: %s", arguments ? arguments[0] : "?", strerror(-error));
+    list_free(arguments);
+    list_free(environment);
     return error;
 }
 
-int launch_session(const struct setup *setup, const char *mpi, int *lifeline)
+int launch_receive(struct start *start, int *descriptors, unsigned count)
 {
-    return launch(make_arguments(setup, mpi), make_environment(setup, mpi), lifeline);
+    unsigned have = 0;
+
+    while (have < count) {
+        unsigned more = count - have;
+        char byte;
+        ssize_t got = socket_receive_descriptors(start->job->lifeline, &byte, 1, descriptors + have, &more,
+                                                 start->until - clock_ms());
+
+        have += more;
+        if (got == 1 && more)
+            continue;
+        while (have)
+            close(descriptors[--have]);
+        if (got < 0 || !launch_hear(start))
+            snprintf(start->why, start->why_size, "the session's processes were not started: %s",
+                     got < 0 ? strerror((int)-got) : "no descriptors came");
+        return got < 0 ? (int)got : -ECHILD;
+    }
+    return 0;
 }
 
-int launch_join(const struct setup *setup, int *lifeline)
+int launch_line(int fd, char *line, size_t size, long milliseconds)
 {
-    char **arguments = NULL, **environment = make_environment(setup, "mpich");
+    const long until = clock_ms() + milliseconds;
+    size_t length = 0;
 
-    add(&arguments, "%s/vocl-join", settings_string(SETTING_LIBEXECDIR));
-    add(&environment, "VOCL_POOL_PROGRAM=%s", program_invocation_short_name);
-    return launch(arguments, environment, lifeline);
+    while (length + 1 < size) {
+        int error = socket_read_all(fd, line + length, 1, until - clock_ms());
+
+        if (error)
+            return error;
+        if (line[length] == '\n')
+            break;
+        length++;
+    }
+    line[length] = '\0';
+    return 0;
+}
+
+int launch_hear(struct start *start)
+{
+    struct pollfd ready = {start->job->lifeline, POLLIN, 0};
+    char line[1024];
+    int error = 0;
+
+    while (poll(&ready, 1, 0) > 0) {
+        const char *space;
+
+        error = launch_line(start->job->lifeline, line, sizeof(line), LINE_MS);
+        if (error) {
+            if (!*start->why)
+                snprintf(start->why, start->why_size, "what starts the session's processes ended without a word");
+            return -ECHILD;
+        }
+        space = strncmp(line, "ended ", 6) ? NULL : strchr(line + 6, ' ');
+        if (!strncmp(line, "failed ", 7))
+            snprintf(start->why, start->why_size, "%s", line + 7);
+        else if (space)
+            snprintf(start->why, start->why_size, "%s", space + 1);
+    }
+    return *start->why ? -ECHILD : 0;
 }

@@ -247,6 +247,7 @@ void transport_forget(struct transport *t)
     for (int i = 0; i < t->job.size; i++)
         t->peers[i].alive = false;
     close_all(t, true);
+    keeper_forget(t->job.keeper);
     t->job.keeper = NULL; /* the parent's */
     t->job.pulse = NULL;
     job_close(&t->job);

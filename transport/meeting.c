@@ -60,6 +60,7 @@ struct guest {
 
 struct meeting {
     struct job *job;
+    struct start *start; /* the application's, or NULL */
     unsigned rank, size, pipes;
     int listeners[2];
     struct tls_way **ways; /* by number; NULL before the numbers are given */
@@ -349,7 +350,7 @@ static int guest_go_on(struct meeting *m, struct guest *guest)
     return guest->state == GUEST_SAYS ? guest_says(m, guest) : 0;
 }
 
-#define OTHERS 4 /* descriptors besides guests' */
+#define OTHERS 3 /* descriptors besides guests' */
 
 static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
 {
@@ -358,7 +359,6 @@ static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
     ready[count++] = (struct pollfd){m->listeners[0], POLLIN, 0};
     ready[count++] = (struct pollfd){m->listeners[1], POLLIN, 0};
     ready[count++] = (struct pollfd){m->rank ? -1 : m->job->lifeline, POLLIN, 0};
-    ready[count++] = (struct pollfd){m->rank ? -1 : m->job->join, POLLIN, 0};
     for (unsigned i = 0; i < GUESTS; i++) {
         const struct guest *guest = &m->guests[i];
         const bool out = guest->state == GUEST_CONNECTING || (guest->state && tls_plugin->waits(guest->tls));
@@ -426,7 +426,7 @@ static bool pairs_go_on(struct meeting *m, long began)
 }
 
 /* Until all have their connections, or it is clear that some have not. */
-static int meet(struct meeting *m, long until, int (*over)(const struct job *, char *, size_t))
+static int meet(struct meeting *m, long until)
 {
     const long began = clock_ms();
     const long most = began + REACH_MS < until ? began + REACH_MS : until;
@@ -440,7 +440,7 @@ static int meet(struct meeting *m, long until, int (*over)(const struct job *, c
         error = turn(m, now + 100 < most ? now + 100 : most);
         if (error)
             return error;
-        if (over && over(m->job, m->why, m->why_size))
+        if (m->start && launch_hear(m->start))
             return -ECHILD;
     }
     return 0;
@@ -485,7 +485,7 @@ static void meeting_end(struct meeting *m)
 
 /* ---- the application ---- */
 
-static int gather(struct meeting *m, long until, int (*over)(const struct job *, char *, size_t))
+static int gather(struct meeting *m, long until)
 {
     while (m->job->member_count < m->size - 1) {
         int error;
@@ -498,7 +498,7 @@ static int gather(struct meeting *m, long until, int (*over)(const struct job *,
         error = turn(m, until);
         if (error)
             return error;
-        if (over(m->job, m->why, m->why_size))
+        if (launch_hear(m->start))
             return -ECHILD;
     }
     return 0;
@@ -558,19 +558,20 @@ static int check_whole(const struct meeting *m)
     return 0;
 }
 
-int meeting_open(struct job *job, const struct setup *setup, long until,
-                 int (*over)(const struct job *job, char *why, size_t why_size), void (*ending)(void *), void *argument,
-                 char *why, size_t why_size)
+int meeting_open(struct start *start)
 {
+    struct job *job = start->job;
     struct meeting *m = calloc(1, sizeof(*m));
-    int error = m ? meeting_init(m, job, setup->secret, ending, argument, why, why_size) : -ENOMEM;
+    int error =
+        m ? meeting_init(m, job, start->secret, start->ending, start->argument, start->why, start->why_size) : -ENOMEM;
 
     if (!error) {
-        m->size = setup->workers + 1;
+        m->start = start;
+        m->size = start->workers + 1;
         m->pipes = settings_streams();
-        m->listeners[0] = setup->local.fd;
-        m->listeners[1] = setup->remote.fd;
-        error = gather(m, until, over);
+        m->listeners[0] = start->local.fd;
+        m->listeners[1] = start->remote.fd;
+        error = gather(m, start->until);
     }
     if (!error)
         error = have_size(m);
@@ -579,7 +580,7 @@ int meeting_open(struct job *job, const struct setup *setup, long until,
     if (!error)
         error = welcome_all(m);
     if (!error)
-        error = meet(m, until, over);
+        error = meet(m, start->until);
     if (!error)
         error = check_whole(m);
     if (!error) {
@@ -597,17 +598,9 @@ int meeting_open(struct job *job, const struct setup *setup, long until,
 /* The number that its starter gave it. */
 static unsigned given_rank(void)
 {
-    static const char *const names[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK"};
-    const char *rank = getenv("VOCL_SESSION_RANK");
+    const char *rank = getenv("PMI_RANK");
 
-    if (rank)
-        return (unsigned)atoi(rank);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        rank = getenv(names[i]);
-        if (rank)
-            return (unsigned)atoi(rank) + 1;
-    }
-    return 0;
+    return rank ? (unsigned)atoi(rank) : 0;
 }
 
 /* Until what is to be done is done. */
@@ -772,7 +765,7 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
     }
     if (!error) {
         m->listeners[0] = own.fd;
-        error = meet(m, until, NULL);
+        error = meet(m, until);
     }
     if (!error)
         error = take_members(m);

@@ -6,14 +6,12 @@
 #ifndef VOCL_TRANSPORT_MEETING_H
 #define VOCL_TRANSPORT_MEETING_H
 
-#include "transport/internal.h"
+#include "transport/start.h"
 #include "transport/tls.h"
 
-/* The application: the workers come to setup's endpoints. over(job, why, size): whether what has started them has
- * ended, and why. job->members is there for them. 0 or negative errno and why. */
-int meeting_open(struct job *job, const struct setup *setup, long until,
-                 int (*over)(const struct job *job, char *why, size_t why_size), void (*ending)(void *), void *argument,
-                 char *why, size_t why_size);
+/* The application: the workers come to where it listens, until what starts them has something to say.
+ * start->job->members is there for them. 0 or negative errno and why. */
+int meeting_open(struct start *start);
 /* A worker. */
 int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
                  void *argument, char *why, size_t why_size);

@@ -117,6 +117,15 @@ __attribute__((visibility("default"))) int socket(int domain, int type, int prot
     return (int)syscall(SYS_socket, domain, type | SOCK_CLOEXEC, protocol);
 }
 
+/* UCX has Unix sockets by which it could be woken, which it never is here: no name is needed at which anybody, of
+ * whichever user, could reach them. */
+__attribute__((visibility("default"))) int bind(int fd, const struct sockaddr *address, socklen_t length)
+{
+    if (address->sa_family == AF_UNIX && length <= sizeof(sa_family_t))
+        return 0;
+    return (int)syscall(SYS_bind, fd, address, length);
+}
+
 __attribute__((visibility("default"))) int accept(int listener, struct sockaddr *address, socklen_t *length)
 {
     return accept4(listener, address, length, SOCK_CLOEXEC);
@@ -204,31 +213,38 @@ static void free_list(char **list)
     free(list);
 }
 
-/* hwloc, below MPI, would ask OpenCL for its devices: in here that is VOCL, or takes long. */
-#define HWLOC "HWLOC_PLUGINS_BLACKLIST"
+/* hwloc, below MPI, would ask OpenCL for its devices: in here that is VOCL, or takes long. And it would look at all of
+ * the machine, of which nothing is used: that takes longer than the rest of MPI_Init. */
+static const char *const hwloc[][2] = {{"HWLOC_PLUGINS_BLACKLIST", "hwloc_opencl.so"},
+                                       {"HWLOC_COMPONENTS", "no_os,stop"}};
+#define HWLOCS (sizeof(hwloc) / sizeof(*hwloc))
 
 /* The session's variables are set for MPI_Init alone: in this namespace they may be the application's too. */
-static char **set_environment(const char *const *environment, bool *hwloc)
+static char **set_environment(const char *const *environment, bool added[HWLOCS])
 {
     char **saved = *environment ? take_job() : NULL;
 
     for (; *environment; environment++)
         set_variable(*environment);
-    *hwloc = !getenv(HWLOC);
-    if (*hwloc)
-        setenv(HWLOC, "hwloc_opencl.so", 1);
+    for (size_t i = 0; i < HWLOCS; i++) {
+        added[i] = !getenv(hwloc[i][0]);
+        if (added[i])
+            setenv(hwloc[i][0], hwloc[i][1], 1);
+    }
     return saved;
 }
 
-static void reset_environment(bool changed, char **saved, bool hwloc)
+static void reset_environment(bool changed, char **saved, const bool added[HWLOCS])
 {
     if (changed)
         free_list(take_job());
     for (char **at = saved; at && *at; at++)
         set_variable(*at);
     free_list(saved);
-    if (hwloc)
-        unsetenv(HWLOC);
+    for (size_t i = 0; i < HWLOCS; i++) {
+        if (added[i])
+            unsetenv(hwloc[i][0]);
+    }
 }
 
 static int start(int *rank, int *size, uint32_t *last_tag)
@@ -320,20 +336,20 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
 {
     sigset_t old;
     char **saved;
-    bool hwloc, ucx, devices, pending;
+    bool added[HWLOCS], ucx, devices, pending;
     int error;
 
     align_environ();
     own_environment();
     ucx = !getenv("UCX_TLS");
     devices = !getenv("UCX_NET_DEVICES");
-    saved = set_environment(environment, &hwloc);
+    saved = set_environment(environment, added);
     align_environ();
     hold_pipe_signal(&old, &pending);
     here_apart = apart;
     error = guarded_start(rank, size, last_tag);
     drop_pipe_signal(&old, pending);
-    reset_environment(*environment != NULL, saved, hwloc);
+    reset_environment(*environment != NULL, saved, added);
     if (ucx)
         unsetenv("UCX_TLS");
     if (devices && *environment)

@@ -48,8 +48,8 @@ if unshare -m true 2> /dev/null; then
     names "/proc" "no /proc" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run -- "$0"' "$program"
     works "no /proc, devices of its own" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run --local -- "$0"' \
         "$program"
-    names "loopback" "no loopback" unshare -n vocl run -- "$program"
-    works "no loopback, devices of its own" unshare -n vocl run --local -- "$program"
+    works "no network" unshare -n vocl run -- "$program"
+    works "no network, devices of its own" unshare -n vocl run --local -- "$program"
 else
     echo "no namespaces here"
 fi

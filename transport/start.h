@@ -1,0 +1,100 @@
+/* How a session is started: what the ways to do it share. Each fills a struct job; how bytes travel is link.c's. */
+#ifndef VOCL_TRANSPORT_START_H
+#define VOCL_TRANSPORT_START_H
+
+#include "transport/internal.h"
+
+#define MAX_WORKERS 1024
+#define HELLO_MS 10000
+
+/* The variables that a worker is started with. */
+#define SESSION_BELL "VOCL_SESSION_BELL"       /* its bell's descriptor */
+#define SESSION_FELLOWS "VOCL_SESSION_FELLOWS" /* those of its fellows' bells: see fellows_inherit() */
+#define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
+#define SESSION_LOCAL "VOCL_SESSION_LOCAL"
+#define SESSION_TOKEN "VOCL_SESSION_TOKEN"
+#define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
+
+struct start {
+    struct job *job;
+    void (*ending)(void *);
+    void *argument;
+    bool forked;     /* this process is the child of one that had MPI inside */
+    const char *mpi; /* "mpich" or "openmpi" */
+    long until;      /* it may take */
+    char *why;
+    size_t why_size;
+    unsigned workers;
+    bool tls;                   /* without MPI: the secret in the token's place */
+    uint8_t token[TOKEN_BYTES]; /* who is not born with a bell shows this */
+    uint8_t secret[SECRET_BYTES];
+    char devices[64];              /* for UCX, where it goes to other hosts: "UCX_NET_DEVICES=..." or "" */
+    struct endpoint local, remote; /* where those say hello; fd < 0: nowhere */
+    bool wants_placeholder;
+    char *environment; /* the placeholder's: NUL-terminated strings */
+    uint32_t environment_length;
+    struct door door;
+};
+
+/* The ways; each in a file of its own. 0, or negative errno and why. */
+int start_local(struct start *start);
+int start_hosts(struct start *start);
+int start_pool(struct start *start);
+int start_mpmd(struct start *start);
+int start_openmpi(struct start *start);
+
+bool pool_wanted(void);
+/* Whether this process is rank 0 of a job that mpiexec started; never one that had MPI inside before. */
+bool in_mpmd_job(bool forked);
+/* The MPI that the job's environment is of, or else the setting. */
+const char *job_mpi(void);
+/* One message of the job, before there is a link; 0 or negative errno. */
+int transfer_now(struct job *job, int peer, bool send, void *bytes, size_t length, long until);
+struct invitation {
+    char endpoint[128];
+    uint8_t token[TOKEN_BYTES];
+};
+
+/* ---- start_hosts.c ---- */
+/* Listen for the workers at the address of this host from which the hosts are reached. */
+int hosts_listen(struct start *start, const char *hosts);
+
+/* ---- gather.c ---- */
+/* Until all workers have said hello and fit. Then nothing listens any more. */
+int gather_workers(struct start *start);
+/* Until all have come through MPI_Init, and know each other. */
+int gather_ranks(struct start *start);
+
+/* ---- enter.c ---- */
+/* Which MPI the session has, as the program leaves it the choice. */
+void enter_choose(struct start *start);
+/* It is loaded: best while the workers are starting, too. */
+int enter_load(struct start *start);
+/* MPI_Init, with this environment besides (NULL-terminated) and, if it is not negative, this descriptor in use; what
+ * has to outlive the program's own descriptors is given to the keeper. local: all workers are on this host. */
+int enter_mpi(struct start *start, const char **environment, int pmi, bool local);
+/* The same as rank 0 of a job whose starter speaks at pmi. */
+int enter_ranks(struct start *start, int pmi, bool local);
+/* All of it without MPI: the workers come over TLS. What the starter would say at pmi is left alone. */
+int enter_tls(struct start *start, int pmi);
+
+/* ---- launch.c ---- */
+/* Lists of strings for execve(). */
+__attribute__((format(printf, 2, 3))) bool list_add(char ***list, const char *format, ...);
+void list_free(char **list);
+/* What workers are started with, but for the place where they say hello. */
+char **launch_environment(const struct start *start, bool local);
+/* Where they say hello, and what they show there. */
+void launch_place(const struct start *start, char ***environment);
+/* Starts the helper arguments[0] of VOCL's, with the lifeline to it; frees both lists. */
+int launch_helper(struct start *start, char **arguments, char **environment);
+/* The helper hands over so many descriptors. */
+int launch_receive(struct start *start, int *descriptors, unsigned count);
+/* What the helper says of a failure, or of its end: negative errno and why. 0 if it says nothing. */
+int launch_hear(struct start *start);
+/* A line of the helper's, without its end; negative errno. */
+int launch_line(int fd, char *line, size_t size, long milliseconds);
+/* Where workers and program need no network to reach each other: what UCX is told. */
+#define LAUNCH_UCX "UCX_TLS=posix,sysv,cma,self"
+
+#endif

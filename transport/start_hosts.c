@@ -1,0 +1,60 @@
+/*
+ * A session with a worker on each of some hosts: vocl-launcher starts them by ssh, or what the user has in its place,
+ * and that connection carries what they need to know and PMI. They come to the program's own address.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "transport/start.h"
+
+int hosts_listen(struct start *start, const char *hosts)
+{
+    char address[256];
+    int error = endpoint_own_address(hosts, address, sizeof(address));
+
+    if (!error)
+        error = endpoint_listen_tcp(&start->remote, address);
+    if (!error && !start->tls)
+        network_bind(address, start->devices, sizeof(start->devices));
+    if (error) {
+        start->remote.fd = -1;
+        snprintf(start->why, start->why_size, "no address to reach %s from (VOCL_ADDRESS): %s", hosts,
+                 address_error(error));
+    }
+    return error;
+}
+
+static int launch_workers(struct start *start)
+{
+    char **arguments = NULL, **environment = launch_environment(start, false);
+
+    launch_place(start, &environment);
+    list_add(&arguments, "%s/vocl-launcher", settings_string(SETTING_LIBEXECDIR));
+    list_add(&arguments, "--hosts");
+    list_add(&arguments, "%s", settings_string(SETTING_HOSTS));
+    return launch_helper(start, arguments, environment);
+}
+
+int start_hosts(struct start *start)
+{
+    int pmi = -1, error = hosts_listen(start, settings_string(SETTING_HOSTS));
+
+    if (!error)
+        error = launch_workers(start);
+    if (!error && !start->tls)
+        error = enter_load(start);
+    if (!error)
+        error = launch_receive(start, &pmi, 1);
+    if (!error && start->tls)
+        return enter_tls(start, pmi);
+    if (!error)
+        error = gather_workers(start);
+    if (!error)
+        error = enter_ranks(start, pmi, false);
+    else if (pmi >= 0)
+        close(pmi);
+    return error ? error : gather_ranks(start);
+}

@@ -17,16 +17,17 @@ static void want(bool holds, const char *what)
 
 static int ends[2] = {-1, -1};
 
-/* A peer that was sent so many frames, and what is at the other end of its bell. */
+/* A session with one peer that was sent so many frames; and what is at the other end of its bell. */
+static struct peer peer;
+static struct transport transport = {.peers = &peer, .job.size = 1};
+
 static struct peer *peer_new(uint32_t sent)
 {
-    static struct peer peer;
-
     close(ends[0]);
     close(ends[1]);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         perror("socketpair");
-    peer = (struct peer){.alive = true, .sent = sent};
+    peer = (struct peer){.alive = true, .provider = &provider_mpi, .sent = sent};
     kept_trust(&peer.bell.socket, ends[0]);
     return &peer;
 }
@@ -46,28 +47,28 @@ static void confirms(void)
     say(BELL_ACK, 3);
     say(BELL_SLEEP, 5);
     say(BELL_ACK, 4); /* overtaken by what a frame said */
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(!peer->bell.lost && peer->bell.acked == 5, "five frames are confirmed");
     say(BELL_ACK, 6);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(peer->bell.lost && peer->bell.why, "who confirms more than he was sent is lost");
 
     peer = peer_new(0xfffffffe);
     peer->bell.acked = 0xfffffff0;
     say(BELL_SLEEP, 0xfffffffe);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(!peer->bell.lost && peer->bell.acked == 0xfffffffe, "near the end of the numbers");
     peer->sent = 3;
     say(BELL_ACK, 2);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(!peer->bell.lost && peer->bell.acked == 2, "and behind it");
     say(BELL_ACK, 4);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(peer->bell.lost, "more than was sent, there");
 
     peer = peer_new(0);
     say(BELL_SLEEP, 1);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(peer->bell.lost, "one frame of none");
 }
 
@@ -78,13 +79,13 @@ static void beats(void)
     ssize_t left;
 
     say(BELL_BEAT, 0);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(!peer->bell.lost && peer->bell.heard == 1 && !peer->bell.stopped, "a heartbeat");
     bell_beat(ends[1], true);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(!peer->bell.lost && peer->bell.heard == 2 && peer->bell.stopped, "one for a program that is stopped");
     say(BELL_BEAT, 0);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(!peer->bell.stopped, "which goes on");
     for (int i = 0; i < 100000; i++)
         bell_beat(ends[0], false);
@@ -93,12 +94,12 @@ static void beats(void)
     want(left >= 16 && left < 8192, "heartbeats that nobody reads do not pile up");
     want(((struct bell_record *)(unread + left))[-1].kind == BELL_RING, "and leave room for what matters");
     say(99, 0);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(peer->bell.lost && peer->bell.why, "no word of ours");
     shutdown(ends[1], SHUT_RDWR);
     peer = peer_new(0);
     close(ends[1]);
-    link_hear(peer);
+    link_hear(&transport, 0);
     want(peer->bell.lost && !peer->bell.why, "the end");
 }
 

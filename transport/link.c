@@ -75,8 +75,8 @@ static int peers_open(struct transport *t)
     }
     /* now that there is somebody who listens to all */
     pulse_remove(t->job.pulse, &t->job.beat);
-    if (t->client && t->job.member_count)
-        t->job.pulse = pulse_start(false);
+    if (!t->job.pulse && t->job.member_count)
+        t->job.pulse = pulse_start(!t->client);
     for (int i = 0; i < t->job.size; i++) {
         if (t->peers[i].alive)
             pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);

@@ -17,6 +17,7 @@
 #define SHAKE_MS 5000   /* that one of them has */
 #define REVERSE_MS 1000 /* after which who waits for another goes there himself, */
 #define REACH_MS 8000   /* and when he gives up */
+#define BEAT 255        /* the connection for heartbeats; 0 is the one for frames, others are for bulk data */
 #define ANYBODY 65535   /* the number of a worker that has none */
 
 const struct tls_plugin *tls_plugin;
@@ -49,7 +50,7 @@ struct guest {
     struct tls *tls;
     enum { GUEST_NONE, GUEST_CONNECTING, GUEST_SHAKING, GUEST_SAYS } state;
     bool came;            /* to this side; else this side went there */
-    unsigned peer, index; /* 0: the connection for frames; else for bulk data, from 1 */
+    unsigned peer, index; /* of the connection: see BEAT */
     long until;
     size_t got;
     union {
@@ -74,7 +75,9 @@ struct meeting {
 /* The two numbers, who connects first, and what for: nobody's key is another's. */
 static void make_identity(char identity[TLS_IDENTITY], unsigned from, unsigned to, unsigned index)
 {
-    snprintf(identity, TLS_IDENTITY, "vocl:%s:%u:%u:%u", index ? "bulk" : "frames", from, to, index);
+    const char *kind = index == BEAT ? "beat" : index ? "bulk" : "frames";
+
+    snprintf(identity, TLS_IDENTITY, "vocl:%s:%u:%u:%u", kind, from, to, index);
 }
 
 static bool read_identity(const char *identity, unsigned *from, unsigned *to, unsigned *index)
@@ -99,7 +102,7 @@ static struct tls_way *way_new(unsigned pipes)
     }
     way->pipe_count = pipes;
     way->offers_last = &way->offers;
-    way->frames.socket.fd = -1;
+    way->frames.socket.fd = way->beat.socket.fd = -1;
     for (unsigned i = 0; i < pipes; i++)
         way->pipes[i].stream.socket.fd = -1;
     return way;
@@ -107,12 +110,12 @@ static struct tls_way *way_new(unsigned pipes)
 
 static struct stream *stream_of(struct tls_way *way, unsigned index)
 {
-    return index ? &way->pipes[index - 1].stream : &way->frames;
+    return index == BEAT ? &way->beat : index ? &way->pipes[index - 1].stream : &way->frames;
 }
 
 static bool is_whole(const struct tls_way *way)
 {
-    bool whole = way && way->frames.tls;
+    bool whole = way && way->frames.tls && way->beat.tls;
 
     for (unsigned i = 0; whole && i < way->pipe_count; i++)
         whole = way->pipes[i].stream.tls != NULL;
@@ -222,8 +225,8 @@ static bool is_underway(const struct meeting *m, unsigned peer, unsigned index)
 /* Whether this connection may be made, by who is to consent. */
 static bool is_wanted(struct meeting *m, const struct guest *guest)
 {
-    return m->ways && guest->peer < m->size && m->ways[guest->peer] && guest->index <= m->pipes &&
-           !stream_of(m->ways[guest->peer], guest->index)->tls;
+    return m->ways && guest->peer < m->size && m->ways[guest->peer] &&
+           (guest->index <= m->pipes || guest->index == BEAT) && !stream_of(m->ways[guest->peer], guest->index)->tls;
 }
 
 /* The handshake is done: who it is. */
@@ -417,7 +420,9 @@ static bool pairs_go_on(struct meeting *m, long began)
         if (now < m->next_try[peer] || (peer > m->rank && now < began + REVERSE_MS) || !*m->places[peer].endpoint)
             continue;
         m->next_try[peer] = now + REVERSE_MS;
-        for (unsigned index = 0; index <= m->pipes; index++) {
+        for (unsigned i = 0; i <= m->pipes + 1; i++) {
+            const unsigned index = i <= m->pipes ? i : BEAT;
+
             if (!stream_of(m->ways[peer], index)->tls && !is_underway(m, peer, index))
                 go_to(m, peer, index);
         }

@@ -379,6 +379,21 @@ static void tls_taken(struct transport *t, unsigned number)
 /* ---- the way to a member ---- */
 
 /* job.c's, or rather meeting.c's, has made it. */
+/* On a connection that no other thread uses: a byte each way. */
+static void carry_beat(struct beat *beat, bool say)
+{
+    struct tls_way *way = beat->carrier;
+    uint8_t bytes[64];
+    ssize_t got;
+
+    if (!stream_ready(&way->beat))
+        return;
+    while ((got = tls_plugin->read(way->beat.tls, bytes, sizeof(bytes))) > 0)
+        atomic_fetch_add(&beat->carried, (unsigned)got);
+    if (say && !got && tls_plugin->write(way->beat.tls, "", 1) == 1)
+        tls_plugin->flush(way->beat.tls);
+}
+
 static int tls_open(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
@@ -393,6 +408,9 @@ static int tls_open(struct transport *t, unsigned number)
     if (!way)
         return -ENOTCONN;
     peer->way = way;
+    peer->beat.carry = carry_beat;
+    peer->beat.carrier = way;
+    link_keep(t, &way->beat.socket, way->beat.socket.fd);
     peer->bell.carry = ring;
     peer->bell.carrier = t;
     peer->bell.number = number;
@@ -444,6 +462,7 @@ static void tls_lose(struct transport *t, unsigned number)
     if (!way->broken)
         way->broken = "it is lost";
     cut(&way->frames);
+    cut(&way->beat);
     for (unsigned i = 0; i < way->pipe_count; i++)
         cut(&way->pipes[i].stream);
 }
@@ -461,6 +480,7 @@ void way_free(struct tls_way *way, bool forget)
     if (!way)
         return;
     stream_end(&way->frames, forget);
+    stream_end(&way->beat, forget);
     for (unsigned i = 0; i < way->pipe_count; i++)
         stream_end(&way->pipes[i].stream, forget);
     while (way->offers) {

@@ -73,6 +73,7 @@ struct want {
 
 struct tls_way {
     struct stream frames;
+    struct stream beat;           /* the pulse's thread's alone */
     struct text urgent, ordinary; /* to be sent: urgent between two messages of the others */
     size_t message_left;          /* of the ordinary one that has begun */
     uint8_t in[FRAMES_IN];

@@ -11,6 +11,8 @@
 #include "base/thread.h"
 #include "transport/link.h"
 
+#define MOST_SILENT 8
+
 struct pulse {
     pthread_t thread;
     pthread_mutex_t lock; /* of what is below; nothing waits while it is held */
@@ -23,6 +25,16 @@ struct pulse {
 
 /* ---- saying it ---- */
 
+/* Who does not take it in is not told it for ever. */
+static void carry(struct beat *beat)
+{
+    const unsigned carried = atomic_load(&beat->carried);
+
+    beat->silent = carried == beat->carried_before ? beat->silent + 1 : 0;
+    beat->carried_before = carried;
+    beat->carry(beat, beat->silent < MOST_SILENT);
+}
+
 static void say(struct beat *beat)
 {
     const unsigned said = atomic_load_explicit(&beat->said, memory_order_relaxed);
@@ -30,6 +42,10 @@ static void say(struct beat *beat)
 
     if (!atomic_load(&beat->on))
         return;
+    if (beat->carry) {
+        carry(beat);
+        return;
+    }
     if (said != beat->said_before) { /* it has heard something else of us */
         beat->said_before = said;
         return;
@@ -144,6 +160,13 @@ void pulse_remove(struct pulse *pulse, struct beat *beat)
 
 /* ---- whether the others say it ---- */
 
+/* Nobody stands in for a program whose bells are not sockets when it is stopped. Its connections close with it, and its
+ * host, while it is there, answers TCP's probes (socket_tune()). */
+static bool stands_for_itself(const struct beat *beat, unsigned number)
+{
+    return !number && beat->carry;
+}
+
 void pulse_judge(struct transport *t)
 {
     struct pulse *pulse = t->job.pulse;
@@ -158,13 +181,13 @@ void pulse_judge(struct transport *t)
     for (unsigned i = 0; i < (unsigned)t->job.size && !t->ended; i++) {
         struct peer *peer = &t->peers[i];
         struct beat *beat = &peer->beat;
-        const uint32_t heard = peer->received + peer->bell.heard;
+        const uint32_t heard = peer->received + peer->bell.heard + atomic_load(&beat->carried);
 
         if (!peer->alive)
             continue;
         if (peer->bell.stopped)
             atomic_store(&beat->quiet_ms, now + 4 * pulse->tick_ms);
-        if (heard != beat->heard || was_away) {
+        if (heard != beat->heard || was_away || stands_for_itself(beat, i)) {
             beat->heard = heard;
             beat->heard_ms = now;
         } else if (now - beat->heard_ms > pulse->timeout_ms) {

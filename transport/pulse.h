@@ -22,7 +22,12 @@ struct beat {
     atomic_bool on;
     atomic_uint said; /* changes with whatever else the peer is told */
     unsigned said_before;
-    atomic_long quiet_ms; /* until then the peer, which is stopped, need not be told */
+    /* Where the bell is no socket: take in what came, and say it. How often it came is counted in carried. */
+    void (*carry)(struct beat *beat, bool say);
+    void *carrier;
+    atomic_uint carried;
+    unsigned carried_before, silent; /* silent: since so many ticks */
+    atomic_long quiet_ms;            /* until then the peer, which is stopped, need not be told */
     /* the owner's: */
     uint32_t heard;
     long heard_ms;

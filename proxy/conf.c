@@ -26,6 +26,7 @@ static const struct {
     {"http", offsetof(struct config, http), ""},
     {"accounting", offsetof(struct config, accounting), ""},
     {"cgroup", offsetof(struct config, cgroup), "auto"},
+    {"scrub", offsetof(struct config, scrub), "own"},
 };
 
 static const struct {
@@ -222,6 +223,10 @@ static bool check(const struct config *config, const config_setting_t *root, cha
     }
     if (address_split(config->listen, host, sizeof(host), &port) || atoi(port) < 0 || atoi(port) > 65535) {
         snprintf(why, why_size, "%s: listen: \"%s\" is no address:port", config->path, config->listen);
+        return false;
+    }
+    if (strcmp(config->scrub, "own") && strcmp(config->scrub, "all") && strcmp(config->scrub, "none")) {
+        snprintf(why, why_size, "%s: scrub: own, all or none, not \"%s\"", config->path, config->scrub);
         return false;
     }
     if (strcmp(config->method, "munge") && strcmp(config->method, "key")) {

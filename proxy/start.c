@@ -227,6 +227,7 @@ static void make_plan(const struct session *s, char *const *environment, struct 
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? "," : "", s->devices[i]);
     add(plan, "VOCL_WORKER_DEVICES=%s", list);
     add(plan, "VOCL_WORKER_MEMORY=%llu", (unsigned long long)s->memory);
+    add(plan, "VOCL_WORKER_SCRUB=%s", s->daemon->config->scrub);
     state_path(s->daemon, "leash", path, sizeof(path));
     add(plan, "VOCL_WORKER_LEASH=%s", path);
     for (char **at = s->daemon->config->environment; *at; at++)

@@ -34,7 +34,8 @@ static cl_int create(struct executor *x, const struct object *context, const str
     }
     quota_count(x, buffer->memory, m->size);
     buffer->size = m->size;
-    return ask_addresses(buffer, context);
+    error = scrub_buffer(context, buffer->memory, m->size);
+    return error ? error : ask_addresses(buffer, context);
 }
 
 int exec_create_addressed_buffer(struct executor *x, const struct wire_create_addressed_buffer *m)

@@ -37,7 +37,7 @@ static size_t image_number(cl_mem image, cl_image_info param)
     return clGetImageInfo(image, param, sizeof(number), &number, NULL) ? 0 : number;
 }
 
-static void image_extent(cl_mem image, size_t extent[3])
+void bounds_image_extent(cl_mem image, size_t extent[3])
 {
     cl_mem_object_type type = 0;
 
@@ -66,7 +66,7 @@ bool bounds_region(cl_mem image, const size_t origin[3], const size_t region[3])
 {
     size_t extent[3];
 
-    image_extent(image, extent);
+    bounds_image_extent(image, extent);
     for (int i = 0; i < 3; i++) {
         if (!size_within(origin[i], region[i], extent[i]))
             return false;
@@ -91,7 +91,7 @@ bool bounds_image_of(cl_mem image, cl_mem source)
     const size_t origin[3] = {0, 0, 0};
     size_t extent[3];
 
-    image_extent(image, extent);
+    bounds_image_extent(image, extent);
     if (!size_multiply(&extent[0], extent[0], image_number(image, CL_IMAGE_ELEMENT_SIZE)))
         return false;
     return bounds_rect(source, origin, extent, image_number(image, CL_IMAGE_ROW_PITCH), 0);

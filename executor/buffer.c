@@ -19,10 +19,17 @@ int buffer_of(struct command *c, uint32_t id, cl_mem *out)
     return 0;
 }
 
-static void create(struct executor *x, cl_context context, cl_mem_flags flags, const struct wire_create_buffer *m,
-                   struct object *buffer)
+static void create(struct executor *x, const struct object *context, cl_mem_flags flags,
+                   const struct wire_create_buffer *m, struct object *buffer)
 {
-    buffer->memory = clCreateBuffer(context, flags, m->size, (void *)(uintptr_t)m->address, &buffer->error);
+    buffer->memory = clCreateBuffer(context->context, flags, m->size, (void *)(uintptr_t)m->address, &buffer->error);
+    if (!buffer->error && !m->address && !m->tag && !m->data_length) {
+        buffer->error = scrub_buffer(context, buffer->memory, m->size);
+        if (buffer->error) {
+            clReleaseMemObject(buffer->memory);
+            buffer->memory = NULL;
+        }
+    }
     if (buffer->error)
         quota_give_back(x, m->size);
     else if (x->host.turn || x->host.memory)
@@ -49,7 +56,7 @@ int exec_create_buffer(struct executor *x, const struct wire_create_buffer *m)
     if (!buffer->error && !quota_take(x, m->size))
         buffer->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     else if (!buffer->error)
-        create(x, context->context, flags, m, buffer);
+        create(x, context, flags, m, buffer);
     side.memory = buffer->error ? NULL : buffer->memory;
     return m->tag || m->data_length ? transfer_fill(x, context, &side, m->tag, m->data, m->data_length) : 0;
 }

@@ -152,6 +152,7 @@ int exec_create_context(struct executor *x, const struct wire_create_context *m)
         context->spare = clCreateCommandQueue(context->context, devices[0], 0, &context->error);
     if (!context->error)
         context->mover = mover_new(context);
+    context->scrubs = scrub_wanted(x, devices, m->devices_count);
     return 0;
 }
 

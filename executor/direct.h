@@ -70,6 +70,7 @@ cl_int vendors_platforms(cl_uint count, cl_platform_id *platforms, cl_uint *coun
 #define clEnqueueWriteBuffer(...) DIRECT(clEnqueueWriteBuffer, __VA_ARGS__)
 #define clEnqueueWriteBufferRect(...) DIRECT(clEnqueueWriteBufferRect, __VA_ARGS__)
 #define clEnqueueWriteImage(...) DIRECT(clEnqueueWriteImage, __VA_ARGS__)
+#define clFinish(...) DIRECT(clFinish, __VA_ARGS__)
 #define clFlush(...) DIRECT(clFlush, __VA_ARGS__)
 #define clGetCommandQueueInfo(...) DIRECT(clGetCommandQueueInfo, __VA_ARGS__)
 #define clGetContextInfo(...) DIRECT(clGetContextInfo, __VA_ARGS__)

@@ -33,6 +33,9 @@ struct executor_move {
     void *host;                             /* the host's own */
 };
 
+/* Whether new memory is filled with zeros: where devices have memory of their own, or everywhere. */
+enum executor_scrub { EXECUTOR_SCRUB_NONE, EXECUTOR_SCRUB_OWN, EXECUTOR_SCRUB_ALL };
+
 struct executor_host {
     void *owner;
     /* One note or reply; copied. */
@@ -66,7 +69,8 @@ struct executor_host {
     bool zero_copy;        /* map buffers rather than stage, where device and host share memory */
     uint64_t devices;      /* which of the node's devices there are for the session, a bit each; 0: all */
     uint64_t memory;       /* bytes of each that it may use; 0: all */
-    unsigned pipeline;     /* how many chunks of one transfer are staged at a time */
+    enum executor_scrub scrub;
+    unsigned pipeline; /* how many chunks of one transfer are staged at a time */
 };
 
 /* 0 or negative errno. */

@@ -43,7 +43,7 @@ static bool least_size(const cl_image_desc *desc, size_t *size)
 }
 
 /* It counts as what it is, whatever was said of its bytes. */
-static cl_int create(struct executor *x, cl_context context, const struct wire_create_image *m,
+static cl_int create(struct executor *x, const struct object *context, const struct wire_create_image *m,
                      const cl_image_desc *desc, cl_mem *image)
 {
     const cl_image_format format = {m->order, m->type};
@@ -52,13 +52,15 @@ static cl_int create(struct executor *x, cl_context context, const struct wire_c
 
     if (!desc->mem_object && (!least_size(desc, &least) || !quota_has(x, least)))
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    *image = clCreateImage(context, m->flags, &format, desc, NULL, &error);
+    *image = clCreateImage(context->context, m->flags, &format, desc, NULL, &error);
     if (error)
         return error;
     if (desc->mem_object)
         error = bounds_image_of(*image, desc->mem_object) ? CL_SUCCESS : CL_INVALID_IMAGE_DESCRIPTOR;
     else
         error = quota_take_memory(x, *image, 0);
+    if (!error && !desc->mem_object && !m->tag && !m->data_length)
+        error = scrub_image(context, *image);
     if (error) {
         clReleaseMemObject(*image);
         *image = NULL;
@@ -80,7 +82,7 @@ int exec_create_image(struct executor *x, const struct wire_create_image *m)
     image->error = context->error;
     image->context_id = m->context;
     if (!image->error)
-        image->error = create(x, context->context, m, &desc, &image->memory);
+        image->error = create(x, context, m, &desc, &image->memory);
     if (!m->tag && !m->data_length)
         return 0;
     if (desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)

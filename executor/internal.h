@@ -62,6 +62,7 @@ struct object {
     struct gate gate;             /* event: of another worker, or a user's */
     uint64_t behind;              /* event, queue: the newest gate it may wait for, 0 if none */
     struct gates *gates;          /* context: or NULL */
+    bool scrubs;                  /* context: its memory may have been another session's */
     struct step *steps;           /* queue: lazy.c */
     struct object *next;          /* fellow.c; queue: dispatch.c */
     uint8_t *kinds;               /* kernel: enum wire_argument of each argument, 0 if not known */
@@ -351,6 +352,13 @@ bool bounds_region_and_piece(cl_mem image, const size_t origin[3], const size_t 
 /* An image that was made from another object, in that. */
 bool bounds_image_of(cl_mem image, cl_mem source);
 bool bounds_side(const struct side *side);
+void bounds_image_extent(cl_mem image, size_t extent[3]);
+
+/* scrub.c: where the context needs it. An error: the memory is not to be used. */
+bool scrub_wanted(const struct executor *x, const cl_device_id *devices, uint32_t count);
+cl_int scrub_buffer(const struct object *context, cl_mem buffer, size_t size);
+cl_int scrub_image(const struct object *context, cl_mem image);
+cl_int scrub_allocation(const struct object *context, const struct usm *usm, void *memory, size_t size);
 
 /* transfer.c */
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);

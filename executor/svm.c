@@ -80,6 +80,10 @@ static cl_int allocate(struct executor *x, struct object *context, const struct 
         a->memory = map_at(m->wanted, size);
     } else {
         a->native = clSVMAlloc(context->context, m->flags, size + page, m->alignment);
+        if (a->native && scrub_allocation(context, NULL, a->native, size + page)) {
+            clSVMFree(context->context, a->native);
+            a->native = NULL;
+        }
         if (a->native)
             a->memory = (uint8_t *)(((uintptr_t)a->native + page - 1) & ~(page - 1));
     }

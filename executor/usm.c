@@ -76,6 +76,10 @@ static cl_int allocate(struct executor *x, const struct object *context, const s
     a->memory = m->wanted ? (uint8_t *)(uintptr_t)m->wanted : alloc_native(usm, context, device, m, &error);
     if (!error && !a->memory)
         error = CL_OUT_OF_RESOURCES;
+    if (!error && !m->wanted && scrub_allocation(context, usm, a->memory, m->size)) {
+        usm->clMemFreeINTEL(context->context, a->memory);
+        error = CL_OUT_OF_RESOURCES;
+    }
     if (error) {
         quota_give_back(x, m->size);
         free(a);

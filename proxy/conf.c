@@ -28,6 +28,7 @@ static const struct {
     {"accounting", offsetof(struct config, accounting), ""},
     {"cgroup", offsetof(struct config, cgroup), "auto"},
     {"network", offsetof(struct config, network), "tls"},
+    {"scrub", offsetof(struct config, scrub), "own"},
 };
 
 static const struct {
@@ -324,6 +325,8 @@ static bool check_values(struct config *config, const config_setting_t *root, ch
     if (!policy_read(policy, &config->policy))
         return complain(why, why_size, config, config_setting_get_member(root, "policy"),
                         "pack, spread, least-loaded or order");
+    if (strcmp(config->scrub, "own") && strcmp(config->scrub, "all") && strcmp(config->scrub, "none"))
+        return complain(why, why_size, config, config_setting_get_member(root, "scrub"), "own, all or none");
     return true;
 }
 

@@ -64,7 +64,7 @@ struct session {
     unsigned share;           /* weight */
     bool exclusive, started;  /* started: there was a worker */
     double began;             /* wall clock, seconds */
-    pid_t pid;                /* its keeper's */
+    pid_t pid, keeper;        /* keeper: the parent of the worker, which pid is */
     unsigned long start_time; /* of the process, in clock ticks since the host's start */
     int pidfd;
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
@@ -214,12 +214,14 @@ void worker_clean(struct session *s);
 bool worker_contained(const struct session *s, int number);
 /* False: it has no control group. */
 bool worker_kill_group(const struct session *s);
-/* Whether the process is one that the session's keeper is the parent of. */
-bool worker_is(const struct session *s, pid_t pid);
-
 /* ---- keep.c ---- */
+/* What is said of a worker's start: its number, or the errno for which there is none. */
+struct start_word {
+    pid_t worker;
+    int error;
+};
 /* In a child of the daemon's: starts a worker by become(), and stays until all that it starts is gone. Does not return.
- * problem: for the errno of a worker that does not come to be. */
+ * problem: where start_words go. */
 void keeper_run(const struct session *s, void (*become)(void *argument, int log, int problem), void *argument,
                 int problem) __attribute__((noreturn));
 

@@ -186,6 +186,7 @@ void keeper_run(const struct session *s, void (*become)(void *argument, int log,
                 int problem)
 {
     struct keeper k = {.session = s, .second_ms = clock_ms()};
+    struct start_word word;
     int log[2], signals;
     sigset_t set;
 
@@ -208,7 +209,8 @@ void keeper_run(const struct session *s, void (*become)(void *argument, int log,
     close_others(log[0], problem);
     k.log = log[0];
     fcntl(k.log, F_SETFL, O_NONBLOCK);
-    if (k.worker < 0 && write(problem, &errno, sizeof(errno)) < 0)
+    word = (struct start_word){k.worker, k.worker < 0 ? errno : 0};
+    if (write(problem, &word, sizeof(word)) < 0 || k.worker < 0)
         _exit(126);
     close(problem);
     signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -397,7 +397,7 @@ static void exited(evutil_socket_t fd, short what, void *argument)
 
 void session_watch(struct session *s)
 {
-    s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+    s->pidfd = (int)syscall(SYS_pidfd_open, s->keeper, 0);
     s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
     if (s->exited)
         event_add(s->exited, NULL);

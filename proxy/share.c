@@ -298,7 +298,7 @@ static struct session *session_of_process(struct daemon *d, pid_t pid)
 {
     struct session *s = d->sessions;
 
-    while (s && (s->state == SESSION_RESERVED || !worker_is(s, pid)))
+    while (s && (s->pid != pid || s->state == SESSION_RESERVED))
         s = s->next;
     return s;
 }

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/settings.h"
@@ -158,14 +159,15 @@ bool worker_contained(const struct session *s, int number)
 {
     const bool killed = number == SIGKILL && worker_kill_group(s);
 
-    return (s->pid > 1 && !kill(s->pid, number == SIGKILL ? SIGQUIT : number)) || killed;
+    return (s->pid > 1 && s->keeper > 1 && !kill(s->keeper, number == SIGKILL ? SIGQUIT : number)) || killed;
 }
 
 /* ---- the process ---- */
 
-static bool read_process(pid_t pid, int *parent, unsigned long long *ticks)
+unsigned long process_start_time(pid_t pid)
 {
     char path[64], text[1024];
+    unsigned long long ticks = 0;
     const char *at;
     size_t length;
     FILE *file;
@@ -177,24 +179,9 @@ static bool read_process(pid_t pid, int *parent, unsigned long long *ticks)
         fclose(file);
     text[length] = '\0';
     at = strrchr(text, ')'); /* the name before it may hold anything */
-    return at && sscanf(at + 2, "%*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                        parent, ticks) == 2;
-}
-
-unsigned long process_start_time(pid_t pid)
-{
-    unsigned long long ticks = 0;
-    int parent;
-
-    return read_process(pid, &parent, &ticks) ? (unsigned long)ticks : 0;
-}
-
-bool worker_is(const struct session *s, pid_t pid)
-{
-    unsigned long long ticks;
-    int parent;
-
-    return s->pid > 1 && read_process(pid, &parent, &ticks) && parent == s->pid;
+    if (at)
+        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks);
+    return (unsigned long)ticks;
 }
 
 struct plan {
@@ -245,6 +232,7 @@ static void make_plan(const struct session *s, char *const *environment, struct 
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? "," : "", s->devices[i]);
     add(plan, "VOCL_WORKER_DEVICES=%s", list);
     add(plan, "VOCL_WORKER_MEMORY=%llu", (unsigned long long)s->memory);
+    add(plan, "VOCL_WORKER_SCRUB=%s", s->daemon->config->scrub);
     state_path(s->daemon, "leash", path, sizeof(path));
     add(plan, "VOCL_WORKER_LEASH=%s", path);
     for (char **at = s->daemon->config->environment; *at; at++)
@@ -266,6 +254,7 @@ static void become(void *argument, int log, int problem)
 {
     const struct plan *plan = argument;
     const struct session *s = plan->session;
+    struct start_word word = {.worker = -1};
     int null = open("/dev/null", O_RDWR), pmi, error = 0;
     sigset_t none;
 
@@ -296,7 +285,8 @@ static void become(void *argument, int log, int problem)
         execve(plan->arguments[0], plan->arguments, plan->environment);
         error = errno;
     }
-    if (write(3, &error, sizeof(error)) < 0)
+    word.error = error;
+    if (write(3, &word, sizeof(word)) < 0)
         _exit(126);
     _exit(127);
 }
@@ -305,8 +295,9 @@ pid_t worker_start(struct session *s, char *const *environment, int pmi, char *w
 {
     struct plan plan = {.count = 0};
     struct pollfd told = {.events = POLLIN};
+    struct start_word word;
     int problem[2], error = 0;
-    pid_t pid;
+    pid_t pid = -1;
 
     if (geteuid() != 0 && s->uid != geteuid()) {
         snprintf(why, why_size, "a daemon that is not root's serves its own user only");
@@ -318,21 +309,29 @@ pid_t worker_start(struct session *s, char *const *environment, int pmi, char *w
     plan.session = s;
     plan.pmi = pmi;
     plan.grouped = group_make(s);
-    pid = fork();
-    if (pid == 0)
+    s->keeper = fork();
+    if (s->keeper == 0)
         keeper_run(s, become, &plan, problem[1]);
     close(problem[1]);
+    if (s->keeper < 0)
+        error = errno;
     told.fd = problem[0];
-    if (pid > 0 && poll(&told, 1, START_MS) == 0) { /* a folder that does not answer, say: others are waiting */
-        snprintf(why, why_size, "the worker does not start within %d seconds", START_MS / 1000);
-        kill(pid, SIGKILL);
-        pid = -1;
-    } else if (pid > 0 &&
-               read(problem[0], &error, sizeof(error)) == sizeof(error)) { /* until exec closes it: at once */
+    while (!error) {                     /* until exec closes it: at once */
+        if (!poll(&told, 1, START_MS)) { /* a folder that does not answer, say: others are waiting */
+            error = ETIMEDOUT;
+            kill(s->keeper, SIGKILL);
+        } else if (read(problem[0], &word, sizeof(word)) == sizeof(word)) {
+            error = word.error;
+            pid = word.worker;
+        } else {
+            break;
+        }
+    }
+    if (error || pid < 0) {
         snprintf(why, why_size, "the worker does not start: %s", strerror(error));
+        if (s->keeper > 0) /* it has nothing to keep */
+            waitpid(s->keeper, NULL, 0);
         pid = -1;
-    } else if (pid < 0) {
-        snprintf(why, why_size, "no process: %s", strerror(errno));
     }
     close(problem[0]);
     free_plan(&plan);

@@ -97,6 +97,7 @@ int state_save(const struct session *s)
                       message_list(s->devices, s->device_count), "memory", (json_int_t)s->memory, "share",
                       (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
                       s->state == SESSION_ENDING, "why", s->why);
+    json_object_set_new(state, "keeper", json_integer(s->keeper));
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
@@ -153,6 +154,7 @@ static void adopt(struct daemon *d, const char *name)
     s->uid = (uid_t)message_number(state, "uid", 0);
     s->gid = (gid_t)message_number(state, "gid", 0);
     s->pid = (pid_t)message_number(state, "pid", 0);
+    s->keeper = (pid_t)message_number(state, "keeper", s->pid);
     s->start_time = (unsigned long)message_number(state, "start_time", 0);
     s->memory = (uint64_t)message_number(state, "memory", 0);
     s->share = (unsigned)message_number(state, "share", 100);

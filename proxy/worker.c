@@ -300,11 +300,14 @@ static void keep_memory(void)
 /* What the daemon that started this worker gave it. */
 static void take_limits(struct executor_host *host)
 {
-    const char *devices = getenv("VOCL_WORKER_DEVICES"), *memory = getenv("VOCL_WORKER_MEMORY");
+    const char *devices = getenv("VOCL_WORKER_DEVICES"), *memory = getenv("VOCL_WORKER_MEMORY"),
+               *scrub = getenv("VOCL_WORKER_SCRUB");
 
     for (const char *at = devices; at && *at; at += strcspn(at, ","), at += *at == ',')
         host->devices |= 1ull << (strtoul(at, NULL, 10) & 63);
     host->memory = memory ? strtoull(memory, NULL, 10) : 0;
+    if (scrub && strcmp(scrub, "none"))
+        host->scrub = strcmp(scrub, "all") ? EXECUTOR_SCRUB_OWN : EXECUTOR_SCRUB_ALL;
 }
 
 int worker_run(void)

@@ -1,6 +1,6 @@
 /*
  * A worker that lies: it serves a session as vocl-proxy --worker does, in whose place lies.sh puts it, but what it says
- * to the application is changed on its way. VOCL_LIE names one lie, or is the seed of as many as there are replies.
+ * to the application is changed on its way. VOCL_LIE names one lie, or is the seed of many; without it there are none.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -292,9 +292,9 @@ static void on_lost(void *owner, unsigned peer, const char *why)
 
 int main(void)
 {
-    const char *lie = getenv("VOCL_LIE");
-    struct liar liar = {.lie = lie && (*lie < '0' || *lie > '9') ? lie : NULL,
-                        .random = (lie ? strtoull(lie, NULL, 10) : 0) * 0x9e3779b97f4a7c15u};
+    const char *named = getenv("VOCL_LIE"), *lie = named ? named : "none";
+    struct liar liar = {.lie = *lie < '0' || *lie > '9' ? lie : NULL,
+                        .random = strtoull(lie, NULL, 10) * 0x9e3779b97f4a7c15u};
     struct transport_callbacks callbacks = {&liar, on_frame, on_lost, NULL};
     struct executor_host host = {.owner = &liar,
                                  .send = host_send,

@@ -1,7 +1,7 @@
 /*
  * A program that asks an OpenCL platform for nearly everything, believes all it is told and uses it as programs do:
  * texts end, sizes are those that were told before. Errors are no matter to it. It ends with 0 unless it crashes; that
- * what it waits for never comes is no crash either, so it waits no longer than some seconds.
+ * what it waits for never comes is no crash either, so where there are lies it waits no longer than some seconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include <CL/cl_ext.h>
 
 #define MOST 64
-#define SECONDS 4
+#define SECONDS 8
 
 static const char source[] = "kernel __attribute__((reqd_work_group_size(4, 1, 1)))\n"
                              "void touch(global int *data, int value, local int *part)\n"
@@ -347,7 +347,8 @@ int main(void)
     cl_device_id devices[MOST] = {0};
     cl_uint count = 0;
 
-    alarm(SECONDS); /* lies.sh knows the signal */
+    if (getenv("VOCL_LIE")) /* lies.sh knows the signal */
+        alarm(SECONDS);
     if (clGetPlatformIDs(1, &platform, NULL))
         return 0;
     TEXTS(platform_info, platform, NULL, CL_PLATFORM_NAME, CL_PLATFORM_VERSION, CL_PLATFORM_VENDOR,

@@ -16,8 +16,9 @@ lied_to()
 {
     lie=$1
     shift
+    [ "$lie" = none ] || set -- VOCL_LIE="$lie" "$@"
     env "$mark" VOCL_LIBEXECDIR="$scratch/libexec" OCL_ICD_VENDORS="$scratch/nothing" \
-        VOCL_NATIVE_ICD_VENDORS="$OCL_ICD_VENDORS" VOCL_LIE="$lie" MALLOC_CHECK_=3 "$@" \
+        VOCL_NATIVE_ICD_VENDORS="$OCL_ICD_VENDORS" MALLOC_CHECK_=3 "$@" \
         vocl run --door preload -- "$top_builddir/tests/security/lied_to" > "$scratch/out" 2> "$scratch/err"
     status=$?
     case $status in

@@ -1,0 +1,39 @@
+#!/bin/sh
+# What tests/security/check says of a daemon here: what is wrong it finds, and nothing else fails.
+. "$(dirname "$0")/../pool/one-lib.sh"
+check=$top_srcdir/tests/security/check
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
+make_pool here "http = \"127.0.0.1:$((port + 1))\";"
+start_daemon
+
+# says LINE: a pattern
+says()
+{
+    "$check" "$scratch/conf" > "$scratch/said" 2>&1
+    grep -q "$1" "$scratch/said" || fail "not \"$1\": $(cat "$scratch/said")"
+}
+says "^PASS the file of keys $scratch/keys"
+says "^PASS the daemon listens at 127.0.0.1:$port"
+says "^PASS the daemon's web page is at 127.0.0.1:$((port + 1))"
+says '^FAIL the configuration does not say network'
+chmod 644 "$scratch/keys"
+says "^FAIL the file of keys $scratch/keys has mode 644"
+chmod 600 "$scratch/keys"
+chmod 666 "$scratch/conf"
+says "^FAIL the configuration $scratch/conf can be changed by others"
+chmod 644 "$scratch/conf"
+sed "s/^listen = .*/listen = \"127.0.0.1:1\";/" "$scratch/conf" > "$scratch/other"
+"$check" "$scratch/other" | grep -q "^FAIL the daemon listens at 127.0.0.1:$port, which" || fail "another port is good"
+"$check" "$scratch/none" > "$scratch/said" 2>&1
+[ $? = 2 ] || fail "no configuration: $(cat "$scratch/said")"
+
+# While a session runs.
+mkfifo "$scratch/wait"
+: > "$scratch/out"
+VOCL_POOL="$scratch/pool" vocl run -- "$top_builddir/tests/security/escape" 0 wait < "$scratch/wait" > "$scratch/out" 2>&1 &
+exec 3> "$scratch/wait"
+wait_until 30 grep -q '^error' "$scratch/out" || fail "no session: $(cat "$scratch/out")"
+says '^PASS worker [0-9]* gets no new privileges'
+grep '^FAIL.*open for writing' "$scratch/said" && fail "a worker has what is not its own"
+exec 3>&-
+wait $! 2> /dev/null || : # what it prints was seen

@@ -118,7 +118,7 @@ wait_until 5 grep -q 'read .* again' "$scratch/n3.log" || fail "n3 does not read
 as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
 root vocl pool drain n1 n2 || fail "drain"
 as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 3"
-grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
+wait_until 10 grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
 write_config n3 # what follows may take its time
 kill -HUP "$(cat "$scratch/n3.pid")"
 root vocl pool resume n1 n2

@@ -61,6 +61,7 @@ static void unlink_request(struct request *r)
 static void request_free(struct request *r)
 {
     unlink_request(r);
+    daemon_changed(r->daemon);
     event_free(r->timer);
     json_decref(r->barred);
     free(r->parts);
@@ -402,6 +403,7 @@ static void grant(struct request *r)
         json_array_append_new(nodes, json_pack("{s:s, s:s, s:i}", "name", r->parts[i].node, "address",
                                                r->parts[i].address, "devices", (int)r->parts[i].count));
     unlink_request(r);
+    daemon_changed(r->daemon); /* the others are to know that it waits no more */
     connection_send(r->client, json_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
                                          r->daemon->config->network));
 }
@@ -593,9 +595,8 @@ static json_t *describe(const struct request *r)
                      connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
                      (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker", r->daemon->config->name,
                      "ticket", r->ticket, "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "name",
-                     r->wish.name, "type", r->wish.type, "policy", policy_name(r->policy), "held",
-                     r->held || r->part_count, /* what it reserves is no guess any more */
-                     "barred", r->barred);
+                     r->wish.name, "type", r->wish.type, "policy", policy_name(r->policy), "held", r->held, "barred",
+                     r->barred);
 }
 
 json_t *broker_queue(const struct daemon *d)

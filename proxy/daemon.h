@@ -200,7 +200,7 @@ void measure_session(struct session *s);
 double measure_device_seconds(const struct session *s);
 
 /* ---- lapse.c ---- */
-/* A reservation of that user's came to nothing. */
+/* A reservation of that user's came to nothing; after some of them he gets none for a while. */
 void lapse_note(uid_t uid);
 /* For how long he gets none here: 0 if he does. */
 long lapse_seconds(uid_t uid);

@@ -14,7 +14,7 @@
 #include "base/socket.h"
 #include "proxy/daemon.h"
 
-#define RESERVED_SECONDS 15
+#define RESERVED_SECONDS 20
 #define GRACE_SECONDS 2
 #define MOST_VARIABLES 16
 #define MOST_RANKS 65 /* the program, and a worker on each of 64 nodes */
@@ -166,10 +166,13 @@ static void set_timer(struct session *s, void (*run)(evutil_socket_t, short, voi
 
 static void lapsed(evutil_socket_t fd, short what, void *argument)
 {
+    struct session *s = argument;
+
     (void)fd;
     (void)what;
-    lapse_note(((struct session *)argument)->uid);
-    session_end(argument, "nobody came to start it");
+    daemon_log("warning", "a reservation of %s lapses: nobody came to start it", s->user);
+    lapse_note(s->uid);
+    session_end(s, "nobody came to start it");
 }
 
 void session_expect(struct session *s)

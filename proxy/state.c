@@ -158,7 +158,7 @@ static void adopt(struct daemon *d, const char *name)
     s->start_time = (unsigned long)message_number(state, "start_time", 0);
     s->memory = (uint64_t)message_number(state, "memory", 0);
     s->share = (unsigned)message_number(state, "share", 100);
-    s->started = json_is_true(json_object_get(state, "started"));
+    s->started = s->pid > 1; /* an older daemon did not say so */
     s->exclusive = json_is_true(json_object_get(state, "exclusive"));
     snprintf(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));
     ending = json_is_true(json_object_get(state, "ending"));

@@ -27,7 +27,7 @@ grep -q '"user":"voclalice"' "$scratch"/accounting-n1 || fail "no account of it"
 as $alice vocl run --policy order -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
 started()
 {
-    ls "$scratch"/state-n1/session-* > /dev/null 2>&1
+    grep -q '"started":true' "$scratch"/state-n1/session-* 2> /dev/null
 }
 wait_until 10 started || fail "no session: $(cat "$scratch/err")"
 worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state-n1/session-*)
@@ -118,7 +118,9 @@ wait_until 5 grep -q 'read .* again' "$scratch/n3.log" || fail "n3 does not read
 as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
 root vocl pool drain n1 n2 || fail "drain"
 as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 3"
-grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
+wait_until 10 grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
+write_config n3 # what follows may take its time
+kill -HUP "$(cat "$scratch/n3.pid")"
 root vocl pool resume n1 n2
 wait_until 5 nodes_up 3 || fail "resume"
 

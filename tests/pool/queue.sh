@@ -64,7 +64,7 @@ same()
 }
 wait_until 10 same || fail "not one queue: $(queue pool), $(queue pool.two)"
 release
-[ "$(tr '\n' ' ' < "$scratch/order")" = "first second third " ] || fail "served as $(cat "$scratch/order")"
+[ "$(tr '\n' ' ' < "$scratch/order")" = "first second third " ] || fail "served as $(cat "$scratch/order" "$scratch"/log*)"
 
 # the broker of the first is lost: he keeps his place at the other
 rm "$scratch/order" "$scratch"/err.*
@@ -80,6 +80,6 @@ moved()
 }
 wait_until 30 moved || fail "after the loss: $(queue pool; cat "$scratch"/err.*)"
 release
-[ "$(tr '\n' ' ' < "$scratch/order")" = "first second " ] || fail "served as $(cat "$scratch/order")"
+[ "$(tr '\n' ' ' < "$scratch/order")" = "first second " ] || fail "served as $(cat "$scratch/order" "$scratch"/log*)"
 grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"
 exit 0

@@ -91,4 +91,18 @@ vocl devices > /dev/null 2>&1 && fail "the pool lends what Slurm has lent"
 wait $!
 wait_until 20 state up || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null || fail "the node is not back"
+
+# what an administrator has drained meanwhile stays so
+srun --gres=gpu:1 sleep 4 &
+wait_until 15 state draining || fail "another job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
+vocl pool nodes | grep -q 'slurm: job [0-9]' || fail "who drained it: $(vocl pool nodes)"
+vocl pool drain --reason repair "$host" || fail "drain"
+wait $!
+only_ours()
+{
+    ! vocl pool nodes | grep -q 'slurm: job'
+}
+wait_until 20 only_ours || fail "Slurm does not lift its own: $(vocl pool nodes; cat "$scratch"/*.out)"
+state draining || fail "Slurm lifted the administrator's: $(vocl pool nodes)"
+vocl pool resume "$host" && state up || fail "the administrator's: $(vocl pool nodes)"
 exit 0

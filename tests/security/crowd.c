@@ -24,15 +24,16 @@ int main(int count, char **words)
     }
     pool.user = strdup(words[2]);
     for (int i = 0; i < number; i++) {
-        json_t *question = json_pack("{s:s}", "do", "status"), *answer = NULL;
+        json_t *question = json_pack("{s:s}", "do", "status"), *answer;
 
         if (!client_connect(&clients[in], &pool, pool.nodes[0].address, why, sizeof(why))) {
-            if (!client_call(&clients[in], question, &answer, why, sizeof(why)))
-                in++;
-            else
+            if (client_call(&clients[in], question, &answer, why, sizeof(why))) {
                 client_close(&clients[in]);
+            } else {
+                json_decref(answer);
+                in++;
+            }
         }
-        json_decref(answer);
         json_decref(question);
     }
     printf("in %d: %s\n", in, why);

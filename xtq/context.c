@@ -332,6 +332,15 @@ static void nap(struct xtq *x, struct waiting *waiting)
     waiting->naps++;
 }
 
+/* Others may wait for what MPI does here for them, such as their access to this rank's windows. */
+static void drive_mpi(struct xtq *x)
+{
+    int found;
+
+    if (x->in_mpi)
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, x->comm, &found, MPI_STATUS_IGNORE);
+}
+
 void context_wait_step(struct xtq *x, struct waiting *waiting)
 {
     uint32_t ticks = atomic_load(&x->ticks);
@@ -344,10 +353,12 @@ void context_wait_step(struct xtq *x, struct waiting *waiting)
         return;
     }
     if (!waiting->helping) {
+        drive_mpi(x);
         nap(x, waiting);
         return;
     }
     if (++waiting->spins % YIELD_EVERY == 0) {
+        drive_mpi(x);
         sched_yield();
         if (clock_us() - waiting->since_us >= x->spin_us) {
             waiting->helping = false;

@@ -474,20 +474,33 @@ int xtq_test(struct xtq_request *r)
     return error;
 }
 
-/* What a request that cannot go on waits for. */
+/* What a request that cannot go on waits for. Another thread may make it go on meanwhile. */
 static void wait_for_something(struct xtq_request *r)
 {
     struct xtq_collectives *c = r->c;
-    const struct step *step = r->at < r->step_count ? &r->steps[r->at] : NULL;
-    int64_t needed = step && r->phase == SEND ? c->needed[by_peer(r, step->peer)] : 0;
+    const struct xtq_signal *signal = NULL; /* a lane is full */
+    enum xtq_condition condition = XTQ_LT;
+    const struct step *step;
+    int64_t value = 0;
 
-    if (step && r->phase == SEND && xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= needed)
-        xtq_signal_wait(c->x, c->ready[by_peer(r, step->peer)], XTQ_GE, needed + 1, WAIT_US);
-    else if (step && r->phase == RECEIVE)
-        xtq_signal_wait(c->x, r->arrived, XTQ_LT, 1 - r->arrivals, WAIT_US);
-    else if (!step && r->spread_to == r->spread_end)
-        xtq_signal_wait(c->x, r->spread, XTQ_LT, 1 - r->spread_arrivals, WAIT_US);
-    else if (!xtq_progress(c->x)) /* a lane is full */
+    pthread_mutex_lock(&c->lock);
+    step = r->at < r->step_count ? &r->steps[r->at] : NULL;
+    if (step && r->phase == SEND &&
+        xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)]) {
+        signal = c->ready[by_peer(r, step->peer)];
+        condition = XTQ_GE;
+        value = c->needed[by_peer(r, step->peer)] + 1;
+    } else if (step && r->phase == RECEIVE) {
+        signal = r->arrived;
+        value = 1 - r->arrivals;
+    } else if (!step && r->spread_to == r->spread_end) {
+        signal = r->spread;
+        value = 1 - r->spread_arrivals;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (signal)
+        xtq_signal_wait(c->x, signal, condition, value, WAIT_US);
+    else if (!xtq_progress(c->x))
         sched_yield();
 }
 

@@ -329,14 +329,25 @@ static void something_happened(struct xtq *x, struct waiting *waiting, uint32_t 
     *waiting = (struct waiting){.since_us = now, .seen_us = now, .ticks = ticks, .helping = helping};
 }
 
+/* Others may wait for what MPI does here for them, such as their access to this rank's windows. */
+static void drive_mpi(struct xtq *x)
+{
+    int found;
+
+    if (x->in_mpi)
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, x->comm, &found, MPI_STATUS_IGNORE);
+}
+
 /* It says that it will sleep first, and then looks for the last time; so does its caller. */
 void context_wait_step(struct xtq *x, struct waiting *waiting)
 {
     static _Thread_local struct crowd crowd;
     uint32_t ticks;
 
-    if (waiting->lies_down)
+    if (waiting->lies_down) {
+        drive_mpi(x);
         nap(x, waiting);
+    }
     waiting->lies_down = waiting->tired;
     if (waiting->lies_down)
         atomic_store(&region_header(&x->region, (unsigned)x->rank)->napping, NAPPING);
@@ -344,6 +355,7 @@ void context_wait_step(struct xtq *x, struct waiting *waiting)
     if (xtq_progress(x) || ticks != waiting->ticks) {
         something_happened(x, waiting, ticks);
     } else if (!waiting->tired && ++waiting->spins % YIELD_EVERY == 0) {
+        drive_mpi(x);
         crowd_yield(&crowd);
         waiting->seen_us = clock_us();
         waiting->tired = crowd_here(&crowd) || waiting->seen_us - waiting->since_us >= x->spin_us;

@@ -153,6 +153,7 @@ struct xtq {
     unsigned queues, kernels, functions;
     size_t lane_bytes;
     long spin_us; /* a waiting side polls so long before it sleeps */
+    bool in_mpi;  /* who waits does so inside of MPI, for the program, and has to make MPI go on meanwhile */
     struct region region;
     struct sender *senders; /* by target and queue */
     pthread_mutex_t registering;

@@ -53,6 +53,8 @@ for mpi in $mpis; do
         export VOCL_XTQ_BYTES
         same 2
     done
+    VOCL_XTQ_BYTES=0
+    through 2 "$scratch/atomics"
     unset VOCL_XTQ_BYTES
 done
 [ -n "$MPIEXEC_MPICH" ] || exit 0

@@ -115,6 +115,30 @@ static void in_between(MPI_Comm comm)
     free(other);
 }
 
+/* Who waits in a reduction lets others at its window meanwhile, though MPI carries that. */
+static void with_window(void)
+{
+    long *data = fill(allocate(), 2), *result = allocate(), memory[2] = {0, 0}, one = 1;
+    MPI_Win win;
+
+    MPI_Win_create(memory, sizeof(memory), sizeof(*memory), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 1) {
+        for (int i = 0; i < 10; i++) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+            MPI_Put(&one, 1, MPI_LONG, 0, i % 2, 1, MPI_LONG, win);
+            MPI_Win_unlock(0, win);
+        }
+    }
+    MPI_Allreduce(data, result, LENGTH, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    check("with a window", result, 2);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    expect("put meanwhile", memory[0] + memory[1], rank == 0 ? 2 : 0);
+    MPI_Win_unlock(rank, win);
+    MPI_Win_free(&win);
+    free(data);
+    free(result);
+}
+
 /* In another order on two communicators, as MPI allows. */
 static void crossed(MPI_Comm comm, MPI_Comm copy)
 {
@@ -195,6 +219,7 @@ int main(int count, char **words)
         many(copy, way);
     in_between(copy);
     in_between(MPI_COMM_WORLD);
+    with_window();
     if (size % 2 == 0)
         crossed(MPI_COMM_WORLD, copy);
 #if MPI_VERSION >= 4

@@ -360,9 +360,9 @@ int main(int count, char **words)
     rank = devcom_rank(d);
     other = 1 - rank;
     EXPECT(devcom_size(d) == 2);
-    on_device.context = options.context = clCreateContext(NULL, 1, &bench.device, NULL, NULL, NULL);
+    on_device.context = options.context = bench.context;
     on_device.device = options.device = bench.device;
-    bench.queue = on_device.commands = clCreateCommandQueueWithProperties(options.context, bench.device, NULL, NULL);
+    on_device.commands = bench.queue;
     EXPECT(!devcom_segment_create(d, SEGMENT, &memory) && !devcom_segment_create(d, DEVICE, &on_device));
     EXPECT(!devcom_endpoint_open(d, &options, &endpoint));
     MPI_Win_allocate(ALL, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);

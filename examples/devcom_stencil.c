@@ -8,6 +8,9 @@
  *     kernel   one work-group computes all steps, puts its rows and waits for the neighbours' itself
  *     ggas     one work-group computes all steps, and stores its rows through pointers; a barrier of devices between
  *
+ * The work-groups that compute all steps have one work-item: with 16, what PoCL 3.1 makes of these kernels never comes
+ * to its first signal.
+ *
  * words[1] steps (100), words[2] rows of each rank (64), words[3] columns (256). All forms must give the same bits.
  */
 #include <devcom.h>
@@ -30,20 +33,20 @@ static const char source[] =
     "    ulong size = (rows + 2) * columns, i = (get_global_id(1) + 1) * columns + get_global_id(0);\n"
     "    grids[(step + 1) % 2 * size + i] = cell(grids + step % 2 * size, i, columns, get_global_id(0));\n"
     "}\n"
-    "void compute(global float *to, global const float *from, ulong rows, ulong columns)\n"
+    "void compute(global float *to, global const float *from, ulong rows, ulong columns, ulong item, ulong items)\n"
     "{\n"
     "    for (ulong y = 1; y <= rows; y++)\n"
-    "        for (ulong x = get_local_id(0); x < columns; x += get_local_size(0))\n"
+    "        for (ulong x = item; x < columns; x += items)\n"
     "            to[y * columns + x] = cell(from, y * columns + x, columns, x);\n"
     "}\n"
     "kernel void all_steps(global struct devcom_device *d, uint segment, ulong rows, ulong columns, uint steps)\n"
     "{\n"
-    "    ulong size = (rows + 2) * columns, row = columns * 4;\n"
+    "    ulong size = (rows + 2) * columns, row = columns * 4, item = get_local_id(0), items = get_local_size(0);\n"
     "    uint above = (d->rank + d->size - 1) % d->size, below = (d->rank + 1) % d->size;\n"
     "    global float *grids = (global float *)devcom_ptr(d, d->rank, segment);\n"
     "    for (uint step = 0; step < steps; step++) {\n"
     "        ulong to = (step + 1) % 2 * size;\n"
-    "        compute(grids + to, grids + step % 2 * size, rows, columns);\n"
+    "        compute(grids + to, grids + step % 2 * size, rows, columns, item, items);\n"
     "        devcom_put_notify(d, 0, segment, to * 4 + row, above, segment, to * 4 + (rows + 1) * row, row, 1, "
     "DEVCOM_SET,\n"
     "                          step + 1);\n"
@@ -55,15 +58,15 @@ static const char source[] =
     "}\n"
     "kernel void all_steps_ggas(global struct devcom_device *d, uint segment, ulong rows, ulong columns, uint steps)\n"
     "{\n"
-    "    ulong size = (rows + 2) * columns;\n"
+    "    ulong size = (rows + 2) * columns, item = get_local_id(0), items = get_local_size(0);\n"
     "    global float *mine = (global float *)devcom_ptr(d, d->rank, segment);\n"
     "    global float *above = (global float *)devcom_ptr(d, (d->rank + d->size - 1) % d->size, segment);\n"
     "    global float *below = (global float *)devcom_ptr(d, (d->rank + 1) % d->size, segment);\n"
     "    for (uint step = 0; step < steps; step++) {\n"
     "        ulong to = (step + 1) % 2 * size;\n"
-    "        compute(mine + to, mine + step % 2 * size, rows, columns);\n"
+    "        compute(mine + to, mine + step % 2 * size, rows, columns, item, items);\n"
     "        barrier(CLK_GLOBAL_MEM_FENCE);\n"
-    "        for (ulong x = get_local_id(0); x < columns; x += get_local_size(0)) {\n"
+    "        for (ulong x = item; x < columns; x += items) {\n"
     "            above[to + (rows + 1) * columns + x] = mine[to + columns + x];\n"
     "            below[to + x] = mine[to + rows * columns + x];\n"
     "        }\n"
@@ -178,7 +181,7 @@ static void run_stream(void)
 
 static void run_one_kernel(const char *name)
 {
-    static const size_t items = 16;
+    static const size_t items = 1; /* which suits a processor */
     cl_uint segment = GRID;
     cl_int status;
     cl_kernel kernel = clCreateKernel(program, name, &status);
@@ -250,6 +253,8 @@ static void run_form(const char *name, void (*run)(void), unsigned long *expecte
     double start, cpu;
     unsigned long sum;
 
+    fill();
+    run(); /* once without the clock: kernels are compiled when they first run */
     fill();
     cpu = cpu_seconds();
     start = MPI_Wtime();

@@ -18,7 +18,7 @@
 #define MOST_SEGMENTS 256
 #define MOST_SIGNALS 65535
 #define MOST_QUEUES 32
-#define YIELD_EVERY 64                 /* spins: there may be fewer cores than threads that wait for each other */
+#define YIELD_EVERY 512                /* spins: there may be fewer cores than threads that wait for each other */
 #define PIECE_BYTES ((size_t)64 << 20) /* what one message carries at most */
 
 /* ---- signals beyond the user's, of each rank ---- */

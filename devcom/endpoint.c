@@ -213,6 +213,7 @@ static bool can_call_the_system(cl_device_id device)
 static void endpoint_free(struct devcom_endpoint *e)
 {
     clReleaseContext(e->context);
+    pthread_mutex_destroy(&e->lock);
     free(e->words);
     free(e->places);
     free(e->ranks);
@@ -239,6 +240,7 @@ int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options 
     e->context = options->context;
     e->rings_bells = can_call_the_system(e->device);
     clRetainContext(e->context);
+    pthread_mutex_init(&e->lock, NULL);
     clGetDeviceInfo(e->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(e->units), &e->units, NULL);
     error = words_allocate(e, options);
     if (!error)

@@ -40,6 +40,13 @@ struct device_words {
 };
 _Static_assert(offsetof(struct device_words, results) == 72, "vocl_dev.cl has the same");
 
+/* A command queue with waits in it, of which one runs at a time. */
+struct stream {
+    cl_command_queue commands;
+    unsigned pending;
+};
+enum { MOST_STREAMS = 64 };
+
 struct devcom_endpoint {
     struct devcom *d;
     cl_context context;
@@ -53,14 +60,12 @@ struct devcom_endpoint {
     struct device_command *commands;
     _Atomic uint32_t bell[2];
     _Atomic uint32_t waiting; /* work-groups and native kernels that may wait */
+    pthread_mutex_t lock;     /* of streams */
+    struct stream streams[MOST_STREAMS];
     pthread_t thread;
-    bool threaded;
     _Atomic bool stop;
 };
 
-/* Room for so many more that wait: -EDEADLK. */
-int endpoint_reserve(struct devcom_endpoint *e, size_t groups);
-void endpoint_unreserve(struct devcom_endpoint *e, size_t groups);
 void endpoint_fail(struct devcom_endpoint *e, int error);
 
 #endif

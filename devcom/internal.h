@@ -18,7 +18,7 @@
 #define MOST_SEGMENTS 256
 #define MOST_SIGNALS 65535
 #define MOST_QUEUES 32
-#define YIELD_EVERY 64                 /* spins: there may be fewer cores than threads that wait for each other */
+#define YIELD_EVERY 512                /* spins: there may be fewer cores than threads that wait for each other */
 #define PIECE_BYTES ((size_t)64 << 20) /* what one message carries at most */
 
 /* ---- signals beyond the user's, of each rank ---- */
@@ -102,7 +102,8 @@ struct devcom {
     pthread_mutex_t registering, receiving;
     int letter_from;                /* whose passive message was received last */
     struct attachment *attachments; /* by rank and segment */
-    struct segment *own[MOST_SEGMENTS + 1];
+    _Atomic(struct segment *) own[MOST_SEGMENTS + 1];
+    _Atomic uint32_t users[MOST_SEGMENTS + 1]; /* of own */
     uint64_t generations;
     uint64_t agreements;
     struct nic *nic;
@@ -178,9 +179,8 @@ struct segment {
     cl_device_id device;
     int fd;
     size_t mapped_bytes;
-    _Atomic uint32_t users;
-    _Atomic bool dying;
-    bool elsewhere; /* the memory is somebody else's to free */
+    _Atomic uint32_t *users; /* by how many it is used */
+    bool elsewhere;          /* the memory is somebody else's to free */
 };
 
 /* A segment for the time of an operation; give it back with the same. -EINVAL, -ENOENT. */
@@ -254,6 +254,9 @@ int put_own(struct devcom *d, const struct devcom_put *put);
 int get_own(struct devcom *d, const struct devcom_put *get);
 int queue_flush_own(struct devcom *d, long timeout_us);
 int queue_fence_own(struct devcom *d, long timeout_us);
+
+/* So many puts that have been checked, one after the other; their segments are looked for. */
+int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, unsigned *done);
 
 /* ---- collective.c ---- */
 int collective_open(struct devcom *d);

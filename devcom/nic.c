@@ -180,7 +180,7 @@ static int send_bulk(struct nic *nic, int rank, int tag, struct lane *lane, stru
     else
         type = type_of(layout);
     if (parting->segment)
-        atomic_fetch_add(&segment->users, 1);
+        atomic_fetch_add(segment->users, 1);
     failed = PMPI_Isend(packed ? packed : segment->host + offset, count, type, rank, tag, nic->bulk, &parting->request);
     if (type != MPI_BYTE)
         PMPI_Type_free(&type);

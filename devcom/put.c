@@ -206,6 +206,99 @@ static int transfer_run(struct devcom *d, const struct devcom_put *put, unsigned
     return error;
 }
 
+/* ---- tables: what one put has looked up serves the next ---- */
+
+struct lookup {
+    struct segment *segment;
+    struct attachment *attachment;
+    unsigned local_id, remote_id;
+    int rank;
+};
+
+static void lookup_end(struct lookup *l)
+{
+    segment_release(l->segment);
+    attachment_release(l->attachment);
+    *l = (struct lookup){0};
+}
+
+static int lookup_segment(struct devcom *d, struct lookup *l, unsigned id)
+{
+    struct segment *segment;
+    int error;
+
+    if (l->segment && l->local_id == id)
+        return 0;
+    error = segment_take(d, id, &segment);
+    if (error)
+        return error;
+    segment_release(l->segment);
+    l->segment = segment;
+    l->local_id = id;
+    return 0;
+}
+
+static int lookup_attachment(struct devcom *d, struct lookup *l, int rank, unsigned id)
+{
+    struct attachment *a;
+    int error;
+
+    if (l->attachment && l->rank == rank && l->remote_id == id)
+        return 0;
+    attachment_release(l->attachment);
+    l->attachment = NULL;
+    error = attachment_take(d, rank, id, &a);
+    if (error)
+        return error;
+    l->attachment = a;
+    l->rank = rank;
+    l->remote_id = id;
+    return 0;
+}
+
+/* Of memory that this process reads, into memory that it writes; anything else goes the general way. */
+static int put_looked_up(struct devcom *d, struct transfer *t, struct lookup *l)
+{
+    int error;
+
+    if (!t->local.bytes)
+        return transfer_go(d, t, false);
+    if (t->local_id >= d->o.segments || t->remote_id >= d->o.segments)
+        return -ENOENT;
+    error = lookup_segment(d, l, t->local_id);
+    if (error)
+        return error;
+    if (!inside(l->segment->bytes, t->offset, layout_extent(&t->local)))
+        return -ERANGE;
+    t->segment = l->segment;
+    if (!d->boards[t->rank] || d->nic || !l->segment->host)
+        return transfer_go(d, t, false);
+    error = lookup_attachment(d, l, t->rank, t->remote_id);
+    if (error)
+        return error;
+    if (!l->attachment->base)
+        return transfer_go(d, t, false);
+    error = move_near(d, t, l->attachment, false);
+    if (!error && t->op)
+        signal_apply(d, t->rank, t->signal, t->op, t->value);
+    return error;
+}
+
+int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, unsigned *done)
+{
+    struct lookup lookup = {0};
+    unsigned i = 0;
+    int error = 0;
+
+    while (i < count && !error) {
+        error = put_looked_up(d, &transfers[i], &lookup);
+        i += !error;
+    }
+    lookup_end(&lookup);
+    *done = i;
+    return error;
+}
+
 /* ---- the calls ---- */
 
 static int run_list(struct devcom *d, const struct devcom_put *list, unsigned count, unsigned queue, bool get,

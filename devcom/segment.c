@@ -158,7 +158,8 @@ static void list_segment(struct devcom *d, unsigned id, struct segment *segment)
     listing->address = (uintptr_t)segment->host;
     listing->fd = segment->fd;
     listing->path = path_of(segment);
-    d->own[id] = segment;
+    segment->users = &d->users[id];
+    atomic_store(&d->own[id], segment);
     atomic_store(&listing->generation, ++d->generations);
 }
 
@@ -268,12 +269,11 @@ int devcom_segment_delete(struct devcom *d, unsigned id)
     segment = d->own[id];
     if (segment) {
         listing = segment_listing(d, d->rank, id);
-        atomic_store(&segment->dying, true);
         atomic_store(&listing->generation, 0);
-        d->own[id] = NULL;
+        atomic_store(&d->own[id], NULL);
         wait_until_unused(&listing->visitors, VISIT_US);
         atomic_store(&listing->visitors, 0);
-        wait_until_unused(&segment->users, -1);
+        wait_until_unused(segment->users, -1);
         attachment_drop(d, d->rank, id);
         segment_free(segment);
     }
@@ -292,25 +292,27 @@ void segments_close(struct devcom *d)
 
 /* ---- using: this rank's ---- */
 
+/* Counted before it is looked at: who deletes it forgets it first, and then waits for who has counted. */
 int segment_take(struct devcom *d, unsigned id, struct segment **out)
 {
     struct segment *segment;
 
     if (id >= segment_ids(d))
         return -ENOENT;
-    pthread_mutex_lock(&d->registering);
-    segment = d->own[id];
-    if (segment)
-        atomic_fetch_add(&segment->users, 1);
-    pthread_mutex_unlock(&d->registering);
+    atomic_fetch_add(&d->users[id], 1);
+    segment = atomic_load(&d->own[id]);
+    if (!segment) {
+        atomic_fetch_sub(&d->users[id], 1);
+        return -ENOENT;
+    }
     *out = segment;
-    return segment ? 0 : -ENOENT;
+    return 0;
 }
 
 void segment_release(struct segment *segment)
 {
     if (segment)
-        atomic_fetch_sub(&segment->users, 1);
+        atomic_fetch_sub(segment->users, 1);
 }
 
 /* ---- using: another's ---- */

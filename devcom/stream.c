@@ -5,7 +5,8 @@
 
 #include "devcom/endpoint.h"
 
-int endpoint_reserve(struct devcom_endpoint *e, size_t groups)
+/* Room for so many more that wait. */
+static int reserve(struct devcom_endpoint *e, size_t groups)
 {
     uint32_t now = atomic_load(&e->waiting);
 
@@ -16,15 +17,58 @@ int endpoint_reserve(struct devcom_endpoint *e, size_t groups)
     return 0;
 }
 
-void endpoint_unreserve(struct devcom_endpoint *e, size_t groups)
+static void unreserve(struct devcom_endpoint *e, size_t groups)
 {
     atomic_fetch_sub(&e->waiting, (uint32_t)groups);
 }
 
+/* One for all waits of a queue, as they run one after the other. */
+static int reserve_stream(struct devcom_endpoint *e, cl_command_queue commands, struct stream **out)
+{
+    struct stream *found = NULL, *unused = NULL;
+    int error = 0;
+
+    pthread_mutex_lock(&e->lock);
+    for (int i = 0; i < MOST_STREAMS; i++) {
+        if (e->streams[i].pending && e->streams[i].commands == commands)
+            found = &e->streams[i];
+        else if (!e->streams[i].pending)
+            unused = &e->streams[i];
+    }
+    if (!found) {
+        error = unused ? reserve(e, 1) : -EDEADLK;
+        found = unused;
+    }
+    if (!error) {
+        found->commands = commands;
+        found->pending++;
+        *out = found;
+    }
+    pthread_mutex_unlock(&e->lock);
+    return error;
+}
+
+static void unreserve_stream(struct devcom_endpoint *e, struct stream *stream)
+{
+    pthread_mutex_lock(&e->lock);
+    if (--stream->pending == 0)
+        unreserve(e, 1);
+    pthread_mutex_unlock(&e->lock);
+}
+
 struct reservation {
     struct devcom_endpoint *e;
+    struct stream *stream; /* or so many work-groups */
     size_t groups;
 };
+
+static void reservation_drop(const struct reservation *reservation)
+{
+    if (reservation->stream)
+        unreserve_stream(reservation->e, reservation->stream);
+    else
+        unreserve(reservation->e, reservation->groups);
+}
 
 static void CL_CALLBACK reservation_end(cl_event event, cl_int status, void *argument)
 {
@@ -33,24 +77,25 @@ static void CL_CALLBACK reservation_end(cl_event event, cl_int status, void *arg
     (void)event;
     if (status < 0)
         endpoint_fail(reservation->e, -EIO);
-    endpoint_unreserve(reservation->e, reservation->groups);
+    reservation_drop(reservation);
     free(reservation);
 }
 
 /* Until the command has ended. */
-static int reservation_hold(struct devcom_endpoint *e, size_t groups, cl_event event)
+static int reservation_hold(struct reservation reservation, cl_event event)
 {
-    struct reservation *reservation = malloc(sizeof(*reservation));
+    struct reservation *held = malloc(sizeof(*held));
+    int error = held ? -EIO : -ENOMEM;
 
-    if (reservation) {
-        *reservation = (struct reservation){e, groups};
-        if (!clSetEventCallback(event, CL_COMPLETE, reservation_end, reservation))
+    if (held) {
+        *held = reservation;
+        if (!clSetEventCallback(event, CL_COMPLETE, reservation_end, held))
             return 0;
     }
-    free(reservation);
+    free(held);
     clWaitForEvents(1, &event);
-    endpoint_unreserve(e, groups);
-    return reservation ? -EIO : -ENOMEM;
+    reservation_drop(&reservation);
+    return error;
 }
 
 static void give_event(cl_event event, cl_event *out)
@@ -75,14 +120,14 @@ int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, 
             __builtin_mul_overflow(groups, global[i] / local[i], &groups))
             return -EINVAL;
     }
-    error = endpoint_reserve(e, groups);
+    error = reserve(e, groups);
     if (error)
         return error;
     if (clEnqueueNDRangeKernel(commands, kernel, dimensions, NULL, global, local, 0, NULL, &done)) {
-        endpoint_unreserve(e, groups);
+        unreserve(e, groups);
         return -EIO;
     }
-    error = reservation_hold(e, groups, done);
+    error = reservation_hold((struct reservation){e, NULL, groups}, done);
     clFlush(commands);
     give_event(done, event);
     return error;
@@ -129,6 +174,14 @@ static void CL_CALLBACK run_wait(void *argument)
         endpoint_fail(native->e, error);
 }
 
+static bool is_in_order(cl_command_queue commands)
+{
+    cl_command_queue_properties properties = 0;
+
+    return !clGetCommandQueueInfo(commands, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) &&
+           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
 static bool runs_native(const struct devcom_endpoint *e)
 {
     cl_device_exec_capabilities can = 0;
@@ -171,21 +224,24 @@ int devcom_enqueue_wait(struct devcom_endpoint *e, cl_command_queue commands, un
                         enum devcom_condition condition, int64_t value, cl_event *event)
 {
     struct native native = {.e = e, .signal = signal, .condition = condition, .value = value};
+    struct stream *stream;
     cl_event done;
     int error;
 
     if (signal >= e->d->o.signals || (unsigned)condition > DEVCOM_GE)
         return -EINVAL;
+    if (!is_in_order(commands))
+        return -EINVAL;
     if (!runs_native(e))
         return -ENOTSUP;
-    error = endpoint_reserve(e, 1);
+    error = reserve_stream(e, commands, &stream);
     if (error)
         return error;
     if (clEnqueueNativeKernel(commands, run_wait, &native, sizeof(native), 0, NULL, NULL, 0, NULL, &done)) {
-        endpoint_unreserve(e, 1);
+        unreserve_stream(e, stream);
         return -EIO;
     }
-    error = reservation_hold(e, 1, done);
+    error = reservation_hold((struct reservation){e, stream, 0}, done);
     clFlush(commands);
     give_event(done, event);
     return error;

@@ -270,12 +270,13 @@ int devcom_put_notify(global struct devcom_device *d, uint queue, uint segment, 
 {
     int error = devcom_check(d, queue, segment, offset, rank, remote_segment, remote_offset, bytes, signal, op);
     global int *result = devcom_result(d);
+    const bool first = devcom_first();
     ulong to = !error && bytes ? devcom_place_of(d, rank, remote_segment)->address : 0;
     ulong from = !error && bytes ? devcom_place_of(d, d->rank, segment)->address : 0;
     bool direct;
 
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first()) /* what is direct must not overtake what the queue has */
+    if (first) /* what is direct must not overtake what the queue has */
         *result = !error && ((global struct devcom_rank *)d->ranks)[rank].signals && devcom_queue_empty(d, queue) &&
                   (!bytes || (to && from));
     barrier(CLK_GLOBAL_MEM_FENCE);
@@ -283,7 +284,7 @@ int devcom_put_notify(global struct devcom_device *d, uint queue, uint segment, 
     if (direct && bytes)
         devcom_copy(to + remote_offset, from + offset, bytes);
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first()) {
+    if (first) {
         *result = error;
         if (error) {
             devcom_fail(d, error);
@@ -318,9 +319,10 @@ int devcom_notify(global struct devcom_device *d, uint queue, uint rank, uint si
 int devcom_wait_notify(global struct devcom_device *d, uint signal, uint condition, long value)
 {
     global int *result = devcom_result(d);
+    const bool first = devcom_first();
 
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first())
+    if (first)
         *result = signal >= d->signals || condition > DEVCOM_GE ? DEVCOM_EINVAL : devcom_until(d, signal, condition, value);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
@@ -344,9 +346,10 @@ int devcom_until_empty(global struct devcom_device *d, uint queue)
 int devcom_flush(global struct devcom_device *d, uint queue)
 {
     global int *result = devcom_result(d);
+    const bool first = devcom_first();
 
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first())
+    if (first)
         *result = queue >= d->queues ? DEVCOM_EINVAL : devcom_until_empty(d, queue);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
@@ -374,9 +377,10 @@ int devcom_meet(global struct devcom_device *d)
 int devcom_ggas_barrier(global struct devcom_device *d)
 {
     global int *result = devcom_result(d);
+    const bool first = devcom_first();
 
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first())
+    if (first)
         *result = devcom_meet(d);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
@@ -452,6 +456,7 @@ int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, u
                                      : devcom_reduce_check(d, segment, offset, bytes, type, op, element);
     ulong per = (count + d->size - 1) / d->size, begin = min(d->rank * per, count), end = min(begin + per, count);
     global int *result = devcom_result(d);
+    const bool first = devcom_first();
     bool large = bytes > DEVCOM_SMALL, wants = root < 0 || (uint)root == d->rank;
     ulong own = error ? 0 : devcom_place_of(d, d->rank, segment)->address + offset;
     ulong scratch = error ? 0 : devcom_place_of(d, d->rank, d->segments)->address + turn;
@@ -462,7 +467,7 @@ int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, u
             devcom_copy(devcom_place_of(d, r, d->segments)->address + d->rank * DEVCOM_SLOT + turn, own, bytes);
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first())
+    if (first)
         *result = error ? error : devcom_meet(d);
     barrier(CLK_GLOBAL_MEM_FENCE);
     error = *result;
@@ -477,7 +482,7 @@ int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, u
                         (end - begin) * element);
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (devcom_first())
+    if (first)
         *result = error || !large ? error : devcom_meet(d);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;

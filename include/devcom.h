@@ -326,8 +326,9 @@ int devcom_endpoint_error(struct devcom_endpoint *e);
 
 /*
  * In the stream (section 5.8.2): puts, and waiting for a signal, as commands of an in-order command queue of the
- * endpoint's device, by native kernels (CL_EXEC_NATIVE_KERNEL): -ENOTSUP. A wait holds a compute unit of the device:
- * -EDEADLK as above. What they meet afterwards comes by devcom_endpoint_error(). puts are copied.
+ * endpoint's device, by native kernels (CL_EXEC_NATIVE_KERNEL): -ENOTSUP. Queues with waits in them hold a compute
+ * unit of the device each: -EDEADLK as above; -EINVAL: the queue is not in-order. What they meet afterwards comes by
+ * devcom_endpoint_error(). puts are copied.
  */
 int devcom_enqueue_put(struct devcom_endpoint *e, cl_command_queue commands, const struct devcom_put *puts,
                        unsigned count, unsigned queue, cl_event *event);

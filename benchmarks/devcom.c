@@ -1,0 +1,392 @@
+/*
+ * devcom beside MPI's one-sided operations, two ranks of one host: half round trips of a write with notification, by
+ * the host and by kernels, bandwidth, rate by queues, chains, strided blocks, barrier and allreduce. Started by
+ * mpiexec; benchmarks/devcom_run takes medians of several runs of both MPIs. MPI polls without
+ * end; with VOCL_SPIN_US=1000000 devcom does, too, which on a busy machine is another thing than sleeping.
+ *
+ *     mpi_put    MPI_Put of the data, flush, MPI_Put of the flag, flush; the target polls the flag
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "devcom.h"
+
+enum { SEGMENT, DEVICE, MOST = 16 << 20, FLAG = MOST, ALL = MOST + 4096, CHAIN = 255, BLOCK = 4096, THREADS = 4 };
+
+static struct devcom *d;
+static struct devcom_endpoint *endpoint;
+static struct bench bench;
+static int rank, other;
+static uint8_t *window;
+static MPI_Win win;
+
+static int rounds_of(size_t bytes)
+{
+    int rounds = bytes <= 4096 ? 2000 : bytes <= 65536 ? 500 : bytes <= 1 << 20 ? 100 : 12;
+
+    return bench_rounds(&bench, rounds, rounds / 10 + 2);
+}
+
+static size_t largest(void)
+{
+    return (size_t)bench_rounds(&bench, MOST, 2 << 20);
+}
+
+static void meet(void)
+{
+    EXPECT(!devcom_barrier(d, DEVCOM_BLOCK));
+}
+
+static void report(struct series *series, const char *what, size_t bytes, const char *unit)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), bytes ? "%s_%zuB" : "%s", what, bytes);
+    if (rank == 0)
+        series_report(series, name, unit);
+    else
+        free(series->samples);
+}
+
+static void report_value(const char *what, double value, const char *unit)
+{
+    if (rank == 0)
+        printf("%s %.4g %s\n", what, value, unit);
+}
+
+/* ---- half round trips ---- */
+
+static void devcom_ping(size_t bytes, int64_t round)
+{
+    EXPECT(!devcom_write_notify(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 1, DEVCOM_SET, round, 0));
+}
+
+static void devcom_pong(int64_t round)
+{
+    EXPECT(!devcom_signal_wait(d, 1, DEVCOM_GE, round, DEVCOM_BLOCK, NULL));
+}
+
+static void mpi_ping(size_t bytes, int64_t round)
+{
+    static uint8_t *data;
+
+    if (!data)
+        data = bench_memory(MOST);
+    MPI_Put(data, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
+    MPI_Win_flush(other, win);
+    MPI_Put(&round, 1, MPI_INT64_T, other, FLAG, 1, MPI_INT64_T, win);
+    MPI_Win_flush(other, win);
+}
+
+static void mpi_pong(int64_t round)
+{
+    int found;
+
+    for (unsigned polls = 1; atomic_load((_Atomic int64_t *)(window + FLAG)) < round; polls++) {
+        MPI_Win_sync(win);
+        if (polls % 64 == 0)
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    }
+}
+
+static void half_round_trips(const char *name, void (*ping)(size_t, int64_t), void (*pong)(int64_t))
+{
+    static int64_t round;
+
+    for (size_t bytes = 8; bytes <= largest(); bytes *= 8) {
+        struct series series = {0};
+
+        meet();
+        for (int i = 0; i < rounds_of(bytes); i++) {
+            double start = bench_now();
+
+            round++;
+            if (rank == 0) {
+                ping(bytes, round);
+                pong(round);
+            } else {
+                pong(round);
+                ping(bytes, round);
+            }
+            series_add(&series, (bench_now() - start) / 2000);
+        }
+        report(&series, name, bytes, "us");
+    }
+}
+
+static void copies(void)
+{
+    uint8_t *from = bench_memory(MOST);
+    void *to;
+
+    EXPECT(!devcom_segment_ptr(d, rank, DEVICE, &to));
+    for (size_t bytes = 8; bytes <= largest(); bytes *= 8) {
+        struct series series = {0};
+
+        meet();
+        for (int i = 0; i < rounds_of(bytes) && rank == 0; i++) {
+            double start = bench_now();
+
+            memcpy(to, from, bytes);
+            series_add(&series, (bench_now() - start) / 1000);
+        }
+        report(&series, "memcpy", bytes, "us");
+    }
+    free(from);
+}
+
+/* ---- bandwidth and rate: rank 0 writes, the other hears of the last ---- */
+
+static void bandwidth(void)
+{
+    for (size_t bytes = 512; bytes <= largest(); bytes *= 8) {
+        struct series ours = {0}, theirs = {0};
+        int rounds = bytes <= 65536 ? 200 : 8;
+
+        for (int i = 0; i < 5; i++) {
+            double start;
+
+            meet();
+            start = bench_now();
+            for (int j = 0; j < rounds && rank == 0; j++)
+                EXPECT(!devcom_write(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 0));
+            series_add(&ours, (double)bytes * rounds / (bench_now() - start) * 1000);
+            meet();
+            start = bench_now();
+            for (int j = 0; j < rounds && rank == 0; j++)
+                MPI_Put(window, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
+            if (rank == 0)
+                MPI_Win_flush(other, win);
+            series_add(&theirs, (double)bytes * rounds / (bench_now() - start) * 1000);
+        }
+        report(&ours, "devcom_bandwidth", bytes, "MB/s");
+        report(&theirs, "mpi_bandwidth", bytes, "MB/s");
+    }
+}
+
+static void *write_many(void *argument)
+{
+    unsigned queue = (unsigned)(uintptr_t)argument;
+
+    for (int i = 0; i < 50000; i++)
+        EXPECT(!devcom_write(d, SEGMENT, queue * 64, other, SEGMENT, queue * 64, 8, queue));
+    return NULL;
+}
+
+static void rate(void)
+{
+    for (unsigned queues = 1; queues <= THREADS; queues *= 2) {
+        pthread_t threads[THREADS];
+        char name[64];
+        double start;
+
+        meet();
+        start = bench_now();
+        for (unsigned i = 0; i < queues && rank == 0; i++)
+            EXPECT(!pthread_create(&threads[i], NULL, write_many, (void *)(uintptr_t)i));
+        for (unsigned i = 0; i < queues && rank == 0; i++)
+            EXPECT(!pthread_join(threads[i], NULL));
+        snprintf(name, sizeof(name), "devcom_rate_8B_%u_queues", queues);
+        report_value(name, queues * 50000.0 / (bench_now() - start) * 1e9, "1/s");
+    }
+}
+
+/* ---- chains and blocks ---- */
+
+static void chains(void)
+{
+    struct devcom_put puts[CHAIN], strided = {.segment = SEGMENT,
+                                              .remote_segment = SEGMENT,
+                                              .rank = other,
+                                              .shape = {4096, {1024, 1}, {8192, 0}, {8192, 0}}};
+    struct series chain_series = {0}, whole = {0}, halo = {0}, contiguous = {0};
+    struct devcom_chain *chain;
+
+    for (int i = 0; i < CHAIN; i++)
+        puts[i] = (struct devcom_put){.segment = SEGMENT,
+                                      .remote_segment = SEGMENT,
+                                      .offset = (size_t)i * BLOCK,
+                                      .remote_offset = (size_t)i * BLOCK,
+                                      .shape = {.bytes = BLOCK},
+                                      .rank = other};
+    EXPECT(!devcom_chain_create(d, puts, CHAIN, 0, &chain));
+    meet();
+    for (int i = 0; i < 100 && rank == 0; i++) {
+        double start = bench_now();
+
+        EXPECT(!devcom_chain_start(chain) && !devcom_chain_wait(chain, DEVCOM_BLOCK));
+        series_add(&chain_series, (bench_now() - start) / 1000);
+        start = bench_now();
+        EXPECT(!devcom_write(d, SEGMENT, 0, other, SEGMENT, 0, (size_t)CHAIN * BLOCK, 0));
+        series_add(&whole, (bench_now() - start) / 1000);
+        if (i % 4)
+            continue;
+        start = bench_now();
+        EXPECT(!devcom_put(d, &strided, 1, 0, NULL));
+        series_add(&halo, (bench_now() - start) / 1000);
+        start = bench_now();
+        EXPECT(!devcom_write(d, SEGMENT, 0, other, SEGMENT, 0, 4 << 20, 0));
+        series_add(&contiguous, (bench_now() - start) / 1000);
+    }
+    meet();
+    devcom_chain_destroy(chain);
+    report(&chain_series, "devcom_chain_255_of_4KiB", 0, "us");
+    report(&whole, "devcom_contiguous_1020KiB", 0, "us");
+    report(&halo, "devcom_strided_4MiB", 0, "us");
+    report(&contiguous, "devcom_contiguous_4MiB", 0, "us");
+}
+
+/* ---- kernels ---- */
+
+static const char source[] =
+    "kernel void ping_pong(global struct devcom_device *d, ulong bytes, int first, int rounds)\n"
+    "{\n"
+    "    uint other = 1 - d->rank;\n"
+    "    for (int i = 0; i < rounds; i++) {\n"
+    "        if (d->rank == 0)\n"
+    "            devcom_put_notify(d, 0, 1, 0, other, 1, 0, bytes, 3, 1u, first + i);\n"
+    "        devcom_wait_notify(d, 3, 3u, first + i);\n"
+    "        if (d->rank == 1)\n"
+    "            devcom_put_notify(d, 0, 1, 0, other, 1, 0, bytes, 3, 1u, first + i);\n"
+    "    }\n"
+    "}\n"
+    "kernel void barriers(global struct devcom_device *d, int rounds)\n"
+    "{\n"
+    "    for (int i = 0; i < rounds; i++)\n"
+    "        devcom_ggas_barrier(d);\n"
+    "}\n";
+
+static double run_kernel(cl_kernel kernel)
+{
+    static const size_t one = 1;
+    double start;
+
+    meet();
+    start = bench_now();
+    EXPECT(!devcom_enqueue_kernel(endpoint, bench.queue, kernel, 1, &one, &one, NULL));
+    CHECK(clFinish(bench.queue));
+    return (bench_now() - start) / 1000;
+}
+
+/* What a launch costs is taken off: runs of many and of few rounds differ in the rest. */
+static void kernels(void)
+{
+    cl_program program;
+    cl_kernel kernel, barriers;
+    cl_int first = 1, status, few = 1, many;
+
+    EXPECT(!devcom_program_create(endpoint, source, NULL, &program));
+    kernel = bench_kernel(program, "ping_pong");
+    barriers = bench_kernel(program, "barriers");
+    EXPECT(!devcom_kernel_argument(endpoint, kernel, 0) && !devcom_kernel_argument(endpoint, barriers, 0));
+    for (cl_ulong bytes = 8; bytes <= largest(); bytes *= 8) {
+        struct series series = {0};
+
+        many = rounds_of(bytes) + 1;
+        for (int i = 0; i < 8; i++) {
+            cl_int rounds = i % 2 ? many : few;
+            double us, launch = 0;
+
+            status = clSetKernelArg(kernel, 1, sizeof(bytes), &bytes);
+            status |= clSetKernelArg(kernel, 2, sizeof(first), &first);
+            status |= clSetKernelArg(kernel, 3, sizeof(rounds), &rounds);
+            CHECK(status);
+            us = run_kernel(kernel);
+            first += rounds;
+            if (i % 2 == 0)
+                launch = us;
+            else
+                series_add(&series, (us - launch) / (many - few) / 2);
+        }
+        report(&series, "kernel_put_notify", bytes, "us");
+    }
+    many = 2000;
+    CHECK(clSetKernelArg(barriers, 1, sizeof(many), &many));
+    run_kernel(barriers);
+    report_value("kernel_barrier", run_kernel(barriers) / many, "us");
+    clReleaseKernel(kernel);
+    clReleaseKernel(barriers);
+    clReleaseProgram(program);
+}
+
+/* ---- collectives ---- */
+
+static void collectives(void)
+{
+    struct series barrier = {0}, mpi_barrier = {0};
+    void *device;
+
+    EXPECT(!devcom_segment_ptr(d, rank, DEVICE, &device));
+    for (int i = 0; i < 2000; i++) {
+        double start = bench_now();
+
+        meet();
+        series_add(&barrier, (bench_now() - start) / 1000);
+    }
+    report(&barrier, "devcom_barrier", 0, "us");
+    for (int i = 0; i < 2000; i++) {
+        double start = bench_now();
+
+        MPI_Barrier(MPI_COMM_WORLD);
+        series_add(&mpi_barrier, (bench_now() - start) / 1000);
+    }
+    report(&mpi_barrier, "mpi_barrier", 0, "us");
+    for (size_t count = 2; count <= 1 << 20; count *= 8) {
+        struct series ours = {0}, theirs = {0};
+
+        memset(device, 0, count * 4);
+        for (int i = 0; i < rounds_of(count * 4); i++) {
+            double start = bench_now();
+
+            EXPECT(!devcom_allreduce(d, DEVICE, 0, count, DEVCOM_FLOAT, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK));
+            series_add(&ours, (bench_now() - start) / 1000);
+        }
+        for (int i = 0; i < rounds_of(count * 4); i++) {
+            double start = bench_now();
+
+            MPI_Allreduce(MPI_IN_PLACE, device, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            series_add(&theirs, (bench_now() - start) / 1000);
+        }
+        report(&ours, "devcom_allreduce", count * 4, "us");
+        report(&theirs, "mpi_allreduce", count * 4, "us");
+    }
+}
+
+int main(int count, char **words)
+{
+    struct devcom_memory memory = {.bytes = ALL}, on_device = memory;
+    struct devcom_endpoint_options options = {.queues = 2};
+
+    MPI_Init(&count, &words);
+    bench_open(&bench, count, words);
+    EXPECT(!devcom_init(MPI_COMM_WORLD, NULL, &d));
+    rank = devcom_rank(d);
+    other = 1 - rank;
+    EXPECT(devcom_size(d) == 2);
+    on_device.context = options.context = bench.context;
+    on_device.device = options.device = bench.device;
+    on_device.commands = bench.queue;
+    EXPECT(!devcom_segment_create(d, SEGMENT, &memory) && !devcom_segment_create(d, DEVICE, &on_device));
+    EXPECT(!devcom_endpoint_open(d, &options, &endpoint));
+    MPI_Win_allocate(ALL, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
+    memset(window, 0, ALL);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    copies();
+    kernels();
+    half_round_trips("devcom_write_notify", devcom_ping, devcom_pong);
+    half_round_trips("mpi_put", mpi_ping, mpi_pong);
+    chains();
+    rate();
+    collectives();
+    bandwidth();
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    devcom_endpoint_close(endpoint);
+    EXPECT(!devcom_finalize(d));
+    bench_close(&bench);
+    MPI_Finalize();
+    return 0;
+}

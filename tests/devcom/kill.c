@@ -1,0 +1,127 @@
+/*
+ * Rank 2 of 3 is killed in the middle of its puts. The others go on with each other, by host and by kernel; who waits
+ * for the dead one, and a kernel that does, gets an error. words[1]: after how many microseconds.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "devcom.h"
+#include "tests/xtq/xtqtest.h"
+
+enum { SEGMENT, BYTES = 1 << 20, SECOND = 1000000 };
+
+static struct devcom *d;
+static long us;
+
+static void *end(void *argument)
+{
+    struct timespec pause = {.tv_nsec = us * 1000};
+
+    nanosleep(&pause, NULL);
+    kill(getpid(), SIGKILL);
+    return argument;
+}
+
+/* Whole puts only are told of: what a signal counts is there. */
+static void put_for_ever(uint8_t *mine)
+{
+    for (int64_t number = 1;; number++) {
+        memset(mine, (int)(number % 256), 4096);
+        EQUAL(
+            devcom_write_notify(d, SEGMENT, 0, 0, SEGMENT, 4096 * (size_t)(number % 2), 4096, 1, DEVCOM_SET, number, 0),
+            0);
+    }
+}
+
+static void check_last(const uint8_t *mine)
+{
+    int64_t number;
+
+    EQUAL(devcom_signal_load(d, 1, &number), 0);
+    if (number < 2)
+        return;
+    for (int i = 0; i < 4096; i++) /* the one before may be half overwritten by what was under way */
+        EQUAL(mine[4096 * (size_t)(number % 2) + (size_t)i], (uint8_t)number);
+}
+
+static void check_kernel(struct xtqtest_device *device)
+{
+    static const char source[] = "kernel void waits(global struct devcom_device *d, global int *error)\n"
+                                 "{\n"
+                                 "    int got = devcom_wait_notify(d, 9, DEVCOM_NE, 0);\n"
+                                 "    error[0] = got;\n"
+                                 "}\n";
+    struct devcom_endpoint_options options = {.context = device->context, .device = device->device};
+    struct devcom_endpoint *endpoint;
+    cl_program program;
+    cl_kernel kernel;
+    cl_int status, error = 1;
+    cl_mem result = clCreateBuffer(device->context, CL_MEM_READ_WRITE, 4, NULL, &status);
+    size_t one = 1;
+
+    EQUAL(devcom_endpoint_open(d, &options, &endpoint), 0);
+    EQUAL(devcom_program_create(endpoint, source, NULL, &program), 0);
+    kernel = clCreateKernel(program, "waits", &status);
+    EQUAL(devcom_kernel_argument(endpoint, kernel, 0), 0);
+    EQUAL(clSetKernelArg(kernel, 1, sizeof(result), &result), CL_SUCCESS);
+    EQUAL(devcom_enqueue_kernel(endpoint, device->commands, kernel, 1, &one, &one, NULL), 0);
+    EQUAL(clEnqueueReadBuffer(device->commands, result, CL_TRUE, 0, 4, &error, 0, NULL, NULL), CL_SUCCESS);
+    EQUAL(error, -ECONNRESET);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    clReleaseMemObject(result);
+    devcom_endpoint_close(endpoint);
+}
+
+static void survive(int rank, const uint8_t *mine)
+{
+    struct devcom_memory more = {.bytes = 4096};
+    struct xtqtest_device device = xtqtest_device();
+
+    for (int64_t number = 1; devcom_alive(d, 2) || number < 1000; number++) {
+        EQUAL(devcom_write_notify(d, SEGMENT, 8192, 1 - rank, SEGMENT, 8192, 64, 2, DEVCOM_SET, number, 0), 0);
+        if (number == 999)
+            EQUAL(devcom_signal_wait(d, 2, DEVCOM_GE, 999, 60L * SECOND, NULL), 0);
+    }
+    EXPECT(devcom_alive(d, 1 - rank));
+    if (rank == 0)
+        check_last(mine);
+    EQUAL(devcom_signal_wait(d, 3, DEVCOM_NE, 0, DEVCOM_BLOCK, NULL), -ECONNRESET);
+    EQUAL(devcom_signal_wait(d, 3, DEVCOM_NE, 0, 1000, NULL), -ETIMEDOUT);
+    EQUAL(devcom_barrier(d, DEVCOM_BLOCK), -ECONNRESET);
+    EQUAL(devcom_passive_receive(d, NULL, 0, DEVCOM_BLOCK, &(int){0}, &(size_t){0}), -ECONNRESET);
+    EQUAL(devcom_segment_register(d, SEGMENT, 0), -ECONNRESET);
+    check_kernel(&device);
+    EQUAL(devcom_segment_alloc(d, SEGMENT + 1, &more), 0);
+    /* the two still reach each other */
+    EQUAL(devcom_notify(d, 1 - rank, 4, DEVCOM_SET, 1, 0), 0);
+    EQUAL(devcom_signal_wait(d, 4, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
+    xtqtest_device_close(&device);
+}
+
+int main(int count, char **words)
+{
+    struct devcom_memory memory = {.bytes = BYTES};
+    pthread_t thread;
+    int rank, level;
+    void *mine;
+
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    us = atol(words[1]);
+    EQUAL(devcom_init(MPI_COMM_WORLD, NULL, &d), 0);
+    rank = devcom_rank(d);
+    EQUAL(devcom_segment_create(d, SEGMENT, &memory), 0);
+    EQUAL(devcom_segment_ptr(d, rank, SEGMENT, &mine), 0);
+    EQUAL(devcom_barrier(d, DEVCOM_BLOCK), 0);
+    if (rank == 2) {
+        EQUAL(pthread_create(&thread, NULL, end, NULL), 0);
+        put_for_ever(mine);
+    }
+    survive(rank, mine);
+    EQUAL(devcom_finalize(d), -ECONNRESET);
+    printf("rank %d survives\n", rank);
+    fflush(stdout);
+    _exit(0); /* MPI cannot end with a rank missing */
+}

@@ -86,8 +86,8 @@ ended_with()
     *" $got "*) ;;
     *) fail "$phase, $*: status $got, not$wanted: $(cat "$scratch/out" "$scratch/err")" ;;
     esac
-    took=$(awk -v since="$since" 'END { printf "%.1f", $1 - since }' "$scratch/out")
-    echo "$phase, $*: $(sed 1d "$scratch/out" | cut -d ' ' -f 2-), after $took s"
+    took=$(awk -v since="$since" '/^[0-9]/ { printf "%.1f", $1 - since }' "$scratch/out")
+    echo "$phase, $*: $(sed 1d "$scratch/out" | grep -E '^[0-9]+\.' | cut -d ' ' -f 2-), after $took s"
 }
 
 nothing_left()

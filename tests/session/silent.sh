@@ -102,6 +102,29 @@ fault STOP "$(processes vocl-proxy | head -n 1)"
 ended_with 0 -- a worker stopped at the end
 nothing_left a worker stopped at the end
 
+# a job of an mpiexec of the user's own, which waits for all of its ranks
+mpmd="$scratch/mpmd"
+cat > "$mpmd" <<'END'
+#!/bin/sh
+exec mpiexec.mpich -n 1 vocl run -- "$@" : -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --worker
+END
+chmod +x "$mpmd"
+for name in vocl-proxy phases; do
+    for signal in STOP KILL; do
+        begin launches 30 1 "$mpmd"
+        since=$(uptime_of)
+        victim=$(processes $name | head -n 1)
+        fault $signal "$victim"
+        if [ $name = phases ]; then # its worker leaves it
+            no_worker() { [ -z "$(processes vocl-proxy)" ]; }
+            wait_until $bound no_worker || fail "the worker of a program that got SIG$signal stays: $(cat "$scratch/err")"
+            kill -KILL "$victim" 2> /dev/null && : # if mpiexec has not yet
+        fi
+        ended_with 0 1 3 7 9 137 255 -- "SIG$signal for $name under mpiexec"
+        nothing_left "SIG$signal for $name under mpiexec"
+    done
+done
+
 # something runs out: an error or right results, whichever
 for limit in 8 12 20 28 40 64; do
     for phase in $(every start launches); do

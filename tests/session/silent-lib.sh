@@ -6,6 +6,8 @@
 #     ended_with STATUS... -- WHAT             the program ends so, and nothing is left; prints how long it took
 #
 # The time until the program knew is printed, and not looked at: a machine may be busy.
+#     with_own_memory                          a /dev/shm of this script's own: what is left there is a session's
+#     no_files_left
 . "$(dirname "$0")/../lib.sh"
 VOCL_PEER_TIMEOUT=2
 export VOCL_PEER_TIMEOUT
@@ -21,8 +23,6 @@ session_processes()
         esac
     done
 }
-
-files() { ls /dev/shm /tmp | grep -iE 'vocl|ucx|mpi|hydra|pmi|sm_segment'; }
 
 uptime_of()
 {
@@ -42,6 +42,24 @@ begin()
 there()
 {
     grep -q ready "$scratch/out" 2> /dev/null || ! kill -0 $program 2> /dev/null
+}
+
+with_own_memory()
+{
+    [ -z "$OWN_MEMORY" ] || return 0
+    unshare -m mount -t tmpfs none /dev/shm 2> /dev/null || return 0
+    rm -rf "$scratch"
+    OWN_MEMORY=1 exec unshare -m sh -c 'mount -t tmpfs none /dev/shm && exec "$0"' "$0"
+}
+no_files_left()
+{
+    [ -z "$OWN_MEMORY" ] || [ -z "$(ls /dev/shm)" ] || fail "left in /dev/shm: $(ls /dev/shm)"
+}
+
+# every PHASES: those of a quick run, or all
+every()
+{
+    if [ "$VOCL_SILENT" = all ]; then echo idle wait launches write read map build nodes; else echo "$*"; fi
 }
 
 # processes NAME: whose name begins so, oldest first

@@ -3,13 +3,7 @@
 # results, and nothing is left. A program that is stopped is not dead. VOCL_SILENT=all: all phases with all faults.
 . "$(dirname "$0")/silent-lib.sh"
 need_foreign_programs
-before=$(files)
-
-# every PHASES: those of a quick run, or all
-every()
-{
-    if [ "$VOCL_SILENT" = all ]; then echo idle wait launches write read map build nodes; else echo "$*"; fi
-}
+with_own_memory
 
 # one of two workers does not answer any more: an error, and its process is gone while the program still runs
 for phase in $(every launches write read map build nodes wait); do
@@ -125,41 +119,6 @@ for name in vocl-proxy phases; do
     done
 done
 
-# something runs out: an error or right results, whichever
-for limit in 8 12 20 28 40 64; do
-    for phase in $(every start launches); do
-        begin $phase 1 2 sh -c "ulimit -n $limit; exec \"\$@\"" sh vocl run --workers 2 --
-        since=$(uptime_of)
-        ended_with 0 1 2 3 126 127 -- "$limit descriptors"
-        nothing_left "$limit descriptors"
-    done
-done
-for kilobytes in 4 64 1024; do
-    for phase in $(every launches nodes); do
-        begin $phase 1 2 unshare -m sh -c "mount -t tmpfs -o size=${kilobytes}k none /dev/shm && exec \"\$@\"" sh \
-            vocl run --workers 2 --
-        since=$(uptime_of)
-        ended_with 0 1 3 32 -- "$kilobytes KiB of /dev/shm"
-        nothing_left "$kilobytes KiB of /dev/shm"
-    done
-done
-# from now on nobody gets more than he has
-for what in as nofile nproc; do
-    for name in phases vocl-proxy; do
-        for phase in $(every read build); do
-            begin $phase 2 2 vocl run --workers 2 --
-            since=$(uptime_of)
-            for victim in $(processes $name); do
-                now=4
-                [ $what != as ] || now=$(awk '/^VmSize/ { print $2 * 1024 + 4194304 }' "/proc/$victim/status")
-                prlimit --pid "$victim" "--$what=$now"
-            done
-            ended_with 0 3 134 139 -- "no more $what for $name"
-            nothing_left "no more $what for $name"
-        done
-    done
-done
-
 # at the start: a worker that stops wherever it is just then, also in MPI_Init
 mkdir "$scratch/libexec"
 for file in "$VOCL_LIBEXECDIR"/*; do
@@ -179,6 +138,5 @@ for after in 0 0.01 0.02 0.03 0.04 0.06 0.08 0.12; do
     nothing_left "a worker stopped $after s after its start"
 done
 
-after=$(files)
-[ "$before" = "$after" ] || fail "files are left: $before, then $after"
+no_files_left
 exit 0

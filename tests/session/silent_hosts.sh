@@ -47,10 +47,6 @@ no_worker()
 {
     [ -z "$(processes vocl-proxy)" ]
 }
-every()
-{
-    if [ "$VOCL_SILENT" = all ]; then echo idle wait launches write read map build nodes; else echo "$*"; fi
-}
 seconds_of()
 {
     case $1 in

@@ -2,6 +2,7 @@
 #
 #     begin PHASE SECONDS WORKERS COMMAND...   a program (phases.c) in the background, until it is in its phase; $program
 #     processes NAME                           of this session, whose name begins so
+#     worker NUMBER
 #     fault SIGNAL PID...
 #     ended_with STATUS... -- WHAT             the program ends so, and nothing is left; prints how long it took
 #
@@ -72,6 +73,14 @@ processes()
         case $(cat "/proc/$candidate/comm" 2> /dev/null) in
         "$1"*) echo "$candidate" ;;
         esac
+    done
+}
+
+# worker NUMBER: the process; the first has the first device
+worker()
+{
+    for candidate in $(processes vocl-proxy); do
+        if tr '\0' '\n' < "/proc/$candidate/environ" | grep -qE "^PMI_(ID|RANK)=$1\$"; then echo "$candidate"; fi
     done
 }
 

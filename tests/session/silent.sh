@@ -10,7 +10,7 @@ for phase in $(every launches write read map build nodes wait); do
     seconds=30
     [ $phase != map ] && [ $phase != idle ] || seconds=4 # they ask nothing before
     begin $phase $seconds 2 vocl run --workers 2 --
-    victim=$(processes vocl-proxy | head -n 1)
+    victim=$(worker 1)
     fault STOP "$victim"
     ended_with $lost -- a stopped worker
     nothing_left a stopped worker
@@ -18,7 +18,7 @@ done
 
 # the program goes on with what it has when it is the other that is lost
 begin wait 4 2 vocl run --workers 2 --
-victim=$(processes vocl-proxy | tail -n 1)
+victim=$(worker 2)
 fault STOP "$victim"
 gone()
 {
@@ -30,7 +30,7 @@ nothing_left the other worker stopped
 
 for phase in $(every launches read); do
     begin $phase 30 2 vocl run --workers 2 --
-    fault KILL "$(processes vocl-proxy | head -n 1)"
+    fault KILL "$(worker 1)"
     ended_with $lost -- a killed worker
     nothing_left a killed worker
 done
@@ -66,7 +66,7 @@ done
 
 # the program is killed while a worker is stopped
 begin launches 30 2 vocl run --workers 2 --
-fault STOP "$(processes vocl-proxy | head -n 1)"
+fault STOP "$(worker 1)"
 kill -KILL $program
 wait $program
 nothing_left a killed program with a stopped worker
@@ -92,7 +92,7 @@ fi
 
 # a worker that is stopped when the program ends
 begin end 1 2 vocl run --workers 2 --
-fault STOP "$(processes vocl-proxy | head -n 1)"
+fault STOP "$(worker 1)"
 ended_with 0 -- a worker stopped at the end
 nothing_left a worker stopped at the end
 

@@ -84,7 +84,7 @@ for phase in $(every launches); do
 done
 for phase in $(every nodes); do
     far "$phase" "$(seconds_of "$phase")"
-    victim=$(processes vocl-proxy | head -n 1)
+    victim=$(worker 1)
     fault STOP "$victim"
     wait_until $bound over || fail "$phase, a stopped worker: the program hangs"
     kill -CONT "$victim" # it finds itself out

@@ -104,7 +104,7 @@ void bell_take(struct bell *bell, const struct bell_record *record)
         bell->stopped = true;
         break;
     case BELL_BYE:
-        bell->lost = true;
+        bell->lost = bell->bye = true;
         break;
     default:
         bell->why = "it said at the bell what is no word of ours";

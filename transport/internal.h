@@ -74,6 +74,7 @@ struct bell {
     unsigned number;
     bool peer_sleeps, lost, rung;
     const char *why; /* it is lost, if not because its peer is */
+    bool bye;        /* it has said that it ends */
     bool lane;       /* the peer has taken the lane it was offered */
     bool stopped;    /* so says the peer's launcher */
     uint32_t acked;  /* frames that the peer has taken */

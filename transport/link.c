@@ -166,7 +166,8 @@ const char *transport_peer_host(const struct transport *t, unsigned peer)
     return peer < (unsigned)t->job.size ? t->peers[peer].host : "";
 }
 
-static void wait_for_end(const struct bell *bell, long until)
+/* False: it did not come. */
+static bool wait_for_end(const struct bell *bell, long until)
 {
     struct pollfd end = {.fd = bell->socket.fd, .events = POLLIN};
     char bytes[256];
@@ -176,30 +177,33 @@ static void wait_for_end(const struct bell *bell, long until)
         ssize_t got = end.revents ? recv(bell->socket.fd, bytes, sizeof(bytes), MSG_DONTWAIT) : -1;
 
         if (!got || (end.revents && got < 0 && errno != EAGAIN && errno != EINTR))
-            return;
+            return true;
     }
+    return false;
 }
 
 /*
  * MPICH over UCX's TCP hangs in MPI_Finalize if a rank comes there while another still makes progress elsewhere
  * (doc/xtq.md). So a worker says at its bell that it makes none any more, and waits for the application, which has
  * waited for all of them, to say the same. That alone was not enough in one of ten runs; with a little quiet after it,
- * it was in all of two hundred.
+ * it was in all of two hundred. If one is lost, or does not come, MPI_Finalize would wait for it for ever: false.
  */
-static void leave_together(struct transport *t)
+static bool leave_together(struct transport *t)
 {
     static const struct timespec quiet = {.tv_nsec = QUIET_MS * 1000000L};
     const long until = clock_ms() + LEAVING_MS;
+    bool all = !t->incomplete;
 
     if (!t->client) {
         shutdown(t->peers[0].bell.socket.fd, SHUT_WR);
-        wait_for_end(&t->peers[0].bell, until);
+        all &= wait_for_end(&t->peers[0].bell, until);
     }
     for (int i = 1; t->client && i < t->job.size; i++)
-        wait_for_end(&t->peers[i].bell, until);
+        all &= wait_for_end(&t->peers[i].bell, until);
     for (int i = 1; t->client && i < t->job.size; i++)
         shutdown(t->peers[i].bell.socket.fd, SHUT_WR);
     nanosleep(&quiet, NULL);
+    return all;
 }
 
 static void close_all(struct transport *t, bool forget)
@@ -236,8 +240,9 @@ void transport_close(struct transport *t)
         close_all(t, false);
         return;
     }
-    leave_together(t);
-    if (t->job.plugin->finish())
+    if (!leave_together(t))
+        vocl_log(LOG_INFO, "MPI_Finalize is left out: somebody is missing");
+    else if (t->job.plugin->finish())
         vocl_log(LOG_WARN, "MPI_Finalize failed");
 }
 
@@ -276,6 +281,7 @@ void link_lose(struct transport *t, unsigned number, const char *why)
     if (!peer->alive)
         return;
     peer->alive = false;
+    t->incomplete |= !t->ended && !peer->bell.bye;
     cut_off(t, peer);
     provider_lane.lose(t, number);
     bulk_lose(t, number);

@@ -68,7 +68,8 @@ struct transport {
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
     bool announced, ended, slept;
-    long judged_ms; /* when it was last seen who answers */
+    bool incomplete; /* somebody was lost: nobody waits for all any more */
+    long judged_ms;  /* when it was last seen who answers */
     char silence[64];
     const char *failed; /* with ended: why, or NULL if the process ends */
     struct pollfd *sleep_on;

@@ -3,41 +3,35 @@
 # results, and nothing is left. A program that is stopped is not dead. VOCL_SILENT=all: all phases with all faults.
 . "$(dirname "$0")/silent-lib.sh"
 need_foreign_programs
-before=$(files)
-
-# every PHASES: those of a quick run, or all
-every()
-{
-    if [ "$VOCL_SILENT" = all ]; then echo idle wait launches write read map build nodes; else echo "$*"; fi
-}
+with_own_memory
 
 # one of two workers does not answer any more: an error, and its process is gone while the program still runs
 for phase in $(every launches write read map build nodes wait); do
     seconds=30
     [ $phase != map ] && [ $phase != idle ] || seconds=4 # they ask nothing before
     begin $phase $seconds 2 vocl run --workers 2 --
-    victim=$(processes vocl-proxy | head -n 1)
+    victim=$(worker 1)
     fault STOP "$victim"
-    ended_with 3 -- a stopped worker
+    ended_with $lost -- a stopped worker
     nothing_left a stopped worker
 done
 
 # the program goes on with what it has when it is the other that is lost
 begin wait 4 2 vocl run --workers 2 --
-victim=$(processes vocl-proxy | tail -n 1)
+victim=$(worker 2)
 fault STOP "$victim"
 gone()
 {
     ! kill -0 "$victim" 2> /dev/null
 }
 wait_until 20 gone || fail "a stopped worker is not killed while its program runs"
-ended_with 0 3 -- the other worker stopped
+ended_with 0 $lost -- the other worker stopped
 nothing_left the other worker stopped
 
 for phase in $(every launches read); do
     begin $phase 30 2 vocl run --workers 2 --
-    fault KILL "$(processes vocl-proxy | head -n 1)"
-    ended_with 3 -- a killed worker
+    fault KILL "$(worker 1)"
+    ended_with $lost -- a killed worker
     nothing_left a killed worker
 done
 
@@ -61,7 +55,7 @@ for name in vocl-launcher mpiexec hydra_pmi_proxy vocl-placeholde; do
         victim=$(processes $name | head -n 1)
         if [ -n "$victim" ]; then
             fault KILL "$victim"
-            ended_with 0 3 -- "$name killed"
+            ended_with 0 $lost -- "$name killed"
             nothing_left "$name killed"
         else
             fault CONT $program
@@ -72,7 +66,7 @@ done
 
 # the program is killed while a worker is stopped
 begin launches 30 2 vocl run --workers 2 --
-fault STOP "$(processes vocl-proxy | head -n 1)"
+fault STOP "$(worker 1)"
 kill -KILL $program
 wait $program
 nothing_left a killed program with a stopped worker
@@ -91,49 +85,37 @@ done
 if command -v gdb > /dev/null; then
     begin launches 3 2 vocl run --workers 2 --
     since=$(uptime_of)
-    gdb -p $program -batch -ex 'shell sleep 5' > "$scratch/gdb" 2>&1 || fail "gdb: $(cat "$scratch/gdb")"
+    env -u LD_PRELOAD gdb -p $program -batch -ex 'shell sleep 5' > "$scratch/gdb" 2>&1 || fail "gdb: $(cat "$scratch/gdb")"
     ended_with 0 -- a debugger
     nothing_left a debugger
 fi
 
 # a worker that is stopped when the program ends
 begin end 1 2 vocl run --workers 2 --
-fault STOP "$(processes vocl-proxy | head -n 1)"
+fault STOP "$(worker 1)"
 ended_with 0 -- a worker stopped at the end
 nothing_left a worker stopped at the end
 
-# something runs out: an error or right results, whichever
-for limit in 8 12 20 28 40 64; do
-    for phase in $(every start launches); do
-        begin $phase 1 2 sh -c "ulimit -n $limit; exec \"\$@\"" sh vocl run --workers 2 --
+# a job of an mpiexec of the user's own, which waits for all of its ranks
+mpmd="$scratch/mpmd"
+cat > "$mpmd" <<'END'
+#!/bin/sh
+exec mpiexec.mpich -n 1 vocl run -- "$@" : -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --worker
+END
+chmod +x "$mpmd"
+for name in vocl-proxy phases; do
+    for signal in STOP KILL; do
+        begin launches 30 1 "$mpmd"
         since=$(uptime_of)
-        ended_with 0 1 2 3 126 127 -- "$limit descriptors"
-        nothing_left "$limit descriptors"
-    done
-done
-for kilobytes in 4 64 1024; do
-    for phase in $(every launches nodes); do
-        begin $phase 1 2 unshare -m sh -c "mount -t tmpfs -o size=${kilobytes}k none /dev/shm && exec \"\$@\"" sh \
-            vocl run --workers 2 --
-        since=$(uptime_of)
-        ended_with 0 1 3 32 -- "$kilobytes KiB of /dev/shm"
-        nothing_left "$kilobytes KiB of /dev/shm"
-    done
-done
-# from now on nobody gets more than he has
-for what in as nofile nproc; do
-    for name in phases vocl-proxy; do
-        for phase in $(every read build); do
-            begin $phase 2 2 vocl run --workers 2 --
-            since=$(uptime_of)
-            for victim in $(processes $name); do
-                now=4
-                [ $what != as ] || now=$(awk '/^VmSize/ { print $2 * 1024 + 4194304 }' "/proc/$victim/status")
-                prlimit --pid "$victim" "--$what=$now"
-            done
-            ended_with 0 3 134 139 -- "no more $what for $name"
-            nothing_left "no more $what for $name"
-        done
+        victim=$(processes $name | head -n 1)
+        fault $signal "$victim"
+        if [ $name = phases ]; then # its worker leaves it
+            no_worker() { [ -z "$(processes vocl-proxy)" ]; }
+            wait_until $bound no_worker || fail "the worker of a program that got SIG$signal stays: $(cat "$scratch/err")"
+            kill -KILL "$victim" 2> /dev/null && : # if mpiexec has not yet
+        fi
+        ended_with 0 1 3 7 9 134 137 255 -- "SIG$signal for $name under mpiexec"
+        nothing_left "SIG$signal for $name under mpiexec"
     done
 done
 
@@ -156,6 +138,5 @@ for after in 0 0.01 0.02 0.03 0.04 0.06 0.08 0.12; do
     nothing_left "a worker stopped $after s after its start"
 done
 
-after=$(files)
-[ "$before" = "$after" ] || fail "files are left: $before, then $after"
+no_files_left
 exit 0

@@ -47,10 +47,6 @@ no_worker()
 {
     [ -z "$(processes vocl-proxy)" ]
 }
-every()
-{
-    if [ "$VOCL_SILENT" = all ]; then echo idle wait launches write read map build nodes; else echo "$*"; fi
-}
 seconds_of()
 {
     case $1 in
@@ -88,7 +84,7 @@ for phase in $(every launches); do
 done
 for phase in $(every nodes); do
     far "$phase" "$(seconds_of "$phase")"
-    victim=$(processes vocl-proxy | head -n 1)
+    victim=$(worker 1)
     fault STOP "$victim"
     wait_until $bound over || fail "$phase, a stopped worker: the program hangs"
     kill -CONT "$victim" # it finds itself out

@@ -63,7 +63,7 @@ struct session {
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
     struct connection *control;
     struct relay *relay; /* of its worker's PMI, or NULL */
-    char why[128]; /* it ends */
+    char why[128];       /* it ends */
     int killed;
     /* share.c */
     struct leash *leash;

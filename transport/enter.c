@@ -87,16 +87,21 @@ int enter_ranks(struct start *start, int pmi, bool local)
     return error;
 }
 
-int enter_load(struct start *start, bool fresh)
+void enter_choose(struct start *start)
 {
     const char *own = loader_program_mpi();
-    bool same;
 
     start->mpi = settings_string(SETTING_MPI);
     /* a second Open MPI does not survive in one process, also not in a namespace of its own */
     if (own && !strcmp(start->mpi, "openmpi") && (!strcmp(own, "openmpi") || loader_foreign_memory()))
         start->mpi = "mpich";
-    same = own && !strcmp(own, start->mpi);
-    start->job->plugin = loader_open(start->mpi, same || fresh, start->why, start->why_size);
+}
+
+int enter_load(struct start *start)
+{
+    const char *own = loader_program_mpi();
+    const bool same = own && !strcmp(own, start->mpi);
+
+    start->job->plugin = loader_open(start->mpi, same || start->forked, start->why, start->why_size);
     return start->job->plugin ? 0 : -ENOENT;
 }

@@ -39,11 +39,10 @@ static int open_own(struct start *start)
 {
     int error;
 
+    enter_choose(start);
     if (pool_wanted())
-        return start_pool(start, forked_session);
+        return start_pool(start);
     error = have_members(start);
-    if (!error)
-        error = enter_load(start, forked_session);
     if (error)
         return error;
     if (!strcmp(start->mpi, "openmpi"))
@@ -86,6 +85,7 @@ static int open_with_workers(struct job *job, void (*ending)(void *), void *argu
     struct start start = {.job = job,
                           .ending = ending,
                           .argument = argument,
+                          .forked = forked_session,
                           .until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000,
                           .why = why,
                           .why_size = why_size,

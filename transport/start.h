@@ -18,6 +18,7 @@ struct start {
     struct job *job;
     void (*ending)(void *);
     void *argument;
+    bool forked;     /* this process is the child of one that had MPI inside */
     const char *mpi; /* "mpich" or "openmpi" */
     long until;      /* it may take */
     char *why;
@@ -34,7 +35,7 @@ struct start {
 /* The ways; each in a file of its own. 0, or negative errno and why. */
 int start_local(struct start *start);
 int start_hosts(struct start *start);
-int start_pool(struct start *start, bool forked); /* forked: there was MPI in this process before */
+int start_pool(struct start *start);
 int start_mpmd(struct start *start);
 int start_openmpi(struct start *start);
 
@@ -61,8 +62,10 @@ int gather_workers(struct start *start);
 int gather_ranks(struct start *start);
 
 /* ---- enter.c ---- */
-/* The MPI of the session is loaded; fresh: there was one here before. */
-int enter_load(struct start *start, bool fresh);
+/* Which MPI the session has, as the program leaves it the choice. */
+void enter_choose(struct start *start);
+/* It is loaded: best while the workers are starting, too. */
+int enter_load(struct start *start);
 /* MPI_Init, with this environment besides (NULL-terminated) and, if it is not negative, this descriptor in use; what
  * has to outlive the program's own descriptors is given to the keeper. local: all workers are on this host. */
 int enter_mpi(struct start *start, const char **environment, int pmi, bool local);

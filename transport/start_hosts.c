@@ -45,6 +45,8 @@ int start_hosts(struct start *start)
     if (!error)
         error = launch_workers(start);
     if (!error)
+        error = enter_load(start);
+    if (!error)
         error = launch_receive(start, &pmi, 1);
     if (!error)
         error = gather_workers(start);

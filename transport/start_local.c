@@ -39,6 +39,8 @@ int start_local(struct start *start)
     int pmi = -1, error = launch_workers(start);
 
     if (!error)
+        error = enter_load(start);
+    if (!error)
         error = receive_all(start, &pmi);
     if (!error)
         error = gather_workers(start);

@@ -98,6 +98,8 @@ int start_openmpi(struct start *start)
     if (!error)
         error = launch_helper(start, make_arguments(start), make_environment(start));
     if (!error)
+        error = enter_load(start);
+    if (!error)
         error = gather_workers(start);
     if (!error) {
         environment = environment_list(start, local);

@@ -90,19 +90,20 @@ static int tell_place(struct start *start)
     return socket_write_all(start->job->lifeline, line, strlen(line));
 }
 
-int start_pool(struct start *start, bool forked)
+int start_pool(struct start *start)
 {
-    int pmi = -1, error = enter_load(start, forked);
+    int pmi = -1, error;
 
-    if (!error && strcmp(start->mpi, "mpich")) {
+    if (strcmp(start->mpi, "mpich")) {
         snprintf(start->why, start->why_size, "sessions of a pool need MPICH");
-        error = -ENOTSUP;
+        return -ENOTSUP;
     }
-    if (!error)
-        error = get_devices(start);
+    error = get_devices(start);
     start->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000; /* it may have waited for them */
     if (!error)
         error = tell_place(start);
+    if (!error)
+        error = enter_load(start);
     if (!error)
         error = launch_receive(start, &pmi, 1);
     if (!error)

@@ -14,7 +14,7 @@ allowed()
     pool)       echo "pool/* base/*" ;;
     proxy)      echo "proxy/* pool/* topology/* executor/* transport/* wire/* base/*" ;;
     tools)      echo "tools/* pool/* topology/* base/*" ;;
-    tests)      echo "tests/* proxy/place.h xtq/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
+    tests)      echo "tests/* proxy/place.h proxy/pmi.h xtq/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
     benchmarks) echo "benchmarks/* topology/topology.h topology/bus.h" ;;
     xtq)        echo "xtq/* base/*" ;;
     topology)   echo "topology/* base/*" ;;

@@ -222,11 +222,12 @@ static void run_workers(char **arguments, int output[2])
     ended = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
     if (error || ended < 0) {
         tell("%s", error ? why : strerror(errno));
-        return;
+    } else {
+        close(output[1]);
+        kill(getpid(), SIGCHLD); /* for who ended before there was somebody to hear it */
+        serve_workers(&ranks, output[0], ended);
     }
-    close(output[1]);
-    kill(getpid(), SIGCHLD); /* for who ended before there was somebody to hear it */
-    serve_workers(&ranks, output[0], ended);
+    ranks_close(&ranks);
 }
 
 /* ---- mpiexec ---- */

@@ -1,6 +1,6 @@
 /*
- * vocl-placeholder: mpiexec starts it in place of the application, which is rank 0 but was not started by mpiexec. It
- * hands the rank's environment to the application, and stands for it until the application is gone.
+ * vocl-placeholder: Open MPI's mpiexec starts it in place of the application, which is rank 0 but was not started by
+ * mpiexec. It hands the rank's environment to the application, and stands for it until the application is gone.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,8 +16,7 @@ extern char **environ;
 
 static int wanted(const char *variable)
 {
-    return !strncmp(variable, "PMI", 3) || !strncmp(variable, "OMPI_", 5) || !strncmp(variable, "MPI_LOCAL", 9) ||
-           !strncmp(variable, "HYDI_", 5);
+    return !strncmp(variable, "PMIX_", 5) || !strncmp(variable, "OMPI_", 5);
 }
 
 static char *collect(uint32_t *length)

@@ -465,3 +465,18 @@ unsigned ranks_reaped(struct ranks *ranks, pid_t pid)
     }
     return 0;
 }
+
+void ranks_close(struct ranks *ranks)
+{
+    for (unsigned i = 0; i < ranks->size; i++) {
+        if (ranks->pmi)
+            close_pmi(ranks, i);
+        if (ranks->stages)
+            free(ranks->stages[i].header);
+    }
+    free(ranks->stages);
+    free(ranks->pids);
+    free(ranks->pmi);
+    pmi_close(ranks->server);
+    *ranks = (struct ranks){.size = 0};
+}

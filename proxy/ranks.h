@@ -30,6 +30,8 @@ int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int
 /* fds[size]: what to poll; and what it found. An error ends PMI for all: those that are still starting fail. */
 void ranks_poll(const struct ranks *ranks, struct pollfd *fds);
 int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t why_size);
+/* Nobody is served PMI any more; who is still starting fails. */
+void ranks_close(struct ranks *ranks);
 /* A child has ended: its rank, or 0 if it is none. */
 unsigned ranks_reaped(struct ranks *ranks, pid_t pid);
 

@@ -90,7 +90,9 @@ int door_open(struct door *door, int listener)
     if (fd < 0)
         return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
     if (is_unix(fd) && !socket_same_user(fd)) {
-        vocl_log(LOG_ERROR, "refused a process of another user");
+        if (!door->refused) /* once: they may be many */
+            vocl_log(LOG_ERROR, "refused a process of another user");
+        door->refused = true;
         close(fd);
         return 0;
     }

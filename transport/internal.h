@@ -163,6 +163,7 @@ struct caller {
 struct door {
     const uint8_t *token; /* that strangers must show */
     unsigned count, strangers, room;
+    bool refused; /* somebody of another user */
     struct caller *callers;
     struct pollfd *fds;
 };

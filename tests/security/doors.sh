@@ -1,0 +1,153 @@
+#!/bin/sh
+# No open doors: whoever is not in a session does not get in, and keeps nobody out. A stranger, tests/security/stranger.c,
+# tries as another user of the host, and from another host (a network namespace).
+. "$(dirname "$0")/../lib.sh"
+need ip iproute2
+need setpriv util-linux
+
+[ "$(id -u)" = 0 ] || skip "only root can be two users and two hosts"
+near=vocl-doors-near-$$ far=vocl-doors-far-$$ mark=VOCL_TEST_MARK=$$
+holder=
+tidy()
+{
+    [ -z "$holder" ] || kill "$holder" 2> /dev/null
+    for space in $near $far; do
+        ip netns pids $space 2> /dev/null | xargs -r kill -9 2> /dev/null
+        ip netns delete $space 2> /dev/null
+    done
+    rm -rf "$scratch"
+}
+trap tidy EXIT
+ip netns add $near 2> /dev/null && ip netns add $far || skip "no network namespaces"
+ip link add near netns $near type veth peer name far netns $far || skip "no veth"
+ip -n $near address add 10.95.0.1/24 dev near
+for address in 2 3; do ip -n $far address add 10.95.0.$address/24 dev far; done
+for space in $near $far; do ip -n $space link set lo up; done
+ip -n $near link set near up
+ip -n $far link set far up
+
+chmod 755 "$scratch"
+mkdir -m 777 "$scratch/open"
+cp "$top_builddir/tests/security/stranger" "$scratch/stranger"
+export STRANGER_FILE="$scratch/open/reached"
+
+at_near="ip netns exec $near" at_far="ip netns exec $far"
+another="setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs"
+$another test -x "$scratch/stranger" || skip "no other user"
+
+# hold KIND: a stranger holds whatever opens of that, from now on.
+hold()
+{
+    rm -f "$scratch/open/held" "$scratch/say"
+    mkfifo "$scratch/say"
+    $at_near $another "$scratch/stranger" hold "$1" "$scratch/open/held" < "$scratch/say" &
+    holder=$!
+    exec 8> "$scratch/say"
+}
+let_go()
+{
+    exec 8>&-
+    wait $holder
+    holder=
+}
+not_reached()
+{
+    [ ! -e "$STRANGER_FILE" ] || fail "a stranger's command has run: $*"
+}
+
+# ---- one host: there is no door ----
+
+$at_near $another "$scratch/stranger" names && fail "something listens before there is a session"
+# shut WHAT OPTIONS...: while a session is there
+shut()
+{
+    what=$1
+    shift
+    rm -f "$scratch/out"
+    $at_near env "$mark" vocl run "$@" -- "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/err")"
+    $at_near $another "$scratch/stranger" names > "$scratch/names" && fail "$what: there is something to connect to: $(cat "$scratch/names")"
+    $at_near $another "$scratch/stranger" knock 127.0.0.1 > "$scratch/names" && fail "$what, from this host: $(cat "$scratch/names")"
+    $at_far $another "$scratch/stranger" knock 10.95.0.1 > "$scratch/names" && fail "$what, from another host: $(cat "$scratch/names")"
+    not_reached "$what"
+    find /dev/shm -mindepth 1 -newer "$scratch/stranger" -perm /077 -name '*ucx*' | grep . && fail "$what: memory that others can open"
+    for process in $(session_processes "$mark"); do
+        ! tr '\0' ' ' < "/proc/$process/cmdline" | grep -E '[0-9a-f]{32}' || fail "$what: a token in a list of processes"
+    done
+    kill $program
+    wait $program 2> /dev/null
+    wait_until 10 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
+}
+shut "one worker"
+shut "three workers" --workers 3
+shut "by the ICD loader" --door icd
+
+# While it starts and works, too; and in the child of a fork.
+for kind in unix tcp; do
+    hold $kind
+    for program in parity/vector_add "session/fork own"; do
+        $at_near vocl run -- "$top_builddir"/tests/$program > "$scratch/out" 2>&1 || fail "$program: $(cat "$scratch/out")"
+    done
+    let_go
+    [ ! -e "$scratch/open/held" ] || fail "there was something to connect to while a session started"
+done
+if command -v strace > /dev/null && [ -z "${SANITIZER#no}" ]; then
+    strace -f -qq -e trace=listen,bind -o "$scratch/calls" vocl run --workers 2 -- "$top_builddir/tests/parity/vector_add" > /dev/null
+    grep -E 'listen\(|AF_INET|AF_UNIX' "$scratch/calls" && fail "something listens, or has a name"
+fi
+
+# ---- other hosts: strangers wait, and the session starts ----
+
+cat > "$scratch/rsh" <<END
+#!/bin/sh
+while [ "\${1#-}" != "\$1" ]; do shift; done
+shift
+for try in \$(seq 200); do [ -e "$scratch/open/held" ] && break; sleep 0.05; done
+exec ip netns exec $far sh -c "\$*"
+END
+cat > "$scratch/mpiexec" <<END
+#!/bin/sh
+for try in \$(seq 200); do [ -e "$scratch/open/held" ] && break; sleep 0.05; done
+exec "$MPIEXEC_OPENMPI" "\$@"
+END
+chmod 755 "$scratch/rsh" "$scratch/mpiexec"
+hosts="--hosts 10.95.0.2,10.95.0.3"
+hold tcp
+$at_near env "$mark" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_RSH="$scratch/rsh" vocl run $hosts -- \
+    "$top_builddir/tests/session/every_device" > "$scratch/out" 2> "$scratch/err"
+status=$?
+let_go
+[ -e "$scratch/open/held" ] || fail "the stranger found nothing to hold"
+[ "$status $(cat "$scratch/out")" = "0 2 devices" ] || fail "strangers that say nothing: $status: $(cat "$scratch/out" "$scratch/err")"
+
+# What listens between hosts is UCX, whose port is not to be trusted (doc/security.md); but it runs no commands, and
+# nobody gives the environment away.
+$at_near env "$mark" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_RSH="$scratch/rsh" vocl run $hosts -- \
+    "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
+program=$!
+wait_until 60 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+for process in $(session_processes "$mark"); do
+    ! tr '\0' ' ' < "/proc/$process/cmdline" | grep -E '[0-9a-f]{32}' || fail "a token in a list of processes"
+done
+$at_far $another "$scratch/stranger" knock 10.95.0.1 > "$scratch/names"
+$at_near $another "$scratch/stranger" knock 10.95.0.1 >> "$scratch/names"
+$at_near $another "$scratch/stranger" knock 10.95.0.2 >> "$scratch/names"
+not_reached "between hosts: $(cat "$scratch/names")"
+grep -q VOCL_ "$scratch/names" && fail "the environment is given away"
+kill $program 2> /dev/null
+wait $program 2> /dev/null
+wait_until 10 none_left "$mark" || fail "left after hosts: $(session_processes "$mark")"
+
+# ---- Open MPI has a placeholder, which comes to an abstract socket; its own ports are its own ----
+
+if [ -n "$MPIEXEC_OPENMPI" ]; then
+    hold unix
+    $at_near env "$mark" VOCL_MPI=openmpi VOCL_MPIEXEC="$scratch/mpiexec" vocl run -- "$top_builddir/tests/parity/vector_add" \
+        > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    let_go
+    [ $status -eq 0 ] || fail "Open MPI, with strangers: $status: $(cat "$scratch/err")"
+    wait_until 10 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
+fi
+exit 0

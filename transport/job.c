@@ -355,10 +355,12 @@ static int open_by_mpi(struct job *job, struct setup *setup, long until, void (*
 static int open_by_tls(struct job *job, struct setup *setup, long until, void (*ending)(void *), void *argument,
                        char *why, size_t why_size)
 {
-    int error = job->join >= 0 ? 0 : start_workers(job, setup, settings_string(SETTING_MPI), why, why_size);
+    int error = meeting_prepare(setup->secret, ending, argument, why, why_size);
 
+    if (!error && job->join < 0)
+        error = start_workers(job, setup, settings_string(SETTING_MPI), why, why_size);
     if (!error)
-        error = meeting_open(job, setup, until, starter_ended, ending, argument, why, why_size);
+        error = meeting_open(job, setup, until, starter_ended, why, why_size);
     if (error)
         return error;
     job->keeper = keeper_start(NULL, NULL);

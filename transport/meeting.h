@@ -9,11 +9,14 @@
 #include "transport/internal.h"
 #include "transport/tls.h"
 
+/* Load what is needed for it, before anything is started. ending(argument): the process ends. 0 or negative errno and
+ * why.
+ */
+int meeting_prepare(const uint8_t *secret, void (*ending)(void *), void *argument, char *why, size_t why_size);
 /* The application: the workers come to setup's endpoints. over(job, why, size): whether what has started them has
  * ended, and why. job->members is there for them. 0 or negative errno and why. */
 int meeting_open(struct job *job, const struct setup *setup, long until,
-                 int (*over)(const struct job *job, char *why, size_t why_size), void (*ending)(void *), void *argument,
-                 char *why, size_t why_size);
+                 int (*over)(const struct job *job, char *why, size_t why_size), char *why, size_t why_size);
 /* A worker. */
 int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
                  void *argument, char *why, size_t why_size);

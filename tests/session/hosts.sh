@@ -47,7 +47,7 @@ program=$!
 exec 9> "$scratch/say"
 wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
 for process in $(session_processes "$mark"); do
-    if [ "$(cat "/proc/$process/comm")" = vocl-proxy ] && tr '\0' '\n' < "/proc/$process/environ" | grep -q '^PMI_ID=2$'
+    if [ "$(cat "/proc/$process/comm")" = vocl-proxy ] && tr '\0' '\n' < "/proc/$process/environ" | grep -qE '^(PMI_ID=2|PMI_RANK=1)$'
     then
         kill -KILL "$process" && killed=yes
     fi

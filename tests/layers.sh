@@ -55,6 +55,8 @@ while read -r file; do
         case $directory:$include in
         transport:mpi.h)
             [ "$file" = transport/mpi.c ] || echo "$file includes mpi.h; only transport/mpi.c may" ;;
+        *:openssl/*)
+            [ "$file" = transport/tls.c ] || echo "$file includes $include; only transport/tls.c may" ;;
         include:mpi.h | xtq:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
         *:mpi.h)
             echo "$file includes mpi.h; only transport/mpi.c may" ;;

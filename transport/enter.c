@@ -101,6 +101,11 @@ int enter_ranks(struct start *start, int pmi, bool local)
     return error;
 }
 
+int enter_tls_load(struct start *start)
+{
+    return meeting_prepare(start->secret, start->ending, start->argument, start->why, start->why_size);
+}
+
 int enter_tls(struct start *start, int pmi)
 {
     struct job *job = start->job;

@@ -46,6 +46,8 @@ static int open_own(struct start *start)
     error = have_members(start);
     if (!error)
         error = network_choose(hosts, NULL, &start->tls, start->why, start->why_size);
+    if (!error && start->tls)
+        error = enter_tls_load(start);
     if (error)
         return error;
     if (!start->tls && !strcmp(start->mpi, "openmpi"))

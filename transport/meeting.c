@@ -451,21 +451,28 @@ static int meet(struct meeting *m, long until)
     return 0;
 }
 
-static int meeting_init(struct meeting *m, struct job *job, const uint8_t *secret, void (*ending)(void *),
-                        void *argument, char *why, size_t why_size)
+int meeting_prepare(const uint8_t *secret, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
-    *m = (struct meeting){.job = job, .listeners = {-1, -1}, .why = why, .why_size = why_size};
-    for (unsigned i = 0; i < GUESTS; i++)
-        m->guests[i].fd = -1;
     if (!tls_plugin)
         tls_plugin = loader_open_tls(why, why_size);
     if (!tls_plugin)
         return -ENOENT;
-    if (tls_plugin->init(secret, ending, argument)) {
-        snprintf(why, why_size, "OpenSSL cannot be used");
-        return -EIO;
-    }
-    return 0;
+    if (!tls_plugin->init(secret, ending, argument))
+        return 0;
+    snprintf(why, why_size, "OpenSSL cannot be used");
+    return -EIO;
+}
+
+static struct meeting *meeting_new(struct job *job, char *why, size_t why_size)
+{
+    struct meeting *m = calloc(1, sizeof(*m));
+
+    if (!m)
+        return NULL;
+    *m = (struct meeting){.job = job, .listeners = {-1, -1}, .why = why, .why_size = why_size};
+    for (unsigned i = 0; i < GUESTS; i++)
+        m->guests[i].fd = -1;
+    return m;
 }
 
 static int have_size(struct meeting *m)
@@ -566,9 +573,8 @@ static int check_whole(const struct meeting *m)
 int meeting_open(struct start *start)
 {
     struct job *job = start->job;
-    struct meeting *m = calloc(1, sizeof(*m));
-    int error =
-        m ? meeting_init(m, job, start->secret, start->ending, start->argument, start->why, start->why_size) : -ENOMEM;
+    struct meeting *m = meeting_new(job, start->why, start->why_size);
+    int error = m ? 0 : -ENOMEM;
 
     if (!error) {
         m->start = start;
@@ -753,9 +759,9 @@ static int take_members(struct meeting *m)
 int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
                  void *argument, char *why, size_t why_size)
 {
-    struct meeting *m = calloc(1, sizeof(*m));
+    struct meeting *m = meeting_new(job, why, why_size);
     struct endpoint own = {.fd = -1};
-    int error = m ? meeting_init(m, job, secret, ending, argument, why, why_size) : -ENOMEM, fd = -1;
+    int error = m ? meeting_prepare(secret, ending, argument, why, why_size) : -ENOMEM, fd = -1;
 
     if (!error) {
         fd = endpoint_connect(endpoint);

@@ -9,6 +9,9 @@
 #include "transport/start.h"
 #include "transport/tls.h"
 
+/* Load what is needed for it, before anything is started. ending(argument): the process ends. 0 or negative errno and
+ * why. */
+int meeting_prepare(const uint8_t *secret, void (*ending)(void *), void *argument, char *why, size_t why_size);
 /* The application: the workers come to where it listens, until what starts them has something to say.
  * start->job->members is there for them. 0 or negative errno and why. */
 int meeting_open(struct start *start);

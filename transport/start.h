@@ -75,6 +75,8 @@ int enter_load(struct start *start);
 int enter_mpi(struct start *start, const char **environment, int pmi, bool local);
 /* The same as rank 0 of a job whose starter speaks at pmi. */
 int enter_ranks(struct start *start, int pmi, bool local);
+/* What that needs is loaded, before anything is started. */
+int enter_tls_load(struct start *start);
 /* All of it without MPI: the workers come over TLS. What the starter would say at pmi is left alone. */
 int enter_tls(struct start *start, int pmi);
 

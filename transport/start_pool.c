@@ -77,6 +77,8 @@ static int get_devices(struct start *start)
         start->workers > MOST_NODES || address_split(address, host, sizeof(host), &port))
         return -EPROTO;
     error = network_choose(true, network, &start->tls, start->why, start->why_size);
+    if (!error && start->tls)
+        error = enter_tls_load(start);
     if (error)
         return error;
     if (!start->tls && strcmp(start->mpi, "mpich")) {

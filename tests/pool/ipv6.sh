@@ -2,7 +2,7 @@
 # A daemon at an IPv6 address, and clients that come there.
 . "$(dirname "$0")/one-lib.sh"
 [ -e /proc/net/if_inet6 ] && grep -q '^0*1 ' /proc/net/if_inet6 || skip "no IPv6 here"
-make_pool here
+make_pool here 'network = "mpi";'
 sed -i 's/127\.0\.0\.1:/[::1]:/' "$scratch/conf" "$scratch/pool"
 start_daemon
 grep -q "serves .* at \[::1\]:$port" "$scratch/log" || fail "elsewhere: $(cat "$scratch/log")"

@@ -32,7 +32,7 @@ started()
 wait_until 10 started || fail "no session: $(cat "$scratch/err")"
 worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state-n1/session-*)
 [ "$(stat -c %U "/proc/$worker")" = $alice ] || fail "the worker is $(stat -c %U "/proc/$worker")'s"
-tr '\0' '\n' < "/proc/$worker/environ" | grep -q SECRET && fail "the worker has the daemon's environment"
+tr '\0' '\n' < "/proc/$worker/environ" | grep -q "^SECRET" && fail "the worker has the daemon's environment"
 grep -q '^NoNewPrivs:.*1$' "/proc/$worker/status" || fail "the worker could get new privileges"
 grep -q '^Groups:.*0' "/proc/$worker/status" && grep '^Groups:' "/proc/$worker/status" | grep -qw 0 && fail "root's groups"
 [ -z "$group" ] || grep -q "$base/vocl-" "/proc/$worker/cgroup" || fail "its group: $(cat "/proc/$worker/cgroup")"

@@ -79,7 +79,7 @@ wait_until 20 test -s "$scratch/endpoint" || fail "no worker is started: $(cat "
 space=vocl-far-$(pgrep -P $program | while read -r child; do echo "$child"; done | head -1)
 ip netns list | grep -q "^$space" || space=$(ip netns list | sed -n 's/^\(vocl-far-[0-9]*\).*/\1/p' | tail -1)
 mkfifo "$scratch/hold"
-ip netns exec "$space" "$top_srcdir/tests/security/stranger" "$(cat "$scratch/endpoint")" < "$scratch/hold" > "$scratch/stranger" &
+ip netns exec "$space" "$top_srcdir/tests/security/knock" "$(cat "$scratch/endpoint")" < "$scratch/hold" > "$scratch/stranger" &
 stranger=$!
 exec 5> "$scratch/hold"
 wait_until 60 grep -q ready "$scratch/stranger" || fail "the stranger: $(cat "$scratch/stranger")"

@@ -66,11 +66,15 @@ if [ "$(id -u)" = 0 ] && [ -z "$SANITIZER" ]; then
     fi
 fi
 
-# Where MPI needs descriptors all the time their loss is an error, not a crash and not a hang.
+# Where MPI needs descriptors all the time their loss is an error, not a crash and not a hang. TLS gets them back.
 descriptors=$top_builddir/tests/parity/descriptors
 closed="the program has closed descriptors"
 if "$top_srcdir/tests/net/two-hosts" -- true 2> /dev/null; then
-    VOCL_LOG=error "$top_srcdir/tests/net/two-hosts" -- "$descriptors" > "$scratch/out" 2> "$scratch/err"
+    "$descriptors" > "$scratch/native" 2> /dev/null
+    VOCL_LOG=error VOCL_NETWORK=tls "$top_srcdir/tests/net/two-hosts" -- "$descriptors" > "$scratch/out" 2> "$scratch/err" ||
+        fail "closefrom, two hosts, TLS: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "closefrom, two hosts, TLS: something else is printed"
+    VOCL_LOG=error VOCL_NETWORK=mpi "$top_srcdir/tests/net/two-hosts" -- "$descriptors" > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ $status -eq 1 ] && grep -q "$closed" "$scratch/err" || fail "closefrom, two hosts: $status: $(cat "$scratch/err")"
 fi

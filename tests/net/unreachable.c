@@ -1,0 +1,20 @@
+/* Preloaded: the second worker cannot connect to UNREACHABLE, an IPv4 address, though others can. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    const char *where = getenv("UNREACHABLE"), *rank = getenv("PMI_RANK"), *given = getenv("VOCL_SESSION_RANK");
+    const struct sockaddr_in *to = (const struct sockaddr_in *)address;
+
+    if (where && address->sa_family == AF_INET && to->sin_addr.s_addr == inet_addr(where) &&
+        (given ? !strcmp(given, "2") : rank && !strcmp(rank, "1"))) {
+        errno = ECONNREFUSED;
+        return -1;
+    }
+    return (int)syscall(SYS_connect, fd, address, length);
+}

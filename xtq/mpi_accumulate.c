@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/settings.h"
 #include "xtq/mpi_intercept.h"
 
 #define MOST_RANGES 64
@@ -89,10 +90,22 @@ static unsigned number_choose(const struct link *link, MPI_Comm comm)
     return taken == UINT64_MAX ? WINDOWS : (unsigned)__builtin_ctzll(~taken);
 }
 
+/* Collective: whether what may come is worth it. Of all that go into one window the same side carries all, as two of
+ * one element would not be atomic otherwise; so it is the windows that are chosen. */
+static bool is_large(MPI_Aint bytes, MPI_Comm comm)
+{
+    unsigned long long least = settings_bytes(SETTING_XTQ_WINDOW_BYTES), largest = (unsigned long long)bytes;
+
+    if (!least)
+        return true;
+    PMPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm);
+    return largest >= least;
+}
+
 /* Collective: nothing if one of the ranks cannot. */
 static void window_open(void *base, MPI_Aint bytes, int unit, MPI_Comm comm, MPI_Win win)
 {
-    struct link *link = link_of(comm);
+    struct link *link = is_large(bytes, comm) ? link_of(comm) : NULL;
     unsigned number = link ? number_choose(link, comm) : WINDOWS;
     struct window *window;
     int error;
@@ -112,6 +125,7 @@ static void window_open(void *base, MPI_Aint bytes, int unit, MPI_Comm comm, MPI
     window->number = number;
     link->exposed |= UINT64_C(1) << number;
     link_keep(link);
+    link_windows(1);
     if (keyval == MPI_KEYVAL_INVALID)
         PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL);
     PMPI_Win_set_attr(win, keyval, window);
@@ -145,6 +159,7 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
         xtq_barrier(link->x); /* no put of this window's can come any more: its number may be used again */
         xtq_expose(link->c, window->number, NULL, 0);
         link->exposed &= ~(UINT64_C(1) << window->number);
+        link_windows(-1);
         window_free(window);
     }
     result = PMPI_Win_free(win);

@@ -22,13 +22,18 @@ static int result_of(MPI_Comm comm, int error)
     return MPI_ERR_OTHER;
 }
 
+static bool is_more_than(unsigned long long most, int count, enum xtq_type type)
+{
+    return most && (unsigned long long)count * xtq_type_bytes(type) > most;
+}
+
 INTERCEPT MPI_Allreduce(const void *data, void *result, int count, MPI_Datatype datatype, MPI_Op mpi_op, MPI_Comm comm)
 {
     enum xtq_type type;
     enum xtq_op op;
     struct link *link = taken(count, datatype, mpi_op, comm, &type, &op);
 
-    if (!link)
+    if (!link || is_more_than(settings_bytes(SETTING_XTQ_ALLREDUCE_MOST), count, type))
         return PMPI_Allreduce(data, result, count, datatype, mpi_op, comm);
     return result_of(comm,
                      xtq_allreduce(link->c, data == MPI_IN_PLACE ? result : data, result, (size_t)count, type, op));

@@ -79,7 +79,7 @@ static void attack(uint32_t *state)
             struct ring ring = region_lane(&x->region, 0, queue, 2);
 
             scribble(&ring, state);
-            region_wake(&x->region, 0, queue);
+            region_wake(&x->region, 0, queue, false);
         }
         sleep_us(100);
     }

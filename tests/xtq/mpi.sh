@@ -16,10 +16,10 @@ try()
     "$@" env LD_PRELOAD="$top_builddir/.libs/$library" VOCL_LOG=info "$scratch/$mpi" > "$scratch/through" \
         2> "$scratch/err" < /dev/null || fail "$mpi, $number ranks: $(tail -n 20 "$scratch/err")"
     diff "$scratch/plain" "$scratch/through" || fail "$mpi, $number ranks${VOCL_SHARE:+, no memory shared}: not the same"
-    grep -q 'xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates' "$scratch/err" ||
-        fail "$mpi: nothing went through XTQ: $(cat "$scratch/err")"
+    grep -q "$told" "$scratch/err" || fail "$mpi: not \"$told\": $(cat "$scratch/err")"
 }
 
+told='xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates'
 for number in 2 3 5; do
     [ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" $number libxtqmpi.so
     [ -z "$MPIEXEC_OPENMPI" ] || try openmpi "$MPICC_OPENMPI" $number "libxtqmpi$xtq_suffix.so"
@@ -32,6 +32,16 @@ for bytes in 0 8 40; do
     [ -z "$MPIEXEC_OPENMPI" ] || try openmpi "$MPICC_OPENMPI" 2 "libxtqmpi$xtq_suffix.so"
 done
 unset VOCL_XTQ_BYTES
+# what is left to MPI: windows, then collectives
+export VOCL_XTQ_WINDOW_BYTES=1G
+told='xtq: [1-9][0-9]* collectives, 0 accumulates'
+[ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" 2 libxtqmpi.so
+unset VOCL_XTQ_WINDOW_BYTES
+export VOCL_XTQ_BYTES=1G
+told='xtq: 0 collectives, [1-9][0-9]* accumulates'
+[ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" 2 libxtqmpi.so
+unset VOCL_XTQ_BYTES
+told='xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates'
 VOCL_SHARE=0
 export VOCL_SHARE
 [ -z "$MPIEXEC_MPICH" ] || try mpich "$MPICC_MPICH" 3 libxtqmpi.so

@@ -2,7 +2,20 @@
  * Where a rank waits in MPI, others may accumulate into its windows: the thread that waits runs what they put itself,
  * as MPI does with what it carries, and no thread has to be woken. Without windows these calls are MPI's own.
  */
+#include <sched.h>
+
 #include "xtq/mpi_intercept.h"
+
+#define YIELD_EVERY 64 /* there may be more ranks than cores */
+
+static void serve(void)
+{
+    static _Thread_local unsigned spins;
+
+    link_progress();
+    if (++spins % YIELD_EVERY == 0)
+        sched_yield();
+}
 
 INTERCEPT MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
@@ -11,7 +24,7 @@ INTERCEPT MPI_Wait(MPI_Request *request, MPI_Status *status)
     if (!link_serves())
         return PMPI_Wait(request, status);
     while ((result = PMPI_Test(request, &done, status)) == MPI_SUCCESS && !done)
-        link_progress();
+        serve();
     return result;
 }
 
@@ -22,7 +35,7 @@ INTERCEPT MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     if (!link_serves())
         return PMPI_Waitall(count, requests, statuses);
     while ((result = PMPI_Testall(count, requests, &done, statuses)) == MPI_SUCCESS && !done)
-        link_progress();
+        serve();
     return result;
 }
 

@@ -48,8 +48,9 @@ int server_poll(struct server *server)
         pthread_mutex_unlock(&server->serving);
         if (!atomic_load(&server->again))
             break;
-        if (round) { /* there is no end of it: that is the server's to do */
+        if (round) { /* there is no end of it: that is the server's to do, or that of who has not lain down yet */
             region_ring(asleep_of(server));
+            region_wake_napping(&server->x->region, (unsigned)server->x->rank);
             break;
         }
     }

@@ -30,6 +30,9 @@ fails()
 
 holds ring
 holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1
+holds ring -DQUIET -DFIRST=1 -DMOST_NAPS=2
+fails ring -DDOZE
+fails ring -DFORGET -DTOTAL=1 -DFIRST=1 -DSECOND=1
 holds quiescence -DMOST=3
 holds quiescence -DRANKS=3 -DMOST=2
 fails quiescence -DONE_ROUND -DMOST=2

@@ -110,6 +110,8 @@ static void server_sleep(struct server *server)
             atomic_store(asleep, AWAKE);
             return;
         }
+    } else { /* what this thread has left is theirs, and they may have lain down while it was at it */
+        region_wake_napping(&server->x->region, (unsigned)server->x->rank);
     }
     if (!atomic_load(&server->stop))
         syscall(SYS_futex, asleep, FUTEX_WAIT, value, &most, NULL, 0);

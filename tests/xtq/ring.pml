@@ -141,7 +141,7 @@ proctype server()
             :: found -> parked = false; asleep = AWAKE; goto again
             :: else
             fi
-        :: else
+        :: else -> napping = false
         fi
         /* the kernel compares and goes to sleep at once */
         atomic { if :: asleep == value -> waits = true; woken = false :: else -> goto awake fi }

@@ -145,3 +145,22 @@ void series_report(struct series *s, const char *name, const char *unit)
     free(s->samples);
     *s = (struct series){0};
 }
+
+void series_spread(struct series *s, const char *name, const char *unit)
+{
+    EXPECT(s->count > 0);
+    qsort(s->samples, s->count, sizeof(*s->samples), compare);
+    if (getenv("BENCH_SAMPLES")) {
+        printf("samples %s %s", name, unit);
+        for (size_t i = 0; i < s->count; i++)
+            printf(" %.6g", s->samples[i]);
+        printf("\n");
+        fflush(stdout);
+        free(s->samples);
+        *s = (struct series){0};
+        return;
+    }
+    printf("# %zu samples: least %.6g, 90th in 100 %.6g, 99th %.6g %s\n", s->count, s->samples[0],
+           s->samples[s->count * 90 / 100], s->samples[s->count * 99 / 100], unit);
+    series_report(s, name, unit);
+}

@@ -81,4 +81,8 @@ struct series {
 void series_add(struct series *s, double sample);
 void series_report(struct series *s, const char *name, const char *unit);
 
+/* The median, and on a line for people what else there is; or, if BENCH_SAMPLES is set, `samples name unit value...`.
+ */
+void series_spread(struct series *s, const char *name, const char *unit);
+
 #endif

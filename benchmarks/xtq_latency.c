@@ -4,18 +4,21 @@
  * clock both read. Three ways, turn by turn:
  *
  *     cpu     two-sided: the target receives and computes itself
- *     hsa     two-sided: the target receives, and its CPU enqueues the kernel; the end is seen by clWaitForEvents, or
- *             by a callback of the event (hsa_callback)
+ *     hsa     two-sided: the target receives, and its CPU enqueues the kernel; the end is seen by clWaitForEvents, by
+ *             a callback of the event (hsa_callback), or by asking for its state again and again (hsa_polled)
  *     xtq     xtq_put into a queue with a command processor (xtq_host) or a persistent kernel (xtq_device), or of a
  *             function (xtq_function). With a persistent kernel no thread of the target has a part in it, and the end
- * is what the initiator sees, by xtq_fence
+ *             is what the initiator sees, by xtq_fence. The kernel polls, as the message before came a moment ago;
+ *             or sleeps on the device (xtq_device_asleep), or has left it (xtq_device_away)
  *
+ * With --one-core both ranks share one, and of the ways there are only cpu and xtq_device.
  * call: the initiator's call; transfer: from its begin to when the target's CPU has the message, where it gets it;
  * task: from its begin to the end: what is between those two is the launch and the kernel. cpu_time: what the target's
  * threads, but for the device's own, use for a message in a stream of them.
  */
 #include <mpi.h>
 #include <dirent.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +26,7 @@
 #include "bench.h"
 #include "xtq.h"
 
-enum { ROUNDS = 200, WARM = 20, MOST = 4096, QUEUE_HOST = 0, QUEUE_DEVICE = 1, INDEX = 1 };
+enum { ROUNDS = 200, WARM = 20, MOST = 4096, QUEUE_HOST = 0, QUEUE_DEVICE = 1, INDEX = 1, IDLE_US = 5000 };
 
 static int rank;
 static struct bench b;
@@ -102,6 +105,17 @@ static void take_hsa(size_t bytes)
     clReleaseEvent(event);
 }
 
+static void take_hsa_polled(size_t bytes)
+{
+    cl_event event = enqueue(bytes);
+    cl_int status = CL_QUEUED;
+
+    while (status > CL_COMPLETE)
+        CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
+    EXPECT(status == CL_COMPLETE);
+    clReleaseEvent(event);
+}
+
 static void take_hsa_callback(size_t bytes)
 {
     cl_event event = enqueue(bytes);
@@ -164,18 +178,27 @@ static void put_function(size_t bytes)
     EXPECT(!xtq_put(x, 1, &packet, sizeof(packet), payload, bytes, 0, NULL));
 }
 
+/* Where the persistent kernel is when the message comes. */
+enum kernel_is { NOWHERE, POLLING, ASLEEP, AWAY };
+
 static const struct {
     const char *name;
     void (*send)(size_t bytes), (*take)(size_t bytes);
+    enum kernel_is kernel_is;
+    bool on_one_core;
 } ways[] = {
-    {"cpu", send_two_sided, take_cpu},
-    {"hsa", send_two_sided, take_hsa},
-    {"hsa_callback", send_two_sided, take_hsa_callback},
-    {"xtq_function", put_function, take_xtq},
-    {"xtq_host", put_host, take_xtq},
-    {"xtq_device", put_device, take_asleep},
+    {"cpu", send_two_sided, take_cpu, NOWHERE, true},
+    {"hsa", send_two_sided, take_hsa, NOWHERE, false},
+    {"hsa_callback", send_two_sided, take_hsa_callback, NOWHERE, false},
+    {"hsa_polled", send_two_sided, take_hsa_polled, NOWHERE, false},
+    {"xtq_function", put_function, take_xtq, NOWHERE, false},
+    {"xtq_host", put_host, take_xtq, NOWHERE, false},
+    {"xtq_device", put_device, take_asleep, POLLING, true},
+    {"xtq_device_asleep", put_device, take_asleep, ASLEEP, false},
+    {"xtq_device_away", put_device, take_asleep, AWAY, false},
 };
 enum { WAYS = sizeof(ways) / sizeof(*ways) };
+static bool one_core;
 
 /* ---- measuring ---- */
 
@@ -191,6 +214,21 @@ static bool one_sided(unsigned way)
     return ways[way].send != send_two_sided;
 }
 
+/* The kernel left the device while other ways had their turns. */
+static void prepare_kernel(unsigned way, size_t bytes)
+{
+    double start;
+
+    if (ways[way].kernel_is != POLLING && ways[way].kernel_is != ASLEEP)
+        return;
+    ways[way].send(bytes);
+    EXPECT(!xtq_fence(x, 1));
+    if (ways[way].kernel_is == ASLEEP)
+        pause_us(2000);
+    for (start = bench_now(); bench_now() - start < 10000;)
+        ;
+}
+
 /* One task. The target waits first, so that nobody comes late, and the initiator is not in its way afterwards. */
 static void one(unsigned way, size_t bytes, bool counts, struct series *call, struct series *transfer,
                 struct series *task)
@@ -199,32 +237,28 @@ static void one(unsigned way, size_t bytes, bool counts, struct series *call, st
 
     arrived = 0;
     if (rank == 1)
-        xtq_signal_store(ended, ways[way].send == put_device ? 2 : 1);
+        xtq_signal_store(ended, ways[way].kernel_is == POLLING || ways[way].kernel_is == ASLEEP ? 2 : 1);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         pause_us(100);
-        if (ways[way].send == put_device) { /* the kernel left the device while other ways had their turns */
-            ways[way].send(bytes);
-            EXPECT(!xtq_fence(x, 1));
-            pause_us(50);
-        }
+        prepare_kernel(way, bytes);
         times[0] = bench_now();
         ways[way].send(bytes);
         times[1] = bench_now();
         if (ways[way].take == take_asleep)
             EXPECT(!xtq_fence(x, 1));
         times[2] = bench_now();
-        pause_us(ways[way].take == take_asleep ? 10000 : 500); /* the persistent kernel leaves, too */
+        pause_us(ways[way].take == take_asleep ? 2 * IDLE_US : 500); /* the persistent kernel leaves, too */
         MPI_Send(times, 3, MPI_DOUBLE, 1, 2, MPI_COMM_WORLD);
     } else {
         ways[way].take(bytes);
         end = bench_now();
         MPI_Recv(times, 3, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (counts) {
-            series_add(call, times[1] - times[0]);
+            series_add(call, (times[1] - times[0]) / 1000);
             if (arrived > 0)
-                series_add(transfer, arrived - times[0]);
-            series_add(task, (ways[way].take == take_asleep ? times[2] : end) - times[0]);
+                series_add(transfer, (arrived - times[0]) / 1000);
+            series_add(task, ((ways[way].take == take_asleep ? times[2] : end) - times[0]) / 1000);
         }
     }
 }
@@ -304,15 +338,76 @@ static void open_target(void)
                                      .source = body_source,
                                      .bodies = bodies,
                                      .body_count = 1,
-                                     .idle_us = 5000};
+                                     .idle_us = IDLE_US};
     EXPECT(!xtq_register_queue(x, QUEUE_DEVICE, &queue));
+}
+
+static bool is_measured(unsigned way)
+{
+    return !one_core || ways[way].on_one_core;
+}
+
+static void report(struct series *series, unsigned way, size_t bytes, const char *what)
+{
+    char name[80];
+
+    snprintf(name, sizeof(name), "%s%s_%zuB_%s", one_core ? "one_core_" : "", ways[way].name, bytes, what);
+    if (series->count)
+        series_spread(series, name, "us");
+}
+
+static void measure(size_t bytes)
+{
+    struct series calls[WAYS] = {0}, transfers[WAYS] = {0}, tasks[WAYS] = {0};
+
+    for (int round = -WARM; round < ROUNDS; round++) {
+        for (unsigned way = 0; way < WAYS; way++) {
+            if (is_measured(way))
+                one(way, bytes, round >= 0, &calls[way], &transfers[way], &tasks[way]);
+        }
+    }
+    for (unsigned way = 0; way < WAYS && rank == 1; way++) {
+        report(&calls[way], way, bytes, "call");
+        report(&transfers[way], way, bytes, "transfer");
+        report(&tasks[way], way, bytes, "task");
+    }
+    for (unsigned way = 0; way < WAYS && !one_core; way++) {
+        if (ways[way].kernel_is <= POLLING)
+            cpu_time(way, bytes);
+    }
+}
+
+static void open_device(int count, char **words)
+{
+    char before[2048], after[2048];
+
+    list_threads(before, sizeof(before));
+    bench_open(&b, count, words);
+    list_threads(after, sizeof(after));
+    for (char *name = strtok(after, "/"); name; name = strtok(NULL, "/")) {
+        char one_name[64];
+
+        snprintf(one_name, sizeof(one_name), "/%s/", name);
+        if (!strstr(before, one_name))
+            strcat(device_threads, one_name);
+    }
+    kernel = bench_kernel(bench_program(&b, kernel_source, ""), "add");
+    open_target();
 }
 
 int main(int count, char **words)
 {
-    static const size_t sizes[] = {64, MOST};
     int level, ranks;
 
+    if (count > 1 && !strcmp(words[count - 1], "--one-core")) {
+        cpu_set_t first;
+
+        CPU_ZERO(&first);
+        CPU_SET(0, &first);
+        EXPECT(!sched_setaffinity(0, sizeof(first), &first));
+        one_core = true;
+        words[--count] = NULL;
+    }
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -321,43 +416,11 @@ int main(int count, char **words)
     sums = bench_memory(MOST);
     payload = bench_memory(MOST);
     EXPECT(!xtq_signal_create(1, &ended));
-    if (rank == 1) {
-        char before[2048], after[2048];
-
-        list_threads(before, sizeof(before));
-        bench_open(&b, count, words);
-        list_threads(after, sizeof(after));
-        for (char *name = strtok(after, "/"); name; name = strtok(NULL, "/")) {
-            char one_name[64];
-
-            snprintf(one_name, sizeof(one_name), "/%s/", name);
-            if (!strstr(before, one_name))
-                strcat(device_threads, one_name);
-        }
-        kernel = bench_kernel(bench_program(&b, kernel_source, ""), "add");
-        open_target();
-    }
-    for (unsigned s = 0; s < 2; s++) {
-        struct series calls[WAYS] = {0}, transfers[WAYS] = {0}, tasks[WAYS] = {0};
-
-        for (int round = -WARM; round < ROUNDS; round++) {
-            for (unsigned way = 0; way < WAYS; way++)
-                one(way, sizes[s], round >= 0, &calls[way], &transfers[way], &tasks[way]);
-        }
-        for (unsigned way = 0; way < WAYS && rank == 1; way++) {
-            char name[64];
-
-            snprintf(name, sizeof(name), "%s_%zuB_call", ways[way].name, sizes[s]);
-            series_report(&calls[way], name, "ns");
-            snprintf(name, sizeof(name), "%s_%zuB_transfer", ways[way].name, sizes[s]);
-            if (transfers[way].count)
-                series_report(&transfers[way], name, "ns");
-            snprintf(name, sizeof(name), "%s_%zuB_task", ways[way].name, sizes[s]);
-            series_report(&tasks[way], name, "ns");
-        }
-        for (unsigned way = 0; way < WAYS; way++)
-            cpu_time(way, sizes[s]);
-    }
+    if (rank == 1)
+        open_device(count, words);
+    measure(64);
+    if (!one_core)
+        measure(MOST);
     EXPECT(!xtq_finalize(x));
     if (rank == 1)
         bench_close(&b);

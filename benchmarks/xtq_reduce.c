@@ -5,21 +5,25 @@
  *     cpu         MPI's own MPI_Accumulate, MPI_Reduce and MPI_Allreduce
  *     hsa         two-sided: what is received is combined by a kernel that the target's CPU enqueues (allreduce: by
  *                 recursive halving, then an allgather, as xtq does)
- *     xtq         XTQ's, computed by functions; xtq_device: by a persistent kernel, with --device
+ *     xtq         XTQ's, computed by functions; xtq_device: by a persistent kernel, with --device, without hsa then, as
+ *                 that kernel stays on the device
  *
- * Each sample is the time until the slowest rank has its result.
+ * With --mpi there is cpu alone, to be run with libxtqmpi.so preloaded and without. Each sample is the time until the
+ * slowest rank has its result, or the initiator's time for an accumulate.
  */
 #include <mpi.h>
 
 #include "bench.h"
 #include "xtq.h"
 
-enum { MOST = 4 << 20 /* floats */, TAG = 3 };
+enum { MOST = 4 << 20 /* floats */, TAG = 3, TOLD = 100 /* index of a function */ };
 
 static int rank, size;
 static struct bench b;
 static struct xtq *x;
-static struct xtq_collectives *host, *device, *now;
+static struct xtq_collectives *now;
+static struct xtq_signal *told;
+static enum { BOTH, DEVICE, MPI_ALONE } mode;
 static float *data, *result, *received;
 static cl_kernel kernel;
 static MPI_Win win;
@@ -229,71 +233,120 @@ static void xtq_sgd(size_t count)
 
 /* ---- measuring ---- */
 
+enum { CPU, HSA, XTQ, WAYS };
+
 static const struct {
     const char *name;
-    void (*ways[3])(size_t count);
+    void (*ways[WAYS])(size_t count);
 } operations[] = {
     {"accumulate", {cpu_accumulate, hsa_accumulate, xtq_way_accumulate}},
+    {"accumulate_woken", {cpu_accumulate, NULL, xtq_way_accumulate}}, /* the target waits in MPI, not in XTQ */
     {"reduce", {cpu_reduce, hsa_reduce, xtq_way_reduce}},
     {"allreduce", {cpu_allreduce, hsa_allreduce, xtq_way_allreduce}},
     {"sgd", {cpu_sgd, hsa_sgd, xtq_sgd}},
 };
+enum { ACCUMULATE, ACCUMULATE_WOKEN, REDUCE, ALLREDUCE, SGD };
 
-static double one(void (*way)(size_t count), size_t count)
+/* The target of accumulates waits as it would with either: in MPI, or in XTQ until it is told. */
+static void wait_for_the_end(unsigned operation, unsigned way)
+{
+    struct xtq_function_packet packet;
+
+    if (operation != ACCUMULATE || way != XTQ)
+        return;
+    if (rank == 0) {
+        xtq_function_packet(&packet, 0, TOLD, 0, 0);
+        EXPECT(!xtq_put(x, 1, &packet, sizeof(packet), NULL, 0, 0, NULL));
+    } else if (rank == 1) {
+        EXPECT(!xtq_signal_wait(x, told, XTQ_EQ, 0, -1));
+        xtq_signal_store(told, 1);
+    }
+}
+
+static double one(unsigned operation, unsigned way, size_t count)
 {
     double start, taken, slowest;
 
     MPI_Barrier(MPI_COMM_WORLD);
     start = bench_now();
-    way(count);
+    operations[operation].ways[way](count);
     taken = bench_now() - start;
+    wait_for_the_end(operation, way);
+    if (operation <= ACCUMULATE_WOKEN && rank != 0)
+        taken = 0;
     MPI_Allreduce(&taken, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest / 1000;
 }
 
+static bool is_measured(unsigned operation, unsigned way)
+{
+    if (way == CPU)
+        return true;
+    if (way == HSA)
+        return mode == BOTH && operations[operation].ways[HSA] && (operation < ALLREDUCE || even);
+    return mode != MPI_ALONE;
+}
+
 static void measure(unsigned operation, size_t count, int rounds)
 {
-    static const char *const names[] = {"cpu", "hsa", "xtq", "xtq_device"};
-    struct series series[4] = {0};
+    static const char *const names[] = {"cpu", "hsa", "xtq"};
+    struct series series[WAYS] = {0};
 
-    for (int round = -1; round < rounds; round++) {
-        for (unsigned way = 0; way < 4; way++) {
-            double taken;
+    if (mode != MPI_ALONE && operation <= ACCUMULATE_WOKEN && rank == 1)
+        EXPECT(!xtq_expose(now, 0, result, MOST * sizeof(*result)));
+    for (int round = -3; round < rounds; round++) {
+        for (unsigned way = 0; way < WAYS; way++) {
+            double taken = is_measured(operation, way) ? one(operation, way, count) : -1;
 
-            if ((way == 3 && !device) || (way == 1 && operation >= 2 && !even))
-                continue;
-            now = way == 3 ? device : host;
-            if (operation == 0 && rank == 1)
-                EXPECT(!xtq_expose(now, 0, result, MOST * sizeof(*result)));
-            taken = one(operations[operation].ways[way == 3 ? 2 : way], count);
-            if (round >= 0)
+            if (round >= 0 && taken >= 0)
                 series_add(&series[way], taken);
         }
     }
-    for (unsigned way = 0; way < 4 && rank == 0; way++) {
+    for (unsigned way = 0; way < WAYS && rank == 0; way++) {
         char name[80];
 
-        snprintf(name, sizeof(name), "%s_%s_%zuB_%dranks", names[way], operations[operation].name,
-                 count * sizeof(float), size);
+        snprintf(name, sizeof(name), "%s%s_%s_%zuB_%dranks", names[way], mode == DEVICE && way == XTQ ? "_device" : "",
+                 operations[operation].name, count * sizeof(float), size);
         if (series[way].count)
-            series_report(&series[way], name, "us");
+            series_spread(&series[way], name, "us");
     }
+}
+
+static int tell(const struct xtq_task *task, void *argument)
+{
+    (void)task;
+    (void)argument;
+    return 0;
+}
+
+static void open_xtq(void)
+{
+    struct xtq_collectives_options options = {.queue = 0, .first_index = 0};
+    struct xtq_function_entry entry = {.function = tell};
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST};
+
+    if (mode == DEVICE)
+        options = (struct xtq_collectives_options){
+            .queue = 1, .first_index = 0, .engine = XTQ_DEVICE, .context = b.context, .device = b.device};
+    EXPECT(!xtq_init(MPI_COMM_WORLD, NULL, &x));
+    EXPECT(!xtq_collectives_open(x, &options, &now));
+    EXPECT(!xtq_signal_create(1, &told));
+    entry.signal = told;
+    EXPECT(!xtq_register_function(x, TOLD, &entry));
+    if (mode == DEVICE)
+        EXPECT(!xtq_register_queue(x, 0, &queue));
 }
 
 static void open_all(int count, char **words)
 {
-    bool with_device = count > 1 && !strcmp(words[count - 1], "--device");
-
-    struct xtq_collectives_options options = {.queue = 0, .first_index = 0};
-
-    EXPECT(!xtq_init(MPI_COMM_WORLD, NULL, &x));
-    EXPECT(!xtq_collectives_open(x, &options, &host));
-    bench_open(&b, count - with_device, words);
-    kernel = bench_kernel(bench_program(&b, source, ""), "add");
-    if (with_device) {
-        options = (struct xtq_collectives_options){
-            .queue = 1, .first_index = 64, .engine = XTQ_DEVICE, .context = b.context, .device = b.device};
-        EXPECT(!xtq_collectives_open(x, &options, &device));
+    if (count > 1 && !strcmp(words[count - 1], "--device"))
+        mode = DEVICE;
+    else if (count > 1 && !strcmp(words[count - 1], "--mpi"))
+        mode = MPI_ALONE;
+    if (mode != MPI_ALONE) {
+        bench_open(&b, count - (mode == DEVICE), words);
+        kernel = bench_kernel(bench_program(&b, source, ""), "add");
+        open_xtq();
     }
     data = bench_memory(MOST * sizeof(*data));
     result = bench_memory(MOST * sizeof(*result));
@@ -301,6 +354,17 @@ static void open_all(int count, char **words)
     MPI_Win_create(result, MOST * sizeof(*result), sizeof(*result), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     for (int i = 0; i < MOST; i++)
         data[i] = 1;
+}
+
+static void close_all(void)
+{
+    MPI_Win_free(&win);
+    if (mode == MPI_ALONE)
+        return;
+    EXPECT(!xtq_collectives_close(now));
+    EXPECT(!xtq_finalize(x));
+    xtq_signal_destroy(told);
+    bench_close(&b);
 }
 
 int main(int count, char **words)
@@ -315,20 +379,20 @@ int main(int count, char **words)
     open_all(count, words);
     if (size == 2) {
         for (size_t floats = 1; floats <= MOST; floats *= 16) {
-            measure(0, floats, floats > 100000 ? 9 : 51);
-            measure(1, floats, floats > 100000 ? 9 : 51);
+            measure(ACCUMULATE, floats, floats > 100000 ? 9 : 101);
+            measure(REDUCE, floats, floats > 100000 ? 9 : 101);
         }
+        measure(ACCUMULATE_WOKEN, 1, 31);
+        measure(ACCUMULATE_WOKEN, 16 << 10, 31);
+        measure(ALLREDUCE, 1, 101);
+        measure(ALLREDUCE, 256, 101);
     }
-    measure(2, 1 << 10, 31);
-    measure(2, 16 << 10, 31);
-    measure(2, 1 << 20, 15); /* 4 MiB */
-    measure(3, PARAMETERS, 15);
-    MPI_Win_free(&win);
-    if (device)
-        EXPECT(!xtq_collectives_close(device));
-    EXPECT(!xtq_collectives_close(host));
-    EXPECT(!xtq_finalize(x));
-    bench_close(&b);
+    measure(ALLREDUCE, 1 << 10, size == 2 ? 101 : 15);
+    measure(ALLREDUCE, 4 << 10, size == 2 ? 101 : 15);
+    measure(ALLREDUCE, 16 << 10, size == 2 ? 51 : 15);
+    measure(ALLREDUCE, 1 << 20, size == 2 ? 25 : 9); /* 4 MiB */
+    measure(SGD, PARAMETERS, 15);
+    close_all();
     MPI_Finalize();
     return 0;
 }

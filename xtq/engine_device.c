@@ -174,9 +174,9 @@ static void wait_for_bell(struct device_queue *queue)
     struct xtq *x = queue->x;
     _Atomic uint32_t *asleep = region_asleep(&x->region, (unsigned)x->rank, queue->index);
 
-    atomic_store(asleep, ASLEEP);
+    atomic_store(asleep, ALONE);
     if (!something_came(queue) && !atomic_load(&queue->stop))
-        syscall(SYS_futex, asleep, FUTEX_WAIT, ASLEEP, &most, NULL, 0);
+        syscall(SYS_futex, asleep, FUTEX_WAIT, ALONE, &most, NULL, 0);
     atomic_store(asleep, AWAKE);
 }
 

@@ -27,8 +27,9 @@ struct xtq_signal {
 
 /* ---- region.c: what a rank's initiators write ---- */
 
-/* Whether a server wants to be rung: it does while it is ASLEEP; HELPED, it sleeps and others poll for it. */
-enum asleep { AWAKE, ASLEEP, HELPED };
+/* Whether a server wants to be rung: it does while it is ASLEEP; HELPED, it sleeps and others poll for it. A device is
+ * ALONE: it wants to be rung for what is put quietly, too, as nobody else can take it. */
+enum asleep { AWAKE, ASLEEP, HELPED, ALONE };
 
 /* Whether threads of the application that wait, and poll for the servers, sleep at present. */
 enum napping { UP, NAPPING };
@@ -64,7 +65,7 @@ struct ring_credit *region_mirror(const struct region *region, unsigned target, 
 struct region_header *region_header(const struct region *region, unsigned rank);
 /* Where a server of a rank of this host says whether it sleeps. */
 _Atomic uint32_t *region_asleep(const struct region *region, unsigned rank, unsigned server);
-/* Wake who is ASLEEP there; or whoever waits there, whatever it says. */
+/* Wake who is ASLEEP or ALONE there; or whoever waits there, whatever it says. */
 void region_ring(_Atomic uint32_t *asleep);
 void region_rouse(_Atomic uint32_t *asleep);
 /* Ring whoever serves a queue of a rank of this host, if it sleeps; quiet: only a thread that waits, not the server. */

@@ -6,8 +6,13 @@
 static bool taken(const void *data, void *result, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
                   struct reduction *out)
 {
-    if (count < 1 || !intercept_type(datatype, &out->type) || !intercept_op(op, &out->op) ||
-        (unsigned long long)count * xtq_type_bytes(out->type) < settings_bytes(SETTING_XTQ_BYTES))
+    const unsigned long long most = root == TO_ALL ? settings_bytes(SETTING_XTQ_ALLREDUCE_MOST) : 0;
+    unsigned long long bytes;
+
+    if (count < 1 || !intercept_type(datatype, &out->type) || !intercept_op(op, &out->op))
+        return false;
+    bytes = (unsigned long long)count * xtq_type_bytes(out->type);
+    if (bytes < settings_bytes(SETTING_XTQ_BYTES) || (most && bytes > most))
         return false;
     out->root = root;
     out->data = data == MPI_IN_PLACE ? result : data;
@@ -22,14 +27,6 @@ static int result_of(MPI_Comm comm, int error)
         return MPI_SUCCESS;
     PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
-}
-
-/* What is not XTQ's, but makes all ranks wait for each other, is where it can be opened for those that must not wait.
- */
-INTERCEPT MPI_Barrier(MPI_Comm comm)
-{
-    link_open_wanted(comm);
-    return PMPI_Barrier(comm);
 }
 
 #define REDUCTIONS(suffix, number)                                                                                     \

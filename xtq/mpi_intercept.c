@@ -1,6 +1,7 @@
 /* See mpi_intercept.h: start and end, XTQ on communicators, and what MPI's types and operations are in XTQ. */
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct link *links;
 static int keyval = MPI_KEYVAL_INVALID;
 static unsigned long collectives, accumulates;
+static atomic_int windows;
 
 void link_count_collective(void)
 {
@@ -94,11 +96,11 @@ void link_keep(struct link *link)
     link->users++;
 }
 
+/* Not among the others any more before it is closed, as a thread may make them go on: link_progress(). */
 void link_release(struct link *link)
 {
     if (--link->users)
         return;
-    link_close(link);
     pthread_mutex_lock(&lock);
     for (struct link **at = &links; *at; at = &(*at)->next) {
         if (*at == link) {
@@ -107,7 +109,30 @@ void link_release(struct link *link)
         }
     }
     pthread_mutex_unlock(&lock);
+    link_close(link);
     free(link);
+}
+
+bool link_serves(void)
+{
+    return atomic_load_explicit(&windows, memory_order_relaxed) > 0;
+}
+
+void link_windows(int change)
+{
+    atomic_fetch_add(&windows, change);
+}
+
+/* If another thread is at it, that is enough. */
+void link_progress(void)
+{
+    if (pthread_mutex_trylock(&lock))
+        return;
+    for (struct link *link = links; link; link = link->next) {
+        if (link->x)
+            xtq_progress(link->x);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static int on_comm_free(MPI_Comm comm, int key, void *value, void *extra)

@@ -40,6 +40,10 @@ bool link_threads(void);
 void link_keep(struct link *link);
 /* Collective if it is the last. */
 void link_release(struct link *link);
+/* Whether this rank has windows that others put into; run what they have put. */
+bool link_serves(void);
+void link_windows(int change); /* one more, or one less */
+void link_progress(void);
 void link_count_collective(void);
 void link_count_accumulate(void);
 

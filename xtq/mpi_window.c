@@ -87,7 +87,7 @@ static bool window_taken(MPI_Aint bytes, MPI_Comm comm)
     if (!link_threads())
         return false;
     PMPI_Allreduce(&bytes, &most, 1, MPI_AINT, MPI_MAX, comm);
-    return (unsigned long long)most >= settings_bytes(SETTING_XTQ_BYTES);
+    return (unsigned long long)most >= settings_bytes(SETTING_XTQ_WINDOW_BYTES);
 }
 
 /* Collective: nothing if one of the ranks cannot. */
@@ -113,6 +113,7 @@ static void window_open(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm
     window->number = number;
     link->exposed |= UINT64_C(1) << number;
     link_keep(link);
+    link_windows(1);
     if (keyval == MPI_KEYVAL_INVALID)
         PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL);
     PMPI_Win_set_attr(win, keyval, window);
@@ -152,6 +153,7 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
         xtq_barrier(link->x); /* no put of this window's can come any more: its number may be used again */
         windows_hide(link, window->number);
         link->exposed &= ~(UINT64_C(1) << window->number);
+        link_windows(-1);
         window_free(window);
     }
     result = PMPI_Win_free(win);

@@ -65,7 +65,7 @@ struct xtq_quiet {
 #define XTQ_ENOTSUP (-95)
 #define XTQ_EPROTO (-71)
 
-#define XTQ_ASLEEP 1u      /* enum asleep */
+#define XTQ_ALONE 3u       /* enum asleep */
 #define XTQ_NAPPING 1u     /* enum napping */
 #define XTQ_POLLS 128      /* then it looks at the clock */
 #define XTQ_SLICE 2000000ul /* ns: a yield that takes so long has given the core to somebody who keeps it: base/crowd.h */
@@ -176,9 +176,9 @@ bool xtq_stay(global struct xtq_control *c, struct xtq_quiet *quiet)
         xtq_yield(quiet, now);
         return true;
     }
-    atomic_store_explicit(doorbell, XTQ_ASLEEP, memory_order_seq_cst, XTQ_SCOPE);
+    atomic_store_explicit(doorbell, XTQ_ALONE, memory_order_seq_cst, XTQ_SCOPE);
     if (!xtq_something_came(c) && !xtq_stops(c))
-        xtq_sleep(c->doorbell, XTQ_ASLEEP, 0, c->idle_ns - (now - quiet->since));
+        xtq_sleep(c->doorbell, XTQ_ALONE, 0, c->idle_ns - (now - quiet->since));
     atomic_store_explicit(doorbell, 0u, memory_order_seq_cst, XTQ_SCOPE);
     return true;
 #else

@@ -66,12 +66,16 @@ _Atomic uint32_t *region_asleep(const struct region *region, unsigned rank, unsi
     return &region_header(region, rank)->servers[server].asleep;
 }
 
+static void ring_if(_Atomic uint32_t *asleep, uint32_t value)
+{
+    if (atomic_load(asleep) == value && atomic_compare_exchange_strong(asleep, &value, AWAKE))
+        futex_wake(asleep);
+}
+
 void region_ring(_Atomic uint32_t *asleep)
 {
-    uint32_t expected = ASLEEP;
-
-    if (atomic_load(asleep) == ASLEEP && atomic_compare_exchange_strong(asleep, &expected, AWAKE))
-        futex_wake(asleep);
+    ring_if(asleep, ASLEEP);
+    ring_if(asleep, ALONE);
 }
 
 void region_rouse(_Atomic uint32_t *asleep)
@@ -82,19 +86,20 @@ void region_rouse(_Atomic uint32_t *asleep)
 
 void region_wake_napping(const struct region *region, unsigned rank)
 {
-    _Atomic uint32_t *napping = &region_header(region, rank)->napping;
-    uint32_t expected = NAPPING;
+    _Static_assert((uint32_t)UP == AWAKE, "one function for both");
 
-    if (atomic_load(napping) == NAPPING && atomic_compare_exchange_strong(napping, &expected, UP))
-        futex_wake(napping);
+    ring_if(&region_header(region, rank)->napping, NAPPING);
 }
 
 void region_wake(const struct region *region, unsigned rank, unsigned queue, bool quiet)
 {
     uint32_t server = atomic_load_explicit(&region_header(region, rank)->server_of[queue], memory_order_relaxed);
 
+    _Atomic uint32_t *asleep = region_asleep(region, rank, server < SERVERS ? server : REFUSER);
+
     if (!quiet)
-        region_ring(region_asleep(region, rank, server < SERVERS ? server : REFUSER));
+        ring_if(asleep, ASLEEP);
+    ring_if(asleep, ALONE);
     region_wake_napping(region, rank);
 }
 

@@ -48,8 +48,9 @@ int server_poll(struct server *server)
         pthread_mutex_unlock(&server->serving);
         if (!atomic_load(&server->again))
             break;
-        if (round) { /* there is no end of it: that is the server's to do */
+        if (round) { /* there is no end of it: that is the server's to do, or that of who has not lain down yet */
             region_ring(asleep_of(server));
+            region_wake_napping(&server->x->region, (unsigned)server->x->rank);
             break;
         }
     }
@@ -109,6 +110,8 @@ static void server_sleep(struct server *server)
             atomic_store(asleep, AWAKE);
             return;
         }
+    } else { /* what this thread has left is theirs, and they may have lain down while it was at it */
+        region_wake_napping(&server->x->region, (unsigned)server->x->rank);
     }
     if (!atomic_load(&server->stop))
         syscall(SYS_futex, asleep, FUTEX_WAIT, value, &most, NULL, 0);

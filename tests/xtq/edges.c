@@ -2,6 +2,8 @@
  * What is easily forgotten: tasks that put while ranks meet, signals that go away with their registration, sizes that
  * no packet holds, kernels without a payload. With "kernels" only the last, on whatever device OpenCL shows first.
  */
+#include <sched.h>
+
 #include "xtqtest.h"
 
 enum { FUNCTIONS, KERNELS, DEVICE };
@@ -87,7 +89,7 @@ static void unregistered(void)
         began = false;
         EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
         while (!began)
-            ;
+            sched_yield();
         EQUAL(xtq_unregister_function(x, 2), 0);
         EQUAL(xtq_signal_load(entry.signal), 0);
         xtq_signal_destroy(entry.signal);

@@ -5,8 +5,12 @@
 . "$(dirname "$0")/../spin-lib.sh"
 models=xtq
 
-holds ring
-holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1
+holds ring -DMOST_NAPS=0
+holds ring -DMOST_NAPS=0 -DTOTAL=1 -DFIRST=1 -DSECOND=1
+holds ring -DTOTAL=2 -DFIRST=1
+holds ring -DTOTAL=2 -DFIRST=1 -DQUIET -DMOST_NAPS=2
+fails ring -DTOTAL=2 -DFIRST=1 -DDOZE
+fails ring -DFORGET -DTOTAL=1 -DFIRST=1 -DSECOND=1
 holds quiescence -DMOST=3
 holds quiescence -DRANKS=3 -DMOST=2
 fails quiescence -DONE_ROUND -DMOST=2

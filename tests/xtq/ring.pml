@@ -1,7 +1,8 @@
 /*
- * The order in which an initiator, the server of a queue, and a thread that helps it look at and write the shared words
- * of a lane (ring.h, server.c), for spin: `spin -run ring.pml`. Without the time-out of the server's sleep, every message
- * is found, and none is read before it was written or overwritten before it was read.
+ * The order in which an initiator, the server of a queue, and a thread that waits and helps it meanwhile look at and write
+ * the shared words of a lane (ring.h, server.c, context.c), for spin: `spin -run ring.pml`. Without the time-outs of their
+ * sleeps, every message is found, and none is read before it was written or overwritten before it was read. A helper that
+ * has polled for long enough naps, until it is rung. With QUIET the initiator wakes no server before it waits itself.
  */
 #define SLOTS 2
 #ifndef TOTAL
@@ -9,7 +10,12 @@
 #endif
 #ifndef FIRST
 #define FIRST 2 /* how often the first helper helps, and the second */
+#endif
+#ifndef SECOND
 #define SECOND 0
+#endif
+#ifndef MOST_NAPS
+#define MOST_NAPS 1
 #endif
 
 byte slot[SLOTS];     /* the number of the message there */
@@ -18,6 +24,7 @@ byte taken;
 mtype = {AWAKE, ASLEEP, HELPED};
 mtype asleep = AWAKE; /* the futex */
 bool waits, woken;    /* the server is in the kernel; has been woken */
+bool napping;         /* the helpers' futex */
 bool parked;
 byte helpers;
 bool serving, again_please;
@@ -31,11 +38,22 @@ inline wake_the_server()
     fi
 }
 
+inline wake_who_sleeps()
+{
+    if
+    :: asleep == ASLEEP -> wake_the_server()
+    :: else
+    fi
+}
+
 inline ring_the_bell()
 {
     bell++;
+#ifndef QUIET
+    wake_who_sleeps();
+#endif
     if
-    :: asleep == ASLEEP -> wake_the_server()
+    :: napping -> napping = false
     :: else
     fi
 }
@@ -46,10 +64,15 @@ proctype initiator()
     byte i;
 
     for (i : 1 .. TOTAL) {
+        if
+        :: bell - tail >= SLOTS -> wake_who_sleeps()
+        :: else
+        fi;
         (bell - tail < SLOTS);
         slot[bell % SLOTS] = i;
         ring_the_bell()
     }
+    wake_who_sleeps() /* xtq_fence() */
 }
 
 /* By one thread at a time; another leaves it a word to look once more, and goes away. */
@@ -83,7 +106,12 @@ inline poll()
         :: !again_please -> break
         :: else ->
             if
-            :: second -> wake_the_server(); break
+            :: second ->
+                wake_the_server();
+#ifndef FORGET
+                napping = false;
+#endif
+                break
             :: else -> second = true
             fi
         fi
@@ -113,7 +141,7 @@ proctype server()
             :: found -> parked = false; asleep = AWAKE; goto again
             :: else
             fi
-        :: else
+        :: else -> napping = false
         fi
         /* the kernel compares and goes to sleep at once */
         atomic { if :: asleep == value -> waits = true; woken = false :: else -> goto awake fi }
@@ -128,7 +156,7 @@ again:  skip
 proctype helper(byte rounds)
 {
     bool found, mine, was, second;
-    byte left;
+    byte left, naps;
 
     do
     :: rounds > 0 ->
@@ -139,6 +167,23 @@ proctype helper(byte rounds)
         :: else
         fi
         poll();
+        do
+        :: break
+        :: MOST_NAPS > 0 && naps < MOST_NAPS ->
+            naps++;
+#ifndef DOZE
+            napping = true;
+            poll();
+#else
+            poll();
+            napping = true;
+#endif
+            if
+            :: found
+            :: else ->
+end_napping:    !napping
+            fi
+        od;
         atomic { helpers--; left = helpers; found = false }
         if
         :: left == 0 && parked ->

@@ -1,0 +1,58 @@
+# An MPI program that preloads libxtqmpi gives what it gives without, and its reductions and accumulates go through XTQ.
+# For a script of one MPI: mpi, mpicc and library are set.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/xtq-lib.sh"
+[ "$SANITIZER" = no ] || skip "mpiexec would be preloaded, too, and the program is not built with the $SANITIZER sanitizer"
+
+# run NUMBER WORD...: of $mpi.
+run()
+{
+    number=$1
+    shift
+    case $mpi in
+    mpich) $MPIEXEC_MPICH -n $number "$@" ;;
+    *)     $MPIEXEC_OPENMPI --oversubscribe -n $number "$@" ;;
+    esac < /dev/null
+}
+
+through()
+{
+    through_number=$1
+    shift
+    run $through_number env LD_PRELOAD="$top_builddir/.libs/$library" VOCL_LOG=info "$@" 2> "$scratch/err" ||
+        fail "$mpi, $through_number ranks${VOCL_SHARE:+, no memory shared}: $*: $(tail -n 20 "$scratch/err")"
+}
+
+same()
+{
+    run $1 "$scratch/mpi_program" > "$scratch/plain" 2> "$scratch/err" || fail "$mpi alone: $(cat "$scratch/err")"
+    through $1 "$scratch/mpi_program" > "$scratch/through"
+    diff "$scratch/plain" "$scratch/through" || fail "$mpi, $1 ranks${VOCL_SHARE:+, no memory shared}: not the same"
+    grep -q "$told" "$scratch/err" || fail "$mpi: not \"$told\": $(cat "$scratch/err")"
+}
+
+told='xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates'
+
+build_programs()
+{
+    for program in mpi_program atomics requests; do
+        $mpicc -O1 "$top_srcdir/tests/xtq/$program.c" -o "$scratch/$program" || fail "no $program for $mpi"
+    done
+}
+
+# What both MPIs are tried with.
+try_all()
+{
+    build_programs
+    same 2
+    same 3
+    through 2 "$scratch/atomics"
+    through 2 "$scratch/requests"
+    # however small: what XTQ itself asks of MPI is not for XTQ, and small windows are XTQ's, too
+    for bytes in 0 40; do
+        export VOCL_XTQ_BYTES=$bytes VOCL_XTQ_WINDOW_BYTES=0
+        same 2
+    done
+    through 2 "$scratch/atomics"
+    unset VOCL_XTQ_BYTES VOCL_XTQ_WINDOW_BYTES
+}

@@ -1,0 +1,10 @@
+#!/bin/sh
+# libxtqmpi with Open MPI: see mpi-lib.sh.
+. "$(dirname "$0")/mpi-lib.sh"
+[ -n "$MPIEXEC_OPENMPI" ] || skip "no Open MPI"
+mpi=openmpi mpicc=$MPICC_OPENMPI library=libxtqmpi$xtq_suffix.so
+
+try_all
+same 5
+through 3 "$scratch/atomics" # MPICH's ranks do not yield the cores that they wait on
+through 3 "$scratch/requests"

@@ -1,0 +1,64 @@
+/*
+ * Where a rank waits in MPI, others may accumulate into its windows: the thread that waits runs what they put itself,
+ * as MPI does with what it carries, and no thread has to be woken. Without windows these calls are MPI's own.
+ */
+#include <sched.h>
+
+#include "xtq/mpi_intercept.h"
+
+#define YIELD_EVERY 64 /* there may be more ranks than cores */
+
+static void serve(void)
+{
+    static _Thread_local unsigned spins;
+
+    link_progress();
+    if (++spins % YIELD_EVERY == 0)
+        sched_yield();
+}
+
+INTERCEPT MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    int result, done = 0;
+
+    if (!link_serves())
+        return PMPI_Wait(request, status);
+    while ((result = PMPI_Test(request, &done, status)) == MPI_SUCCESS && !done)
+        serve();
+    return result;
+}
+
+INTERCEPT MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    int result, done = 0;
+
+    if (!link_serves())
+        return PMPI_Waitall(count, requests, statuses);
+    while ((result = PMPI_Testall(count, requests, &done, statuses)) == MPI_SUCCESS && !done)
+        serve();
+    return result;
+}
+
+INTERCEPT MPI_Recv(void *data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request request;
+    int result;
+
+    if (!link_serves())
+        return PMPI_Recv(data, count, datatype, source, tag, comm, status);
+    result = PMPI_Irecv(data, count, datatype, source, tag, comm, &request);
+    return result ? result : MPI_Wait(&request, status);
+}
+
+/* Not XTQ's, but as it makes all ranks wait for each other, XTQ can be opened here for what must not wait. */
+INTERCEPT MPI_Barrier(MPI_Comm comm)
+{
+    MPI_Request request;
+    int result;
+
+    link_open_wanted(comm);
+    if (!link_serves())
+        return PMPI_Barrier(comm);
+    result = PMPI_Ibarrier(comm, &request);
+    return result ? result : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}

@@ -1,14 +1,13 @@
 /* One rank's end of all its lanes: opening and closing, and how its threads wait. */
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/crowd.h"
+#include "base/futex.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "base/settings.h"
@@ -310,9 +309,9 @@ void context_wait_begin(struct xtq *x, struct waiting *waiting)
 static void nap(struct xtq *x, struct waiting *waiting)
 {
     long us = FIRST_NAP_US << (waiting->naps < 6 ? waiting->naps : 6);
-    struct timespec time = {.tv_nsec = (us < LONGEST_NAP_US ? us : LONGEST_NAP_US) * 1000};
 
-    syscall(SYS_futex, &region_header(&x->region, (unsigned)x->rank)->napping, FUTEX_WAIT, NAPPING, &time, NULL, 0);
+    futex_wait(&region_header(&x->region, (unsigned)x->rank)->napping, NAPPING,
+               us < LONGEST_NAP_US ? us : LONGEST_NAP_US);
     waiting->naps++;
     waiting->seen_us = clock_us();
 }

@@ -4,15 +4,14 @@
  * in what arrives; the doorbell is the kernel's then, and this thread's otherwise.
  */
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/futex.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "ground/device.h"
@@ -170,13 +169,12 @@ static bool something_came(const struct device_queue *queue)
 
 static void wait_for_bell(struct device_queue *queue)
 {
-    static const struct timespec most = {.tv_sec = 1};
     struct xtq *x = queue->x;
     _Atomic uint32_t *asleep = region_asleep(&x->region, (unsigned)x->rank, queue->index);
 
     atomic_store(asleep, ALONE);
     if (!something_came(queue) && !atomic_load(&queue->stop))
-        syscall(SYS_futex, asleep, FUTEX_WAIT, ALONE, &most, NULL, 0);
+        futex_wait(asleep, ALONE, MOST_SLEEP_US);
     atomic_store(asleep, AWAKE);
 }
 

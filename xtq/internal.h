@@ -19,7 +19,8 @@
 #define MOST_ENTRIES 4096
 #define LEAST_LANE 4096
 #define MOST_LANE ((size_t)1 << 30)
-#define YIELD_EVERY 64 /* spins: there may be fewer cores than threads that wait for each other */
+#define YIELD_EVERY 64        /* spins: there may be fewer cores than threads that wait for each other */
+#define MOST_SLEEP_US 1000000 /* at a time: what nobody rings for is looked at */
 
 struct xtq_signal {
     _Atomic int64_t value;

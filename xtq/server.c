@@ -6,13 +6,12 @@
  * and the last helper to leave does what the server does before it sleeps.
  */
 #include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/crowd.h"
+#include "base/futex.h"
 #include "base/thread.h"
 #include "xtq/internal.h"
 
@@ -95,7 +94,6 @@ void server_help(struct server *server, bool begin)
 /* The time-out is for peers that do not ring. */
 static void server_sleep(struct server *server)
 {
-    static const struct timespec most = {.tv_sec = 1};
     _Atomic uint32_t *asleep = asleep_of(server);
     uint32_t value = HELPED;
 
@@ -114,7 +112,7 @@ static void server_sleep(struct server *server)
         region_wake_napping(&server->x->region, (unsigned)server->x->rank);
     }
     if (!atomic_load(&server->stop))
-        syscall(SYS_futex, asleep, FUTEX_WAIT, value, &most, NULL, 0);
+        futex_wait(asleep, value, MOST_SLEEP_US);
     atomic_store(&server->parked, false);
 }
 

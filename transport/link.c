@@ -54,7 +54,7 @@ static int peers_open(struct transport *t)
     link_keep(t, &t->wake, wake[0]);
     link_keep(t, &t->waker, wake[1]);
     for (int i = 0; i < t->job.size; i++)
-        t->peers[i].lane.fd = t->peers[i].bell.socket.fd = -1;
+        t->peers[i].bell.socket.fd = t->peers[i].lane.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
         struct member *member = &t->job.members[i];
         struct peer *peer = &t->peers[member->rank];

@@ -129,6 +129,7 @@ static void push_frames(struct transport *t, unsigned number)
         way_break(way, &t->peers[number], "the program has closed descriptors that are not its own");
         return;
     }
+    way->messages++;
     error = push(way);
     if (!error)
         error = tls_plugin->flush(way->frames.tls);
@@ -429,6 +430,19 @@ static int tls_poll(struct transport *t, unsigned number)
     return way->takes || way->gives || way->pipes_blocked ? tls_bulk_poll(t, number) : 0;
 }
 
+static void tls_follow(struct transport *t, unsigned number)
+{
+    struct tls_way *way = way_of(t, number);
+
+    if (way->broken)
+        return;
+    if (way->messages != way->followed) {
+        bell_send(&t->peers[number].bell, BELL_BEAT, 0);
+        way->followed = way->messages;
+    }
+    tls_bulk_follow(t, number);
+}
+
 static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd *descriptors)
 {
     struct tls_way *way = way_of(t, number);
@@ -536,6 +550,7 @@ const struct provider provider_tls = {
     .bulk_start = tls_bulk_start,
     .bulk_move = tls_bulk_move,
     .bulk_drop = tls_bulk_drop,
+    .follow = tls_follow,
     .poll = tls_poll,
     .sleep_on = tls_sleep_on,
     .lose = tls_lose,

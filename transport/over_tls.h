@@ -19,7 +19,7 @@ struct text {
 };
 
 /* A connection for bulk data. What goes through is chunks: a header, and as many bytes as it says. */
-enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA };
+enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA, CHUNK_NOTHING };
 
 struct chunk {
     uint32_t kind, id; /* the giver's number for what is given, not 0 */
@@ -30,6 +30,7 @@ struct chunk {
 
 struct pipe {
     struct stream stream;
+    bool said; /* something, and nothing that follows it */
     /* out */
     struct bulk *giving;
     uint8_t first[16384]; /* the header, and what fits into a record with it */
@@ -74,6 +75,7 @@ struct want {
 struct tls_way {
     struct stream frames;
     struct stream beat;           /* the pulse's thread's alone */
+    unsigned messages, followed;  /* said on the connection for frames; up to where something has followed */
     struct text urgent, ordinary; /* to be sent: urgent between two messages of the others */
     size_t message_left;          /* of the ordinary one that has begun */
     uint8_t in[FRAMES_IN];
@@ -115,5 +117,6 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk);
 /* The other side wants what was offered. False: it may not. */
 bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want);
 int tls_bulk_poll(struct transport *t, unsigned peer);
+void tls_bulk_follow(struct transport *t, unsigned peer);
 
 #endif

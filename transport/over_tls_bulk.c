@@ -128,6 +128,7 @@ static int give(struct transport *t, unsigned peer, struct pipe *pipe)
     }
     if (!error)
         error = tls_plugin->flush(pipe->stream.tls);
+    pipe->said |= moved != 0;
     pipe->stream.blocked = pipe->giving || tls_plugin->waits(pipe->stream.tls);
     if (error < 0)
         way_break(way_of(t, peer), &t->peers[peer], "a connection to it has ended");
@@ -251,6 +252,8 @@ static bool begin_taking(struct transport *t, unsigned peer, struct pipe *pipe)
     pipe->chunk_got = 0;
     pipe->offer = NULL;
     pipe->taking = NULL;
+    if (pipe->chunk.kind == CHUNK_NOTHING)
+        return !pipe->chunk.length;
     if (pipe->chunk.kind == CHUNK_OFFER)
         return take_offer(t, peer, pipe);
     return pipe->chunk.kind == CHUNK_DATA && take_data(t, peer, pipe);
@@ -318,6 +321,26 @@ static int take(struct transport *t, unsigned peer, struct pipe *pipe)
 }
 
 /* ---- the provider's ---- */
+
+void tls_bulk_follow(struct transport *t, unsigned peer)
+{
+    static const struct chunk nothing = {.kind = CHUNK_NOTHING};
+    struct tls_way *way = way_of(t, peer);
+
+    for (unsigned i = 0; i < way->pipe_count && !way->broken; i++) {
+        struct pipe *pipe = &way->pipes[i];
+        ssize_t taken;
+
+        if (!pipe->said || pipe->giving || !stream_ready(&pipe->stream))
+            continue;
+        taken = tls_plugin->write(pipe->stream.tls, &nothing, sizeof(nothing));
+        if (!taken)
+            continue;
+        pipe->said = false;
+        if (taken != sizeof(nothing) || tls_plugin->flush(pipe->stream.tls) < 0)
+            way_break(way, &t->peers[peer], "a connection to it has ended");
+    }
+}
 
 /* A take looks whether it was offered: it is the last of its tag, and those before it have looked. */
 static void look_for_offer(struct transport *t, struct bulk *bulk)

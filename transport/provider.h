@@ -51,6 +51,9 @@ struct provider {
     int (*bulk_move)(struct transport *t, struct bulk *bulk);
     /* Its memory is the owner's again: the peer is lost. */
     void (*bulk_drop)(struct transport *t, struct bulk *bulk);
+    /* From time to time, or NULL: what was said last is followed by something, or nobody would find out that it is lost
+     * on the way, as both sides wait then. */
+    void (*follow)(struct transport *t, unsigned peer);
     /* The number of things that moved; what it sleeps on; whether it wants to be looked at soon. */
     int (*poll)(struct transport *t, unsigned peer);
     unsigned (*sleep_on)(struct transport *t, unsigned peer, struct pollfd *descriptors);

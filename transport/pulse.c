@@ -185,6 +185,8 @@ void pulse_judge(struct transport *t)
 
         if (!peer->alive)
             continue;
+        if (peer->provider->follow)
+            peer->provider->follow(t, i);
         if (peer->bell.stopped)
             atomic_store(&beat->quiet_ms, now + 4 * pulse->tick_ms);
         if (heard != beat->heard || was_away || stands_for_itself(beat, i)) {

@@ -17,21 +17,25 @@ carried=$top_builddir/tests/security/carried
 mkdir "$scratch/libexec"
 for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
 rm "$scratch/libexec/vocl-proxy"
-cat > "$scratch/libexec/vocl-proxy" <<END
+cat > "$scratch/where" <<END
 #!/bin/sh
+# where the worker is to go, when the session is at \$1
 if [ "\$WIRE_MODE" = late ]; then
-    echo "\${VOCL_SESSION_ENDPOINT#tcp:}" > "$scratch/endpoint.new"
+    echo "\${1#tcp:}" > "$scratch/endpoint.new"
     mv "$scratch/endpoint.new" "$scratch/endpoint"
     until [ -e "$scratch/go" ]; do sleep 0.05; done
+    echo "\$1"
 else
-    "$top_srcdir/tests/security/middle" "\${VOCL_SESSION_ENDPOINT#tcp:}" "$scratch/port" "$scratch/record" \$WIRE_MODE &
+    "$top_srcdir/tests/security/middle" "\${1#tcp:}" "$scratch/port" "$scratch/record" \$WIRE_MODE > /dev/null &
     until [ -s "$scratch/port" ]; do sleep 0.02; done
-    VOCL_SESSION_ENDPOINT=tcp:127.0.0.1:\$(cat "$scratch/port")
-    export VOCL_SESSION_ENDPOINT
+    echo "tcp:127.0.0.1:\$(cat "$scratch/port")"
 fi
-export VOCL_LIBEXECDIR="$VOCL_LIBEXECDIR"
-exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
 END
+cat > "$scratch/libexec/vocl-proxy" <<END
+#!/bin/sh
+exec "$top_srcdir/tests/security/reroute" "$scratch/where" "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
+END
+chmod +x "$scratch/where"
 chmod +x "$scratch/libexec/vocl-proxy"
 # What two-hosts needs of the build tree.
 mkdir "$scratch/tests" && ln -s "$top_builddir/tests/net" "$scratch/tests/net"

@@ -47,8 +47,6 @@ int start_hosts(struct start *start)
     if (!error && !start->tls)
         error = enter_load(start);
     if (!error)
-        error = enter_load(start);
-    if (!error)
         error = launch_receive(start, &pmi, 1);
     if (!error && start->tls)
         return enter_tls(start, pmi);

@@ -51,8 +51,6 @@ int start_local(struct start *start)
     if (!error && !start->tls)
         error = enter_load(start);
     if (!error)
-        error = enter_load(start);
-    if (!error)
         error = receive_all(start, &pmi);
     if (!error && start->tls)
         return enter_tls(start, pmi);

@@ -160,7 +160,8 @@ root vocl pool drain n1 n3
 as $alice vocl devices 2> "$scratch/err" && fail "alice on n2"
 as $bob vocl devices > /dev/null 2> "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
-# the end
+# the end; what still ran would be left to the next daemon
+wait_until 10 no_sessions || fail "bob's session stays"
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
 done

@@ -243,8 +243,10 @@ static void start_worker(struct attended *node, const struct poolfile *pool)
     message = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o}", "do", "start", "session", session, "endpoint", endpoint,
                         by_tls() ? "secret" : "token", token_text, "rank", (int)(node - nodes) + 1, "size",
                         (int)node_count + 1, "environment", environment);
-    if (client_connect(&node->client, pool, node->address, why, sizeof(why)) ||
-        client_call(&node->client, message, &answer, why, sizeof(why)))
+    if (client_connect(&node->client, pool, node->address, why, sizeof(why)))
+        give_up(why);
+    client_beat(&node->client); /* from here on the daemon misses it */
+    if (client_call(&node->client, message, &answer, why, sizeof(why)))
         give_up(why);
     json_decref(message);
     json_decref(answer);

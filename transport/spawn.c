@@ -8,6 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "base/log.h"
 #include "transport/internal.h"
 
@@ -89,6 +93,9 @@ int spawn_apart(const char *program, char *const *arguments, char *const *enviro
     while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
         ;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+#if defined(__SANITIZE_ADDRESS__) /* which would take what is there next for those that have not returned */
+    __asan_unpoison_memory_region(stacks, 2 * STACK);
+#endif
     munmap(stacks, 2 * STACK);
     return -start.error;
 }

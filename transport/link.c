@@ -18,6 +18,7 @@
 #define HEAR_EVERY 64 /* polls; hearing costs a system call */
 #define FIRST_DOZE_US 100
 #define LONGEST_DOZE_US 10000000
+#define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
 #define LEAVING_MS 5000
 #define QUIET_MS 20
 
@@ -465,15 +466,24 @@ int transport_poll(struct transport *t)
     return count;
 }
 
-/* What the other side is to know before this one sleeps. */
-static void announce_to(struct transport *t, unsigned number)
+/* To confirm what came costs the worker that is computing the answer a look. The next frame says it, too, and only a
+ * program whose worker has nothing to tell and much to hear never sends one. */
+static bool confirms_later(const struct transport *t, const struct peer *peer)
+{
+    return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->told < TRANSPORT_WINDOW / 4;
+}
+
+/* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long. */
+static bool announce_to(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
+    bool later = false;
 
     link_hear(t, number);
     /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
     if (!peer->provider->polled && !peer->lane.memory) {
-        if (peer->told != peer->received)
+        later = peer->told != peer->received && confirms_later(t, peer);
+        if (peer->told != peer->received && !later)
             bell_send(&peer->bell, BELL_ACK, peer->received);
         /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
     } else if (!peer->said_sleep || peer->bell.rung || peer->told != peer->received) {
@@ -481,16 +491,18 @@ static void announce_to(struct transport *t, unsigned number)
         peer->said_sleep = true;
         peer->bell.rung = false;
     }
-    peer->told = peer->received;
+    if (!later)
+        peer->told = peer->received;
     if (peer->provider->sleep_on)
         t->sleep_count += peer->provider->sleep_on(t, number, t->sleep_on + t->sleep_count);
     else
         t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.socket.fd, POLLIN, 0};
+    return !later;
 }
 
 void transport_announce(struct transport *t)
 {
-    bool polled = false, restless = false;
+    bool polled = false, restless = false, all = true;
 
     t->sleep_count = 0;
     if (t->loop)
@@ -500,7 +512,7 @@ void transport_announce(struct transport *t)
 
         if (!peer->alive)
             continue;
-        announce_to(t, (unsigned)i);
+        all &= announce_to(t, (unsigned)i);
         polled |= peer->provider->polled || peer->lane.memory;
         restless |= peer->provider->restless && peer->provider->restless(t, (unsigned)i);
     }
@@ -508,6 +520,8 @@ void transport_announce(struct transport *t)
     t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
     if (t->doze_us < LONGEST_DOZE_US)
         t->doze_us *= 2;
+    if (!all && t->sleep_most_us > CONFIRM_US)
+        t->sleep_most_us = CONFIRM_US;
     if (restless)
         t->sleep_most_us = 10000;
     if (t->bulks) {

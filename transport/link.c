@@ -473,7 +473,8 @@ static bool confirms_later(const struct transport *t, const struct peer *peer)
     return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->told < TRANSPORT_WINDOW / 4;
 }
 
-/* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long. */
+/* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long.
+ */
 static bool announce_to(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];

@@ -60,6 +60,13 @@ static int reduction_start(struct link *link, const struct reduction *r, struct 
                              : xtq_ireduce(link->c, r->root, r->data, r->result, r->count, r->type, r->op, request);
 }
 
+/* All ranks wait in it, so no server has to be woken: that would take a core from one that waits. */
+static int reduction_do(struct link *link, const struct reduction *r)
+{
+    return r->root == TO_ALL ? xtq_allreduce(link->c, r->data, r->result, r->count, r->type, r->op)
+                             : xtq_reduce(link->c, r->root, r->data, r->result, r->count, r->type, r->op);
+}
+
 /* Under the lock: all that there is room for, in order. */
 static void start_some(struct jobs *jobs)
 {
@@ -210,12 +217,10 @@ static bool all_ended(struct jobs *jobs)
 int reduce_now(struct link *link, const struct reduction *what)
 {
     struct ending ending = {0};
-    struct xtq_request *request;
     int error;
 
     if (all_ended(link->jobs)) {
-        error = reduction_start(link, what, &request);
-        error = error ? error : xtq_wait(request);
+        error = reduction_do(link, what);
         if (!error)
             link_count_collective();
         return error;

@@ -35,10 +35,13 @@ static int result_of(MPI_Comm comm, int error)
     {                                                                                                                  \
         struct reduction what;                                                                                         \
         struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
+        MPI_Request request;                                                                                           \
                                                                                                                        \
         if (link)                                                                                                      \
             return result_of(comm, reduce_now(link, &what));                                                           \
         link_open_wanted(comm);                                                                                        \
+        if (link_all_serve(comm))                                                                                      \
+            return serve_until(PMPI_Iallreduce##suffix(data, result, count, datatype, op, comm, &request), &request);  \
         return PMPI_Allreduce##suffix(data, result, count, datatype, op, comm);                                        \
     }                                                                                                                  \
     INTERCEPT MPI_Reduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,       \
@@ -46,9 +49,14 @@ static int result_of(MPI_Comm comm, int error)
     {                                                                                                                  \
         struct reduction what;                                                                                         \
         struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
+        MPI_Request request;                                                                                           \
                                                                                                                        \
-        return link ? result_of(comm, reduce_now(link, &what))                                                         \
-                    : PMPI_Reduce##suffix(data, result, count, datatype, op, root, comm);                              \
+        if (link)                                                                                                      \
+            return result_of(comm, reduce_now(link, &what));                                                           \
+        if (link_all_serve(comm))                                                                                      \
+            return serve_until(PMPI_Ireduce##suffix(data, result, count, datatype, op, root, comm, &request),          \
+                               &request);                                                                              \
+        return PMPI_Reduce##suffix(data, result, count, datatype, op, root, comm);                                     \
     }                                                                                                                  \
     INTERCEPT MPI_Iallreduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,   \
                                      MPI_Comm comm, MPI_Request *request)                                              \

@@ -42,10 +42,15 @@ void link_keep(struct link *link);
 void link_release(struct link *link);
 /* Whether this rank has windows that others put into; run what they have put. */
 bool link_serves(void);
+/* Whether all ranks of this communicator have windows on it: who waits for all of them by a request must do so on all. */
+bool link_all_serve(MPI_Comm comm);
 void link_windows(int change); /* one more, or one less */
 void link_progress(void);
 void link_count_collective(void);
 void link_count_accumulate(void);
+
+/* The status of having started what MPI does with *request: wait for it and serve meanwhile (mpi_wait.c). */
+int serve_until(int started, MPI_Request *request);
 
 /* A request that is complete when XTQ says so, by MPI's error code. NULL: there is no memory. */
 struct completion;

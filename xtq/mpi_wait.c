@@ -28,6 +28,11 @@ INTERCEPT MPI_Wait(MPI_Request *request, MPI_Status *status)
     return result;
 }
 
+int serve_until(int started, MPI_Request *request)
+{
+    return started ? started : MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
 INTERCEPT MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     int result, done = 0;
@@ -54,11 +59,7 @@ INTERCEPT MPI_Recv(void *data, int count, MPI_Datatype datatype, int source, int
 INTERCEPT MPI_Barrier(MPI_Comm comm)
 {
     MPI_Request request;
-    int result;
 
     link_open_wanted(comm);
-    if (!link_serves())
-        return PMPI_Barrier(comm);
-    result = PMPI_Ibarrier(comm, &request);
-    return result ? result : MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return link_all_serve(comm) ? serve_until(PMPI_Ibarrier(comm, &request), &request) : PMPI_Barrier(comm);
 }

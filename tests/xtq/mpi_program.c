@@ -297,6 +297,26 @@ static void general_active_target(MPI_Win win, long *memory)
     show("post and start", memory, sizeof(*memory) * LENGTH);
 }
 
+/* Ranks that have a window and one that has none wait for each other. */
+static void a_window_of_some(void)
+{
+    long *memory = calloc(LENGTH, sizeof(*memory)), sum = rank + 1;
+    MPI_Comm some;
+    MPI_Win win;
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank == size - 1 ? MPI_UNDEFINED : 0, rank, &some);
+    if (some != MPI_COMM_NULL)
+        MPI_Win_create(memory, sizeof(*memory) * LENGTH, sizeof(*memory), MPI_INFO_NULL, some, &win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    show("sum, some with a window", &sum, sizeof(sum));
+    if (some != MPI_COMM_NULL) {
+        MPI_Win_free(&win);
+        MPI_Comm_free(&some);
+    }
+    free(memory);
+}
+
 int main(int count, char **words)
 {
     MPI_Comm half, copy, self;
@@ -331,6 +351,7 @@ int main(int count, char **words)
             free(memory);
     }
     many_windows();
+    a_window_of_some();
     types();
     MPI_Finalize();
     return 0;

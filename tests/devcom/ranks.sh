@@ -5,19 +5,6 @@
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 programs=devcom
 
-# The example, which is of one MPI, in all its forms; it compares their results.
-first=${mpis%% *}
-for number in 1 2 3; do
-    case $first in
-    mpich) set -- $MPIEXEC_MPICH -n $number ;;
-    *)     set -- $MPIEXEC_OPENMPI --oversubscribe -n $number ;;
-    esac
-    "$@" "$top_builddir/examples/devcom_stencil" 20 > "$scratch/out" 2>&1 < /dev/null || fail "stencil: $(cat "$scratch/out")"
-    grep -q '^ggas' "$scratch/out" || fail "stencil: $(cat "$scratch/out")"
-done
-VOCL_SHARE=0 "$@" "$top_builddir/examples/devcom_stencil" 20 > "$scratch/out" 2>&1 < /dev/null ||
-    fail "stencil, no memory shared: $(cat "$scratch/out")"
-
 for mpi in $mpis; do
     for number in 1 2 3 5 8; do
         must $mpi $number basics

@@ -2,11 +2,12 @@
 
 #include <sys/resource.h>
 
-enum { MOST_ROUNDS = 64, MOST_FORMS = 8, MOST_TEXTS = 8 };
+enum { MOST_ROUNDS = 64, MOST_FORMS = 8, MOST_COMMANDS = 512, MOST_PUTS = 512 };
 
 struct app app = {.steps = 100};
 
 static struct devcom_ggas *ggas;
+static struct devcom_control *control;
 static unsigned rounds = 1;
 static const char *only, *label;
 
@@ -101,6 +102,8 @@ void app_open(int count, char **words, const struct app_option *options)
 
 void app_close(void)
 {
+    if (control)
+        devcom_control_destroy(control);
     devcom_endpoint_close(app.endpoint);
     if (ggas)
         app_check(devcom_ggas_close(ggas), "global address space");
@@ -184,6 +187,91 @@ void app_run_group(cl_kernel kernel)
 void app_finish(void)
 {
     app_check(clFinish(app.queue), "finish");
+}
+
+/* ---- control programs ---- */
+
+/* What is written down points to copies, until devcom has its own. */
+static struct {
+    struct devcom_command commands[MOST_COMMANDS];
+    struct devcom_argument arguments[MOST_COMMANDS];
+    uint64_t values[MOST_COMMANDS];
+    struct devcom_put puts[MOST_PUTS];
+    unsigned count, argument_count, put_count;
+} list;
+
+static void app_do(struct devcom_command command)
+{
+    app_check(list.count == MOST_COMMANDS, "too many commands");
+    list.commands[list.count++] = command;
+}
+
+void app_do_launch(cl_kernel kernel, unsigned dimensions, const size_t *global, const struct devcom_argument *arguments,
+                   unsigned count)
+{
+    struct devcom_command command = {.kind = DEVCOM_DO_LAUNCH,
+                                     .kernel = kernel,
+                                     .dimensions = dimensions,
+                                     .arguments = &list.arguments[list.argument_count],
+                                     .count = count};
+
+    memcpy(command.global, global, dimensions * sizeof(*global));
+    app_check(list.argument_count + count > MOST_COMMANDS, "too many arguments");
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t *value = &list.values[list.argument_count];
+
+        app_check(arguments[i].bytes > sizeof(*value), "argument");
+        memcpy(value, arguments[i].value, arguments[i].bytes);
+        list.arguments[list.argument_count] = arguments[i];
+        list.arguments[list.argument_count++].value = value;
+    }
+    app_do(command);
+}
+
+void app_do_finish(void)
+{
+    app_do((struct devcom_command){.kind = DEVCOM_DO_FINISH});
+}
+
+void app_do_puts(const struct devcom_put *puts, unsigned count)
+{
+    struct devcom_put *copies = &list.puts[list.put_count];
+
+    if (!count)
+        return;
+    app_check(list.put_count + count > MOST_PUTS, "too many puts");
+    memcpy(copies, puts, count * sizeof(*puts));
+    list.put_count += count;
+    app_do((struct devcom_command){.kind = DEVCOM_DO_PUT, .puts = copies, .count = count, .step = 2});
+}
+
+void app_do_wait(unsigned signal, unsigned value)
+{
+    app_do((struct devcom_command){
+        .kind = DEVCOM_DO_WAIT, .signal = signal, .condition = DEVCOM_GE, .value = value, .step = 2});
+}
+
+static void write_steps(void (*one_step)(unsigned step))
+{
+    if (app.steps > 1) {
+        app_do((struct devcom_command){.kind = DEVCOM_DO_REPEAT, .count = app.steps / 2});
+        one_step(0);
+        one_step(1);
+        app_do((struct devcom_command){.kind = DEVCOM_DO_END});
+    }
+    if (app.steps % 2)
+        one_step(app.steps - 1);
+}
+
+void app_run_control(void (*one_step)(unsigned step))
+{
+    if (!control) {
+        write_steps(one_step);
+        app_check(devcom_control_create(app.d, app.queue, list.commands, list.count, DEVCOM_BLOCK, &control),
+                  "control");
+    }
+    app_check(devcom_control_start(control), "control");
+    app_check(devcom_control_wait(control, DEVCOM_BLOCK, NULL), "control");
 }
 
 /* ---- runs ---- */

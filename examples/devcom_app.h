@@ -5,6 +5,7 @@
  *     mpi       MPI and OpenCL by hand: buffers read, MPI, buffers written: what people write today
  *     hybrid    the host starts kernels, puts between segments, and waits for signals (chapter 4 of the dissertation)
  *     stream    puts and waits are commands of one in-order queue; the host waits at the end only (section 5.8.2)
+ *     control   a list of kernels, puts and waits runs by itself until its end; the host has started it (section 5.8.3)
  *     kernel    one work-group computes all steps, puts, and waits itself (section 5.8.1)
  *     ggas      kernels store into the memory of others (chapter 6); where all ranks share memory
  *
@@ -82,6 +83,21 @@ void app_launch(cl_kernel kernel, unsigned dimensions, const size_t *global);
 /* One work-group of one work-item, which may wait for others, until its end. */
 void app_run_group(cl_kernel kernel);
 void app_finish(void);
+
+/*
+ * Control programs. one_step writes down a step by the calls that follow, in order; it is asked for the steps 0 and 1,
+ * which are repeated: signals are waited for, and given, with values that grow by 2. Written in the first run, and
+ * kept.
+ */
+void app_run_control(void (*one_step)(unsigned step));
+/* arguments that others are than they were set, in this step; 8 bytes each. */
+void app_do_launch(cl_kernel kernel, unsigned dimensions, const size_t *global, const struct devcom_argument *arguments,
+                   unsigned count);
+void app_do_finish(void);
+void app_do_puts(const struct devcom_put *puts, unsigned count);
+/* Until a signal is at least so much. */
+void app_do_wait(unsigned signal, unsigned value);
+
 /* Run the forms in turns, and check and print what came of it. */
 void app_run(const struct app_problem *problem, const struct app_form *forms, unsigned count);
 void app_close(void);

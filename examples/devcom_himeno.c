@@ -225,6 +225,27 @@ static void run_stream(void)
     app_finish();
 }
 
+static void control_step(unsigned step)
+{
+    const struct devcom_argument argument = {5, sizeof(step), &step, 2};
+    size_t global[2] = {rows - 2, planes};
+    struct devcom_put puts[2];
+    unsigned count = step_puts(step, puts);
+
+    app_do_launch(one_step, 2, global, &argument, 1);
+    app_do_finish();
+    app_do_puts(puts, count);
+    if (has_above())
+        app_do_wait(FROM_ABOVE, step + 1);
+    if (has_below())
+        app_do_wait(FROM_BELOW, step + 1);
+}
+
+static void run_control(void)
+{
+    app_run_control(control_step);
+}
+
 /* With the endpoint in the place of the grids, and two more arguments. */
 static cl_kernel device_kernel(const char *name)
 {
@@ -369,11 +390,9 @@ int main(int count, char **words)
 {
     static const struct app_option options[] = {
         {"--planes", &planes_each}, {"--total", &total}, {"--rows", &rows}, {"--columns", &columns}, {0}};
-    static const struct app_form forms[] = {{"mpi", run_mpi, false},
-                                            {"hybrid", run_hybrid, false},
-                                            {"stream", run_stream, false},
-                                            {"kernel", run_kernel, false},
-                                            {"ggas", run_ggas, true}};
+    static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
+                                            {"stream", run_stream, false}, {"control", run_control, false},
+                                            {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};
     struct app_problem problem = {"himeno", SIGNALS, 0, fill, sum, serial};
 
     app_open(count, words, options);

@@ -240,6 +240,35 @@ static void run_stream(void)
     app_finish();
 }
 
+static void do_both(cl_kernel kernel, unsigned step, cl_ulong other)
+{
+    cl_ulong own = block_at(step, app.rank);
+    size_t items = (bodies + CHUNK - 1) / CHUNK;
+    const struct devcom_argument arguments[] = {{2, sizeof(own), &own, 0}, {3, sizeof(other), &other, 0}};
+
+    app_do_launch(kernel, 1, &items, arguments, 2);
+}
+
+static void control_step(unsigned step)
+{
+    for (int i = 0; i < app.size; i++) {
+        struct devcom_put put = put_of(step, held_block(i));
+
+        do_both(pull, step, block_at(step, held_block(i)));
+        if (i + 1 == app.size)
+            continue;
+        app_do_puts(&put, 1);
+        app_do_wait((unsigned)held_block(i + 1), step + 1);
+    }
+    do_both(move, step, block_at(step + 1, app.rank));
+    app_do_finish();
+}
+
+static void run_control(void)
+{
+    app_run_control(control_step);
+}
+
 static void run_one_kernel(const char *name)
 {
     cl_kernel kernel = app_kernel(name);
@@ -362,11 +391,9 @@ static void open_bodies(void)
 int main(int count, char **words)
 {
     static const struct app_option options[] = {{"--bodies", &bodies_each}, {0}};
-    static const struct app_form forms[] = {{"mpi", run_mpi, false},
-                                            {"hybrid", run_hybrid, false},
-                                            {"stream", run_stream, false},
-                                            {"kernel", run_kernel, false},
-                                            {"ggas", run_ggas, true}};
+    static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
+                                            {"stream", run_stream, false}, {"control", run_control, false},
+                                            {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};
     struct app_problem problem = {"nbody", MOST_RANKS, 0, fill, sum, serial};
 
     app_open(count, words, options);

@@ -8,7 +8,8 @@
  *
  *     mpi      the host draws the numbers and sends them; the device applies them (as in the dissertation)
  *     hybrid   the device draws them, the host asks how many and puts so many
- *     stream   what puts carry is said beforehand: whole boxes
+ *     stream, control
+ *              what puts carry is said beforehand: whole boxes
  *     ggas     each number is stored into its owner's box when it is drawn
  */
 #include "examples/devcom_app.h"
@@ -251,6 +252,25 @@ static void set_arguments(cl_kernel kernel, cl_mem second)
         app_argument(kernel, 2 + i, sizeof(cl_ulong), &numbers[i]);
 }
 
+static void control_step(unsigned step)
+{
+    static const size_t one = 1;
+    const struct devcom_argument argument = {5, sizeof(step), &step, 2};
+    struct devcom_put puts[MOST_RANKS];
+
+    app_do_launch(draw, 1, &one, &argument, 1);
+    app_do_finish();
+    app_do_puts(puts, step_puts(step, NULL, puts));
+    for (int i = 1; i < app.size; i++)
+        app_do_wait((unsigned)other(i), step + 1);
+    app_do_launch(apply, 1, &one, &argument, 1);
+}
+
+static void run_control(void)
+{
+    app_run_control(control_step);
+}
+
 static void run_one_kernel(const char *name)
 {
     cl_kernel kernel = app_kernel(name);
@@ -348,11 +368,9 @@ static void open_table(void)
 int main(int number, char **arguments)
 {
     static const struct app_option options[] = {{"--table", &table_words}, {"--look-ahead", &look_ahead}, {0}};
-    static const struct app_form forms[] = {{"mpi", run_mpi, false},
-                                            {"hybrid", run_hybrid, false},
-                                            {"stream", run_stream, false},
-                                            {"kernel", run_kernel, false},
-                                            {"ggas", run_ggas, true}};
+    static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
+                                            {"stream", run_stream, false}, {"control", run_control, false},
+                                            {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};
     struct app_problem problem = {"random_access", MOST_RANKS, 0, fill, sum, serial};
 
     app.steps = 0;

@@ -6,7 +6,8 @@
  *
  *     mpi              value read from the device, MPI_Allreduce, result written to it
  *     hybrid           devcom_allreduce() on device memory
- *     stream, kernel   the value is put to everybody, each adds up what all have put
+ *     stream, control, kernel
+ *                      the value is put to everybody, each adds up what all have put
  *     ggas             devcom_ggas_allreduce() in the kernel
  */
 #include "examples/devcom_app.h"
@@ -164,6 +165,26 @@ static void run_stream(void)
     app_finish();
 }
 
+static void control_step(unsigned step)
+{
+    static const size_t items = PARTS, one = 1;
+    struct devcom_put puts[MOST_RANKS];
+    cl_uint turn = turn_at(step), to = turn + (unsigned)app.rank;
+
+    app_do_launch(add_parts, 1, &items, NULL, 0);
+    app_do_launch(add_up, 1, &one, &(struct devcom_argument){3, sizeof(to), &to, 0}, 1);
+    app_do_finish();
+    app_do_puts(puts, step_puts(step, puts));
+    for (int i = 1; i < app.size; i++)
+        app_do_wait((unsigned)((app.rank + i) % app.size), step + 1);
+    app_do_launch(add_ranks, 1, &one, &(struct devcom_argument){2, sizeof(turn), &turn, 0}, 1);
+}
+
+static void run_control(void)
+{
+    app_run_control(control_step);
+}
+
 static cl_kernel device_kernel(const char *name)
 {
     cl_kernel kernel = app_kernel(name);
@@ -257,11 +278,9 @@ static void open_values(void)
 int main(int count, char **words)
 {
     static const struct app_option options[] = {{"--values", &values_each}, {0}};
-    static const struct app_form forms[] = {{"mpi", run_mpi, false},
-                                            {"hybrid", run_hybrid, false},
-                                            {"stream", run_stream, false},
-                                            {"kernel", run_kernel, false},
-                                            {"ggas", run_ggas, true}};
+    static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
+                                            {"stream", run_stream, false}, {"control", run_control, false},
+                                            {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};
     static const struct app_problem problem = {"reduction", MOST_RANKS, 1, fill, sum, serial};
 
     app_open(count, words, options);

@@ -173,6 +173,25 @@ static void run_stream(void)
     app_finish();
 }
 
+static void control_step(unsigned step)
+{
+    const struct devcom_argument argument = {3, sizeof(step), &step, 2};
+    size_t global[2] = {columns, rows};
+    struct devcom_put puts[2];
+
+    two_puts(step, puts);
+    app_do_launch(one_step, 2, global, &argument, 1);
+    app_do_finish();
+    app_do_puts(puts, 2);
+    app_do_wait(FROM_ABOVE, step + 1);
+    app_do_wait(FROM_BELOW, step + 1);
+}
+
+static void run_control(void)
+{
+    app_run_control(control_step);
+}
+
 static void run_one_kernel(const char *name)
 {
     cl_kernel kernel = app_kernel(name);
@@ -278,11 +297,9 @@ static void open_grids(void)
 int main(int count, char **words)
 {
     static const struct app_option options[] = {{"--rows", &rows_each}, {"--columns", &columns_all}, {0}};
-    static const struct app_form forms[] = {{"mpi", run_mpi, false},
-                                            {"hybrid", run_hybrid, false},
-                                            {"stream", run_stream, false},
-                                            {"kernel", run_kernel, false},
-                                            {"ggas", run_ggas, true}};
+    static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
+                                            {"stream", run_stream, false}, {"control", run_control, false},
+                                            {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};
     static const struct app_problem problem = {"stencil", SIGNALS, 0, fill, sum, serial};
 
     app_open(count, words, options);

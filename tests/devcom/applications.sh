@@ -26,16 +26,16 @@ all()
     application "$@" nbody --steps 5 --bodies 40
 }
 
-far="mpi hybrid stream kernel"
-for mpi in $mpis; do
-    for number in 2 3; do
-        all $mpi $number "$far ggas"
-    done
+far="mpi hybrid stream control kernel"
+for number in 1 3; do
+    all ${mpis%% *} $number "$far ggas"
 done
-all ${mpis%% *} 1 "$far ggas"
 for mpi in $mpis; do
-    VOCL_SHARE=0
-    export VOCL_SHARE
+    all $mpi 2 "$far ggas"
+done
+VOCL_SHARE=0
+export VOCL_SHARE
+for mpi in $mpis; do
     all $mpi 2 "$far"
 done
 

@@ -16,7 +16,18 @@
 #include "devcom.h"
 #include "pair.h"
 
-enum { SEGMENT, DEVICE, MOST = PAIR_MOST, FLAG = MOST, ALL = MOST + 4096, CHAIN = 255, BLOCK = 4096, THREADS = 4 };
+/* A segment: what the other writes, a flag, and what is written to the other. */
+enum {
+    SEGMENT,
+    DEVICE,
+    MOST = PAIR_MOST,
+    FLAG = MOST,
+    SOURCE = MOST + 4096,
+    ALL = SOURCE + MOST,
+    CHAIN = 255,
+    BLOCK = 4096,
+    THREADS = 4
+};
 
 static struct devcom *d;
 static struct devcom_endpoint *endpoint;
@@ -46,7 +57,7 @@ static void report_value(const char *what, double value, const char *unit)
 
 static void devcom_ping(size_t bytes, int64_t round)
 {
-    EXPECT(!devcom_write_notify(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 1, DEVCOM_SET, round, 0));
+    EXPECT(!devcom_write_notify(d, SEGMENT, SOURCE, other, SEGMENT, 0, bytes, 1, DEVCOM_SET, round, 0));
 }
 
 static void devcom_pong(int64_t round)
@@ -56,11 +67,7 @@ static void devcom_pong(int64_t round)
 
 static void mpi_ping(size_t bytes, int64_t round)
 {
-    static uint8_t *data;
-
-    if (!data)
-        data = bench_memory(MOST);
-    MPI_Put(data, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
+    MPI_Put(window + SOURCE, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
     MPI_Win_flush(other, win);
     MPI_Put(&round, 1, MPI_INT64_T, other, FLAG, 1, MPI_INT64_T, win);
     MPI_Win_flush(other, win);
@@ -79,7 +86,7 @@ static void mpi_pong(int64_t round)
 
 static void copy_ping(size_t bytes, int64_t round)
 {
-    memcpy(theirs, mine, bytes);
+    memcpy(theirs, mine + SOURCE, bytes);
     atomic_store_explicit((_Atomic int64_t *)(theirs + FLAG), round, memory_order_release);
 }
 
@@ -91,8 +98,6 @@ static void copy_pong(int64_t round)
 
 static void copies(void)
 {
-    uint8_t *from = bench_memory(MOST);
-
     for (size_t bytes = 0; bytes < pair_largest(&pair);) {
         struct series series = {0};
 
@@ -101,19 +106,18 @@ static void copies(void)
         for (int i = 0; i < pair_rounds(&pair, bytes) && rank == 0; i++) {
             double start = bench_now();
 
-            memcpy(mine, from, bytes);
+            memcpy(mine, mine + SOURCE, bytes);
             series_add(&series, (bench_now() - start) / 1000);
         }
         report(&series, "memcpy", bytes, "us");
     }
-    free(from);
 }
 
 /* ---- bandwidth and rate: rank 0 writes, the other hears of the last ---- */
 
 static void devcom_begin(size_t bytes)
 {
-    EXPECT(!devcom_write(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 0));
+    EXPECT(!devcom_write(d, SEGMENT, SOURCE, other, SEGMENT, 0, bytes, 0));
 }
 
 static void devcom_end(void)
@@ -123,7 +127,7 @@ static void devcom_end(void)
 
 static void mpi_begin(size_t bytes)
 {
-    MPI_Put(window, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
+    MPI_Put(window + SOURCE, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
 }
 
 static void mpi_end(void)
@@ -216,10 +220,10 @@ static const char source[] =
     "    uint other = 1 - d->rank;\n"
     "    for (int i = 0; i < rounds; i++) {\n"
     "        if (d->rank == 0)\n"
-    "            devcom_put_notify(d, 0, 1, 0, other, 1, 0, bytes, 3, 1u, first + i);\n"
+    "            devcom_put_notify(d, 0, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i);\n"
     "        devcom_wait_notify(d, 3, 3u, first + i);\n"
     "        if (d->rank == 1)\n"
-    "            devcom_put_notify(d, 0, 1, 0, other, 1, 0, bytes, 3, 1u, first + i);\n"
+    "            devcom_put_notify(d, 0, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i);\n"
     "    }\n"
     "}\n"
     "kernel void barriers(global struct devcom_device *d, int rounds)\n"
@@ -246,8 +250,10 @@ static void kernels(void)
     cl_program program;
     cl_kernel kernel, barriers;
     cl_int first = 1, status, few = 1, many;
+    char place[32];
 
-    EXPECT(!devcom_program_create(endpoint, source, NULL, &program));
+    snprintf(place, sizeof(place), "-DSOURCE=%dul", SOURCE);
+    EXPECT(!devcom_program_create(endpoint, source, place, &program));
     kernel = bench_kernel(program, "ping_pong");
     barriers = bench_kernel(program, "barriers");
     EXPECT(!devcom_kernel_argument(endpoint, kernel, 0) && !devcom_kernel_argument(endpoint, barriers, 0));

@@ -27,22 +27,25 @@ all()
 }
 
 far="mpi hybrid stream control kernel"
-for number in 1 3; do
-    all ${mpis%% *} $number "$far ggas"
-done
+set -- $mpis
+first=$1
 for mpi in $mpis; do
     all $mpi 2 "$far ggas"
 done
+all $first 3 "$far ggas"
+application $first 1 "$far ggas" himeno --steps 3 --total 4 --rows 6 --columns 9
+application $first 1 "$far ggas" nbody --steps 3 --bodies 10
+
+# one form, several rounds, another name for the figures; and what is not understood
+application $first 2 stream himeno --steps 2 --planes 1 --rows 4 --columns 4 --rounds 2 --form stream
+! grep -q _mpi_ "$scratch/out" || fail "--form stream: $(cat "$scratch/out")"
+must $first 1 devcom_himeno --steps 2 --planes 1 --rows 4 --columns 4 --label weak --form mpi
+grep -q '^weak_mpi_step ' "$scratch/out" || fail "--label: $(cat "$scratch/out")"
+! ranks $first 1 devcom_himeno --form nothing || fail "there is no such form"
+! ranks $first 1 devcom_himeno --steps 0 || fail "no steps"
+
 VOCL_SHARE=0
 export VOCL_SHARE
 for mpi in $mpis; do
     all $mpi 2 "$far"
 done
-
-# one form, several rounds, other names for the figures; and what is not understood
-application ${mpis##* } 2 stream himeno --steps 2 --planes 1 --rows 4 --columns 4 --rounds 2 --form stream
-! grep -q _mpi_ "$scratch/out" || fail "--form stream: $(cat "$scratch/out")"
-must ${mpis##* } 2 devcom_himeno --steps 2 --planes 1 --rows 4 --columns 4 --label weak --form mpi
-grep -q '^weak_mpi_step ' "$scratch/out" || fail "--label: $(cat "$scratch/out")"
-! ranks ${mpis##* } 1 devcom_himeno --form nothing || fail "there is no such form"
-! ranks ${mpis##* } 1 devcom_himeno --steps 0 || fail "no steps"

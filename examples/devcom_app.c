@@ -1,4 +1,4 @@
-#include "examples/devcom_app.h"
+#include "devcom_app.h"
 
 #include <sys/resource.h>
 
@@ -176,12 +176,24 @@ void app_launch(cl_kernel kernel, unsigned dimensions, const size_t *global)
     app_check(clEnqueueNDRangeKernel(app.queue, kernel, dimensions, NULL, global, NULL, 0, NULL, NULL), "kernel");
 }
 
-void app_run_group(cl_kernel kernel)
+cl_kernel app_device_kernel(const char *name, const struct devcom_argument *arguments, unsigned count)
+{
+    cl_kernel kernel = app_kernel(name);
+
+    app_check(devcom_kernel_argument(app.endpoint, kernel, 0), "argument");
+    for (unsigned i = 0; i < count; i++)
+        app_argument(kernel, arguments[i].index, arguments[i].bytes, arguments[i].value);
+    return kernel;
+}
+
+void app_run_group(const char *name, const struct devcom_argument *arguments, unsigned count)
 {
     static const size_t items = 1; /* which suits a processor */
+    cl_kernel kernel = app_device_kernel(name, arguments, count);
 
-    app_check(devcom_enqueue_kernel(app.endpoint, app.queue, kernel, 1, &items, &items, NULL), "kernel");
+    app_check(devcom_enqueue_kernel(app.endpoint, app.queue, kernel, 1, &items, &items, NULL), name);
     app_finish();
+    clReleaseKernel(kernel);
 }
 
 void app_finish(void)

@@ -80,8 +80,10 @@ cl_mem app_segment(size_t bytes, void **at);
 cl_mem app_buffer(size_t bytes, const void *content);
 /* Put a kernel of so many work-items into the queue. */
 void app_launch(cl_kernel kernel, unsigned dimensions, const size_t *global);
-/* One work-group of one work-item, which may wait for others, until its end. */
-void app_run_group(cl_kernel kernel);
+/* A kernel whose first argument is the endpoint, and the others. */
+cl_kernel app_device_kernel(const char *name, const struct devcom_argument *arguments, unsigned count);
+/* Such a one as one work-group of one work-item, which may wait for others, until its end. */
+void app_run_group(const char *name, const struct devcom_argument *arguments, unsigned count);
 void app_finish(void);
 
 /*

@@ -6,7 +6,7 @@
  *     mpiexec -n 2 devcom_himeno [--planes 32] [--rows 64] [--columns 96]    so many planes of each rank (weak scaling)
  *     mpiexec -n 2 devcom_himeno --total 96 ...                              so many of all ranks (strong scaling)
  */
-#include "examples/devcom_app.h"
+#include "devcom_app.h"
 
 enum { FROM_ABOVE, FROM_BELOW, SIGNALS, COEFFICIENTS = 12, OPERATIONS = 34 };
 
@@ -87,8 +87,8 @@ static const char kernel_text[] =
     "    }\n"
     "}\n";
 
-static unsigned planes_each = 32, total, rows = 64, columns = 96;
-static cl_ulong planes, planes_above, first,
+static unsigned planes_each = 32, total, rows_all = 64, columns_all = 96;
+static cl_ulong rows, columns, planes, planes_above, first,
     cells; /* of this rank; the plane above its first one; of a grid with ends */
 static size_t plane;
 static cl_mem buffer, coefficients;
@@ -246,28 +246,18 @@ static void run_control(void)
     app_run_control(control_step);
 }
 
-/* With the endpoint in the place of the grids, and two more arguments. */
-static cl_kernel device_kernel(const char *name)
-{
-    cl_kernel kernel = app_kernel(name);
-    cl_ulong numbers[] = {cells, rows, columns};
-
-    app_check(devcom_kernel_argument(app.endpoint, kernel, 0), "argument");
-    app_argument(kernel, 1, sizeof(coefficients), &coefficients);
-    for (unsigned i = 0; i < 3; i++)
-        app_argument(kernel, 2 + i, sizeof(cl_ulong), &numbers[i]);
-    app_argument(kernel, 6, sizeof(planes), &planes);
-    app_argument(kernel, 7, sizeof(planes_above), &planes_above);
-    return kernel;
-}
+/* The steps are last, or set in each. */
+static const struct devcom_argument device_arguments[] = {{1, sizeof(coefficients), &coefficients, 0},
+                                                          {2, sizeof(cells), &cells, 0},
+                                                          {3, sizeof(rows), &rows, 0},
+                                                          {4, sizeof(columns), &columns, 0},
+                                                          {6, sizeof(planes), &planes, 0},
+                                                          {7, sizeof(planes_above), &planes_above, 0},
+                                                          {5, sizeof(app.steps), &app.steps, 0}};
 
 static void run_kernel(void)
 {
-    cl_kernel kernel = device_kernel("all_steps");
-
-    app_argument(kernel, 5, sizeof(app.steps), &app.steps);
-    app_run_group(kernel);
-    clReleaseKernel(kernel);
+    app_run_group("all_steps", device_arguments, 7);
 }
 
 /* A step stores into the neighbours' grids, and a kernel of one work-group is the barrier behind it; of these one at a
@@ -275,9 +265,9 @@ static void run_kernel(void)
 static void run_ggas(void)
 {
     static const size_t one = 1;
-    cl_kernel kernel = device_kernel("one_step_ggas"), meet = app_kernel("meet");
+    cl_kernel kernel = app_device_kernel("one_step_ggas", device_arguments, 6),
+              meet = app_device_kernel("meet", NULL, 0);
 
-    app_check(devcom_kernel_argument(app.endpoint, meet, 0), "argument");
     for (unsigned step = 0; step < app.steps; step++) {
         enqueue_step(kernel, step);
         app_launch(meet, 1, &one);
@@ -356,9 +346,11 @@ static uint64_t serial(void)
 
 static void divide(void)
 {
+    rows = rows_all;
+    columns = columns_all;
     total = total ? total : planes_each * (unsigned)app.size;
     app_check(total < (unsigned)app.size || rows < 3 || columns < 3, "the grid is too small");
-    plane = (size_t)rows * columns;
+    plane = rows * columns;
     planes = planes_of(app.rank);
     planes_above = has_above() ? planes_of(app.rank - 1) : 0;
     cells = (planes_of(0) + 2) * plane;
@@ -368,7 +360,7 @@ static void divide(void)
 
 static void open_grids(void)
 {
-    cl_ulong numbers[] = {cells, rows, columns};
+    const cl_ulong numbers[] = {cells, rows, columns};
     float *c = malloc(COEFFICIENTS * cells * sizeof(float));
     void *at;
 
@@ -389,7 +381,7 @@ static void open_grids(void)
 int main(int count, char **words)
 {
     static const struct app_option options[] = {
-        {"--planes", &planes_each}, {"--total", &total}, {"--rows", &rows}, {"--columns", &columns}, {0}};
+        {"--planes", &planes_each}, {"--total", &total}, {"--rows", &rows_all}, {"--columns", &columns_all}, {0}};
     static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
                                             {"stream", run_stream, false}, {"control", run_control, false},
                                             {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};

@@ -11,7 +11,7 @@
  */
 #include <math.h>
 
-#include "examples/devcom_app.h"
+#include "devcom_app.h"
 
 enum { CHUNK = 32, MOST_RANKS = 64 };
 
@@ -269,27 +269,19 @@ static void run_control(void)
     app_run_control(control_step);
 }
 
-static void run_one_kernel(const char *name)
-{
-    cl_kernel kernel = app_kernel(name);
-
-    app_check(devcom_kernel_argument(app.endpoint, kernel, 0), "argument");
-    app_argument(kernel, 1, sizeof(force), &force);
-    app_argument(kernel, 2, sizeof(speed), &speed);
-    app_argument(kernel, 3, sizeof(bodies), &bodies);
-    app_argument(kernel, 4, sizeof(app.steps), &app.steps);
-    app_run_group(kernel);
-    clReleaseKernel(kernel);
-}
+static const struct devcom_argument group_arguments[] = {{1, sizeof(force), &force, 0},
+                                                         {2, sizeof(speed), &speed, 0},
+                                                         {3, sizeof(bodies), &bodies, 0},
+                                                         {4, sizeof(app.steps), &app.steps, 0}};
 
 static void run_kernel(void)
 {
-    run_one_kernel("all_steps");
+    app_run_group("all_steps", group_arguments, 4);
 }
 
 static void run_ggas(void)
 {
-    run_one_kernel("all_steps_ggas");
+    app_run_group("all_steps_ggas", group_arguments, 4);
 }
 
 /* ---- the problem ---- */

@@ -12,7 +12,7 @@
  *              what puts carry is said beforehand: whole boxes
  *     ggas     each number is stored into its owner's box when it is drawn
  */
-#include "examples/devcom_app.h"
+#include "devcom_app.h"
 
 enum { MOST_LOOK_AHEAD = 1024, MOST_RANKS = 64 };
 
@@ -271,26 +271,18 @@ static void run_control(void)
     app_run_control(control_step);
 }
 
-static void run_one_kernel(const char *name)
-{
-    cl_kernel kernel = app_kernel(name);
-
-    app_check(devcom_kernel_argument(app.endpoint, kernel, 0), "argument");
-    set_arguments(kernel, table);
-    app_argument(kernel, 5, sizeof(app.steps), &app.steps);
-    app_argument(kernel, 6, sizeof(state), &state);
-    app_run_group(kernel);
-    clReleaseKernel(kernel);
-}
+static const struct devcom_argument group_arguments[] = {
+    {1, sizeof(table), &table, 0}, {2, sizeof(count), &count, 0},         {3, sizeof(words), &words, 0},
+    {4, sizeof(size), &size, 0},   {5, sizeof(app.steps), &app.steps, 0}, {6, sizeof(state), &state, 0}};
 
 static void run_kernel(void)
 {
-    run_one_kernel("all_steps");
+    app_run_group("all_steps", group_arguments, 6);
 }
 
 static void run_ggas(void)
 {
-    run_one_kernel("all_steps_ggas");
+    app_run_group("all_steps_ggas", group_arguments, 6);
 }
 
 /* ---- the problem ---- */

@@ -10,7 +10,7 @@
  *                      the value is put to everybody, each adds up what all have put
  *     ggas             devcom_ggas_allreduce() in the kernel
  */
-#include "examples/devcom_app.h"
+#include "devcom_app.h"
 
 /* The segment: the value, which is the result after an allreduce, and so many of all ranks, in turns. */
 enum { PARTS = 64, MOST_RANKS = 64 };
@@ -75,6 +75,8 @@ static const char kernel_text[] =
     "}\n";
 
 static unsigned values_each = 16384;
+static const cl_uint most_ranks = MOST_RANKS;
+static cl_ulong count; /* of this rank's values */
 static cl_mem values, parts, buffer;
 static uint64_t *segment;
 static cl_kernel add_parts, add_up, add_ranks;
@@ -128,19 +130,19 @@ static void run_hybrid(void)
 static unsigned step_puts(unsigned step, struct devcom_put *puts)
 {
     size_t at = (turn_at(step) + (unsigned)app.rank) * sizeof(uint64_t);
-    unsigned count = 0;
+    unsigned number = 0;
 
     for (int i = 1; i < app.size; i++)
-        puts[count++] = (struct devcom_put){.segment = APP_SEGMENT,
-                                            .remote_segment = APP_SEGMENT,
-                                            .offset = at,
-                                            .remote_offset = at,
-                                            .shape = {.bytes = sizeof(uint64_t)},
-                                            .rank = (app.rank + i) % app.size,
-                                            .signal = (unsigned)app.rank,
-                                            .op = DEVCOM_SET,
-                                            .value = step + 1};
-    return count;
+        puts[number++] = (struct devcom_put){.segment = APP_SEGMENT,
+                                             .remote_segment = APP_SEGMENT,
+                                             .offset = at,
+                                             .remote_offset = at,
+                                             .shape = {.bytes = sizeof(uint64_t)},
+                                             .rank = (app.rank + i) % app.size,
+                                             .signal = (unsigned)app.rank,
+                                             .op = DEVCOM_SET,
+                                             .value = step + 1};
+    return number;
 }
 
 static void run_stream(void)
@@ -149,12 +151,12 @@ static void run_stream(void)
 
     for (unsigned step = 0; step < app.steps; step++) {
         struct devcom_put puts[MOST_RANKS];
-        unsigned count = step_puts(step, puts);
+        unsigned number = step_puts(step, puts);
         cl_uint turn = turn_at(step);
 
         enqueue_sum(turn + (unsigned)app.rank);
-        if (count)
-            app_check(devcom_enqueue_put(app.endpoint, app.queue, puts, count, 0, NULL), "put");
+        if (number)
+            app_check(devcom_enqueue_put(app.endpoint, app.queue, puts, number, 0, NULL), "put");
         for (int i = 1; i < app.size; i++)
             app_check(devcom_enqueue_wait(app.endpoint, app.queue, (unsigned)((app.rank + i) % app.size), DEVCOM_GE,
                                           step + 1, NULL),
@@ -185,34 +187,19 @@ static void run_control(void)
     app_run_control(control_step);
 }
 
-static cl_kernel device_kernel(const char *name)
-{
-    cl_kernel kernel = app_kernel(name);
-    cl_ulong count = values_each;
-
-    app_check(devcom_kernel_argument(app.endpoint, kernel, 0), "argument");
-    app_argument(kernel, 1, sizeof(values), &values);
-    app_argument(kernel, 2, sizeof(count), &count);
-    app_argument(kernel, 3, sizeof(app.steps), &app.steps);
-    return kernel;
-}
+static const struct devcom_argument group_arguments[] = {{1, sizeof(values), &values, 0},
+                                                         {2, sizeof(count), &count, 0},
+                                                         {3, sizeof(app.steps), &app.steps, 0},
+                                                         {4, sizeof(most_ranks), &most_ranks, 0}};
 
 static void run_kernel(void)
 {
-    cl_kernel kernel = device_kernel("all_steps");
-    cl_uint most = MOST_RANKS;
-
-    app_argument(kernel, 4, sizeof(most), &most);
-    app_run_group(kernel);
-    clReleaseKernel(kernel);
+    app_run_group("all_steps", group_arguments, 4);
 }
 
 static void run_ggas(void)
 {
-    cl_kernel kernel = device_kernel("all_steps_ggas");
-
-    app_run_group(kernel);
-    clReleaseKernel(kernel);
+    app_run_group("all_steps_ggas", group_arguments, 3);
 }
 
 /* ---- the problem ---- */
@@ -230,14 +217,14 @@ static uint64_t sum(void)
 
 static uint64_t serial(void)
 {
-    size_t count = (size_t)app.size * values_each;
-    uint64_t *all = malloc(count * sizeof(*all)), result = 0, expected = 0;
+    size_t whole = (size_t)app.size * count;
+    uint64_t *all = malloc(whole * sizeof(*all)), result = 0, expected = 0;
 
     app_check(!all, "memory");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < whole; i++)
         all[i] = first_value(i);
     for (unsigned step = 0; step < app.steps; step++)
-        result = reduction_part(all, count, result);
+        result = reduction_part(all, whole, result);
     for (int r = 0; r < app.size; r++)
         expected += app_mix((uint64_t)r, result);
     free(all);
@@ -248,9 +235,10 @@ static void open_values(void)
 {
     uint64_t *mine = malloc(values_each * sizeof(*mine));
     cl_ulong per = values_each / PARTS;
-    cl_uint count = PARTS;
+    cl_uint parts_here = PARTS, ranks = (cl_uint)app.size;
     void *at;
 
+    count = values_each;
     app_check(!mine || app.size > MOST_RANKS || values_each % PARTS != 0, "--values");
     for (size_t i = 0; i < values_each; i++)
         mine[i] = first_value((size_t)app.rank * values_each + i);
@@ -267,15 +255,14 @@ static void open_values(void)
     app_argument(add_parts, 3, sizeof(buffer), &buffer);
     add_up = app_kernel("add_up");
     app_argument(add_up, 0, sizeof(parts), &parts);
-    app_argument(add_up, 1, sizeof(count), &count);
+    app_argument(add_up, 1, sizeof(parts_here), &parts_here);
     app_argument(add_up, 2, sizeof(buffer), &buffer);
     add_ranks = app_kernel("add_ranks");
-    count = (cl_uint)app.size;
     app_argument(add_ranks, 0, sizeof(buffer), &buffer);
-    app_argument(add_ranks, 1, sizeof(count), &count);
+    app_argument(add_ranks, 1, sizeof(ranks), &ranks);
 }
 
-int main(int count, char **words)
+int main(int number, char **words)
 {
     static const struct app_option options[] = {{"--values", &values_each}, {0}};
     static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
@@ -283,7 +270,7 @@ int main(int count, char **words)
                                             {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};
     static const struct app_problem problem = {"reduction", MOST_RANKS, 1, fill, sum, serial};
 
-    app_open(count, words, options);
+    app_open(number, words, options);
     open_values();
     app_run(&problem, forms, sizeof(forms) / sizeof(*forms));
     clReleaseKernel(add_parts);

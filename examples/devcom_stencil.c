@@ -3,11 +3,8 @@
  * one row of floats with either neighbour. devcom_app.h has the forms.
  *
  *     mpiexec -n 2 devcom_stencil [--rows 64] [--columns 256]    so many rows of each rank
- *
- * In `kernel` and `ggas` the work-group that computes all steps has one work-item: with 16, what PoCL 3.1 makes of
- * these kernels never comes to its first signal.
  */
-#include "examples/devcom_app.h"
+#include "devcom_app.h"
 
 enum { FROM_ABOVE, FROM_BELOW, SIGNALS };
 
@@ -192,26 +189,17 @@ static void run_control(void)
     app_run_control(control_step);
 }
 
-static void run_one_kernel(const char *name)
-{
-    cl_kernel kernel = app_kernel(name);
-
-    app_check(devcom_kernel_argument(app.endpoint, kernel, 0), "argument");
-    app_argument(kernel, 1, sizeof(rows), &rows);
-    app_argument(kernel, 2, sizeof(columns), &columns);
-    app_argument(kernel, 3, sizeof(app.steps), &app.steps);
-    app_run_group(kernel);
-    clReleaseKernel(kernel);
-}
+static const struct devcom_argument group_arguments[] = {
+    {1, sizeof(rows), &rows, 0}, {2, sizeof(columns), &columns, 0}, {3, sizeof(app.steps), &app.steps, 0}};
 
 static void run_kernel(void)
 {
-    run_one_kernel("all_steps");
+    app_run_group("all_steps", group_arguments, 3);
 }
 
 static void run_ggas(void)
 {
-    run_one_kernel("all_steps_ggas");
+    app_run_group("all_steps_ggas", group_arguments, 3);
 }
 
 /* ---- the problem ---- */

@@ -3,10 +3,13 @@
  * among any number of ranks; also where their memory is not shared. Never more work-groups wait at a time than one for
  * a rank.
  */
+#include <sys/mman.h>
+
 #include "devcom.h"
 #include "tests/xtq/xtqtest.h"
 
 enum { HOST, DEVICE, SLOTS, BYTES = 1 << 20, SECOND = 1000000, ITEMS = 16 };
+static const size_t MUCH = (size_t)2 << 30; /* bytes */
 
 static const char source[] =
     "kernel void ring(global struct devcom_device *d, ulong bytes, int round)\n"
@@ -444,6 +447,21 @@ static void check_addresses(const struct devcom_ggas *g)
     meet();
 }
 
+/* Where the first rank would look for a range, the last one has much else: *taken, to be unmapped. */
+static void take_place(void **taken)
+{
+    uint8_t *probe = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t place = (uintptr_t)probe + BYTES - MUCH;
+
+    EXPECT(probe != MAP_FAILED);
+    munmap(probe, BYTES);
+    MPI_Bcast(&place, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    *taken = MAP_FAILED;
+    if (rank > 0 && rank == size - 1)
+        *taken = mmap((void *)(uintptr_t)place, MUCH, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 static void check_ggas(void)
 {
     struct devcom_memory memory = {
@@ -452,6 +470,7 @@ static void check_ggas(void)
     cl_kernel meets = kernel("meets"), sums = kernel("sums");
     cl_uint rounds = 100;
     bool shared = true;
+    void *taken;
 
     for (int r = 0; r < size; r++)
         shared = shared && devcom_shares_host(d, r);
@@ -464,7 +483,10 @@ static void check_ggas(void)
     EQUAL(devcom_ggas_open(d, DEVICE, 2, &memory, &g), -EBUSY);
     EQUAL(devcom_ggas_open(d, SLOTS, 32, &memory, &g), -EINVAL);
     for (int again = 0; again < 2; again++) {
+        take_place(&taken);
         EQUAL(devcom_ggas_open(d, SLOTS, 2, &memory, &g), 0);
+        if (taken != MAP_FAILED)
+            munmap(taken, MUCH);
         check_addresses(g);
         EQUAL(devcom_endpoint_refresh(endpoint), 0);
         clSetKernelArg(meets, 1, sizeof(results), &results);

@@ -88,8 +88,8 @@ static const char kernel_text[] =
     "}\n";
 
 static unsigned planes_each = 32, total, rows_all = 64, columns_all = 96;
-static cl_ulong rows, columns, planes, planes_above, first,
-    cells; /* of this rank; the plane above its first one; of a grid with ends */
+static cl_ulong rows, columns, cells;        /* cells: of a grid with a plane at either end */
+static cl_ulong planes, planes_above, first; /* of this rank, and of the one above; the plane above this rank's first */
 static size_t plane;
 static cl_mem buffer, coefficients;
 static float *grids;

@@ -119,6 +119,7 @@ static void nic_free(struct nic *nic)
     free(nic->arrivals);
     free(nic->letters);
     free(nic->heard_us);
+    free(nic->lost);
     free(nic->buffer);
     free(nic);
 }
@@ -135,13 +136,13 @@ static int nic_allocate(struct nic *nic)
     nic->arrivals = calloc(ranks * nic->streams, sizeof(*nic->arrivals));
     nic->letters = calloc(ranks, sizeof(*nic->letters));
     nic->heard_us = calloc(ranks, sizeof(*nic->heard_us));
+    nic->lost = calloc(ranks, sizeof(*nic->lost));
     nic->buffer = malloc(nic->buffer_bytes);
-    if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->heard_us || !nic->buffer)
+    if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->heard_us || !nic->lost || !nic->buffer)
         return -ENOMEM;
     for (unsigned i = 0; i < nic->streams * ranks; i++)
         pthread_mutex_init(&nic->lanes[i].lock, NULL);
-    for (size_t rank = 0; rank < ranks; rank++)
-        nic_heard(nic, (int)rank);
+    nic_alive_open(nic);
     return 0;
 }
 

@@ -21,6 +21,7 @@
 #include "ground/messages.h"
 
 #define BACK_TAG 0 /* queue q's descriptors have tag 1 + q */
+#define HEART_TAG 1000
 
 enum wire_kind {
     WIRE_PUT = 1,
@@ -96,7 +97,9 @@ struct nic {
     struct arrival *arrivals; /* likewise */
     _Atomic bool *letters;    /* by rank: one has not been read yet */
     _Atomic long *heard_us;   /* by rank */
-    long beat_us;
+    _Atomic bool *lost;       /* likewise */
+    _Atomic long beat_us;
+    long silence_us, tick_us;
     uint8_t *buffer;
     size_t buffer_bytes;
 };
@@ -144,6 +147,7 @@ void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more
 
 /* ---- nic_alive.c ---- */
 
+void nic_alive_open(struct nic *nic);
 /* A rank has been heard of. */
 void nic_heard(struct nic *nic, int rank);
 /* Tell the others of this one, and look who has been silent for too long, if it is time for that. */

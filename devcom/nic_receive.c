@@ -20,8 +20,9 @@ static int receive_bulk(struct nic *nic, int rank, int tag, void *at, int count,
             return -EIO;
         if (!done && spins % YIELD_EVERY == 0) {
             nic_poll_partings(nic);
+            nic_beat(nic);
             sched_yield();
-            if (spins % (1024 * YIELD_EVERY) == 0 && board_lost(nic->d, rank)) {
+            if (board_lost(nic->d, rank)) {
                 PMPI_Cancel(&request);
                 PMPI_Request_free(&request);
                 return -ECONNRESET;

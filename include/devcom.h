@@ -21,8 +21,8 @@
  *
  * Time-outs are in microseconds: DEVCOM_TEST looks once, DEVCOM_BLOCK waits for as long as it takes. A wait that comes
  * to its time-out returns -ETIMEDOUT and may be called again. Without a time-out a wait ends with -ECONNRESET when a
- * rank that shares this host has died, or one of another host has not been heard of for half a minute: whom it waits
- * for, only the caller knows.
+ * rank that shares this host has died, or one of another host has not been heard of for VOCL_PEER_TIMEOUT seconds (10):
+ * whom it waits for, only the caller knows.
  */
 #ifndef DEVCOM_H
 #define DEVCOM_H

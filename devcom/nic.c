@@ -115,6 +115,7 @@ static void nic_free(struct nic *nic)
     pthread_mutex_destroy(&nic->serving);
     pthread_mutex_destroy(&nic->lock);
     partings_close(&nic->partings);
+    nic_tables_close(nic);
     free(nic->lanes);
     free(nic->arrivals);
     free(nic->letters);

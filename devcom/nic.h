@@ -11,6 +11,7 @@
  *     nic.c           the thread, opening and closing, and what queues have under way
  *     nic_send.c      puts and gets as messages
  *     nic_receive.c   what is done with messages that come
+ *     nic_chain.c     chains: tables of puts that are kept by the target
  *     nic_ask.c       questions and their answers, and passive messages
  *     nic_alive.c     beats, and who is lost
  */
@@ -32,12 +33,16 @@ enum wire_kind {
     WIRE_REPLY,
     WIRE_ANSWER,
     WIRE_READ,
-    WIRE_HEART
+    WIRE_HEART,
+    WIRE_TABLE,
+    WIRE_CHAIN,
+    WIRE_FORGET
 };
 enum { WIRE_LAST = 1, WIRE_BULK = 2 };
 
 /* A descriptor, 64 bytes. Of an acknowledgement: count[0]: the queue; offset: how many operations; bytes: refusals;
- * value: the last one's error. Of questions and answers: bytes: the question's number. */
+ * value: the last one's error. Of questions and answers: bytes: the question's number. Of chains: question: the
+ * table's number; bytes: how many places, or all data's. */
 struct wire {
     uint8_t kind, flags, op, queue;
     uint16_t segment, unused;
@@ -100,6 +105,8 @@ struct nic {
     _Atomic bool *lost;       /* likewise */
     _Atomic long beat_us;
     long silence_us, tick_us;
+    struct table *tables; /* of others; under the lock of what is received */
+    _Atomic uint64_t tables_made;
     uint8_t *buffer;
     size_t buffer_bytes;
 };
@@ -130,15 +137,29 @@ int nic_send_message(struct nic *nic, int rank, int tag, struct lane *lane, cons
 /* A descriptor with data of a segment of this rank. */
 int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct wire *wire, struct segment *segment,
                   size_t offset, const struct layout *layout);
+/* Data of a descriptor that has been sent: packed, and freed when they have left, or on an error; or where they are. */
+int nic_send_packed(struct nic *nic, int rank, int tag, struct lane *lane, uint8_t *packed, size_t bytes);
+int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
+                      size_t bytes);
+/* The remote side of a transfer. */
+struct wire nic_wire(const struct transfer *t, enum wire_kind kind);
 /* The number of messages that have left. */
 int nic_poll_partings(struct nic *nic);
 
-/* ---- nic_receive.c; both under the lock of what is received ---- */
+/* ---- nic_receive.c; under the lock of what is received ---- */
 
 /* The number of messages that have come. */
 int nic_receive(struct nic *nic);
+/* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. */
+int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type);
 /* Of each stream of which something more is done: how many. */
 int nic_acknowledge(struct nic *nic);
+
+/* ---- nic_chain.c: likewise. Errors are an operation's; -EPROTO: nothing that follows makes sense ---- */
+int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire);
+int nic_take_chain(struct nic *nic, int rank, int tag, const struct wire *wire);
+void nic_take_forget(struct nic *nic, int rank, const struct wire *wire);
+void nic_tables_close(struct nic *nic);
 
 /* ---- nic_ask.c ---- */
 void nic_take_question(struct nic *nic, int rank, const struct wire *wire);

@@ -17,6 +17,7 @@ across()
 VOCL_SHARE=0
 export VOCL_SHARE
 across "$top_builddir/tests/devcom/basics" messages
+across "$top_builddir/tests/devcom/chains" messages
 across "$top_builddir/tests/devcom/devices"
 across "$top_builddir/tests/devcom/random" 10000 staged
 

@@ -24,11 +24,13 @@ for mpi in $mpis; do
     done
     for number in 1 2 3; do
         must $mpi $number devices
+        must $mpi $number chains
     done
     must $mpi 1 basics messages
     must $mpi 3 basics messages
     for number in 2 4; do
         VOCL_SHARE=0 must $mpi $number basics messages
+        VOCL_SHARE=0 must $mpi $number chains messages
     done
     VOCL_SHARE=0 must $mpi 2 devices
 done

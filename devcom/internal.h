@@ -95,6 +95,7 @@ struct devcom {
     int rank, size;
     struct devcom_options o;
     long spin_us;
+    size_t eager_given;    /* options' own; 0: none */
     unsigned words;        /* how many signals, own ones included */
     struct board **boards; /* by rank; NULL: far */
     size_t board_bytes;

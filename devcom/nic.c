@@ -128,8 +128,7 @@ static void nic_free(struct nic *nic)
 static int nic_allocate(struct nic *nic)
 {
     struct devcom *d = nic->d;
-    size_t ranks = (size_t)d->size,
-           more = d->o.eager_bytes > d->o.passive_bytes ? d->o.eager_bytes : d->o.passive_bytes;
+    size_t ranks = (size_t)d->size, more = MOST_EAGER > d->o.passive_bytes ? MOST_EAGER : d->o.passive_bytes;
 
     nic->streams = d->o.queues + 1;
     nic->buffer_bytes = 2 * sizeof(struct wire) + more;
@@ -144,6 +143,7 @@ static int nic_allocate(struct nic *nic)
     for (unsigned i = 0; i < nic->streams * ranks; i++)
         pthread_mutex_init(&nic->lanes[i].lock, NULL);
     nic_alive_open(nic);
+    nic_eager_open(nic, d->eager_given);
     return 0;
 }
 

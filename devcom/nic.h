@@ -13,6 +13,7 @@
  *     nic_receive.c   what is done with messages that come
  *     nic_chain.c     chains: tables of puts that are kept by the target
  *     nic_ask.c       questions and their answers, and passive messages
+ *     nic_eager.c     what travels with its descriptor
  *     nic_alive.c     beats, and who is lost
  */
 #ifndef DEVCOM_NIC_H
@@ -23,6 +24,7 @@
 
 #define BACK_TAG 0 /* queue q's descriptors have tag 1 + q */
 #define HEART_TAG 1000
+#define MOST_EAGER ((size_t)65536)
 
 enum wire_kind {
     WIRE_PUT = 1,
@@ -36,7 +38,8 @@ enum wire_kind {
     WIRE_HEART,
     WIRE_TABLE,
     WIRE_CHAIN,
-    WIRE_FORGET
+    WIRE_FORGET,
+    WIRE_PROBE
 };
 enum { WIRE_LAST = 1, WIRE_BULK = 2 };
 
@@ -105,6 +108,8 @@ struct nic {
     _Atomic bool *lost;       /* likewise */
     _Atomic long beat_us;
     long silence_us, tick_us;
+    _Atomic size_t eager_bytes; /* 0: to be measured */
+    _Atomic bool eager_measured;
     struct table *tables; /* of others; under the lock of what is received */
     _Atomic uint64_t tables_made;
     uint8_t *buffer;
@@ -165,6 +170,20 @@ void nic_tables_close(struct nic *nic);
 void nic_take_question(struct nic *nic, int rank, const struct wire *wire);
 void nic_take_answer(struct nic *nic, const struct wire *wire);
 void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more_bytes);
+
+/* Send so many bytes, with the descriptor or by themselves, and wait until they have arrived. Errors as of nic_ask().
+ */
+int nic_probe(struct nic *nic, int rank, size_t bytes, bool bulk, long timeout_us);
+/* Another's: the answer, and the data are forgotten. */
+void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire);
+
+/* ---- nic_eager.c ---- */
+
+/* given: what the program wants; 0: nothing. */
+void nic_eager_open(struct nic *nic, size_t given);
+size_t nic_eager_bytes(const struct nic *nic);
+/* Before a put of so many bytes, with no lock: measure, if it matters and nobody has. */
+void nic_eager_find(struct nic *nic, int rank, size_t bytes);
 
 /* ---- nic_alive.c ---- */
 

@@ -196,6 +196,8 @@ static void take_message(struct nic *nic, int rank, int tag, size_t length)
         take_operation(nic, rank, queue, &wire, more, length);
     else if (queue < nic->d->o.queues && wire.kind == WIRE_TABLE && !nic_arrival(nic, rank, queue)->broken)
         nic_arrival(nic, rank, queue)->broken = nic_take_table(nic, rank, tag, &wire) == -EPROTO;
+    else if (queue == nic->d->o.queues && wire.kind == WIRE_PROBE)
+        nic_take_probe(nic, rank, tag, &wire);
     else if (wire.kind == WIRE_FORGET)
         nic_take_forget(nic, rank, &wire);
     else if (wire.kind == WIRE_ASK)

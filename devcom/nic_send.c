@@ -113,7 +113,7 @@ int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct 
                   size_t offset, const struct layout *layout)
 {
     size_t total = layout_total(layout);
-    bool small = total <= nic->d->o.eager_bytes, pack = small || !segment->host;
+    bool small = total <= nic_eager_bytes(nic), pack = small || !segment->host;
     uint8_t *packed = pack ? malloc(total) : NULL;
     int error = 0;
 
@@ -231,6 +231,7 @@ static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
         flatten(&whole.local);
         flatten(&whole.remote);
     }
+    nic_eager_find(nic, t->rank, layout_total(&t->local));
     pthread_mutex_lock(&lane->lock);
     if (atomic_load(&lane->sent) - atomic_load(&lane->arrived) >= d->o.queue_depth)
         error = -EAGAIN;

@@ -115,10 +115,12 @@ static void nic_free(struct nic *nic)
     pthread_mutex_destroy(&nic->serving);
     pthread_mutex_destroy(&nic->lock);
     partings_close(&nic->partings);
+    nic_tables_close(nic);
     free(nic->lanes);
     free(nic->arrivals);
     free(nic->letters);
     free(nic->heard_us);
+    free(nic->lost);
     free(nic->buffer);
     free(nic);
 }
@@ -126,8 +128,7 @@ static void nic_free(struct nic *nic)
 static int nic_allocate(struct nic *nic)
 {
     struct devcom *d = nic->d;
-    size_t ranks = (size_t)d->size,
-           more = d->o.eager_bytes > d->o.passive_bytes ? d->o.eager_bytes : d->o.passive_bytes;
+    size_t ranks = (size_t)d->size, more = MOST_EAGER > d->o.passive_bytes ? MOST_EAGER : d->o.passive_bytes;
 
     nic->streams = d->o.queues + 1;
     nic->buffer_bytes = 2 * sizeof(struct wire) + more;
@@ -135,13 +136,14 @@ static int nic_allocate(struct nic *nic)
     nic->arrivals = calloc(ranks * nic->streams, sizeof(*nic->arrivals));
     nic->letters = calloc(ranks, sizeof(*nic->letters));
     nic->heard_us = calloc(ranks, sizeof(*nic->heard_us));
+    nic->lost = calloc(ranks, sizeof(*nic->lost));
     nic->buffer = malloc(nic->buffer_bytes);
-    if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->heard_us || !nic->buffer)
+    if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->heard_us || !nic->lost || !nic->buffer)
         return -ENOMEM;
     for (unsigned i = 0; i < nic->streams * ranks; i++)
         pthread_mutex_init(&nic->lanes[i].lock, NULL);
-    for (size_t rank = 0; rank < ranks; rank++)
-        nic_heard(nic, (int)rank);
+    nic_alive_open(nic);
+    nic_eager_open(nic, d->eager_given);
     return 0;
 }
 

@@ -58,6 +58,17 @@ void nic_take_answer(struct nic *nic, const struct wire *wire)
     pthread_mutex_unlock(&nic->lock);
 }
 
+void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
+{
+    struct wire answer = {.kind = WIRE_ANSWER, .bytes = wire->stride[0]};
+    uint8_t nowhere[MOST_EAGER];
+
+    if (wire->flags & WIRE_BULK &&
+        (wire->bytes > sizeof(nowhere) || nic_receive_bulk(nic, rank, tag, nowhere, (int)wire->bytes, MPI_BYTE)))
+        return;
+    nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);
+}
+
 /* ---- asking ---- */
 
 static void forget(struct nic *nic, const struct asking *asking)
@@ -72,17 +83,31 @@ static void forget(struct nic *nic, const struct asking *asking)
     pthread_mutex_unlock(&nic->lock);
 }
 
-int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment, size_t offset, int64_t first,
-            int64_t second, long timeout_us, int64_t answer[2])
+/* With so many bytes of data, which travel by themselves if the descriptor says so. */
+static int send_question(struct nic *nic, int rank, const struct wire *wire, size_t bytes)
 {
-    struct nic *nic = d->nic;
+    unsigned own = nic->d->o.queues;
+    struct lane *lane = nic_lane(nic, rank, own);
+    uint8_t *data = bytes ? calloc(1, bytes) : NULL;
+    int error = bytes && !data ? -ENOMEM : 0;
+
+    pthread_mutex_lock(&lane->lock); /* the own queue's data go the same way */
+    if (!error)
+        error = nic_send_message(nic, rank, 1 + (int)own, NULL, wire, data, wire->flags & WIRE_BULK ? 0 : bytes);
+    if (!error && wire->flags & WIRE_BULK)
+        error = nic_send_packed(nic, rank, 1 + (int)own, NULL, data, bytes);
+    else
+        free(data);
+    pthread_mutex_unlock(&lane->lock);
+    return error;
+}
+
+/* spin_us: how long to look busily. */
+static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, long spin_us, long timeout_us,
+               int64_t answer[2])
+{
+    struct devcom *d = nic->d;
     struct asking asking = {.next = NULL};
-    struct wire wire = {.kind = WIRE_ASK,
-                        .segment = (uint16_t)segment,
-                        .offset = offset,
-                        .bytes = (uint64_t)first,
-                        .question = question,
-                        .value = second};
     struct waiting waiting;
     int error;
 
@@ -91,9 +116,10 @@ int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment
     asking.next = nic->askings;
     nic->askings = &asking;
     pthread_mutex_unlock(&nic->lock);
-    wire.stride[0] = asking.number;
-    error = nic_send_message(nic, rank, 1 + (int)d->o.queues, NULL, &wire, NULL, 0);
+    wire->stride[0] = asking.number;
+    error = send_question(nic, rank, wire, bytes);
     waiting_begin(d, &waiting, timeout_us);
+    waiting.spin_us = spin_us;
     while (!error && !atomic_load(&asking.done))
         error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
     waiting_end(d, &waiting);
@@ -102,6 +128,27 @@ int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment
         return error;
     memcpy(answer, asking.answer, sizeof(asking.answer));
     return asking.error;
+}
+
+int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment, size_t offset, int64_t first,
+            int64_t second, long timeout_us, int64_t answer[2])
+{
+    struct wire wire = {.kind = WIRE_ASK,
+                        .segment = (uint16_t)segment,
+                        .offset = offset,
+                        .bytes = (uint64_t)first,
+                        .question = question,
+                        .value = second};
+
+    return ask(d->nic, rank, &wire, 0, d->spin_us, timeout_us, answer);
+}
+
+int nic_probe(struct nic *nic, int rank, size_t bytes, bool bulk, long timeout_us)
+{
+    struct wire wire = {.kind = WIRE_PROBE, .flags = bulk ? WIRE_BULK : 0, .bytes = bytes};
+    int64_t answer[2];
+
+    return ask(nic, rank, &wire, bytes, timeout_us, timeout_us, answer);
 }
 
 int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)

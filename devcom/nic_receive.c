@@ -7,8 +7,7 @@
 #include "base/log.h"
 #include "devcom/nic.h"
 
-/* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. */
-static int receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type)
+int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type)
 {
     MPI_Request request;
     int done = 0;
@@ -20,8 +19,9 @@ static int receive_bulk(struct nic *nic, int rank, int tag, void *at, int count,
             return -EIO;
         if (!done && spins % YIELD_EVERY == 0) {
             nic_poll_partings(nic);
+            nic_beat(nic);
             sched_yield();
-            if (spins % (1024 * YIELD_EVERY) == 0 && board_lost(nic->d, rank)) {
+            if (board_lost(nic->d, rank)) {
                 PMPI_Cancel(&request);
                 PMPI_Request_free(&request);
                 return -ECONNRESET;
@@ -42,16 +42,16 @@ static int take_bulk(struct nic *nic, int rank, int tag, struct segment *segment
 
     if (!error && segment->host) {
         if (layout_contiguous(layout))
-            return receive_bulk(nic, rank, tag, segment->host + offset, (int)total, MPI_BYTE);
+            return nic_receive_bulk(nic, rank, tag, segment->host + offset, (int)total, MPI_BYTE);
         type = nic_type(layout);
-        error = receive_bulk(nic, rank, tag, segment->host + offset, 1, type);
+        error = nic_receive_bulk(nic, rank, tag, segment->host + offset, 1, type);
         PMPI_Type_free(&type);
         return error;
     }
     packed = malloc(total);
     if (!packed)
         return -EPROTO;
-    failed = receive_bulk(nic, rank, tag, packed, (int)total, MPI_BYTE);
+    failed = nic_receive_bulk(nic, rank, tag, packed, (int)total, MPI_BYTE);
     if (!error)
         error = failed ? failed : stage_write(segment, offset, layout, packed);
     free(packed);
@@ -125,8 +125,10 @@ static void take_operation(struct nic *nic, int rank, unsigned queue, const stru
         error = -EPROTO;
     else if (wire->kind == WIRE_PUT)
         error = take_data(nic, rank, 1 + (int)queue, wire, more, more_bytes);
-    else
+    else if (wire->kind == WIRE_GET)
         error = take_get(nic, rank, wire, more, more_bytes);
+    else
+        error = more_bytes ? -EPROTO : nic_take_chain(nic, rank, 1 + (int)queue, wire);
     if (!error && (wire->op > DEVCOM_ADD || (wire->op && wire->signal >= signals)))
         error = -EINVAL;
     if (error) {
@@ -190,8 +192,14 @@ static void take_message(struct nic *nic, int rank, int tag, size_t length)
     length -= sizeof(wire);
     if (tag == BACK_TAG)
         take_back(nic, rank, &wire, more, length);
-    else if (queue < nic->streams && (wire.kind == WIRE_PUT || wire.kind == WIRE_GET))
+    else if (queue < nic->streams && (wire.kind == WIRE_PUT || wire.kind == WIRE_GET || wire.kind == WIRE_CHAIN))
         take_operation(nic, rank, queue, &wire, more, length);
+    else if (queue < nic->d->o.queues && wire.kind == WIRE_TABLE && !nic_arrival(nic, rank, queue)->broken)
+        nic_arrival(nic, rank, queue)->broken = nic_take_table(nic, rank, tag, &wire) == -EPROTO;
+    else if (queue == nic->d->o.queues && wire.kind == WIRE_PROBE)
+        nic_take_probe(nic, rank, tag, &wire);
+    else if (wire.kind == WIRE_FORGET)
+        nic_take_forget(nic, rank, &wire);
     else if (wire.kind == WIRE_ASK)
         nic_take_question(nic, rank, &wire);
     else if (wire.kind == WIRE_LETTER)

@@ -94,11 +94,26 @@ static int send_bulk(struct nic *nic, int rank, int tag, struct lane *lane, stru
     return 0;
 }
 
+int nic_send_packed(struct nic *nic, int rank, int tag, struct lane *lane, uint8_t *packed, size_t bytes)
+{
+    struct layout layout = {.bytes = bytes, .count = {1, 1}};
+
+    return send_bulk(nic, rank, tag, lane, NULL, 0, &layout, packed);
+}
+
+int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
+                      size_t bytes)
+{
+    struct layout layout = {.bytes = bytes, .count = {1, 1}};
+
+    return send_bulk(nic, rank, tag, lane, segment, offset, &layout, NULL);
+}
+
 int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct wire *wire, struct segment *segment,
                   size_t offset, const struct layout *layout)
 {
     size_t total = layout_total(layout);
-    bool small = total <= nic->d->o.eager_bytes, pack = small || !segment->host;
+    bool small = total <= nic_eager_bytes(nic), pack = small || !segment->host;
     uint8_t *packed = pack ? malloc(total) : NULL;
     int error = 0;
 
@@ -114,7 +129,7 @@ int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct 
     return send_bulk(nic, rank, tag, lane, segment, offset, layout, packed);
 }
 
-static struct wire wire_of(const struct transfer *t, enum wire_kind kind)
+struct wire nic_wire(const struct transfer *t, enum wire_kind kind)
 {
     return (struct wire){
         .kind = (uint8_t)kind,
@@ -130,14 +145,14 @@ static struct wire wire_of(const struct transfer *t, enum wire_kind kind)
 static int send_piece(struct nic *nic, const struct transfer *t, bool get, bool last)
 {
     struct lane *lane = nic_lane(nic, t->rank, t->queue);
-    struct wire wire = wire_of(t, get ? WIRE_GET : WIRE_PUT), home;
+    struct wire wire = nic_wire(t, get ? WIRE_GET : WIRE_PUT), home;
     int tag = 1 + (int)t->queue;
 
     wire.flags = last ? WIRE_LAST : 0;
     if (get) { /* then where the owner is to put it */
         struct transfer back = {.remote_id = t->local_id, .remote_offset = t->offset, .remote = t->local};
 
-        home = wire_of(&back, WIRE_REPLY);
+        home = nic_wire(&back, WIRE_REPLY);
         return nic_send_message(nic, t->rank, tag, lane, &wire, &home, sizeof(home));
     }
     if (last) {
@@ -216,6 +231,7 @@ static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
         flatten(&whole.local);
         flatten(&whole.remote);
     }
+    nic_eager_find(nic, t->rank, layout_total(&t->local));
     pthread_mutex_lock(&lane->lock);
     if (atomic_load(&lane->sent) - atomic_load(&lane->arrived) >= d->o.queue_depth)
         error = -EAGAIN;

@@ -21,8 +21,8 @@
  *
  * Time-outs are in microseconds: DEVCOM_TEST looks once, DEVCOM_BLOCK waits for as long as it takes. A wait that comes
  * to its time-out returns -ETIMEDOUT and may be called again. Without a time-out a wait ends with -ECONNRESET when a
- * rank that shares this host has died, or one of another host has not been heard of for half a minute: whom it waits
- * for, only the caller knows.
+ * rank that shares this host has died, or one of another host has not been heard of for VOCL_PEER_TIMEOUT seconds (10):
+ * whom it waits for, only the caller knows.
  */
 #ifndef DEVCOM_H
 #define DEVCOM_H
@@ -55,7 +55,9 @@ struct devcom_options {
     unsigned queues;      /* how many queues, from 0; 4, at most 32 (section 5.7.4) */
     unsigned queue_depth; /* operations to one rank that a queue may have under way; 1024, at most 65536 */
     size_t eager_bytes; /* what is carried to another rank by messages travels with its descriptor up to so many bytes,
-                           and by itself above; 8 KiB, at most 64 KiB */
+                           and by itself above, at most 64 KiB; 0: VOCL_DEVCOM_EAGER, or what a measurement of
+                           a few ms finds at the first put where it matters. Short messages (devcom_write_inline())
+                           have at most so many, or 8 KiB */
     size_t chunk_bytes; /* pieces in which device memory is staged; 256 KiB (section 4.5) */
     size_t passive_bytes; /* the longest passive message; 4 KiB, at most 1 MiB */
     bool messages;        /* have the progress thread even where all ranks share a host: ranks reach device memory that

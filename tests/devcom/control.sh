@@ -14,7 +14,7 @@ done
 # MPICH leaves the survivors alone, if Hydra sees a shell end (kill.sh)
 [ -n "$MPIEXEC_MPICH" ] || exit 0
 $MPIEXEC_MPICH -disable-auto-cleanup -n 3 sh -c "trap '' USR1 TERM
-    '$top_builddir/tests/devcom/control' lost
+    timeout -s KILL 60 '$top_builddir/tests/devcom/control' lost
     exit 0" > "$scratch/out" 2>&1 < /dev/null
 grep -q 'rank 0 survives' "$scratch/out" && grep -q 'rank 1 survives' "$scratch/out" ||
     { cat "$scratch/out"; fail "a rank is lost"; }

@@ -1,39 +1,41 @@
 /*
- * devcom beside MPI's one-sided operations, two ranks of one host: half round trips of a write with notification, by
- * the host and by kernels, bandwidth, rate by queues, chains, strided blocks, barrier and allreduce. Started by
- * mpiexec; benchmarks/devcom_run takes medians of several runs of both MPIs. MPI polls without
+ * devcom beside MPI's one-sided operations and plain copies, two ranks of one host: half round trips of a write with
+ * notification, by the host and by kernels, bandwidth, rate by queues, chains, strided blocks, barrier and allreduce.
+ * Started by mpiexec; benchmarks/devcom_run takes medians of several runs of both MPIs. MPI polls without
  * end; with VOCL_SPIN_US=1000000 devcom does, too, which on a busy machine is another thing than sleeping.
  *
  *     mpi_put    MPI_Put of the data, flush, MPI_Put of the flag, flush; the target polls the flag
+ *     memcpy     by one process, within its own segment
+ *     copy       memcpy into the other's memory and a flag that it polls, in turns: what the two caches allow
  */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "bench.h"
 #include "devcom.h"
+#include "pair.h"
 
-enum { SEGMENT, DEVICE, MOST = 16 << 20, FLAG = MOST, ALL = MOST + 4096, CHAIN = 255, BLOCK = 4096, THREADS = 4 };
+/* A segment: what the other writes, a flag, and what is written to the other. */
+enum {
+    SEGMENT,
+    DEVICE,
+    MOST = PAIR_MOST,
+    FLAG = MOST,
+    SOURCE = MOST + 4096,
+    ALL = SOURCE + MOST,
+    CHAIN = 255,
+    BLOCK = 4096,
+    THREADS = 4
+};
 
 static struct devcom *d;
 static struct devcom_endpoint *endpoint;
 static struct bench bench;
+static struct pair pair;
 static int rank, other;
-static uint8_t *window;
+static uint8_t *window, *mine, *theirs; /* MPI's, and the devices' segments */
 static MPI_Win win;
-
-static int rounds_of(size_t bytes)
-{
-    int rounds = bytes <= 4096 ? 2000 : bytes <= 65536 ? 500 : bytes <= 1 << 20 ? 100 : 12;
-
-    return bench_rounds(&bench, rounds, rounds / 10 + 2);
-}
-
-static size_t largest(void)
-{
-    return (size_t)bench_rounds(&bench, MOST, 2 << 20);
-}
 
 static void meet(void)
 {
@@ -42,13 +44,7 @@ static void meet(void)
 
 static void report(struct series *series, const char *what, size_t bytes, const char *unit)
 {
-    char name[64];
-
-    snprintf(name, sizeof(name), bytes ? "%s_%zuB" : "%s", what, bytes);
-    if (rank == 0)
-        series_report(series, name, unit);
-    else
-        free(series->samples);
+    pair_report(&pair, series, what, bytes, unit);
 }
 
 static void report_value(const char *what, double value, const char *unit)
@@ -61,7 +57,7 @@ static void report_value(const char *what, double value, const char *unit)
 
 static void devcom_ping(size_t bytes, int64_t round)
 {
-    EXPECT(!devcom_write_notify(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 1, DEVCOM_SET, round, 0));
+    EXPECT(!devcom_write_notify(d, SEGMENT, SOURCE, other, SEGMENT, 0, bytes, 1, DEVCOM_SET, round, 0));
 }
 
 static void devcom_pong(int64_t round)
@@ -71,11 +67,7 @@ static void devcom_pong(int64_t round)
 
 static void mpi_ping(size_t bytes, int64_t round)
 {
-    static uint8_t *data;
-
-    if (!data)
-        data = bench_memory(MOST);
-    MPI_Put(data, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
+    MPI_Put(window + SOURCE, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
     MPI_Win_flush(other, win);
     MPI_Put(&round, 1, MPI_INT64_T, other, FLAG, 1, MPI_INT64_T, win);
     MPI_Win_flush(other, win);
@@ -92,79 +84,60 @@ static void mpi_pong(int64_t round)
     }
 }
 
-static void half_round_trips(const char *name, void (*ping)(size_t, int64_t), void (*pong)(int64_t))
+static void copy_ping(size_t bytes, int64_t round)
 {
-    static int64_t round;
+    memcpy(theirs, mine + SOURCE, bytes);
+    atomic_store_explicit((_Atomic int64_t *)(theirs + FLAG), round, memory_order_release);
+}
 
-    for (size_t bytes = 8; bytes <= largest(); bytes *= 8) {
-        struct series series = {0};
-
-        meet();
-        for (int i = 0; i < rounds_of(bytes); i++) {
-            double start = bench_now();
-
-            round++;
-            if (rank == 0) {
-                ping(bytes, round);
-                pong(round);
-            } else {
-                pong(round);
-                ping(bytes, round);
-            }
-            series_add(&series, (bench_now() - start) / 2000);
-        }
-        report(&series, name, bytes, "us");
-    }
+static void copy_pong(int64_t round)
+{
+    while (atomic_load_explicit((_Atomic int64_t *)(mine + FLAG), memory_order_acquire) < round)
+        ;
 }
 
 static void copies(void)
 {
-    uint8_t *from = bench_memory(MOST);
-    void *to;
-
-    EXPECT(!devcom_segment_ptr(d, rank, DEVICE, &to));
-    for (size_t bytes = 8; bytes <= largest(); bytes *= 8) {
+    for (size_t bytes = 0; bytes < pair_largest(&pair);) {
         struct series series = {0};
 
+        bytes = pair_next(&pair, bytes);
         meet();
-        for (int i = 0; i < rounds_of(bytes) && rank == 0; i++) {
+        for (int i = 0; i < pair_rounds(&pair, bytes) && rank == 0; i++) {
             double start = bench_now();
 
-            memcpy(to, from, bytes);
+            memcpy(mine, mine + SOURCE, bytes);
             series_add(&series, (bench_now() - start) / 1000);
         }
         report(&series, "memcpy", bytes, "us");
     }
-    free(from);
 }
 
 /* ---- bandwidth and rate: rank 0 writes, the other hears of the last ---- */
 
-static void bandwidth(void)
+static void devcom_begin(size_t bytes)
 {
-    for (size_t bytes = 512; bytes <= largest(); bytes *= 8) {
-        struct series ours = {0}, theirs = {0};
-        int rounds = bytes <= 65536 ? 200 : 8;
+    EXPECT(!devcom_write(d, SEGMENT, SOURCE, other, SEGMENT, 0, bytes, 0));
+}
 
-        for (int i = 0; i < 5; i++) {
-            double start;
+static void devcom_end(void)
+{
+    EXPECT(!devcom_queue_fence(d, 0, DEVCOM_BLOCK));
+}
 
-            meet();
-            start = bench_now();
-            for (int j = 0; j < rounds && rank == 0; j++)
-                EXPECT(!devcom_write(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 0));
-            series_add(&ours, (double)bytes * rounds / (bench_now() - start) * 1000);
-            meet();
-            start = bench_now();
-            for (int j = 0; j < rounds && rank == 0; j++)
-                MPI_Put(window, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
-            if (rank == 0)
-                MPI_Win_flush(other, win);
-            series_add(&theirs, (double)bytes * rounds / (bench_now() - start) * 1000);
-        }
-        report(&ours, "devcom_bandwidth", bytes, "MB/s");
-        report(&theirs, "mpi_bandwidth", bytes, "MB/s");
-    }
+static void mpi_begin(size_t bytes)
+{
+    MPI_Put(window + SOURCE, (int)bytes, MPI_BYTE, other, 0, (int)bytes, MPI_BYTE, win);
+}
+
+static void mpi_end(void)
+{
+    MPI_Win_flush(other, win);
+}
+
+static void mpi_meet(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void *write_many(void *argument)
@@ -247,10 +220,10 @@ static const char source[] =
     "    uint other = 1 - d->rank;\n"
     "    for (int i = 0; i < rounds; i++) {\n"
     "        if (d->rank == 0)\n"
-    "            devcom_put_notify(d, 0, 1, 0, other, 1, 0, bytes, 3, 1u, first + i);\n"
+    "            devcom_put_notify(d, 0, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i);\n"
     "        devcom_wait_notify(d, 3, 3u, first + i);\n"
     "        if (d->rank == 1)\n"
-    "            devcom_put_notify(d, 0, 1, 0, other, 1, 0, bytes, 3, 1u, first + i);\n"
+    "            devcom_put_notify(d, 0, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i);\n"
     "    }\n"
     "}\n"
     "kernel void barriers(global struct devcom_device *d, int rounds)\n"
@@ -277,15 +250,18 @@ static void kernels(void)
     cl_program program;
     cl_kernel kernel, barriers;
     cl_int first = 1, status, few = 1, many;
+    char place[32];
 
-    EXPECT(!devcom_program_create(endpoint, source, NULL, &program));
+    snprintf(place, sizeof(place), "-DSOURCE=%dul", SOURCE);
+    EXPECT(!devcom_program_create(endpoint, source, place, &program));
     kernel = bench_kernel(program, "ping_pong");
     barriers = bench_kernel(program, "barriers");
     EXPECT(!devcom_kernel_argument(endpoint, kernel, 0) && !devcom_kernel_argument(endpoint, barriers, 0));
-    for (cl_ulong bytes = 8; bytes <= largest(); bytes *= 8) {
+    for (cl_ulong bytes = 0; bytes < pair_largest(&pair);) {
         struct series series = {0};
 
-        many = rounds_of(bytes) + 1;
+        bytes = pair_next(&pair, bytes);
+        many = pair_rounds(&pair, bytes) + 1;
         for (int i = 0; i < 8; i++) {
             cl_int rounds = i % 2 ? many : few;
             double us, launch = 0;
@@ -314,49 +290,35 @@ static void kernels(void)
 
 /* ---- collectives ---- */
 
-static void collectives(void)
+static void allreduces(void)
 {
-    struct series barrier = {0}, mpi_barrier = {0};
-    void *device;
-
-    EXPECT(!devcom_segment_ptr(d, rank, DEVICE, &device));
-    for (int i = 0; i < 2000; i++) {
-        double start = bench_now();
-
-        meet();
-        series_add(&barrier, (bench_now() - start) / 1000);
-    }
-    report(&barrier, "devcom_barrier", 0, "us");
-    for (int i = 0; i < 2000; i++) {
-        double start = bench_now();
-
-        MPI_Barrier(MPI_COMM_WORLD);
-        series_add(&mpi_barrier, (bench_now() - start) / 1000);
-    }
-    report(&mpi_barrier, "mpi_barrier", 0, "us");
     for (size_t count = 2; count <= 1 << 20; count *= 8) {
-        struct series ours = {0}, theirs = {0};
+        struct series by_devcom = {0}, by_mpi = {0};
 
-        memset(device, 0, count * 4);
-        for (int i = 0; i < rounds_of(count * 4); i++) {
+        memset(mine, 0, count * 4);
+        meet();
+        for (int i = 0; i < pair_rounds(&pair, count * 4); i++) {
             double start = bench_now();
 
             EXPECT(!devcom_allreduce(d, DEVICE, 0, count, DEVCOM_FLOAT, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK));
-            series_add(&ours, (bench_now() - start) / 1000);
+            series_add(&by_devcom, (bench_now() - start) / 1000);
         }
-        for (int i = 0; i < rounds_of(count * 4); i++) {
+        for (int i = 0; i < pair_rounds(&pair, count * 4); i++) {
             double start = bench_now();
 
-            MPI_Allreduce(MPI_IN_PLACE, device, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-            series_add(&theirs, (bench_now() - start) / 1000);
+            MPI_Allreduce(MPI_IN_PLACE, mine, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            series_add(&by_mpi, (bench_now() - start) / 1000);
         }
-        report(&ours, "devcom_allreduce", count * 4, "us");
-        report(&theirs, "mpi_allreduce", count * 4, "us");
+        report(&by_devcom, "devcom_allreduce", count * 4, "us");
+        report(&by_mpi, "mpi_allreduce", count * 4, "us");
     }
 }
 
 int main(int count, char **words)
 {
+    static const struct pair_way by_devcom = {"devcom", devcom_ping, devcom_pong, devcom_begin, devcom_end, meet, NULL};
+    static const struct pair_way by_mpi = {"mpi_put", mpi_ping, mpi_pong, mpi_begin, mpi_end, mpi_meet, NULL};
+    static const struct pair_way by_copy = {"copy", copy_ping, copy_pong, NULL, NULL, meet, NULL};
     struct devcom_memory memory = {.bytes = ALL}, on_device = memory;
     struct devcom_endpoint_options options = {.queues = 2};
 
@@ -365,23 +327,31 @@ int main(int count, char **words)
     EXPECT(!devcom_init(MPI_COMM_WORLD, NULL, &d));
     rank = devcom_rank(d);
     other = 1 - rank;
+    pair = (struct pair){rank, bench.quick, 0};
     EXPECT(devcom_size(d) == 2);
     on_device.context = options.context = bench.context;
     on_device.device = options.device = bench.device;
     on_device.commands = bench.queue;
     EXPECT(!devcom_segment_create(d, SEGMENT, &memory) && !devcom_segment_create(d, DEVICE, &on_device));
+    EXPECT(!devcom_segment_ptr(d, rank, DEVICE, (void **)&mine));
+    EXPECT(!devcom_segment_ptr(d, other, DEVICE, (void **)&theirs));
     EXPECT(!devcom_endpoint_open(d, &options, &endpoint));
     MPI_Win_allocate(ALL, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
     memset(window, 0, ALL);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
     copies();
+    pair_half_round_trips(&pair, &by_copy);
     kernels();
-    half_round_trips("devcom_write_notify", devcom_ping, devcom_pong);
-    half_round_trips("mpi_put", mpi_ping, mpi_pong);
+    pair_half_round_trips(&pair, &by_devcom);
+    pair_half_round_trips(&pair, &by_mpi);
     chains();
     rate();
-    collectives();
-    bandwidth();
+    pair_barrier(&pair, &by_devcom);
+    pair_barrier(&pair, &by_mpi);
+    allreduces();
+    pair_bandwidth(&pair, &by_devcom);
+    pair_bandwidth(&pair, &by_mpi);
+    mpi_meet();
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
     devcom_endpoint_close(endpoint);

@@ -1,15 +1,61 @@
-/* Chained descriptors: a table of puts that is started again and again. */
+/*
+ * Chained descriptors: a table of puts that is started again and again. What goes to one rank of another host, one put
+ * after the other, is one message.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "devcom/internal.h"
 
+/* So many puts that begin together. */
+struct run {
+    unsigned first, count;
+    uint32_t table; /* of a far rank, if it has it */
+    bool far, has_table;
+};
+
 struct devcom_chain {
     struct devcom *d;
-    unsigned count, queue;
+    unsigned count, queue, runs;
     pthread_mutex_t lock;
+    struct run *run;
     struct transfer transfers[];
 };
+
+/* How many puts from this one on go together. */
+static unsigned length_of(const struct devcom_chain *chain, unsigned first, bool *far)
+{
+    const struct devcom *d = chain->d;
+    const struct transfer *t = &chain->transfers[first];
+    struct chain_size size = {0};
+    unsigned count = 1;
+
+    *far = !d->boards[t->rank] && nic_chain_fits(&size, t);
+    while (first + count < chain->count) {
+        const struct transfer *next = &t[count];
+
+        if (*far ? next->rank != t->rank || !nic_chain_fits(&size, next) : !d->boards[next->rank])
+            break;
+        count++;
+    }
+    return count;
+}
+
+static int make_runs(struct devcom_chain *chain)
+{
+    chain->run = calloc(chain->count, sizeof(*chain->run));
+    if (!chain->run)
+        return -ENOMEM;
+    for (unsigned first = 0; first < chain->count; chain->runs++) {
+        struct run *run = &chain->run[chain->runs];
+
+        run->first = first;
+        run->count = length_of(chain, first, &run->far);
+        run->far = run->far && run->count > 1;
+        first += run->count;
+    }
+    return 0;
+}
 
 int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigned count, unsigned queue,
                         struct devcom_chain **out)
@@ -25,6 +71,7 @@ int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigne
     *chain = (struct devcom_chain){.d = d, .count = count, .queue = queue};
     for (unsigned i = 0; i < count && !error; i++)
         error = transfer_check(d, &puts[i], queue, &chain->transfers[i]);
+    error = error ? error : make_runs(chain);
     if (error) {
         free(chain);
         return error;
@@ -45,21 +92,59 @@ static bool under_way(const struct devcom_chain *chain)
     return false;
 }
 
+/* As one message. */
+static int start_far(struct devcom_chain *chain, struct run *run)
+{
+    const struct transfer *transfers = &chain->transfers[run->first];
+    int error = 0;
+
+    if (!run->has_table)
+        error = nic_chain_table(chain->d, transfers, run->count, &run->table);
+    run->has_table = run->has_table || !error;
+    return error ? error : nic_chain_start(chain->d, transfers, run->count, run->table);
+}
+
+/* A table may be longer than what a queue has under way. */
+static int start_singly(struct devcom_chain *chain, const struct run *run)
+{
+    unsigned done = 0, more;
+    int error;
+
+    for (;;) {
+        error = put_checked(chain->d, &chain->transfers[run->first + done], run->count - done, &more);
+        done += more;
+        if (error != -EAGAIN)
+            return error;
+        error = devcom_queue_fence(chain->d, chain->queue, DEVCOM_BLOCK);
+        if (error)
+            return error;
+    }
+}
+
+static int start_run(struct devcom_chain *chain, struct run *run)
+{
+    int error;
+
+    if (!run->far)
+        return start_singly(chain, run);
+    while ((error = start_far(chain, run)) == -EAGAIN) {
+        error = devcom_queue_fence(chain->d, chain->queue, DEVCOM_BLOCK);
+        if (error)
+            return error;
+    }
+    return error;
+}
+
 int devcom_chain_start(struct devcom_chain *chain)
 {
-    unsigned done = 0;
     int error = -EBUSY;
 
     if (pthread_mutex_trylock(&chain->lock))
         return error;
-    if (!under_way(chain))
-        error = put_checked(chain->d, chain->transfers, chain->count, &done);
-    /* a table may be longer than what a queue has under way */
-    while (error == -EAGAIN && !(error = devcom_queue_fence(chain->d, chain->queue, DEVCOM_BLOCK))) {
-        unsigned more;
-
-        error = put_checked(chain->d, chain->transfers + done, chain->count - done, &more);
-        done += more;
+    if (!under_way(chain)) {
+        error = 0;
+        for (unsigned i = 0; i < chain->runs && !error; i++)
+            error = start_run(chain, &chain->run[i]);
     }
     pthread_mutex_unlock(&chain->lock);
     return error;
@@ -72,6 +157,13 @@ int devcom_chain_wait(struct devcom_chain *chain, long timeout_us)
 
 void devcom_chain_destroy(struct devcom_chain *chain)
 {
+    for (unsigned i = 0; i < chain->runs; i++) {
+        const struct run *run = &chain->run[i];
+
+        if (run->has_table)
+            nic_chain_forget(chain->d, chain->transfers[run->first].rank, chain->queue, run->table);
+    }
     pthread_mutex_destroy(&chain->lock);
+    free(chain->run);
     free(chain);
 }

@@ -31,6 +31,7 @@ static int options_check(struct devcom *d, const struct devcom_options *options)
     o->signals = given(o->signals, 1024);
     o->queues = given(o->queues, 4);
     o->queue_depth = given(o->queue_depth, 1024);
+    d->eager_given = o->eager_bytes;
     o->eager_bytes = o->eager_bytes ? o->eager_bytes : 8192;
     o->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : (size_t)256 << 10;
     o->passive_bytes = o->passive_bytes ? o->passive_bytes : 4096;

@@ -8,6 +8,7 @@
 
 #define TRIES 8
 #define ALIGNMENT ((size_t)2 << 20)
+#define FURTHER ((uintptr_t)16 << 30) /* more than what a process has mapped in one place */
 
 struct devcom_ggas {
     struct devcom *d;
@@ -26,23 +27,23 @@ static uint8_t *slot_at(const struct devcom_ggas *g, int rank, unsigned slot)
     return g->base + ((size_t)rank * g->slots + slot) * g->slot_bytes;
 }
 
-/* Of nobody's use yet; at a place that another rank has found, or any. */
-static uint8_t *reserve(size_t bytes, void *at)
+/* Of nobody's use yet; at a place that another rank has found (fixed), or at any, best there. */
+static uint8_t *reserve(size_t bytes, void *at, bool fixed)
 {
-    void *range =
-        mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+    void *range = mmap(at, bytes, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
     if (range == MAP_FAILED)
         return NULL;
-    if (at && range != at) { /* a kernel that does not know the flag */
+    if (fixed && range != at) { /* a kernel that does not know the flag */
         munmap(range, bytes);
         return NULL;
     }
     return range;
 }
 
-/* The first rank finds a place, and the others try it; what did not do is kept until one does, or it would be found
- * again. */
+/* The first rank finds a place, and the others try it; the next is far from there, as whatever lies in the way is
+ * large. What did not do is kept until one does, or it would be found again. */
 static int reserve_everywhere(struct devcom_ggas *g)
 {
     uint8_t *tried[TRIES] = {NULL};
@@ -52,14 +53,15 @@ static int reserve_everywhere(struct devcom_ggas *g)
         uint64_t place = 0;
 
         if (g->d->rank == 0) {
-            tried[i] = reserve(range_bytes(g), NULL);
+            tried[i] =
+                reserve(range_bytes(g), i && tried[i - 1] ? (void *)((uintptr_t)tried[i - 1] - FURTHER) : NULL, false);
             place = (uintptr_t)tried[i];
         }
         error = collective_share(g->d, &place);
         if (error)
             break;
         if (g->d->rank != 0 && place)
-            tried[i] = reserve(range_bytes(g), (void *)(uintptr_t)place);
+            tried[i] = reserve(range_bytes(g), (void *)(uintptr_t)place, true);
         error = context_agree(g->d, tried[i] ? 0 : -ENOMEM);
         if (!error) {
             g->base = tried[i];

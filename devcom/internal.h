@@ -95,6 +95,7 @@ struct devcom {
     int rank, size;
     struct devcom_options o;
     long spin_us;
+    size_t eager_given;    /* options' own; 0: none */
     unsigned words;        /* how many signals, own ones included */
     struct board **boards; /* by rank; NULL: far */
     size_t board_bytes;
@@ -272,6 +273,16 @@ void nic_close(struct devcom *d, bool collective);
 void nic_help(struct devcom *d);
 int nic_put(struct devcom *d, const struct transfer *t);
 int nic_get(struct devcom *d, const struct transfer *t);
+/* Puts of one queue to one rank of another host as one message (nic_chain.c): whether one more can be, then it is
+ * counted; have the rank keep their table; start it; have it forget the table. */
+struct chain_size {
+    size_t bytes;
+    unsigned count;
+};
+bool nic_chain_fits(struct chain_size *size, const struct transfer *more);
+int nic_chain_table(struct devcom *d, const struct transfer *transfers, unsigned count, uint32_t *number);
+int nic_chain_start(struct devcom *d, const struct transfer *transfers, unsigned count, uint32_t number);
+void nic_chain_forget(struct devcom *d, int rank, unsigned queue, uint32_t number);
 /* Whether what the queue has under way has left, or has arrived; *error: the first refusal, which is forgotten. */
 /* busy: something is under way to that rank. */
 bool nic_busy(const struct devcom *d, int rank, unsigned queue);

@@ -250,12 +250,27 @@ int devcom_segment_create(struct devcom *d, unsigned id, const struct devcom_mem
 
 /* ---- unmaking ---- */
 
-static void wait_until_unused(_Atomic uint32_t *users, long most_us)
+/* False: it is still used. */
+static bool wait_until_unused(_Atomic uint32_t *users, long most_us)
 {
     long since = clock_us();
 
-    while (atomic_load(users) && (most_us < 0 || clock_us() - since < most_us))
+    while (atomic_load(users)) {
+        if (most_us >= 0 && clock_us() - since >= most_us)
+            return false;
         sched_yield();
+    }
+    return true;
+}
+
+/* What is under way to a rank that is lost never leaves, and MPI goes on reading it. */
+static bool wait_until_sent(struct devcom *d, const struct segment *segment)
+{
+    while (!wait_until_unused(segment->users, VISIT_US)) {
+        if (board_any_lost(d))
+            return false;
+    }
+    return true;
 }
 
 int devcom_segment_delete(struct devcom *d, unsigned id)
@@ -273,9 +288,10 @@ int devcom_segment_delete(struct devcom *d, unsigned id)
         atomic_store(&d->own[id], NULL);
         wait_until_unused(&listing->visitors, VISIT_US);
         atomic_store(&listing->visitors, 0);
-        wait_until_unused(segment->users, -1);
-        attachment_drop(d, d->rank, id);
-        segment_free(segment);
+        if (wait_until_sent(d, segment)) {
+            attachment_drop(d, d->rank, id);
+            segment_free(segment);
+        }
     }
     pthread_mutex_unlock(&d->registering);
     return segment ? 0 : -ENOENT;

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "devcom/internal.h"
+#include "ground/condition.h"
 
 static _Atomic int64_t *signal_of(const struct devcom *d, unsigned signal)
 {
@@ -42,20 +43,8 @@ int devcom_signal_store(struct devcom *d, unsigned signal, int64_t value)
     return 0;
 }
 
-static bool holds(int64_t now, enum devcom_condition condition, int64_t value)
-{
-    switch (condition) {
-    case DEVCOM_EQ:
-        return now == value;
-    case DEVCOM_NE:
-        return now != value;
-    case DEVCOM_LT:
-        return now < value;
-    case DEVCOM_GE:
-        return now >= value;
-    }
-    return false;
-}
+_Static_assert((unsigned)DEVCOM_EQ == CONDITION_EQ && (unsigned)DEVCOM_GE == CONDITION_GE,
+               "condition.h has this order");
 
 int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
                     int64_t *out)
@@ -64,15 +53,15 @@ int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition con
     int64_t now = atomic_load(word);
     int error = 0;
 
-    if (!holds(now, condition, value)) {
+    if (!condition_holds(now, condition, value)) {
         struct waiting waiting;
 
         waiting_begin(d, &waiting, timeout_us);
-        while (!holds(now = atomic_load(word), condition, value)) {
+        while (!condition_holds(now = atomic_load(word), condition, value)) {
             error = waiting_step(d, &waiting);
             if (error) {
                 now = atomic_load(word);
-                error = holds(now, condition, value) ? 0 : error;
+                error = condition_holds(now, condition, value) ? 0 : error;
                 break;
             }
         }

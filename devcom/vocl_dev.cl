@@ -2,8 +2,10 @@
  * devcom in kernels, in OpenCL C: see devcom.h. The host has the same structs in endpoint.c.
  *
  * All functions but devcom_ptr and devcom_signal_load are called by all work-items of a work-group together (section
- * 5.7.2), and do for it what is said; in no branch has one of them a barrier of its own, as PoCL 3.1 runs what follows a
- * barrier in a branch once too often. Where another rank's memory is mapped, the work-items copy and store themselves;
+ * 5.7.2), and do for it what is said. PoCL 3.1 gets barriers in branches wrong: it runs what follows one once too often.
+ * So no function has any there. A loop that may have no rounds is such a branch, too ("for" with bounds that the
+ * compiler does not know), and loses what is between later barriers if there are branches around it: so what one
+ * work-item does is one function between two barriers. Where another rank's memory is mapped, the work-items copy and store themselves;
  * elsewhere a descriptor goes into a queue that a thread of the host empties.
  */
 #ifdef __opencl_c_atomic_scope_all_devices
@@ -260,45 +262,94 @@ int devcom_check(global struct devcom_device *d, uint queue, uint segment, ulong
     return remote_offset > have || bytes > have - remote_offset ? DEVCOM_ERANGE : 0;
 }
 
+/* A put as the functions below hand it to each other. */
+struct devcom_putting {
+    uint queue, segment, rank, remote_segment, signal, op;
+    ulong offset, remote_offset, bytes;
+    int value;
+};
+
+/* By one work-item: 1: memory to memory, from here, and now; 0: by the queue; or an error. What is direct must not
+ * overtake what the queue has. */
+int devcom_way(global struct devcom_device *d, const struct devcom_putting *p)
+{
+    int error = devcom_check(d, p->queue, p->segment, p->offset, p->rank, p->remote_segment, p->remote_offset, p->bytes,
+                             p->signal, p->op);
+
+    if (error)
+        return error;
+    return ((global struct devcom_rank *)d->ranks)[p->rank].signals && devcom_queue_empty(d, p->queue) &&
+           (!p->bytes || (devcom_place_of(d, p->rank, p->remote_segment)->address &&
+                          devcom_place_of(d, d->rank, p->segment)->address));
+}
+
+void devcom_copy_put(global struct devcom_device *d, const struct devcom_putting *p)
+{
+    devcom_copy(devcom_place_of(d, p->rank, p->remote_segment)->address + p->remote_offset,
+                devcom_place_of(d, d->rank, p->segment)->address + p->offset, p->bytes);
+}
+
+/* By one work-item, after the copy. */
+int devcom_end_put(global struct devcom_device *d, const struct devcom_putting *p, int way)
+{
+    struct devcom_command command = {1,
+                                     (uchar)p->op,
+                                     (uchar)p->segment,
+                                     (uchar)p->remote_segment,
+                                     (ushort)p->rank,
+                                     (ushort)p->signal,
+                                     p->offset,
+                                     p->remote_offset,
+                                     (uint)p->bytes,
+                                     p->value};
+
+    if (way < 0) {
+        devcom_fail(d, way);
+        return way;
+    }
+    if (!way)
+        return devcom_post(d, p->queue, &command);
+    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
+    if (p->op != DEVCOM_NONE)
+        devcom_apply(d, p->rank, p->signal, p->op, p->value);
+    return 0;
+}
+
 /*
  * Put bytes of a segment of this rank into one of another, and then give it a signal (of at most 31 bits). Mapped
  * memory has it when this returns; else the queue does it. 0, or an error that is the same in all work-items:
  * DEVCOM_EINVAL, _ENOENT, _ERANGE, as of devcom_write(); _ECONNRESET: the host has stopped, or a rank is lost.
+ *
+ * On a processor the first work-item does all of it, between two barriers: PoCL 3.1 forgot the signal, between the last
+ * two of four, where this was in a loop.
  */
 int devcom_put_notify(global struct devcom_device *d, uint queue, uint segment, ulong offset, uint rank,
                       uint remote_segment, ulong remote_offset, ulong bytes, uint signal, uint op, int value)
 {
-    int error = devcom_check(d, queue, segment, offset, rank, remote_segment, remote_offset, bytes, signal, op);
+    const struct devcom_putting p = {queue, segment, rank, remote_segment, signal, op, offset, remote_offset, bytes, value};
     global int *result = devcom_result(d);
     const bool first = devcom_first();
-    ulong to = !error && bytes ? devcom_place_of(d, rank, remote_segment)->address : 0;
-    ulong from = !error && bytes ? devcom_place_of(d, d->rank, segment)->address : 0;
-    bool direct;
 
     barrier(CLK_GLOBAL_MEM_FENCE);
-    if (first) /* what is direct must not overtake what the queue has */
-        *result = !error && ((global struct devcom_rank *)d->ranks)[rank].signals && devcom_queue_empty(d, queue) &&
-                  (!bytes || (to && from));
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    direct = *result;
-    if (direct && bytes)
-        devcom_copy(to + remote_offset, from + offset, bytes);
-    barrier(CLK_GLOBAL_MEM_FENCE);
+#ifdef DEVCOM_CPU
     if (first) {
-        *result = error;
-        if (error) {
-            devcom_fail(d, error);
-        } else if (direct) {
-            atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
-            if (op != DEVCOM_NONE)
-                devcom_apply(d, rank, signal, op, value);
-        } else {
-            struct devcom_command command = {1,      (uchar)op,     (uchar)segment, (uchar)remote_segment, (ushort)rank, (ushort)signal,
-                                             offset, remote_offset, (uint)bytes,    value};
+        int way = devcom_way(d, &p);
 
-            *result = devcom_post(d, queue, &command);
-        }
+        if (way > 0 && bytes)
+            devcom_copy_put(d, &p);
+        *result = devcom_end_put(d, &p, way);
     }
+#else
+    if (first)
+        *result = devcom_way(d, &p);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    const int way = *result;
+    if (way > 0 && bytes)
+        devcom_copy_put(d, &p);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (first)
+        *result = devcom_end_put(d, &p, way);
+#endif
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
 }

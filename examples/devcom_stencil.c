@@ -1,67 +1,56 @@
 /*
- * A stencil of five points on a grid that is divided by rows among the ranks, and closed to a ring, in the forms that
- * L. Oden's dissertation compares (sections 4.6, 5.8 and 6.9):
+ * A stencil of five points on a grid that is divided by rows among the ranks, and closed to a ring: each step exchanges
+ * one row of floats with either neighbour. devcom_app.h has the forms.
  *
- *     mpi      kernel, clFinish, rows read from the device, MPI_Sendrecv, rows written to it: what people write today
- *     host     kernel, clFinish, the host writes the rows into the neighbours' segments and waits for theirs
- *     stream   kernel, put and wait are commands of one in-order queue; the host waits at the end only
- *     kernel   one work-group computes all steps, puts its rows and waits for the neighbours' itself
- *     ggas     one work-group computes all steps, and stores its rows through pointers; a barrier of devices between
- *
- * The work-groups that compute all steps have one work-item: with 16, what PoCL 3.1 makes of these kernels never comes
- * to its first signal.
- *
- * words[1] steps (100), words[2] rows of each rank (64), words[3] columns (256). All forms must give the same bits.
+ *     mpiexec -n 2 devcom_stencil [--rows 64] [--columns 256]    so many rows of each rank
  */
-#include <devcom.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
+#include "devcom_app.h"
 
-enum { SEGMENT, GRID, FROM_ABOVE = 0, FROM_BELOW };
+enum { FROM_ABOVE, FROM_BELOW, SIGNALS };
 
-static const char source[] =
-    "#pragma OPENCL FP_CONTRACT OFF\n"
-    "float cell(global const float *g, ulong i, ulong columns, ulong x)\n"
-    "{\n"
-    "    float left = x ? g[i - 1] : g[i + columns - 1], right = x + 1 < columns ? g[i + 1] : g[i - x];\n"
-    "    return 0.25f * ((g[i - columns] + g[i + columns]) + (left + right)) * 0.9f + 0.1f * g[i];\n"
-    "}\n"
+#define global
+APP_BOTH(
+    cell_text, static float stencil_cell(global const float *g, ulong i, ulong columns, ulong x) {
+        float left = x ? g[i - 1] : g[i + columns - 1], right = x + 1 < columns ? g[i + 1] : g[i - x];
+        return 0.25f * ((g[i - columns] + g[i + columns]) + (left + right)) * 0.9f + 0.1f * g[i];
+    })
+#undef global
+
+static const char kernel_text[] =
     "kernel void one_step(global float *grids, ulong rows, ulong columns, uint step)\n"
     "{\n"
     "    ulong size = (rows + 2) * columns, i = (get_global_id(1) + 1) * columns + get_global_id(0);\n"
-    "    grids[(step + 1) % 2 * size + i] = cell(grids + step % 2 * size, i, columns, get_global_id(0));\n"
+    "    grids[(step + 1) % 2 * size + i] = stencil_cell(grids + step % 2 * size, i, columns, get_global_id(0));\n"
     "}\n"
     "void compute(global float *to, global const float *from, ulong rows, ulong columns, ulong item, ulong items)\n"
     "{\n"
     "    for (ulong y = 1; y <= rows; y++)\n"
     "        for (ulong x = item; x < columns; x += items)\n"
-    "            to[y * columns + x] = cell(from, y * columns + x, columns, x);\n"
+    "            to[y * columns + x] = stencil_cell(from, y * columns + x, columns, x);\n"
     "}\n"
-    "kernel void all_steps(global struct devcom_device *d, uint segment, ulong rows, ulong columns, uint steps)\n"
+    "kernel void all_steps(global struct devcom_device *d, ulong rows, ulong columns, uint steps)\n"
     "{\n"
     "    ulong size = (rows + 2) * columns, row = columns * 4, item = get_local_id(0), items = get_local_size(0);\n"
     "    uint above = (d->rank + d->size - 1) % d->size, below = (d->rank + 1) % d->size;\n"
-    "    global float *grids = (global float *)devcom_ptr(d, d->rank, segment);\n"
+    "    global float *grids = (global float *)devcom_ptr(d, d->rank, 0);\n"
     "    for (uint step = 0; step < steps; step++) {\n"
     "        ulong to = (step + 1) % 2 * size;\n"
     "        compute(grids + to, grids + step % 2 * size, rows, columns, item, items);\n"
-    "        devcom_put_notify(d, 0, segment, to * 4 + row, above, segment, to * 4 + (rows + 1) * row, row, 1, "
+    "        devcom_put_notify(d, 0, 0, to * 4 + row, above, 0, to * 4 + (rows + 1) * row, row, 1, "
     "DEVCOM_SET,\n"
     "                          step + 1);\n"
-    "        devcom_put_notify(d, 1, segment, to * 4 + rows * row, below, segment, to * 4, row, 0, DEVCOM_SET, step + "
+    "        devcom_put_notify(d, 1, 0, to * 4 + rows * row, below, 0, to * 4, row, 0, DEVCOM_SET, step + "
     "1);\n"
     "        devcom_wait_notify(d, 0, DEVCOM_GE, step + 1);\n"
     "        devcom_wait_notify(d, 1, DEVCOM_GE, step + 1);\n"
     "    }\n"
     "}\n"
-    "kernel void all_steps_ggas(global struct devcom_device *d, uint segment, ulong rows, ulong columns, uint steps)\n"
+    "kernel void all_steps_ggas(global struct devcom_device *d, ulong rows, ulong columns, uint steps)\n"
     "{\n"
     "    ulong size = (rows + 2) * columns, item = get_local_id(0), items = get_local_size(0);\n"
-    "    global float *mine = (global float *)devcom_ptr(d, d->rank, segment);\n"
-    "    global float *above = (global float *)devcom_ptr(d, (d->rank + d->size - 1) % d->size, segment);\n"
-    "    global float *below = (global float *)devcom_ptr(d, (d->rank + 1) % d->size, segment);\n"
+    "    global float *mine = (global float *)devcom_ptr(d, d->rank, 0);\n"
+    "    global float *above = (global float *)devcom_ptr(d, (d->rank + d->size - 1) % d->size, 0);\n"
+    "    global float *below = (global float *)devcom_ptr(d, (d->rank + 1) % d->size, 0);\n"
     "    for (uint step = 0; step < steps; step++) {\n"
     "        ulong to = (step + 1) % 2 * size;\n"
     "        compute(mine + to, mine + step % 2 * size, rows, columns, item, items);\n"
@@ -74,44 +63,39 @@ static const char source[] =
     "    }\n"
     "}\n";
 
-static struct devcom *d;
-static struct devcom_endpoint *endpoint;
-static cl_context context;
-static cl_command_queue queue;
-static cl_device_id device;
-static cl_program program;
+static unsigned rows_each = 64, columns_all = 256;
+static cl_ulong rows, columns;
 static cl_mem buffer; /* both grids, each with a row of a neighbour's at either end */
 static float *grids;
 static cl_kernel one_step;
-static unsigned steps = 100;
-static cl_ulong rows = 64, columns = 256;
-static int rank, above, below;
 
-static void check(int error, const char *what)
+static size_t grid_cells(void)
 {
-    if (!error)
-        return;
-    fprintf(stderr, "rank %d: %s: %d\n", rank, what, error);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static size_t grid_bytes(void)
-{
-    return (rows + 2) * columns * sizeof(float);
+    return (rows + 2) * columns;
 }
 
 /* Where a row of the grid that a step makes lies in the segment. */
 static size_t row_at(unsigned step, cl_ulong row)
 {
-    return (step + 1) % 2 * grid_bytes() + row * columns * sizeof(float);
+    return ((step + 1) % 2 * grid_cells() + row * columns) * sizeof(float);
+}
+
+static int above(void)
+{
+    return (app.rank + app.size - 1) % app.size;
+}
+
+static int below(void)
+{
+    return (app.rank + 1) % app.size;
 }
 
 static void enqueue_step(unsigned step)
 {
     size_t global[2] = {columns, rows};
 
-    check(clSetKernelArg(one_step, 3, sizeof(step), &step), "argument");
-    check(clEnqueueNDRangeKernel(queue, one_step, 2, NULL, global, NULL, 0, NULL, NULL), "kernel");
+    app_argument(one_step, 3, sizeof(step), &step);
+    app_launch(one_step, 2, global);
 }
 
 /* ---- the forms ---- */
@@ -121,21 +105,20 @@ static void exchange_by_mpi(unsigned step, cl_ulong from, int to_rank, cl_ulong 
 {
     size_t bytes = columns * sizeof(float);
 
-    check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, row_at(step, from), bytes, out, 0, NULL, NULL), "read");
+    app_check(clEnqueueReadBuffer(app.queue, buffer, CL_TRUE, row_at(step, from), bytes, out, 0, NULL, NULL), "read");
     MPI_Sendrecv(out, (int)columns, MPI_FLOAT, to_rank, 0, in, (int)columns, MPI_FLOAT, from_rank, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
-    check(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, row_at(step, to), bytes, in, 0, NULL, NULL), "write");
+    app_check(clEnqueueWriteBuffer(app.queue, buffer, CL_TRUE, row_at(step, to), bytes, in, 0, NULL, NULL), "write");
 }
 
 static void run_mpi(void)
 {
     float *out = malloc(columns * sizeof(float)), *in = malloc(columns * sizeof(float));
 
-    for (unsigned step = 0; step < steps; step++) {
+    for (unsigned step = 0; step < app.steps; step++) {
         enqueue_step(step);
-        check(clFinish(queue), "finish");
-        exchange_by_mpi(step, 1, above, rows + 1, below, out, in);
-        exchange_by_mpi(step, rows, below, 0, above, out, in);
+        exchange_by_mpi(step, 1, above(), rows + 1, below(), out, in);
+        exchange_by_mpi(step, rows, below(), 0, above(), out, in);
     }
     free(out);
     free(in);
@@ -143,215 +126,174 @@ static void run_mpi(void)
 
 static void two_puts(unsigned step, struct devcom_put puts[2])
 {
-    size_t bytes = columns * sizeof(float);
-
-    puts[0] = (struct devcom_put){
-        GRID, GRID, row_at(step, 1), row_at(step, rows + 1), {.bytes = bytes}, above, FROM_BELOW, DEVCOM_SET, step + 1};
-    puts[1] = (struct devcom_put){GRID,  GRID,       row_at(step, rows), row_at(step, 0), {.bytes = bytes},
-                                  below, FROM_ABOVE, DEVCOM_SET,         step + 1};
+    puts[0] = (struct devcom_put){.segment = APP_SEGMENT,
+                                  .remote_segment = APP_SEGMENT,
+                                  .offset = row_at(step, 1),
+                                  .remote_offset = row_at(step, rows + 1),
+                                  .shape = {.bytes = columns * sizeof(float)},
+                                  .rank = above(),
+                                  .signal = FROM_BELOW,
+                                  .op = DEVCOM_SET,
+                                  .value = step + 1};
+    puts[1] = puts[0];
+    puts[1].offset = row_at(step, rows);
+    puts[1].remote_offset = row_at(step, 0);
+    puts[1].rank = below();
+    puts[1].signal = FROM_ABOVE;
 }
 
-static void run_host(void)
+static void run_hybrid(void)
 {
-    for (unsigned step = 0; step < steps; step++) {
+    for (unsigned step = 0; step < app.steps; step++) {
         struct devcom_put puts[2];
 
         enqueue_step(step);
-        check(clFinish(queue), "finish");
+        app_finish();
         two_puts(step, puts);
-        check(devcom_put(d, puts, 2, 0, NULL), "put");
-        check(devcom_signal_wait(d, FROM_ABOVE, DEVCOM_GE, step + 1, DEVCOM_BLOCK, NULL), "wait");
-        check(devcom_signal_wait(d, FROM_BELOW, DEVCOM_GE, step + 1, DEVCOM_BLOCK, NULL), "wait");
+        app_check(devcom_put(app.d, puts, 2, 0, NULL), "put");
+        for (unsigned signal = 0; signal < SIGNALS; signal++)
+            app_check(devcom_signal_wait(app.d, signal, DEVCOM_GE, step + 1, DEVCOM_BLOCK, NULL), "wait");
     }
 }
 
 static void run_stream(void)
 {
-    for (unsigned step = 0; step < steps; step++) {
+    for (unsigned step = 0; step < app.steps; step++) {
         struct devcom_put puts[2];
 
         enqueue_step(step);
         two_puts(step, puts);
-        check(devcom_enqueue_put(endpoint, queue, puts, 2, 0, NULL), "put");
-        check(devcom_enqueue_wait(endpoint, queue, FROM_ABOVE, DEVCOM_GE, step + 1, NULL), "wait");
-        check(devcom_enqueue_wait(endpoint, queue, FROM_BELOW, DEVCOM_GE, step + 1, NULL), "wait");
+        app_check(devcom_enqueue_put(app.endpoint, app.queue, puts, 2, 0, NULL), "put");
+        for (unsigned signal = 0; signal < SIGNALS; signal++)
+            app_check(devcom_enqueue_wait(app.endpoint, app.queue, signal, DEVCOM_GE, step + 1, NULL), "wait");
     }
-    check(clFinish(queue), "finish");
+    app_finish();
 }
 
-static void run_one_kernel(const char *name)
+static void control_step(unsigned step)
 {
-    static const size_t items = 1; /* which suits a processor */
-    cl_uint segment = GRID;
-    cl_int status;
-    cl_kernel kernel = clCreateKernel(program, name, &status);
+    const struct devcom_argument argument = {3, sizeof(step), &step, 2};
+    size_t global[2] = {columns, rows};
+    struct devcom_put puts[2];
 
-    check(status, name);
-    check(devcom_kernel_argument(endpoint, kernel, 0), "argument");
-    status = clSetKernelArg(kernel, 1, sizeof(segment), &segment);
-    status |= clSetKernelArg(kernel, 2, sizeof(rows), &rows);
-    status |= clSetKernelArg(kernel, 3, sizeof(columns), &columns);
-    status |= clSetKernelArg(kernel, 4, sizeof(steps), &steps);
-    check(status, "argument");
-    check(devcom_enqueue_kernel(endpoint, queue, kernel, 1, &items, &items, NULL), name);
-    check(clFinish(queue), "finish");
-    clReleaseKernel(kernel);
+    two_puts(step, puts);
+    app_do_launch(one_step, 2, global, &argument, 1);
+    app_do_finish();
+    app_do_puts(puts, 2);
+    app_do_wait(FROM_ABOVE, step + 1);
+    app_do_wait(FROM_BELOW, step + 1);
 }
+
+static void run_control(void)
+{
+    app_run_control(control_step);
+}
+
+static const struct devcom_argument group_arguments[] = {
+    {1, sizeof(rows), &rows, 0}, {2, sizeof(columns), &columns, 0}, {3, sizeof(app.steps), &app.steps, 0}};
 
 static void run_kernel(void)
 {
-    run_one_kernel("all_steps");
+    app_run_group("all_steps", group_arguments, 3);
 }
 
 static void run_ggas(void)
 {
-    run_one_kernel("all_steps_ggas");
+    app_run_group("all_steps_ggas", group_arguments, 3);
 }
 
-/* ---- the same start for all, and what came of it ---- */
+/* ---- the problem ---- */
+
+static float first_value(cl_ulong row, cl_ulong x)
+{
+    return (float)((row * 131 + x * 71) % 1009) / 1009;
+}
+
+static cl_ulong whole(void)
+{
+    return rows * (cl_ulong)app.size;
+}
 
 static void fill(void)
 {
-    memset(grids, 0, 2 * grid_bytes());
+    memset(grids, 0, 2 * grid_cells() * sizeof(float));
     for (cl_ulong y = 0; y < rows + 2; y++) {
-        cl_ulong whole = rows * (cl_ulong)devcom_size(d), row = ((cl_ulong)rank * rows + y + whole - 1) % whole;
+        cl_ulong row = ((cl_ulong)app.rank * rows + y + whole() - 1) % whole();
 
         for (cl_ulong x = 0; x < columns; x++)
-            grids[y * columns + x] = (float)((row * 131 + x * 71) % 1009) / 1009;
+            grids[y * columns + x] = first_value(row, x);
     }
-    check(devcom_signal_store(d, FROM_ABOVE, 0), "signal");
-    check(devcom_signal_store(d, FROM_BELOW, 0), "signal");
-    check(devcom_barrier(d, DEVCOM_BLOCK), "barrier");
 }
 
-static unsigned long checksum(void)
+static uint64_t sum_rows(const float *g, cl_ulong from, cl_ulong count)
 {
-    const unsigned char *bytes = (const unsigned char *)grids + row_at(steps - 1, 1);
-    unsigned long sum = 14695981039346656037u, all = 0;
+    uint64_t all = 0;
 
-    for (size_t i = 0; i < rows * columns * sizeof(float); i++)
-        sum = (sum ^ bytes[i]) * 1099511628211u;
-    sum *= 2 * (unsigned long)rank + 1;
-    MPI_Allreduce(&sum, &all, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    for (size_t i = 0; i < count * columns; i++) {
+        uint32_t word;
+
+        memcpy(&word, &g[columns + i], sizeof(word));
+        all += app_mix(from * columns + i, word);
+    }
     return all;
 }
 
-static double cpu_seconds(void)
+static uint64_t sum(void)
 {
-    struct rusage usage;
-    double mine, all;
-
-    getrusage(RUSAGE_SELF, &usage);
-    mine = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return all;
+    return sum_rows(grids + app.steps % 2 * grid_cells(), (cl_ulong)app.rank * rows, rows);
 }
 
-static void run_form(const char *name, void (*run)(void), unsigned long *expected)
+/* The grid with one row more at either end, as each rank has it. */
+static uint64_t serial(void)
 {
-    double start, cpu;
-    unsigned long sum;
+    size_t all = (whole() + 2) * columns;
+    float *g = calloc(2 * all, sizeof(float));
+    uint64_t result;
 
-    fill();
-    run(); /* once without the clock: kernels are compiled when they first run */
-    fill();
-    cpu = cpu_seconds();
-    start = MPI_Wtime();
-    run();
-    check(devcom_endpoint_error(endpoint), name);
-    check(devcom_barrier(d, DEVCOM_BLOCK), "barrier");
-    start = MPI_Wtime() - start;
-    cpu = cpu_seconds() - cpu;
-    sum = checksum();
-    *expected = *expected ? *expected : sum;
-    if (rank == 0)
-        printf("%-6s %8.3f ms, processor time of all ranks %8.3f ms, checksum %016lx\n", name, start * 1e3, cpu * 1e3,
-               sum);
-    check(sum != *expected, "other bits");
-}
+    app_check(!g, "memory");
+    for (cl_ulong y = 0; y < whole() + 2; y++)
+        for (cl_ulong x = 0; x < columns; x++)
+            g[y * columns + x] = first_value((y + whole() - 1) % whole(), x);
+    for (unsigned step = 0; step < app.steps; step++) {
+        float *from = g + step % 2 * all, *to = g + (step + 1) % 2 * all;
 
-static void open_device(void)
-{
-    struct devcom_endpoint_options options = {.queues = 2};
-    cl_platform_id platform;
-    cl_int status;
-
-    check(clGetPlatformIDs(1, &platform, NULL), "platform");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "device");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check(status, "context");
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
-    check(status, "queue");
-    options.context = context;
-    options.device = device;
-    check(devcom_endpoint_open(d, &options, &endpoint), "endpoint");
-    check(devcom_program_create(endpoint, source, NULL, &program), "program");
-}
-
-static bool all_share(void)
-{
-    for (int r = 0; r < devcom_size(d); r++) {
-        if (!devcom_shares_host(d, r))
-            return false;
+        for (size_t i = columns; i < (whole() + 1) * columns; i++)
+            to[i] = stencil_cell(from, i, columns, i % columns);
+        memcpy(to, to + whole() * columns, columns * sizeof(float));
+        memcpy(to + (whole() + 1) * columns, to + columns, columns * sizeof(float));
     }
-    return true;
+    result = sum_rows(g + app.steps % 2 * all, 0, whole());
+    free(g);
+    return result;
 }
 
-static void open_grids(struct devcom_ggas **ggas)
+static void open_grids(void)
 {
-    struct devcom_memory memory = {.bytes = 2 * grid_bytes(), .context = context, .device = device, .commands = queue};
-    cl_int status;
     void *at;
 
-    if (all_share())
-        check(devcom_ggas_open(d, GRID, 1, &memory, ggas), "global address space");
-    else
-        check(devcom_segment_create(d, GRID, &memory), "segment");
-    check(devcom_endpoint_refresh(endpoint), "endpoint");
-    check(devcom_segment_ptr(d, rank, GRID, &at), "segment");
-    check(devcom_segment_buffer(d, GRID, &buffer), "buffer");
+    rows = rows_each;
+    columns = columns_all;
+    buffer = app_segment(2 * grid_cells() * sizeof(float), &at);
     grids = at;
-    one_step = clCreateKernel(program, "one_step", &status);
-    check(status, "kernel");
-    status = clSetKernelArg(one_step, 0, sizeof(buffer), &buffer);
-    status |= clSetKernelArg(one_step, 1, sizeof(rows), &rows);
-    status |= clSetKernelArg(one_step, 2, sizeof(columns), &columns);
-    check(status, "argument");
+    app_program((const char *const[]){"#pragma OPENCL FP_CONTRACT OFF\n", cell_text, kernel_text, NULL});
+    one_step = app_kernel("one_step");
+    app_argument(one_step, 0, sizeof(buffer), &buffer);
+    app_argument(one_step, 1, sizeof(rows), &rows);
+    app_argument(one_step, 2, sizeof(columns), &columns);
 }
 
 int main(int count, char **words)
 {
-    struct devcom_ggas *ggas = NULL;
-    unsigned long expected = 0;
-    int level;
+    static const struct app_option options[] = {{"--rows", &rows_each}, {"--columns", &columns_all}, {0}};
+    static const struct app_form forms[] = {{"mpi", run_mpi, false},       {"hybrid", run_hybrid, false},
+                                            {"stream", run_stream, false}, {"control", run_control, false},
+                                            {"kernel", run_kernel, false}, {"ggas", run_ggas, true}};
+    static const struct app_problem problem = {"stencil", SIGNALS, 0, fill, sum, serial};
 
-    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
-    steps = count > 1 ? (unsigned)atoi(words[1]) : steps;
-    rows = count > 2 ? (cl_ulong)atol(words[2]) : rows;
-    columns = count > 3 ? (cl_ulong)atol(words[3]) : columns;
-    if (!steps || !rows || !columns)
-        return 2;
-    check(devcom_init(MPI_COMM_WORLD, NULL, &d), "devcom");
-    rank = devcom_rank(d);
-    above = (rank + devcom_size(d) - 1) % devcom_size(d);
-    below = (rank + 1) % devcom_size(d);
-    open_device();
-    open_grids(&ggas);
-    run_form("mpi", run_mpi, &expected);
-    run_form("host", run_host, &expected);
-    run_form("stream", run_stream, &expected);
-    run_form("kernel", run_kernel, &expected);
-    if (ggas)
-        run_form("ggas", run_ggas, &expected);
+    app_open(count, words, options);
+    open_grids();
+    app_run(&problem, forms, sizeof(forms) / sizeof(*forms));
     clReleaseKernel(one_step);
-    devcom_endpoint_close(endpoint);
-    if (ggas)
-        check(devcom_ggas_close(ggas), "global address space");
-    check(devcom_finalize(d), "finalize");
-    clReleaseProgram(program);
-    clReleaseCommandQueue(queue);
-    clReleaseContext(context);
-    MPI_Finalize();
+    app_close();
     return 0;
 }

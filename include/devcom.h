@@ -21,8 +21,8 @@
  *
  * Time-outs are in microseconds: DEVCOM_TEST looks once, DEVCOM_BLOCK waits for as long as it takes. A wait that comes
  * to its time-out returns -ETIMEDOUT and may be called again. Without a time-out a wait ends with -ECONNRESET when a
- * rank that shares this host has died, or one of another host has not been heard of for half a minute: whom it waits
- * for, only the caller knows.
+ * rank that shares this host has died, or one of another host has not been heard of for VOCL_PEER_TIMEOUT seconds (10):
+ * whom it waits for, only the caller knows.
  */
 #ifndef DEVCOM_H
 #define DEVCOM_H
@@ -55,7 +55,9 @@ struct devcom_options {
     unsigned queues;      /* how many queues, from 0; 4, at most 32 (section 5.7.4) */
     unsigned queue_depth; /* operations to one rank that a queue may have under way; 1024, at most 65536 */
     size_t eager_bytes; /* what is carried to another rank by messages travels with its descriptor up to so many bytes,
-                           and by itself above; 8 KiB, at most 64 KiB */
+                           and by itself above, at most 64 KiB; 0: VOCL_DEVCOM_EAGER, or what a measurement of
+                           a few ms finds at the first put where it matters. Short messages (devcom_write_inline())
+                           have at most so many, or 8 KiB */
     size_t chunk_bytes; /* pieces in which device memory is staged; 256 KiB (section 4.5) */
     size_t passive_bytes; /* the longest passive message; 4 KiB, at most 1 MiB */
     bool messages;        /* have the progress thread even where all ranks share a host: ranks reach device memory that
@@ -71,7 +73,8 @@ struct devcom_options {
 int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devcom **out);
 
 /* Collective: after a fence of all queues and a barrier, free all, segments included. -ECONNRESET: a rank is missing;
- * what belongs to this one is freed all the same. Endpoints, chains and global address spaces must be closed before. */
+ * what belongs to this one is freed all the same. Endpoints, chains, control
+ * programs and global address spaces must be closed before. */
 int devcom_finalize(struct devcom *d);
 
 int devcom_rank(const struct devcom *d);
@@ -334,6 +337,86 @@ int devcom_enqueue_put(struct devcom_endpoint *e, cl_command_queue commands, con
                        unsigned count, unsigned queue, cl_event *event);
 int devcom_enqueue_wait(struct devcom_endpoint *e, cl_command_queue commands, unsigned signal,
                         enum devcom_condition condition, int64_t value, cl_event *event);
+
+/* ---- control programs (section 5.8.3: one block of a kernel that launches the others and communicates) ---- */
+
+/*
+ * A list of commands that a rank's host prepares once, and that runs by itself until its end, in a thread of the
+ * library's: whoever has started it, on this rank or on another, is free meanwhile. No OpenCL of today lets a kernel
+ * launch others on every device, so it is the device's host that stands for the thesis' control kernel.
+ */
+struct devcom_control;
+
+enum devcom_command_kind {
+    DEVCOM_DO_LAUNCH = 1, /* enqueue a kernel; the next command does not wait for it */
+    DEVCOM_DO_FINISH,     /* until all kernels so far have ended (cudaDeviceSynchronize() in the thesis) */
+    DEVCOM_DO_PUT,        /* as devcom_put() */
+    DEVCOM_DO_GET,        /* as devcom_get(); DEVCOM_DO_FENCE tells when the data are there */
+    DEVCOM_DO_FENCE,      /* as devcom_queue_fence() */
+    DEVCOM_DO_WAIT,       /* as devcom_signal_wait() */
+    DEVCOM_DO_REPEAT,     /* what follows, to its DEVCOM_DO_END, count times; 0: until it is cancelled */
+    DEVCOM_DO_UNTIL,      /* likewise, but not again once the signal compares so after a round */
+    DEVCOM_DO_END,
+};
+
+/* An argument of a kernel that is set before each launch. step: the argument is an integer of 4 or 8 bytes, to which
+ * step is added each time the command runs again; 0: any argument, as of clSetKernelArg(). */
+struct devcom_argument {
+    unsigned index;
+    size_t bytes;
+    const void *value; /* NULL: local memory of so many bytes */
+    int64_t step;
+};
+
+struct devcom_command {
+    enum devcom_command_kind kind;
+    /* DEVCOM_DO_LAUNCH */
+    cl_kernel kernel; /* retained; its other arguments are as they were set, and nobody else sets any meanwhile */
+    unsigned dimensions;
+    size_t offset[3], global[3], local[3]; /* local[0] 0: the device decides */
+    const struct devcom_argument *arguments;
+    /* how many arguments, puts or rounds */
+    unsigned count;
+    /* DEVCOM_DO_PUT, DEVCOM_DO_GET, DEVCOM_DO_FENCE */
+    const struct devcom_put *puts;
+    unsigned queue;
+    /* DEVCOM_DO_WAIT, DEVCOM_DO_UNTIL */
+    unsigned signal;
+    enum devcom_condition condition;
+    int64_t value;
+    int64_t step; /* added to value, and to the puts' values, each time the command runs again */
+};
+
+/*
+ * Prepare a program: the list, with what it points to, is checked and copied. commands: the in-order queue of its
+ * kernels (retained; NULL: there are none). wait_us: how long one command of it may wait, in microseconds;
+ * DEVCOM_BLOCK: as long as it takes. Loops may lie in one another, up to 8.
+ * Its kernels must not wait for others themselves. -EINVAL: the list makes no sense (loops without an end, kernels and
+ * no queue, ...), or as of devcom_put(); -ENOMEM; -EAGAIN: no thread.
+ */
+int devcom_control_create(struct devcom *d, cl_command_queue commands, const struct devcom_command *list,
+                          unsigned count, long wait_us, struct devcom_control **out);
+/* Start it, and return at once. It has ended when its kernels have, and its puts are where they should be. The queues
+ * that it puts by are its own meanwhile. -EBUSY: it runs, or is offered. */
+int devcom_control_start(struct devcom_control *c);
+/*
+ * Let others start it: from now on it runs whenever the signal start of this rank is not 0, which is set to 0 then, as
+ * by devcom_notify() of another rank; at the end of a run the signal done of a rank is SET to the number of runs that
+ * have ended well, or to the negative errno of this one. Until a loss, devcom_control_cancel() or _destroy(). -EINVAL:
+ * no such rank or signal; -EBUSY.
+ */
+int devcom_control_offer(struct devcom_control *c, unsigned start, int rank, unsigned done);
+/*
+ * Until it does not run any more, or is not offered any more. 0, or what ended it: -ECANCELED; -ECONNRESET: a rank is
+ * lost; -EIO: OpenCL failed; -ETIME: a command waited longer than wait_us; or as of devcom_put() or
+ * devcom_queue_fence(). -ETIMEDOUT: this call's time-out. *at (may be NULL): the number of the command that failed, or
+ * count.
+ */
+int devcom_control_wait(struct devcom_control *c, long timeout_us, unsigned *at);
+/* Have it end before its next command, or in the middle of a wait; not in the middle of a kernel. Returns at once. */
+void devcom_control_cancel(struct devcom_control *c);
+/* Cancels it and waits for its end. Before devcom_finalize(). */
+void devcom_control_destroy(struct devcom_control *c);
 
 /* ---- global address space (chapter 6; TCA) ---- */
 

@@ -15,6 +15,7 @@ allowed()
     proxy)      echo "proxy/* pool/* topology/* executor/* transport/* wire/* base/*" ;;
     tools)      echo "tools/* pool/* topology/* base/*" ;;
     tests)      echo "tests/* proxy/place.h proxy/pmi.h xtq/* devcom/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
+    examples)   echo "examples/*" ;;
     benchmarks) echo "benchmarks/* topology/topology.h topology/bus.h" ;;
     ground)     echo "ground/* base/*" ;;
     xtq)        echo "xtq/* ground/* base/*" ;;
@@ -57,7 +58,7 @@ while read -r file; do
             [ "$file" = transport/mpi.c ] || echo "$file includes mpi.h; only transport/mpi.c may" ;;
         *:openssl/*)
             [ "$file" = transport/tls.c ] || echo "$file includes $include; only transport/tls.c may" ;;
-        include:mpi.h | xtq:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
+        include:mpi.h | ground:mpi.h | xtq:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
         *:mpi.h)
             echo "$file includes mpi.h; only transport/mpi.c may" ;;
         base:CL/* | transport:CL/*)

@@ -16,8 +16,8 @@ compile()
 
 sources | grep '\.c$' > "$scratch/all"
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || sed -i -E '/^(pool|proxy|tools)\//d; /tests\/pool\//d' "$scratch/all"
-# these are compiled otherwise: with executor/direct.h, and for OpenCL 1.2
-sed -i '/^executor\/vendors.c/d; /^tests\/session\/mpi_app.c/d' "$scratch/all"
+# these are compiled otherwise: with executor/direct.h, for OpenCL 1.2, and by benchmarks/devcom_run, if there is what they use
+sed -i '/^executor\/vendors.c/d; /^tests\/session\/mpi_app.c/d; /^benchmarks\/devcom_\(gaspi\|shmem\).c/d' "$scratch/all"
 [ -s "$scratch/all" ] || fail "no sources"
 grep -vE '^(tests|benchmarks)/' "$scratch/all" > "$scratch/ours"
 

@@ -7,17 +7,15 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "ground/messages.h"
+#include "ground/nap.h"
 #include "xtq/internal.h"
 
 #define CREDIT_TAG 0 /* queue q's messages have tag 1 + q */
 #define GATHER 4096  /* messages up to so many bytes are sent as one piece of memory, larger ones as a datatype */
-#define BUSY_US 200  /* the thread polls so long after something has happened, and then naps */
-#define FIRST_NAP_US 20
 #define LONGEST_NAP_US 1000
 
 struct credit_note {
@@ -39,9 +37,9 @@ struct wire_peer {
 };
 
 /* A message of which the initiator may not use the memory yet. */
-struct parting {
-    struct parting *next;
-    MPI_Request request;
+struct leaving {
+    struct parting parting;
+    struct xtq *x;
     struct xtq_signal *completed;
     _Atomic bool *gone;
     uint8_t copy[];
@@ -51,8 +49,7 @@ struct nic {
     struct xtq *x;
     pthread_t thread;
     _Atomic bool stop;
-    pthread_mutex_t lock; /* of partings */
-    struct parting *partings;
+    struct partings partings;
     struct wire_peer *peers; /* by rank; lanes is NULL where the host is shared */
 };
 
@@ -81,49 +78,55 @@ static int send_gathered(struct nic *nic, int target, unsigned queue, const unio
 }
 
 static int send_copied(struct nic *nic, int target, unsigned queue, const struct ring_parts *parts,
-                       struct parting *parting)
+                       struct leaving *leaving)
 {
     int bytes = (int)ring_message_bytes(parts->argument_bytes, parts->payload_bytes);
 
-    memset(parting->copy, 0, (size_t)bytes);
-    ring_write(parting->copy, parts);
-    if (PMPI_Isend(parting->copy, bytes, MPI_BYTE, target, 1 + (int)queue, nic->x->comm, &parting->request))
+    memset(leaving->copy, 0, (size_t)bytes);
+    ring_write(leaving->copy, parts);
+    if (PMPI_Isend(leaving->copy, bytes, MPI_BYTE, target, 1 + (int)queue, nic->x->comm, &leaving->parting.request))
         return -EIO;
     return 0;
 }
 
-static void part(struct nic *nic, struct parting *parting)
+static void has_left(struct parting *parting)
 {
-    pthread_mutex_lock(&nic->lock);
-    parting->next = nic->partings;
-    nic->partings = parting;
-    pthread_mutex_unlock(&nic->lock);
+    struct leaving *leaving = (struct leaving *)parting;
+
+    if (leaving->completed) {
+        xtq_signal_add(leaving->completed, -1);
+        context_tick(leaving->x);
+    }
+    if (leaving->gone)
+        atomic_store(leaving->gone, true);
+    free(leaving);
 }
 
 int nic_send(struct xtq *x, int target, unsigned queue, const struct ring_parts *parts, struct xtq_signal *completed)
 {
     size_t bytes = ring_message_bytes(parts->argument_bytes, parts->payload_bytes);
     bool copied = bytes <= GATHER;
-    struct parting *parting = malloc(sizeof(*parting) + (copied ? bytes : RING_LINE));
+    struct leaving *leaving = malloc(sizeof(*leaving) + (copied ? bytes : RING_LINE));
     _Atomic bool gone = false;
     int error;
 
-    if (!parting)
+    if (!leaving)
         return -ENOMEM;
-    *parting = (struct parting){.completed = copied ? NULL : completed};
+    *leaving = (struct leaving){.x = x, .completed = copied ? NULL : completed};
     if (copied) {
-        error = send_copied(x->nic, target, queue, parts, parting);
+        error = send_copied(x->nic, target, queue, parts, leaving);
     } else {
-        memcpy(parting->copy, &parts->packet, RING_LINE);
-        error = send_gathered(x->nic, target, queue, (union ring_packet *)parting->copy, parts, &parting->request);
+        memcpy(leaving->copy, &parts->packet, RING_LINE);
+        error =
+            send_gathered(x->nic, target, queue, (union ring_packet *)leaving->copy, parts, &leaving->parting.request);
     }
     if (error) {
-        free(parting);
+        free(leaving);
         return error;
     }
     if (!copied && !completed)
-        parting->gone = &gone;
-    part(x->nic, parting);
+        leaving->gone = &gone;
+    partings_add(&x->nic->partings, &leaving->parting, has_left);
     if (copied && completed)
         xtq_signal_add(completed, -1);
     while (!copied && !completed && !atomic_load(&gone))
@@ -131,46 +134,7 @@ int nic_send(struct xtq *x, int target, unsigned queue, const struct ring_parts 
     return 0;
 }
 
-/* The number of messages that have left. */
-static int poll_partings(struct nic *nic)
-{
-    int count = 0;
-
-    pthread_mutex_lock(&nic->lock);
-    for (struct parting **at = &nic->partings; *at;) {
-        struct parting *parting = *at;
-        int done = 0;
-
-        PMPI_Test(&parting->request, &done, MPI_STATUS_IGNORE);
-        if (!done) {
-            at = &parting->next;
-            continue;
-        }
-        *at = parting->next;
-        count++;
-        if (parting->completed) {
-            xtq_signal_add(parting->completed, -1);
-            context_tick(nic->x);
-        }
-        if (parting->gone)
-            atomic_store(parting->gone, true);
-        free(parting);
-    }
-    pthread_mutex_unlock(&nic->lock);
-    return count;
-}
-
 /* ---- the target ---- */
-
-/* A message that does not fit what both sides know is received and forgotten. */
-static void receive_nowhere(MPI_Message *message, int bytes)
-{
-    void *nowhere = malloc((size_t)bytes + 1);
-
-    if (nowhere)
-        PMPI_Mrecv(nowhere, bytes, MPI_BYTE, message, MPI_STATUS_IGNORE);
-    free(nowhere);
-}
 
 /* Whether a message is of the length that it has; for a pad, how much it skips. */
 static bool sizes_agree(const struct ring *ring, uint64_t position, uint64_t *bytes)
@@ -197,7 +161,7 @@ static void take_message(struct nic *nic, int initiator, unsigned queue, MPI_Mes
 
     if (ring_broken(&ring) || bytes < RING_LINE || bytes % RING_LINE || bytes > ring.size ||
         ring_pad(&ring, lane->head, bytes) || !ring_has_room(&ring, lane->head, bytes)) {
-        receive_nowhere(message, length);
+        message_drop(message, length);
         context_refuse(x, &ring, -EPROTO);
         ring_break(&ring);
         return;
@@ -219,7 +183,7 @@ static void take_credit(struct nic *nic, int target, MPI_Message *message, int l
     struct ring_credit *credit;
 
     if (length != sizeof(note)) {
-        receive_nowhere(message, length);
+        message_drop(message, length);
         return;
     }
     PMPI_Mrecv(&note, sizeof(note), MPI_BYTE, message, MPI_STATUS_IGNORE);
@@ -250,7 +214,7 @@ static int receive(struct nic *nic)
         else if ((unsigned)status.MPI_TAG <= nic->x->queues && nic->peers[status.MPI_SOURCE].lanes)
             take_message(nic, status.MPI_SOURCE, (unsigned)status.MPI_TAG - 1, &message, length);
         else
-            receive_nowhere(&message, length);
+            message_drop(&message, length);
         count++;
     }
     return count;
@@ -285,26 +249,19 @@ static int tell(struct nic *nic, int initiator)
 static void *nic_run(void *argument)
 {
     struct nic *nic = argument;
-    long since = clock_us(), pause = FIRST_NAP_US;
+    struct nap nap = nap_begin(LONGEST_NAP_US);
 
     while (!atomic_load(&nic->stop)) {
-        int count = receive(nic) + poll_partings(nic);
+        int count = receive(nic) + partings_poll(&nic->partings);
 
         for (int rank = 0; rank < nic->x->size; rank++) {
             if (nic->peers[rank].lanes)
                 count += tell(nic, rank);
         }
-        if (count) {
-            since = clock_us();
-            pause = FIRST_NAP_US;
-        } else if (clock_us() - since < BUSY_US) {
-            sched_yield();
-        } else {
-            struct timespec time = {.tv_nsec = pause * 1000};
-
-            nanosleep(&time, NULL);
-            pause = pause * 2 < LONGEST_NAP_US ? pause * 2 : LONGEST_NAP_US;
-        }
+        if (count)
+            nap = nap_begin(LONGEST_NAP_US);
+        else
+            nap_take(&nap);
     }
     return NULL;
 }
@@ -319,7 +276,7 @@ static void nic_free(struct nic *nic, int ranks)
         free(nic->peers[rank].lanes);
     }
     free(nic->peers);
-    pthread_mutex_destroy(&nic->lock);
+    partings_close(&nic->partings);
     free(nic);
 }
 
@@ -337,7 +294,7 @@ int nic_open(struct xtq *x)
     if (!nic)
         return -ENOMEM;
     nic->x = x;
-    pthread_mutex_init(&nic->lock, NULL);
+    partings_open(&nic->partings);
     nic->peers = calloc((size_t)x->size, sizeof(*nic->peers));
     for (int rank = 0; rank < x->size && nic->peers; rank++) {
         nic->peers[rank].request = MPI_REQUEST_NULL;

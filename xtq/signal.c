@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "ground/condition.h"
 #include "xtq/internal.h"
 
 int xtq_signal_create(int64_t value, struct xtq_signal **out)
@@ -36,21 +37,11 @@ void xtq_signal_add(struct xtq_signal *signal, int64_t value)
     atomic_fetch_add_explicit(&signal->value, value, memory_order_acq_rel);
 }
 
+_Static_assert((unsigned)XTQ_EQ == CONDITION_EQ && (unsigned)XTQ_GE == CONDITION_GE, "condition.h has this order");
+
 static bool holds(const struct xtq_signal *signal, enum xtq_condition condition, int64_t value)
 {
-    int64_t now = xtq_signal_load(signal);
-
-    switch (condition) {
-    case XTQ_EQ:
-        return now == value;
-    case XTQ_NE:
-        return now != value;
-    case XTQ_LT:
-        return now < value;
-    case XTQ_GE:
-        return now >= value;
-    }
-    return false;
+    return condition_holds(xtq_signal_load(signal), condition, value);
 }
 
 int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_condition condition, int64_t value,

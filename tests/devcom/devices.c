@@ -3,10 +3,13 @@
  * among any number of ranks; also where their memory is not shared. Never more work-groups wait at a time than one for
  * a rank.
  */
+#include <sys/mman.h>
+
 #include "devcom.h"
 #include "tests/xtq/xtqtest.h"
 
 enum { HOST, DEVICE, SLOTS, BYTES = 1 << 20, SECOND = 1000000, ITEMS = 16 };
+static const size_t MUCH = (size_t)2 << 30; /* bytes */
 
 static const char source[] =
     "kernel void ring(global struct devcom_device *d, ulong bytes, int round)\n"
@@ -56,6 +59,33 @@ static const char source[] =
     "            errors[0] = error;\n"
     "    }\n"
     "}\n"
+    /* barriers in loops that may have no rounds, and among branches, are what compilers for processors get wrong */
+    "kernel void steps(global struct devcom_device *d, global int *errors, uint rounds)\n"
+    "{\n"
+    "    uint next = (d->rank + 1) % d->size, last = (d->rank + d->size - 1) % d->size, item = get_local_id(0);\n"
+    "    global uint *mine = (global uint *)devcom_ptr(d, d->rank, 1);\n"
+    "    volatile global uint *got = (volatile global uint *)devcom_ptr(d, d->rank, 0) + 1024;\n"
+    "    for (uint i = 1; i <= rounds; i++) {\n"
+    "        for (uint x = item; x < rounds * 3; x += get_local_size(0))\n"
+    "            mine[x] = i * x + d->rank;\n"
+    "        devcom_put_notify(d, i % d->queues, 1, 0, next, 0, 4096, rounds * 12, 5, DEVCOM_SET, i);\n"
+    "        int error = devcom_wait_notify(d, 5, DEVCOM_GE, i);\n"
+    "        for (uint x = item; x < rounds * 3; x += get_local_size(0))\n"
+    "            if (error || got[x] != i * x + last)\n"
+    "                errors[item] = i;\n"
+    "        devcom_notify(d, 0, last, 13, DEVCOM_SET, i);\n"
+    "        devcom_wait_notify(d, 13, DEVCOM_GE, i);\n"
+    "        devcom_flush(d, i % d->queues);\n"
+    "    }\n"
+    "}\n"
+    "kernel void many_sums(global struct devcom_device *d, global int *errors, uint rounds, uint count)\n"
+    "{\n"
+    "    for (uint i = 0; i < rounds; i++) {\n"
+    "        int error = devcom_ggas_allreduce(d, 2, 64, count, DEVCOM_UINT64, DEVCOM_SUM);\n"
+    "        if (error)\n"
+    "            errors[get_local_id(0)] = error;\n"
+    "    }\n"
+    "}\n"
     "kernel void sums(global struct devcom_device *d, global int *errors, int root, uint count, uint type, uint op)\n"
     "{\n"
     "    int error = devcom_ggas_reduce(d, root, 2, 64, count, type, op);\n"
@@ -98,7 +128,7 @@ static void run(cl_kernel what, size_t groups)
 
 static int result(int i)
 {
-    int all[6];
+    int all[ITEMS];
 
     EQUAL(clEnqueueReadBuffer(device.commands, results, CL_TRUE, 0, sizeof(all), all, 0, NULL, NULL), CL_SUCCESS);
     return all[i];
@@ -152,6 +182,33 @@ static void check_many(void)
     EQUAL(devcom_endpoint_error(endpoint), 0);
     clReleaseKernel(many);
     meet();
+}
+
+static void clear_results(void)
+{
+    static const cl_int zero;
+
+    EQUAL(clEnqueueFillBuffer(device.commands, results, &zero, sizeof(zero), 0, 64, 0, NULL, NULL), CL_SUCCESS);
+}
+
+static void check_steps(void)
+{
+    cl_kernel all = kernel("steps");
+
+    for (cl_uint rounds = 0; rounds <= 50; rounds += 25) {
+        clear_results();
+        clSetKernelArg(all, 1, sizeof(results), &results);
+        clSetKernelArg(all, 2, sizeof(rounds), &rounds);
+        run(all, 1);
+        EQUAL(devcom_endpoint_error(endpoint), 0);
+        for (int i = 0; i < ITEMS; i++)
+            EQUAL(result(i), 0);
+        meet();
+        EQUAL(devcom_notify_reset(d, 5, NULL), 0);
+        EQUAL(devcom_notify_reset(d, 13, NULL), 0);
+        meet();
+    }
+    clReleaseKernel(all);
 }
 
 static void check_misuse(void)
@@ -339,6 +396,31 @@ static void check_sums(cl_kernel sums, cl_int root, cl_uint count, cl_uint op)
     meet();
 }
 
+/* Sums of sums. */
+static void check_many_sums(cl_uint count)
+{
+    cl_kernel all = kernel("many_sums");
+    uint64_t *mine = (uint64_t *)((uint8_t *)memory_of(SLOTS) + 64), expected = 1;
+    cl_uint rounds = 9;
+
+    for (cl_uint i = 0; i < count; i++)
+        mine[i] = i + 1;
+    for (cl_uint i = 0; i < rounds; i++)
+        expected *= (uint64_t)size;
+    meet();
+    clear_results();
+    clSetKernelArg(all, 1, sizeof(results), &results);
+    clSetKernelArg(all, 2, sizeof(rounds), &rounds);
+    clSetKernelArg(all, 3, sizeof(count), &count);
+    run(all, 1);
+    for (int i = 0; i < ITEMS; i++)
+        EQUAL(result(i), 0);
+    for (cl_uint i = 0; i < count; i++)
+        EQUAL(mine[i], expected * (i + 1));
+    meet();
+    clReleaseKernel(all);
+}
+
 static void check_addresses(const struct devcom_ggas *g)
 {
     struct devcom_put put = {.segment = SLOTS, .offset = 8, .remote_segment = SLOTS + 1, .shape = {.bytes = 8}};
@@ -365,6 +447,21 @@ static void check_addresses(const struct devcom_ggas *g)
     meet();
 }
 
+/* Where the first rank would look for a range, the last one has much else: *taken, to be unmapped. */
+static void take_place(void **taken)
+{
+    uint8_t *probe = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t place = (uintptr_t)probe + BYTES - MUCH;
+
+    EXPECT(probe != MAP_FAILED);
+    munmap(probe, BYTES);
+    MPI_Bcast(&place, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    *taken = MAP_FAILED;
+    if (rank > 0 && rank == size - 1)
+        *taken = mmap((void *)(uintptr_t)place, MUCH, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 static void check_ggas(void)
 {
     struct devcom_memory memory = {
@@ -373,6 +470,7 @@ static void check_ggas(void)
     cl_kernel meets = kernel("meets"), sums = kernel("sums");
     cl_uint rounds = 100;
     bool shared = true;
+    void *taken;
 
     for (int r = 0; r < size; r++)
         shared = shared && devcom_shares_host(d, r);
@@ -385,7 +483,10 @@ static void check_ggas(void)
     EQUAL(devcom_ggas_open(d, DEVICE, 2, &memory, &g), -EBUSY);
     EQUAL(devcom_ggas_open(d, SLOTS, 32, &memory, &g), -EINVAL);
     for (int again = 0; again < 2; again++) {
+        take_place(&taken);
         EQUAL(devcom_ggas_open(d, SLOTS, 2, &memory, &g), 0);
+        if (taken != MAP_FAILED)
+            munmap(taken, MUCH);
         check_addresses(g);
         EQUAL(devcom_endpoint_refresh(endpoint), 0);
         clSetKernelArg(meets, 1, sizeof(results), &results);
@@ -398,6 +499,8 @@ static void check_ggas(void)
             check_sums(sums, -1, 20000, DEVCOM_SUM);
             check_sums(sums, 0, 20001, DEVCOM_SUM);
         }
+        check_many_sums(100);
+        check_many_sums(20000);
         EQUAL(devcom_ggas_close(g), 0);
         EQUAL(devcom_endpoint_refresh(endpoint), 0);
     }
@@ -429,6 +532,7 @@ int main(int count, char **words)
     meet();
     check_ring();
     check_many();
+    check_steps();
     check_misuse();
     check_refusal();
     check_stream();

@@ -17,5 +17,14 @@ across()
 VOCL_SHARE=0
 export VOCL_SHARE
 across "$top_builddir/tests/devcom/basics" messages
+across "$top_builddir/tests/devcom/chains" messages
 across "$top_builddir/tests/devcom/devices"
 across "$top_builddir/tests/devcom/random" 10000 staged
+
+# the link goes down for a moment, and for longer than they bear
+VOCL_PEER_TIMEOUT=3
+export VOCL_PEER_TIMEOUT
+down='ip link set near down' up='ip link set near up'
+across "$top_builddir/tests/devcom/link" 1000 "$down" "$up"
+across "$top_builddir/tests/devcom/link" 0 "$down" "$up" lost
+grep -q 'rank 0 survives' "$scratch/out" && grep -q 'rank 1 survives' "$scratch/out" || fail "$(cat "$scratch/out")"

@@ -1,6 +1,8 @@
 /*
- * Rank 2 of 3 is killed in the middle of its puts. The others go on with each other, by host and by kernel; who waits
- * for the dead one, and a kernel that does, gets an error. words[1]: after how many microseconds.
+ * Rank 2 of 3 is killed, or stopped, in the middle of its puts. The others go on with each other, by host and by
+ * kernel; who waits for the dead one, and a kernel that does, gets an error. words[1]: after how many microseconds;
+ * words[2]: "stop": it is not killed but stands still, which only who is on another host takes for a loss, as if the
+ * link were down.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -14,14 +16,26 @@ enum { SEGMENT, BYTES = 1 << 20, SECOND = 1000000 };
 
 static struct devcom *d;
 static long us;
+static bool stops;
+static int pid_of_2;
 
 static void *end(void *argument)
 {
     struct timespec pause = {.tv_nsec = us * 1000};
 
     nanosleep(&pause, NULL);
-    kill(getpid(), SIGKILL);
+    kill(getpid(), stops ? SIGSTOP : SIGKILL);
     return argument;
+}
+
+static void put(size_t from, int rank, size_t to, size_t bytes, unsigned signal, int64_t value)
+{
+    int error;
+
+    while ((error = devcom_write_notify(d, SEGMENT, from, rank, SEGMENT, to, bytes, signal, DEVCOM_SET, value, 0)) ==
+           -EAGAIN)
+        EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    EQUAL(error, 0);
 }
 
 /* Whole puts only are told of: what a signal counts is there. */
@@ -29,10 +43,27 @@ static void put_for_ever(uint8_t *mine)
 {
     for (int64_t number = 1;; number++) {
         memset(mine, (int)(number % 256), 4096);
-        EQUAL(
-            devcom_write_notify(d, SEGMENT, 0, 0, SEGMENT, 4096 * (size_t)(number % 2), 4096, 1, DEVCOM_SET, number, 0),
-            0);
+        put(0, 0, 4096 * (size_t)(number % 2), 4096, 1, number);
+        EQUAL(devcom_queue_fence(d, 0, DEVCOM_BLOCK), 0);
     }
+}
+
+/* What is under way to another host when that is lost, or begun afterwards. */
+static void check_far(void)
+{
+    int64_t was;
+    int error = 0;
+
+    if (devcom_shares_host(d, 2))
+        return;
+    while (!error) {
+        error = devcom_write(d, SEGMENT, 0, 2, SEGMENT, 0, 65536, 1);
+        error = error ? error : devcom_queue_fence(d, 1, DEVCOM_BLOCK);
+    }
+    EQUAL(error, -ECONNRESET);
+    EQUAL(devcom_fetch_add(d, 2, SEGMENT, 0, 1, DEVCOM_BLOCK, &was), -ECONNRESET);
+    EQUAL(devcom_write(d, SEGMENT, 0, 2, SEGMENT, 0, 8, 0), -ECONNRESET);
+    EXPECT(!devcom_alive(d, 2));
 }
 
 static void check_last(const uint8_t *mine)
@@ -80,12 +111,15 @@ static void survive(int rank, const uint8_t *mine)
     struct devcom_memory more = {.bytes = 4096};
     struct xtqtest_device device = xtqtest_device();
 
+    if (rank == 1) /* while it is not known yet */
+        check_far();
     for (int64_t number = 1; devcom_alive(d, 2) || number < 1000; number++) {
-        EQUAL(devcom_write_notify(d, SEGMENT, 8192, 1 - rank, SEGMENT, 8192, 64, 2, DEVCOM_SET, number, 0), 0);
+        put(8192, 1 - rank, 8192, 64, 2, number);
         if (number == 999)
             EQUAL(devcom_signal_wait(d, 2, DEVCOM_GE, 999, 60L * SECOND, NULL), 0);
     }
     EXPECT(devcom_alive(d, 1 - rank));
+    check_far();
     if (rank == 0)
         check_last(mine);
     EQUAL(devcom_signal_wait(d, 3, DEVCOM_NE, 0, DEVCOM_BLOCK, NULL), -ECONNRESET);
@@ -97,7 +131,9 @@ static void survive(int rank, const uint8_t *mine)
     EQUAL(devcom_segment_alloc(d, SEGMENT + 1, &more), 0);
     /* the two still reach each other */
     EQUAL(devcom_notify(d, 1 - rank, 4, DEVCOM_SET, 1, 0), 0);
+    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
     EQUAL(devcom_signal_wait(d, 4, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
+    usleep(300000); /* who leaves first is not to be lost to the other */
     xtqtest_device_close(&device);
 }
 
@@ -110,12 +146,18 @@ int main(int count, char **words)
 
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
     us = atol(words[1]);
+    stops = count > 2;
     EQUAL(devcom_init(MPI_COMM_WORLD, NULL, &d), 0);
     rank = devcom_rank(d);
     EQUAL(devcom_segment_create(d, SEGMENT, &memory), 0);
     EQUAL(devcom_segment_ptr(d, rank, SEGMENT, &mine), 0);
+    pid_of_2 = getpid();
+    MPI_Bcast(&pid_of_2, 1, MPI_INT, 2, MPI_COMM_WORLD);
     EQUAL(devcom_barrier(d, DEVCOM_BLOCK), 0);
+    if (rank != 2)
+        EQUAL(devcom_notify(d, 2, 6, DEVCOM_ADD, 1, 0), 0);
     if (rank == 2) {
+        EQUAL(devcom_signal_wait(d, 6, DEVCOM_EQ, 2, DEVCOM_BLOCK, NULL), 0);
         EQUAL(pthread_create(&thread, NULL, end, NULL), 0);
         put_for_ever(mine);
     }
@@ -123,5 +165,7 @@ int main(int count, char **words)
     EQUAL(devcom_finalize(d), -ECONNRESET);
     printf("rank %d survives\n", rank);
     fflush(stdout);
+    if (rank == 0 && stops)
+        kill(pid_of_2, SIGKILL);
     _exit(0); /* MPI cannot end with a rank missing */
 }

@@ -5,30 +5,26 @@
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 programs=devcom
 
-# The example, which is of one MPI, in all its forms; it compares their results.
-first=${mpis%% *}
-for number in 1 2 3; do
-    case $first in
-    mpich) set -- $MPIEXEC_MPICH -n $number ;;
-    *)     set -- $MPIEXEC_OPENMPI --oversubscribe -n $number ;;
-    esac
-    "$@" "$top_builddir/examples/devcom_stencil" 20 > "$scratch/out" 2>&1 < /dev/null || fail "stencil: $(cat "$scratch/out")"
-    grep -q '^ggas' "$scratch/out" || fail "stencil: $(cat "$scratch/out")"
-done
-VOCL_SHARE=0 "$@" "$top_builddir/examples/devcom_stencil" 20 > "$scratch/out" 2>&1 < /dev/null ||
-    fail "stencil, no memory shared: $(cat "$scratch/out")"
-
 for mpi in $mpis; do
     for number in 1 2 3 5 8; do
         must $mpi $number basics
     done
     for number in 1 2 3; do
         must $mpi $number devices
+        must $mpi $number chains
     done
     must $mpi 1 basics messages
     must $mpi 3 basics messages
     for number in 2 4; do
         VOCL_SHARE=0 must $mpi $number basics messages
+        VOCL_SHARE=0 must $mpi $number chains messages
     done
     VOCL_SHARE=0 must $mpi 2 devices
+    # what travels with its descriptor is found, or set
+    VOCL_SHARE=0 VOCL_LOG=info must $mpi 2 basics messages
+    grep -q 'sends data of up to [0-9]* bytes' "$scratch/out" || fail "$mpi: nothing measured: $(cat "$scratch/out")"
+    for eager in 100 64K; do
+        VOCL_SHARE=0 VOCL_LOG=info VOCL_DEVCOM_EAGER=$eager must $mpi 2 basics messages
+        ! grep 'sends data of up to' "$scratch/out" || fail "$mpi: measured, though it is set"
+    done
 done

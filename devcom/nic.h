@@ -1,0 +1,196 @@
+/*
+ * What goes by messages: to ranks of other hosts, and into memory that a process cannot write by itself. A thread of
+ * each rank stands for its NIC: it receives straight into the segment, gives the signal, and acknowledges. Threads that
+ * wait do its work meanwhile. Why messages and not MPI_Put: doc/xtq.md.
+ *
+ * A queue to a rank is a stream of descriptors (struct wire, with a tag of its own), each followed by its data: in the
+ * same message if it is small, else in one of its own on a second communicator, where data of a stream keep the order
+ * of their descriptors. What comes back (acknowledgements, and the data of gets) is one more stream, so that the
+ * acknowledgement of a get comes after its data.
+ *
+ *     nic.c           the thread, opening and closing, and what queues have under way
+ *     nic_send.c      puts and gets as messages
+ *     nic_receive.c   what is done with messages that come
+ *     nic_chain.c     chains: tables of puts that are kept by the target
+ *     nic_ask.c       questions and their answers, and passive messages
+ *     nic_eager.c     what travels with its descriptor
+ *     nic_alive.c     beats, and who is lost
+ */
+#ifndef DEVCOM_NIC_H
+#define DEVCOM_NIC_H
+
+#include "devcom/internal.h"
+#include "ground/messages.h"
+
+#define BACK_TAG 0 /* queue q's descriptors have tag 1 + q */
+#define HEART_TAG 1000
+#define MOST_EAGER ((size_t)65536)
+
+enum wire_kind {
+    WIRE_PUT = 1,
+    WIRE_GET,
+    WIRE_ASK,
+    WIRE_LETTER,
+    WIRE_ACK,
+    WIRE_REPLY,
+    WIRE_ANSWER,
+    WIRE_READ,
+    WIRE_HEART,
+    WIRE_TABLE,
+    WIRE_CHAIN,
+    WIRE_FORGET,
+    WIRE_PROBE
+};
+enum { WIRE_LAST = 1, WIRE_BULK = 2 };
+
+/* A descriptor, 64 bytes. Of an acknowledgement: count[0]: the queue; offset: how many operations; bytes: refusals;
+ * value: the last one's error. Of questions and answers: bytes: the question's number. Of chains: question: the
+ * table's number; bytes: how many places, or all data's. */
+struct wire {
+    uint8_t kind, flags, op, queue;
+    uint16_t segment, unused;
+    uint64_t offset, bytes;
+    uint32_t count[2];
+    uint64_t stride[2];
+    uint32_t signal, question;
+    int64_t value;
+};
+_Static_assert(sizeof(struct wire) == 64, "a descriptor is 64 bytes");
+
+/* A message that has yet to leave, and what is kept for it. */
+struct leaving {
+    struct parting parting;
+    struct segment *segment; /* the data are there */
+    struct lane *lane;
+    uint8_t *packed;
+    uint8_t copy[];
+};
+
+/* This rank's end of a stream to another. */
+struct lane {
+    pthread_mutex_t lock;
+    _Atomic uint64_t sent, arrived, refused;
+    uint64_t refusals_told;
+    _Atomic int last_refusal;
+    _Atomic uint32_t leaving;
+};
+
+/* The other end of another's. */
+struct arrival {
+    uint64_t done, told, refused;
+    int last_refusal;
+    bool failed, broken; /* failed: a piece of this operation was refused */
+};
+
+struct asking {
+    struct asking *next;
+    uint64_t number;
+    int64_t answer[2];
+    int error;
+    _Atomic bool done;
+};
+
+struct nic {
+    struct devcom *d;
+    MPI_Comm wire, bulk;
+    pthread_t thread;
+    _Atomic bool stop;
+    pthread_mutex_t serving; /* of what is received */
+    struct partings partings;
+    pthread_mutex_t lock; /* of askings */
+    struct asking *askings;
+    uint64_t questions;
+    unsigned streams;
+    struct lane *lanes;       /* by rank and queue */
+    struct arrival *arrivals; /* likewise */
+    _Atomic bool *letters;    /* by rank: one has not been read yet */
+    _Atomic long *heard_us;   /* by rank */
+    _Atomic bool *lost;       /* likewise */
+    _Atomic long beat_us;
+    long silence_us, tick_us;
+    _Atomic size_t eager_bytes; /* 0: to be measured */
+    _Atomic bool eager_measured;
+    struct table *tables; /* of others; under the lock of what is received */
+    _Atomic uint64_t tables_made;
+    uint8_t *buffer;
+    size_t buffer_bytes;
+};
+
+static inline struct lane *nic_lane(const struct nic *nic, int rank, unsigned queue)
+{
+    return &nic->lanes[(size_t)rank * nic->streams + queue];
+}
+
+static inline struct arrival *nic_arrival(const struct nic *nic, int rank, unsigned queue)
+{
+    return &nic->arrivals[(size_t)rank * nic->streams + queue];
+}
+
+static inline struct layout layout_of_wire(const struct wire *wire)
+{
+    return (struct layout){
+        .bytes = wire->bytes, .count = {wire->count[0], wire->count[1]}, .stride = {wire->stride[0], wire->stride[1]}};
+}
+
+/* ---- nic_send.c ---- */
+
+/* Blocks as MPI knows them; to be freed. */
+MPI_Datatype nic_type(const struct layout *layout);
+/* The descriptor and what else there is, as one message; lane: NULL, or what counts it until it has left. */
+int nic_send_message(struct nic *nic, int rank, int tag, struct lane *lane, const struct wire *wire, const void *more,
+                     size_t more_bytes);
+/* A descriptor with data of a segment of this rank. */
+int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct wire *wire, struct segment *segment,
+                  size_t offset, const struct layout *layout);
+/* Data of a descriptor that has been sent: packed, and freed when they have left, or on an error; or where they are. */
+int nic_send_packed(struct nic *nic, int rank, int tag, struct lane *lane, uint8_t *packed, size_t bytes);
+int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
+                      size_t bytes);
+/* The remote side of a transfer. */
+struct wire nic_wire(const struct transfer *t, enum wire_kind kind);
+/* The number of messages that have left. */
+int nic_poll_partings(struct nic *nic);
+
+/* ---- nic_receive.c; under the lock of what is received ---- */
+
+/* The number of messages that have come. */
+int nic_receive(struct nic *nic);
+/* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. */
+int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type);
+/* Of each stream of which something more is done: how many. */
+int nic_acknowledge(struct nic *nic);
+
+/* ---- nic_chain.c: likewise. Errors are an operation's; -EPROTO: nothing that follows makes sense ---- */
+int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire);
+int nic_take_chain(struct nic *nic, int rank, int tag, const struct wire *wire);
+void nic_take_forget(struct nic *nic, int rank, const struct wire *wire);
+void nic_tables_close(struct nic *nic);
+
+/* ---- nic_ask.c ---- */
+void nic_take_question(struct nic *nic, int rank, const struct wire *wire);
+void nic_take_answer(struct nic *nic, const struct wire *wire);
+void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more_bytes);
+
+/* Send so many bytes, with the descriptor or by themselves, and wait until they have arrived. Errors as of nic_ask().
+ */
+int nic_probe(struct nic *nic, int rank, size_t bytes, bool bulk, long timeout_us);
+/* Another's: the answer, and the data are forgotten. */
+void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire);
+
+/* ---- nic_eager.c ---- */
+
+/* given: what the program wants; 0: nothing. */
+void nic_eager_open(struct nic *nic, size_t given);
+size_t nic_eager_bytes(const struct nic *nic);
+/* Before a put of so many bytes, with no lock: measure, if it matters and nobody has. */
+void nic_eager_find(struct nic *nic, int rank, size_t bytes);
+
+/* ---- nic_alive.c ---- */
+
+void nic_alive_open(struct nic *nic);
+/* A rank has been heard of. */
+void nic_heard(struct nic *nic, int rank);
+/* Tell the others of this one, and look who has been silent for too long, if it is time for that. */
+void nic_beat(struct nic *nic);
+
+#endif

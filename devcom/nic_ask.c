@@ -1,0 +1,175 @@
+/* Questions, which the owner's thread answers, and passive messages. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devcom/nic.h"
+
+/* ---- answering ---- */
+
+void nic_take_question(struct nic *nic, int rank, const struct wire *wire)
+{
+    struct wire answer = {.kind = WIRE_ANSWER, .bytes = wire->stride[0]};
+    struct segment *segment = NULL;
+    int error = segment_take(nic->d, wire->segment, &segment);
+
+    if (!error && wire->question == ASK_SEGMENT) {
+        answer.offset = segment->bytes;
+        answer.stride[0] = segment->host != NULL;
+    } else if (!error && wire->question > ASK_SEGMENT) {
+        error = -EINVAL;
+    } else if (!error && (wire->offset % sizeof(int64_t) || !inside(segment->bytes, wire->offset, sizeof(int64_t)))) {
+        error = -ERANGE;
+    } else if (!error && !segment->host) {
+        error = -ENOTSUP;
+    } else if (!error) {
+        answer.offset =
+            (uint64_t)atomic_run(segment->host + wire->offset, wire->question, (int64_t)wire->bytes, wire->value);
+    }
+    segment_release(segment);
+    answer.value = error;
+    nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);
+}
+
+void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more_bytes)
+{
+    struct devcom *d = nic->d;
+    struct letter *letter = board_letter(d, d->rank, rank);
+
+    if (more_bytes > d->o.passive_bytes || atomic_load(&letter->full) != LETTER_EMPTY)
+        return;
+    memcpy(letter->data, more, more_bytes);
+    letter->bytes = (uint32_t)more_bytes;
+    atomic_store(&letter->full, LETTER_FULL);
+    board_ring(d->boards[d->rank]);
+}
+
+void nic_take_answer(struct nic *nic, const struct wire *wire)
+{
+    pthread_mutex_lock(&nic->lock);
+    for (struct asking *asking = nic->askings; asking; asking = asking->next) {
+        if (asking->number == wire->bytes) {
+            asking->answer[0] = (int64_t)wire->offset;
+            asking->answer[1] = (int64_t)wire->stride[0];
+            asking->error = wire->value < 0 ? (int)wire->value : 0;
+            atomic_store(&asking->done, true);
+        }
+    }
+    pthread_mutex_unlock(&nic->lock);
+}
+
+void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
+{
+    struct wire answer = {.kind = WIRE_ANSWER, .bytes = wire->stride[0]};
+    uint8_t nowhere[MOST_EAGER];
+
+    if (wire->flags & WIRE_BULK &&
+        (wire->bytes > sizeof(nowhere) || nic_receive_bulk(nic, rank, tag, nowhere, (int)wire->bytes, MPI_BYTE)))
+        return;
+    nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);
+}
+
+/* ---- asking ---- */
+
+static void forget(struct nic *nic, const struct asking *asking)
+{
+    pthread_mutex_lock(&nic->lock);
+    for (struct asking **at = &nic->askings; *at; at = &(*at)->next) {
+        if (*at == asking) {
+            *at = asking->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&nic->lock);
+}
+
+/* With so many bytes of data, which travel by themselves if the descriptor says so. */
+static int send_question(struct nic *nic, int rank, const struct wire *wire, size_t bytes)
+{
+    unsigned own = nic->d->o.queues;
+    struct lane *lane = nic_lane(nic, rank, own);
+    uint8_t *data = bytes ? calloc(1, bytes) : NULL;
+    int error = bytes && !data ? -ENOMEM : 0;
+
+    pthread_mutex_lock(&lane->lock); /* the own queue's data go the same way */
+    if (!error)
+        error = nic_send_message(nic, rank, 1 + (int)own, NULL, wire, data, wire->flags & WIRE_BULK ? 0 : bytes);
+    if (!error && wire->flags & WIRE_BULK)
+        error = nic_send_packed(nic, rank, 1 + (int)own, NULL, data, bytes);
+    else
+        free(data);
+    pthread_mutex_unlock(&lane->lock);
+    return error;
+}
+
+/* spin_us: how long to look busily. */
+static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, long spin_us, long timeout_us,
+               int64_t answer[2])
+{
+    struct devcom *d = nic->d;
+    struct asking asking = {.next = NULL};
+    struct waiting waiting;
+    int error;
+
+    pthread_mutex_lock(&nic->lock);
+    asking.number = ++nic->questions;
+    asking.next = nic->askings;
+    nic->askings = &asking;
+    pthread_mutex_unlock(&nic->lock);
+    wire->stride[0] = asking.number;
+    error = send_question(nic, rank, wire, bytes);
+    waiting_begin(d, &waiting, timeout_us);
+    waiting.spin_us = spin_us;
+    while (!error && !atomic_load(&asking.done))
+        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
+    waiting_end(d, &waiting);
+    forget(nic, &asking);
+    if (error && !atomic_load(&asking.done))
+        return error;
+    memcpy(answer, asking.answer, sizeof(asking.answer));
+    return asking.error;
+}
+
+int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment, size_t offset, int64_t first,
+            int64_t second, long timeout_us, int64_t answer[2])
+{
+    struct wire wire = {.kind = WIRE_ASK,
+                        .segment = (uint16_t)segment,
+                        .offset = offset,
+                        .bytes = (uint64_t)first,
+                        .question = question,
+                        .value = second};
+
+    return ask(d->nic, rank, &wire, 0, d->spin_us, timeout_us, answer);
+}
+
+int nic_probe(struct nic *nic, int rank, size_t bytes, bool bulk, long timeout_us)
+{
+    struct wire wire = {.kind = WIRE_PROBE, .flags = bulk ? WIRE_BULK : 0, .bytes = bytes};
+    int64_t answer[2];
+
+    return ask(nic, rank, &wire, bytes, timeout_us, timeout_us, answer);
+}
+
+int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)
+{
+    struct wire wire = {.kind = WIRE_LETTER};
+    struct waiting waiting;
+    bool unread = false;
+    int error = 0;
+
+    waiting_begin(d, &waiting, timeout_us);
+    while (!error && !atomic_compare_exchange_strong(&d->nic->letters[rank], &unread, true)) {
+        unread = false;
+        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
+    }
+    waiting_end(d, &waiting);
+    return error ? error : nic_send_message(d->nic, rank, 1 + (int)d->o.queues, NULL, &wire, data, bytes);
+}
+
+void nic_letter_read(struct devcom *d, int rank)
+{
+    struct wire wire = {.kind = WIRE_READ};
+
+    nic_send_message(d->nic, rank, BACK_TAG, NULL, &wire, NULL, 0);
+}

@@ -1,0 +1,252 @@
+/* What is done with messages that come. All of it is checked first. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "devcom/nic.h"
+
+int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type)
+{
+    MPI_Request request;
+    int done = 0;
+
+    if (PMPI_Irecv(at, count, type, rank, tag, nic->bulk, &request))
+        return -EIO;
+    for (unsigned spins = 1; !done; spins++) {
+        if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE))
+            return -EIO;
+        if (!done && spins % YIELD_EVERY == 0) {
+            nic_poll_partings(nic);
+            nic_beat(nic);
+            sched_yield();
+            if (board_lost(nic->d, rank)) {
+                PMPI_Cancel(&request);
+                PMPI_Request_free(&request);
+                return -ECONNRESET;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Into the segment, or through packed memory where that is on a device, or nowhere. */
+static int take_bulk(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
+                     const struct layout *layout, int error)
+{
+    size_t total = layout_total(layout);
+    MPI_Datatype type;
+    uint8_t *packed;
+    int failed;
+
+    if (!error && segment->host) {
+        if (layout_contiguous(layout))
+            return nic_receive_bulk(nic, rank, tag, segment->host + offset, (int)total, MPI_BYTE);
+        type = nic_type(layout);
+        error = nic_receive_bulk(nic, rank, tag, segment->host + offset, 1, type);
+        PMPI_Type_free(&type);
+        return error;
+    }
+    packed = malloc(total);
+    if (!packed)
+        return -EPROTO;
+    failed = nic_receive_bulk(nic, rank, tag, packed, (int)total, MPI_BYTE);
+    if (!error)
+        error = failed ? failed : stage_write(segment, offset, layout, packed);
+    free(packed);
+    return error;
+}
+
+/* Data of a put, or of a get's reply. -EPROTO: nothing that follows in this stream makes sense. */
+static int take_data(struct nic *nic, int rank, int tag, const struct wire *wire, const uint8_t *more,
+                     size_t more_bytes)
+{
+    struct layout layout = layout_of_wire(wire);
+    struct segment *segment = NULL;
+    size_t total;
+    int error;
+
+    if (!layout_valid(&layout))
+        return -EPROTO;
+    total = layout_total(&layout);
+    if (wire->flags & WIRE_BULK ? total > PIECE_BYTES || more_bytes : total != more_bytes)
+        return -EPROTO;
+    if (!total)
+        return 0;
+    error = segment_take(nic->d, wire->segment, &segment);
+    if (!error && !inside(segment->bytes, wire->offset, layout_extent(&layout)))
+        error = -ERANGE;
+    if (wire->flags & WIRE_BULK)
+        error = take_bulk(nic, rank, tag, segment, wire->offset, &layout, error);
+    else if (!error)
+        error = stage_write(segment, wire->offset, &layout, more);
+    segment_release(segment);
+    return error;
+}
+
+/* The owner puts what another wants to get. */
+static int take_get(struct nic *nic, int rank, const struct wire *wire, const uint8_t *more, size_t more_bytes)
+{
+    struct layout layout = layout_of_wire(wire), home_layout;
+    struct segment *segment;
+    struct wire home;
+    int error;
+
+    if (more_bytes != sizeof(home) || !layout_valid(&layout))
+        return -EPROTO;
+    memcpy(&home, more, sizeof(home));
+    home_layout = layout_of_wire(&home);
+    if (!layout_valid(&home_layout) || layout_total(&home_layout) != layout_total(&layout) ||
+        layout_total(&layout) > PIECE_BYTES)
+        return -EPROTO;
+    home.kind = WIRE_REPLY;
+    home.flags = 0;
+    error = segment_take(nic->d, wire->segment, &segment);
+    if (error)
+        return error;
+    if (!inside(segment->bytes, wire->offset, layout_extent(&layout)))
+        error = -ERANGE;
+    else
+        error = nic_send_data(nic, rank, BACK_TAG, NULL, &home, segment, wire->offset, &layout);
+    segment_release(segment);
+    return error;
+}
+
+static void take_operation(struct nic *nic, int rank, unsigned queue, const struct wire *wire, const uint8_t *more,
+                           size_t more_bytes)
+{
+    struct arrival *arrival = nic_arrival(nic, rank, queue);
+    struct devcom *d = nic->d;
+    unsigned signals = queue < d->o.queues ? d->o.signals : d->words;
+    int error;
+
+    if (arrival->broken)
+        error = -EPROTO;
+    else if (wire->kind == WIRE_PUT)
+        error = take_data(nic, rank, 1 + (int)queue, wire, more, more_bytes);
+    else if (wire->kind == WIRE_GET)
+        error = take_get(nic, rank, wire, more, more_bytes);
+    else
+        error = more_bytes ? -EPROTO : nic_take_chain(nic, rank, 1 + (int)queue, wire);
+    if (!error && (wire->op > DEVCOM_ADD || (wire->op && wire->signal >= signals)))
+        error = -EINVAL;
+    if (error) {
+        vocl_log(LOG_WARN, "devcom: rank %d refused an operation of rank %d: %s", d->rank, rank, strerror(-error));
+        arrival->refused++;
+        arrival->last_refusal = error;
+        arrival->failed = true;
+        arrival->broken = error == -EPROTO;
+    }
+    if (!(wire->flags & WIRE_LAST) && !arrival->broken)
+        return;
+    if (!arrival->failed)
+        signal_apply(d, d->rank, wire->signal, wire->op, wire->value);
+    arrival->failed = false;
+    arrival->done++;
+}
+
+static void take_ack(struct nic *nic, int rank, const struct wire *wire)
+{
+    struct lane *lane;
+
+    if (wire->queue >= nic->streams)
+        return;
+    lane = nic_lane(nic, rank, wire->queue);
+    atomic_store(&lane->last_refusal, (int)wire->value);
+    atomic_store(&lane->refused, wire->bytes);
+    atomic_store(&lane->arrived, wire->offset);
+}
+
+static void take_back(struct nic *nic, int rank, const struct wire *wire, const uint8_t *more, size_t more_bytes)
+{
+    switch (wire->kind) {
+    case WIRE_ACK:
+        take_ack(nic, rank, wire);
+        break;
+    case WIRE_REPLY:
+        if (take_data(nic, rank, BACK_TAG, wire, more, more_bytes))
+            vocl_log(LOG_WARN, "devcom: what rank %d was to get from rank %d has no place any more", nic->d->rank,
+                     rank);
+        break;
+    case WIRE_ANSWER:
+        nic_take_answer(nic, wire);
+        break;
+    case WIRE_READ:
+        atomic_store(&nic->letters[rank], false);
+        break;
+    }
+    board_ring(nic->d->boards[nic->d->rank]);
+}
+
+static void take_message(struct nic *nic, int rank, int tag, size_t length)
+{
+    const uint8_t *more = nic->buffer + sizeof(struct wire);
+    unsigned queue = (unsigned)tag - 1;
+    struct wire wire;
+
+    nic_heard(nic, rank);
+    if (length < sizeof(wire))
+        return;
+    memcpy(&wire, nic->buffer, sizeof(wire));
+    length -= sizeof(wire);
+    if (tag == BACK_TAG)
+        take_back(nic, rank, &wire, more, length);
+    else if (queue < nic->streams && (wire.kind == WIRE_PUT || wire.kind == WIRE_GET || wire.kind == WIRE_CHAIN))
+        take_operation(nic, rank, queue, &wire, more, length);
+    else if (queue < nic->d->o.queues && wire.kind == WIRE_TABLE && !nic_arrival(nic, rank, queue)->broken)
+        nic_arrival(nic, rank, queue)->broken = nic_take_table(nic, rank, tag, &wire) == -EPROTO;
+    else if (queue == nic->d->o.queues && wire.kind == WIRE_PROBE)
+        nic_take_probe(nic, rank, tag, &wire);
+    else if (wire.kind == WIRE_FORGET)
+        nic_take_forget(nic, rank, &wire);
+    else if (wire.kind == WIRE_ASK)
+        nic_take_question(nic, rank, &wire);
+    else if (wire.kind == WIRE_LETTER)
+        nic_take_letter(nic, rank, more, length);
+}
+
+int nic_receive(struct nic *nic)
+{
+    int count = 0, found = 1;
+
+    while (count < 64) {
+        MPI_Message message;
+        MPI_Status status;
+        int length;
+
+        if (PMPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, nic->wire, &found, &message, &status) || !found)
+            break;
+        PMPI_Get_count(&status, MPI_BYTE, &length);
+        count++;
+        if ((size_t)length > nic->buffer_bytes) {
+            message_drop(&message, length);
+            continue;
+        }
+        PMPI_Mrecv(nic->buffer, length, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+        take_message(nic, status.MPI_SOURCE, status.MPI_TAG, (size_t)length);
+    }
+    return count;
+}
+
+int nic_acknowledge(struct nic *nic)
+{
+    int count = 0;
+
+    for (int rank = 0; rank < nic->d->size; rank++) {
+        for (unsigned queue = 0; queue < nic->streams; queue++) {
+            struct arrival *arrival = nic_arrival(nic, rank, queue);
+            struct wire ack = {.kind = WIRE_ACK,
+                               .queue = (uint8_t)queue,
+                               .offset = arrival->done,
+                               .bytes = arrival->refused,
+                               .value = arrival->last_refusal};
+
+            if (arrival->told == arrival->done || nic_send_message(nic, rank, BACK_TAG, NULL, &ack, NULL, 0))
+                continue;
+            arrival->told = arrival->done;
+            count++;
+        }
+    }
+    return count;
+}

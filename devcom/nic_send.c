@@ -1,0 +1,254 @@
+/* Puts and gets as messages. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devcom/nic.h"
+
+MPI_Datatype nic_type(const struct layout *layout)
+{
+    MPI_Datatype block, row, type;
+
+    PMPI_Type_contiguous((int)layout->bytes, MPI_BYTE, &block);
+    PMPI_Type_create_hvector((int)layout->count[0], 1, (MPI_Aint)layout->stride[0], block, &row);
+    PMPI_Type_create_hvector((int)layout->count[1], 1, (MPI_Aint)layout->stride[1], row, &type);
+    PMPI_Type_commit(&type);
+    PMPI_Type_free(&block);
+    PMPI_Type_free(&row);
+    return type;
+}
+
+static void has_left(struct parting *parting)
+{
+    struct leaving *leaving = (struct leaving *)parting;
+
+    segment_release(leaving->segment);
+    if (leaving->lane)
+        atomic_fetch_sub(&leaving->lane->leaving, 1);
+    free(leaving->packed);
+    free(leaving);
+}
+
+static void leave(struct nic *nic, struct leaving *leaving)
+{
+    if (leaving->lane)
+        atomic_fetch_add(&leaving->lane->leaving, 1);
+    partings_add(&nic->partings, &leaving->parting, has_left);
+}
+
+int nic_poll_partings(struct nic *nic)
+{
+    return partings_poll(&nic->partings);
+}
+
+int nic_send_message(struct nic *nic, int rank, int tag, struct lane *lane, const struct wire *wire, const void *more,
+                     size_t more_bytes)
+{
+    struct leaving *leaving = malloc(sizeof(*leaving) + sizeof(*wire) + more_bytes);
+
+    if (!leaving)
+        return -ENOMEM;
+    *leaving = (struct leaving){.lane = lane};
+    memcpy(leaving->copy, wire, sizeof(*wire));
+    if (more_bytes)
+        memcpy(leaving->copy + sizeof(*wire), more, more_bytes);
+    if (PMPI_Isend(leaving->copy, (int)(sizeof(*wire) + more_bytes), MPI_BYTE, rank, tag, nic->wire,
+                   &leaving->parting.request)) {
+        free(leaving);
+        return -EIO;
+    }
+    leave(nic, leaving);
+    return 0;
+}
+
+/* Data of a descriptor that has been sent; packed (freed when it has left), or where the segment has them. */
+static int send_bulk(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
+                     const struct layout *layout, uint8_t *packed)
+{
+    struct leaving *leaving = malloc(sizeof(*leaving));
+    MPI_Datatype type = MPI_BYTE;
+    int count = 1, failed;
+
+    if (!leaving) {
+        free(packed);
+        return -ENOMEM;
+    }
+    *leaving = (struct leaving){.lane = lane, .segment = packed ? NULL : segment, .packed = packed};
+    if (packed || layout_contiguous(layout))
+        count = (int)layout_total(layout);
+    else
+        type = nic_type(layout);
+    if (leaving->segment)
+        atomic_fetch_add(segment->users, 1);
+    failed = PMPI_Isend(packed ? packed : segment->host + offset, count, type, rank, tag, nic->bulk,
+                        &leaving->parting.request);
+    if (type != MPI_BYTE)
+        PMPI_Type_free(&type);
+    if (failed) {
+        segment_release(leaving->segment);
+        free(packed);
+        free(leaving);
+        return -EIO;
+    }
+    leave(nic, leaving);
+    return 0;
+}
+
+int nic_send_packed(struct nic *nic, int rank, int tag, struct lane *lane, uint8_t *packed, size_t bytes)
+{
+    struct layout layout = {.bytes = bytes, .count = {1, 1}};
+
+    return send_bulk(nic, rank, tag, lane, NULL, 0, &layout, packed);
+}
+
+int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
+                      size_t bytes)
+{
+    struct layout layout = {.bytes = bytes, .count = {1, 1}};
+
+    return send_bulk(nic, rank, tag, lane, segment, offset, &layout, NULL);
+}
+
+int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct wire *wire, struct segment *segment,
+                  size_t offset, const struct layout *layout)
+{
+    size_t total = layout_total(layout);
+    bool small = total <= nic_eager_bytes(nic), pack = small || !segment->host;
+    uint8_t *packed = pack ? malloc(total) : NULL;
+    int error = 0;
+
+    if (pack)
+        error = packed ? stage_read(segment, offset, layout, packed) : -ENOMEM;
+    wire->flags |= small ? 0 : WIRE_BULK;
+    if (!error)
+        error = nic_send_message(nic, rank, tag, lane, wire, packed, small ? total : 0);
+    if (error || small) {
+        free(packed);
+        return error;
+    }
+    return send_bulk(nic, rank, tag, lane, segment, offset, layout, packed);
+}
+
+struct wire nic_wire(const struct transfer *t, enum wire_kind kind)
+{
+    return (struct wire){
+        .kind = (uint8_t)kind,
+        .segment = (uint16_t)t->remote_id,
+        .offset = t->remote_offset,
+        .bytes = t->remote.bytes,
+        .count = {t->remote.count[0], t->remote.count[1]},
+        .stride = {t->remote.stride[0], t->remote.stride[1]},
+    };
+}
+
+/* Under the lane's lock; of a size that one message carries. */
+static int send_piece(struct nic *nic, const struct transfer *t, bool get, bool last)
+{
+    struct lane *lane = nic_lane(nic, t->rank, t->queue);
+    struct wire wire = nic_wire(t, get ? WIRE_GET : WIRE_PUT), home;
+    int tag = 1 + (int)t->queue;
+
+    wire.flags = last ? WIRE_LAST : 0;
+    if (get) { /* then where the owner is to put it */
+        struct transfer back = {.remote_id = t->local_id, .remote_offset = t->offset, .remote = t->local};
+
+        home = nic_wire(&back, WIRE_REPLY);
+        return nic_send_message(nic, t->rank, tag, lane, &wire, &home, sizeof(home));
+    }
+    if (last) {
+        wire.op = (uint8_t)t->op;
+        wire.signal = t->signal;
+        wire.value = t->value;
+    }
+    if (t->data)
+        return nic_send_message(nic, t->rank, tag, lane, &wire, t->data, layout_total(&t->local));
+    if (!t->segment || !layout_total(&t->local))
+        return nic_send_message(nic, t->rank, tag, lane, &wire, NULL, 0);
+    return nic_send_data(nic, t->rank, tag, lane, &wire, t->segment, t->offset, &t->local);
+}
+
+static struct transfer part_of(const struct transfer *t, size_t local, size_t remote)
+{
+    struct transfer piece = *t;
+
+    piece.offset += local;
+    piece.remote_offset += remote;
+    return piece;
+}
+
+/* Planes, then rows, then parts of blocks, until a piece is small enough. */
+static int send_pieces(struct nic *nic, const struct transfer *t, size_t most, bool get, bool last)
+{
+    const struct layout *l = &t->local, *r = &t->remote;
+    int error = 0;
+
+    if (layout_total(l) <= most)
+        return send_piece(nic, t, get, last);
+    if (l->count[1] > 1) {
+        for (uint32_t i = 0; i < l->count[1] && !error; i++) {
+            struct transfer piece = part_of(t, i * l->stride[1], i * r->stride[1]);
+
+            piece.local.count[1] = piece.remote.count[1] = 1;
+            error = send_pieces(nic, &piece, most, get, last && i + 1 == l->count[1]);
+        }
+    } else if (l->count[0] > 1) {
+        uint32_t step = l->bytes < most ? (uint32_t)(most / l->bytes) : 1;
+
+        for (uint32_t i = 0; i < l->count[0] && !error; i += step) {
+            struct transfer piece = part_of(t, i * l->stride[0], i * r->stride[0]);
+            uint32_t rows = l->count[0] - i < step ? l->count[0] - i : step;
+
+            piece.local.count[0] = piece.remote.count[0] = rows;
+            error = send_pieces(nic, &piece, most, get, last && i + rows == l->count[0]);
+        }
+    } else {
+        for (size_t done = 0; done < l->bytes && !error; done += most) {
+            struct transfer piece = part_of(t, done, done);
+
+            piece.local.bytes = piece.remote.bytes = l->bytes - done < most ? l->bytes - done : most;
+            error = send_piece(nic, &piece, get, last && done + most >= l->bytes);
+        }
+    }
+    return error;
+}
+
+static void flatten(struct layout *layout)
+{
+    *layout = (struct layout){.bytes = layout_total(layout), .count = {1, 1}};
+}
+
+static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
+{
+    struct nic *nic = d->nic;
+    struct lane *lane = nic_lane(nic, t->rank, t->queue);
+    struct transfer whole = *t;
+    size_t most = t->segment && !t->segment->host ? d->o.chunk_bytes : PIECE_BYTES;
+    int error = 0;
+
+    if (board_lost(d, t->rank))
+        return -ECONNRESET;
+    if (layout_contiguous(&t->local) && layout_contiguous(&t->remote)) {
+        flatten(&whole.local);
+        flatten(&whole.remote);
+    }
+    nic_eager_find(nic, t->rank, layout_total(&t->local));
+    pthread_mutex_lock(&lane->lock);
+    if (atomic_load(&lane->sent) - atomic_load(&lane->arrived) >= d->o.queue_depth)
+        error = -EAGAIN;
+    if (!error)
+        error = send_pieces(nic, &whole, most, get, true);
+    if (!error)
+        atomic_fetch_add(&lane->sent, 1);
+    pthread_mutex_unlock(&lane->lock);
+    return error;
+}
+
+int nic_put(struct devcom *d, const struct transfer *t)
+{
+    return send_transfer(d, t, false);
+}
+
+int nic_get(struct devcom *d, const struct transfer *t)
+{
+    return send_transfer(d, t, true);
+}

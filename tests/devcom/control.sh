@@ -1,0 +1,20 @@
+#!/bin/sh
+# Control programs, with shared memory and by messages, and when a rank dies in the middle of them.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../xtq/xtq-lib.sh"
+programs=devcom
+
+for mpi in $mpis; do
+    for number in 1 2 3; do
+        must $mpi $number control
+    done
+    VOCL_SHARE=0 must $mpi 2 control
+done
+
+# MPICH leaves the survivors alone, if Hydra sees a shell end (kill.sh)
+[ -n "$MPIEXEC_MPICH" ] || exit 0
+$MPIEXEC_MPICH -disable-auto-cleanup -n 3 sh -c "trap '' USR1 TERM
+    timeout -s KILL 60 '$top_builddir/tests/devcom/control' lost
+    exit 0" > "$scratch/out" 2>&1 < /dev/null
+grep -q 'rank 0 survives' "$scratch/out" && grep -q 'rank 1 survives' "$scratch/out" ||
+    { cat "$scratch/out"; fail "a rank is lost"; }

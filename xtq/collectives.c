@@ -1,85 +1,15 @@
 /*
- * Accumulate, reduce and allreduce (section V-C), on xtq.h alone.
- *
- * Large vectors: a reduce-scatter by recursive halving (R. Thakur et al., the paper's [40]), after which each of the p2
- * ranks (the largest power of two) holds a segment of the result, which it then puts straight to all ranks, or to the
- * root. Small ones: a binomial tree, or, for all of a power of two ranks, exchanges of everything. Both are a list of
- * steps, each an exchange with one peer, and a spread at the end.
- *
- * The explicit synchronisation of resources: before a rank puts what will be combined, the peer has put it a "ready",
- * which says that the peer has registered its buffer and has ended the steps before; so contributions are combined in
- * one order, and results can be repeated. The spread needs no such thing: a segment of the result is made of
- * contributions of all ranks, so all have begun, and have sent what was in its place.
+ * Accumulate, and what reduce and allreduce (reduction.c) stand on, too: messages, registrations, start and end
+ * (section V-C). On xtq.h alone.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "base/crowd.h"
-#include "xtq/combine.h"
+#include "xtq/collectives.h"
 
-#define EXPOSED 16 /* unless the options say otherwise */
-#define SLOTS 8
-#define INDEX_REDUCE 0                      /* + slot */
-#define INDEX_SPREAD (INDEX_REDUCE + SLOTS) /* + slot */
-#define INDEX_READY (INDEX_SPREAD + SLOTS)
-#define INDEX_EXPOSED 24         /* + number */
-#define CHUNK ((size_t)64 << 10) /* bytes in a message: large vectors are sent and combined at the same time */
-#define TREE_BYTES ((size_t)16 << 10)
+#define EXPOSED 16                     /* unless the options say otherwise */
+#define CHUNK ((size_t)64 << 10)       /* bytes in a message: large vectors are sent and combined at the same time */
 #define QUIET_BYTES ((size_t)16 << 10) /* for less in an accumulate nobody is woken before it is waited for */
-#define MOST_STEPS 66
-#define WAIT_US 1000
-#define TESTS_BEFORE_CLOCK 32 /* a few us, in which small ones end */
-#define PATIENCE_NS 20000     /* and one for each byte: see is_patient() */
-
-/* Send some elements to a peer, and receive some from it, either of which may be none. */
-struct step {
-    int peer;
-    size_t send_first, send_count, receive_first, receive_count;
-};
-
-enum phase { SAY_READY, SEND, RECEIVE };
-
-struct xtq_request {
-    struct xtq_collectives *c;
-    unsigned slot;
-    bool active;
-    unsigned flags; /* of its puts */
-    int error;
-    enum xtq_type type;
-    enum xtq_op op;
-    size_t element, count;
-    const uint8_t *data; /* until something has been combined, this is what is sent */
-    uint8_t *work;       /* where contributions are combined: result, or temporary */
-    uint8_t *temporary;  /* or NULL */
-    const uint8_t *from; /* what the step sends */
-    bool exchange;       /* what a step sends is also what it receives into: it is copied before */
-    struct step steps[MOST_STEPS];
-    unsigned step_count, at;
-    enum phase phase;
-    size_t sent;               /* elements, of the step or to the spread's present target */
-    int64_t arrivals;          /* that all steps so far have had or wait for */
-    int spread_to, spread_end; /* ranks yet to be sent the segment */
-    size_t spread_first, spread_count;
-    int64_t spread_arrivals;
-    struct xtq_signal *arrived, *spread; /* count down from 0 */
-};
-
-struct xtq_collectives {
-    struct xtq *x;
-    pthread_mutex_t lock;
-    int rank, size;
-    unsigned queue, first_index, exposed;
-    enum xtq_engine engine;
-    size_t chunk;
-    uint64_t sequence;
-    struct xtq_request requests[SLOTS];
-    struct xtq_signal **ready; /* by slot and rank: how often that has said so */
-    int64_t *needed;           /* likewise: how often this rank has made use of it */
-};
 
 /* ---- messages ---- */
 
@@ -91,8 +21,8 @@ struct command {
     struct combine_arguments arguments;
 };
 
-static int put(struct xtq_collectives *c, int target, unsigned index, struct combine_arguments arguments,
-               const void *payload, size_t elements, size_t bytes, unsigned flags)
+int collectives_put(struct xtq_collectives *c, int target, unsigned index, struct combine_arguments arguments,
+                    const void *payload, size_t elements, size_t bytes, unsigned flags)
 {
     struct command command = {.arguments = arguments};
 
@@ -103,116 +33,19 @@ static int put(struct xtq_collectives *c, int target, unsigned index, struct com
     return xtq_put(c->x, target, &command, sizeof(command), payload, bytes, flags, NULL);
 }
 
-static size_t chunk_elements(const struct xtq_collectives *c, size_t element)
+size_t collectives_most(const struct xtq_collectives *c, size_t element)
 {
     return c->chunk / element;
 }
 
-static int64_t chunks(const struct xtq_request *r, size_t count)
-{
-    size_t most = chunk_elements(r->c, r->element);
-
-    return (int64_t)((count + most - 1) / most);
-}
-
-/* Those of the elements that have not been sent yet. -EAGAIN: go on later. */
-static int send_elements(struct xtq_request *r, const uint8_t *from, int target, unsigned index, unsigned op,
-                         size_t first, size_t count)
-{
-    size_t most = chunk_elements(r->c, r->element);
-
-    while (r->sent < count) {
-        size_t some = count - r->sent < most ? count - r->sent : most, at = (first + r->sent) * r->element;
-        struct combine_arguments arguments = {.offset = at, .type = r->type, .op = op};
-        int error = put(r->c, target, index, arguments, from + at, some, some * r->element, r->flags);
-
-        if (error)
-            return error;
-        r->sent += some;
-    }
-    r->sent = 0;
-    return 0;
-}
-
-/* ---- going on ---- */
-
-static size_t by_peer(const struct xtq_request *r, int peer)
-{
-    return (size_t)r->slot * (size_t)r->c->size + (size_t)peer;
-}
-
-/* What a step waits for, if its message cannot go yet or has not come: -EAGAIN. */
-static int step_go_on(struct xtq_request *r, const struct step *step)
-{
-    struct xtq_collectives *c = r->c;
-    int error;
-
-    if (r->phase == SAY_READY) {
-        struct combine_arguments arguments = {.offset = (uint64_t)r->slot * (uint64_t)c->size, .op = COMBINE_READY};
-
-        r->from = r->at == 0 ? r->data : r->work;
-        if (r->exchange && r->from == r->work)
-            r->from = memcpy(r->temporary, r->work, r->count * r->element);
-
-        if (step->receive_count) {
-            error = put(c, step->peer, INDEX_READY, arguments, NULL, 1, 0, r->flags);
-            if (error)
-                return error;
-            r->arrivals += chunks(r, step->receive_count);
-        }
-        r->phase = SEND;
-    }
-    if (r->phase == SEND) {
-        if (step->send_count) {
-            if (xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)])
-                return -EAGAIN;
-            error = send_elements(r, r->from, step->peer, INDEX_REDUCE + r->slot, r->op, step->send_first,
-                                  step->send_count);
-            if (error)
-                return error;
-            c->needed[by_peer(r, step->peer)]++;
-        }
-        r->phase = RECEIVE;
-    }
-    return xtq_signal_load(r->arrived) > -r->arrivals ? -EAGAIN : 0;
-}
-
-static int spread_go_on(struct xtq_request *r)
-{
-    for (; r->spread_to < r->spread_end; r->spread_to++) {
-        int error;
-
-        if (r->spread_to == r->c->rank || !r->spread_count)
-            continue;
-        error = send_elements(r, r->work, r->spread_to, INDEX_SPREAD + r->slot, XTQ_REPLACE, r->spread_first,
-                              r->spread_count);
-        if (error)
-            return error;
-    }
-    return xtq_signal_load(r->spread) > -r->spread_arrivals ? -EAGAIN : 0;
-}
-
-static int go_on(struct xtq_request *r)
-{
-    while (r->at < r->step_count) {
-        int error = step_go_on(r, &r->steps[r->at]);
-
-        if (error)
-            return error;
-        r->at++;
-        r->phase = SAY_READY;
-    }
-    return spread_go_on(r);
-}
-
-static int unregister(struct xtq_collectives *c, unsigned index)
+int collectives_unregister(struct xtq_collectives *c, unsigned index)
 {
     return c->engine == XTQ_DEVICE ? xtq_unregister_kernel(c->x, c->first_index + index)
                                    : xtq_unregister_function(c->x, c->first_index + index);
 }
 
-static int register_buffer(struct xtq_collectives *c, unsigned index, void *buffer, size_t bytes,
-                           struct xtq_signal *signal)
+int collectives_register(struct xtq_collectives *c, unsigned index, void *buffer, size_t bytes,
+                         struct xtq_signal *signal)
 {
     struct xtq_function_entry function = {
         .function = combine, .buffer = buffer, .buffer_bytes = bytes, .signal = signal};
@@ -222,359 +55,14 @@ static int register_buffer(struct xtq_collectives *c, unsigned index, void *buff
                                    : xtq_register_function(c->x, c->first_index + index, &function);
 }
 
-static void request_end(struct xtq_request *r, int error)
-{
-    unregister(r->c, INDEX_REDUCE + r->slot);
-    if (r->spread_arrivals)
-        unregister(r->c, INDEX_SPREAD + r->slot);
-    free(r->temporary);
-    r->temporary = NULL;
-    r->error = error;
-}
-
-/* All that are under way, as others may wait for them. */
-static void go_on_all(struct xtq_collectives *c)
-{
-    for (unsigned slot = 0; slot < SLOTS; slot++) {
-        struct xtq_request *r = &c->requests[slot];
-
-        if (r->active && r->error == -EINPROGRESS) {
-            int error = go_on(r);
-
-            if (error != -EAGAIN)
-                request_end(r, error);
-        }
-    }
-}
-
-/* ---- plans ---- */
-
-static void add_step(struct xtq_request *r, int peer, size_t send_first, size_t send_count, size_t receive_first,
-                     size_t receive_count)
-{
-    r->steps[r->step_count++] = (struct step){.peer = peer,
-                                              .send_first = send_first,
-                                              .send_count = send_count,
-                                              .receive_first = receive_first,
-                                              .receive_count = receive_count};
-}
-
-/* Up a tree to the root; then, for allreduce, from there to all. */
-static void plan_tree(struct xtq_request *r, int root, bool to_all)
-{
-    int size = r->c->size, relative = (r->c->rank - root + size) % size;
-
-    for (int mask = 1; mask < size; mask <<= 1) {
-        if (relative & mask) {
-            add_step(r, (relative - mask + root) % size, 0, r->count, 0, 0);
-            break;
-        }
-        if (relative + mask < size)
-            add_step(r, (relative + mask + root) % size, 0, 0, 0, r->count);
-    }
-    if (!to_all)
-        return;
-    if (relative == 0) {
-        r->spread_count = r->count;
-        r->spread_end = size;
-    } else {
-        r->spread_arrivals = chunks(r, r->count);
-    }
-}
-
-/* All have all after each step has doubled of how many ranks it is. Each two compute the same, as long as the operation
- * does not mind which operand comes first: of floats, minimum and maximum do, for NaN and -0. */
-static bool can_exchange(const struct xtq_request *r, int size)
-{
-    bool real = r->type == XTQ_FLOAT || r->type == XTQ_DOUBLE;
-
-    return (size & (size - 1)) == 0 && !(real && (r->op == XTQ_MIN || r->op == XTQ_MAX));
-}
-
-static void plan_exchange(struct xtq_request *r)
-{
-    r->exchange = true;
-    for (int mask = 1; mask < r->c->size; mask <<= 1)
-        add_step(r, r->c->rank ^ mask, 0, r->count, 0, r->count);
-}
-
-/* The elements that are left to the rank of that number among power after halving steps down to `mask`. */
-static void segment(size_t count, int number, int power, int mask, size_t *first, size_t *left)
-{
-    *first = 0;
-    *left = count;
-    for (int half = power / 2; half >= mask; half /= 2) {
-        size_t lower = (*left + 1) / 2;
-
-        if (number & half) {
-            *first += lower;
-            *left -= lower;
-        } else {
-            *left = lower;
-        }
-    }
-}
-
-/* Among power ranks; before that, of the first 2 * extra, each even one gives all to its neighbour and is left out. */
-static void plan_halving(struct xtq_request *r, int root, bool to_all)
-{
-    int size = r->c->size, rank = r->c->rank, power = 1, extra, number;
-
-    while (power * 2 <= size)
-        power *= 2;
-    extra = size - power;
-    number = rank >= 2 * extra ? rank - extra : rank % 2 ? rank / 2 : -1;
-    if (rank < 2 * extra) {
-        if (number < 0)
-            add_step(r, rank + 1, 0, r->count, 0, 0);
-        else
-            add_step(r, rank - 1, 0, 0, 0, r->count);
-    }
-    for (int half = power / 2; number >= 0 && half > 0; half /= 2) {
-        int other = number ^ half, peer = other < extra ? other * 2 + 1 : other + extra;
-        size_t keep_first, keep, give_first, give;
-
-        segment(r->count, number, power, half, &keep_first, &keep);
-        segment(r->count, other, power, half, &give_first, &give);
-        add_step(r, peer, give_first, give, keep_first, keep);
-    }
-    if (number >= 0)
-        segment(r->count, number, power, 1, &r->spread_first, &r->spread_count);
-    r->spread_to = to_all ? 0 : root;
-    r->spread_end = to_all ? size : root + 1;
-    for (int i = 0; i < power && (to_all || rank == root); i++) {
-        size_t first, left;
-
-        segment(r->count, i, power, 1, &first, &left);
-        r->spread_arrivals += i == number ? 0 : chunks(r, left);
-    }
-}
-
-/* ---- starting ---- */
-
-/* In calls that wait, the peer is there or comes, and looks itself: its server need not be woken. */
-enum { WAITED_FOR = XTQ_TRY | XTQ_QUIET, NOT_WAITED_FOR = XTQ_TRY };
-
-/* Where contributions are combined. Of the data only what the first step leaves here is copied there; the rest of it is
- * sent as it is. */
-static int request_memory(struct xtq_request *r, const void *data, void *result)
-{
-    bool receives = false;
-    const struct step *step = &r->steps[0];
-    size_t first = 0, count = r->count;
-
-    for (unsigned i = 0; i < r->step_count; i++)
-        receives |= r->steps[i].receive_count != 0;
-    r->data = data;
-    if (result) {
-        r->work = result;
-    } else if (receives) {
-        r->work = r->temporary = malloc(r->count * r->element);
-        if (!r->work)
-            return -ENOMEM;
-    } else {
-        r->work = (uint8_t *)(uintptr_t)data;
-    }
-    if (r->exchange && !(r->temporary = malloc(r->count * r->element)))
-        return -ENOMEM;
-    if (r->step_count && step->send_count) {
-        first = step->receive_first;
-        count = step->receive_count;
-    }
-    if (r->work != r->data && count)
-        memcpy(r->work + first * r->element, r->data + first * r->element, count * r->element);
-    return 0;
-}
-
-static int start_locked(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
-                        enum xtq_type type, enum xtq_op op, unsigned flags, struct xtq_request **out)
-{
-    struct xtq_request *r = &c->requests[c->sequence % SLOTS];
-    struct xtq_signal *arrived = r->arrived, *spread = r->spread;
-    size_t element = xtq_type_bytes(type);
-    int error;
-
-    if (!element || (unsigned)op > XTQ_MAX || root < 0 || root >= c->size || count > SIZE_MAX / element ||
-        (count && (!data || (!result && (to_all || c->rank == root)))))
-        return -EINVAL;
-    if (r->active)
-        return -EBUSY;
-    *r = (struct xtq_request){.c = c,
-                              .slot = (unsigned)(c->sequence % SLOTS),
-                              .active = true,
-                              .flags = flags,
-                              .type = type,
-                              .op = op,
-                              .element = element,
-                              .count = count,
-                              .error = -EINPROGRESS,
-                              .arrived = arrived,
-                              .spread = spread};
-    if (count && count * element <= TREE_BYTES && to_all && can_exchange(r, c->size))
-        plan_exchange(r);
-    else if (count * element <= TREE_BYTES || count < (size_t)c->size)
-        plan_tree(r, root, to_all);
-    else
-        plan_halving(r, root, to_all);
-    error = count ? request_memory(r, data, to_all || c->rank == root ? result : NULL) : 0;
-    xtq_signal_store(arrived, 0);
-    xtq_signal_store(spread, 0);
-    if (!error)
-        error = register_buffer(c, INDEX_REDUCE + r->slot, r->work, count * element, arrived);
-    if (!error && r->spread_arrivals)
-        error = register_buffer(c, INDEX_SPREAD + r->slot, r->work, count * element, spread);
-    if (error) {
-        request_end(r, error);
-        r->active = false;
-        return error;
-    }
-    c->sequence++;
-    go_on_all(c);
-    *out = r;
-    return 0;
-}
-
-static int start(struct xtq_collectives *c, int root, bool to_all, const void *data, void *result, size_t count,
-                 enum xtq_type type, enum xtq_op op, unsigned flags, struct xtq_request **out)
-{
-    int error;
-
-    pthread_mutex_lock(&c->lock);
-    error = start_locked(c, root, to_all, data, result, count, type, op, flags, out);
-    pthread_mutex_unlock(&c->lock);
-    return error;
-}
-
-/* ---- the functions ---- */
-
-int xtq_ireduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,
-                enum xtq_op op, struct xtq_request **out)
-{
-    return start(c, root, false, data, result, count, type, op, NOT_WAITED_FOR, out);
-}
-
-int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
-                   enum xtq_op op, struct xtq_request **out)
-{
-    return start(c, 0, true, data, result, count, type, op, NOT_WAITED_FOR, out);
-}
-
-int xtq_test(struct xtq_request *r)
-{
-    struct xtq_collectives *c = r->c;
-    int error;
-
-    xtq_progress(c->x);
-    pthread_mutex_lock(&c->lock);
-    go_on_all(c);
-    error = r->error;
-    if (error != -EINPROGRESS)
-        r->active = false;
-    pthread_mutex_unlock(&c->lock);
-    return error;
-}
-
-/* What a request that cannot go on waits for. Another thread may make it go on meanwhile. */
-static void wait_for_something(struct xtq_request *r)
-{
-    struct xtq_collectives *c = r->c;
-    const struct xtq_signal *signal = NULL; /* a lane is full */
-    enum xtq_condition condition = XTQ_LT;
-    const struct step *step;
-    int64_t value = 0;
-
-    pthread_mutex_lock(&c->lock);
-    step = r->at < r->step_count ? &r->steps[r->at] : NULL;
-    if (step && r->phase == SEND &&
-        xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)]) {
-        signal = c->ready[by_peer(r, step->peer)];
-        condition = XTQ_GE;
-        value = c->needed[by_peer(r, step->peer)] + 1;
-    } else if (step && r->phase == RECEIVE) {
-        signal = r->arrived;
-        value = 1 - r->arrivals;
-    } else if (!step && r->spread_to == r->spread_end) {
-        signal = r->spread;
-        value = 1 - r->spread_arrivals;
-    }
-    pthread_mutex_unlock(&c->lock);
-    if (signal)
-        xtq_signal_wait(c->x, signal, condition, value, WAIT_US);
-    else if (!xtq_progress(c->x))
-        sched_yield();
-}
-
-/* The others are at it, too: so for about as long as it may take it polls, unless somebody else wants the core. */
-struct patience {
-    struct crowd crowd;
-    long until_ns;
-    bool ends;
-};
-
-static bool is_patient(struct patience *p, const struct xtq_request *r, unsigned rounds)
-{
-    if (p->ends || rounds % TESTS_BEFORE_CLOCK)
-        return !p->ends;
-    if (!p->until_ns)
-        p->until_ns = clock_ns() + PATIENCE_NS + (long)(r->count * r->element);
-    crowd_yield(&p->crowd);
-    p->ends = crowd_here(&p->crowd) || clock_ns() > p->until_ns;
-    return !p->ends;
-}
-
-static bool somebody_died(const struct xtq_collectives *c)
-{
-    for (int rank = 0; rank < c->size; rank++) {
-        if (!xtq_alive(c->x, rank))
-            return true;
-    }
-    return false;
-}
-
-int xtq_wait(struct xtq_request *r)
-{
-    struct xtq_collectives *c = r->c;
-    int error;
-
-    struct patience patience = {0};
-
-    for (unsigned rounds = 1; (error = xtq_test(r)) == -EINPROGRESS; rounds++) {
-        if (is_patient(&patience, r, rounds))
-            continue;
-        wait_for_something(r);
-        if (rounds % 64 == 0 && somebody_died(c) && xtq_test(r) == -EINPROGRESS) {
-            pthread_mutex_lock(&c->lock);
-            request_end(r, -ECONNRESET);
-            pthread_mutex_unlock(&c->lock);
-        }
-    }
-    return error;
-}
-
-int xtq_reduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,
-               enum xtq_op op)
-{
-    struct xtq_request *request;
-    int error = start(c, root, false, data, result, count, type, op, WAITED_FOR, &request);
-
-    return error ? error : xtq_wait(request);
-}
-
-int xtq_allreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
-                  enum xtq_op op)
-{
-    struct xtq_request *request;
-    int error = start(c, 0, true, data, result, count, type, op, WAITED_FOR, &request);
-
-    return error ? error : xtq_wait(request);
-}
+/* ---- accumulate ---- */
 
 int xtq_expose(struct xtq_collectives *c, unsigned number, void *memory, size_t bytes)
 {
     if (number >= c->exposed)
         return -EINVAL;
-    return memory ? register_buffer(c, INDEX_EXPOSED + number, memory, bytes, NULL)
-                  : unregister(c, INDEX_EXPOSED + number);
+    return memory ? collectives_register(c, INDEX_EXPOSED + number, memory, bytes, NULL)
+                  : collectives_unregister(c, INDEX_EXPOSED + number);
 }
 
 int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_t offset, const void *data,
@@ -584,12 +72,13 @@ int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_
 
     if (!element || (unsigned)op > XTQ_REPLACE || number >= c->exposed || offset % element)
         return -EINVAL;
-    most = chunk_elements(c, element);
+    most = collectives_most(c, element);
     for (size_t done = 0; done < count;) {
         size_t some = count - done < most ? count - done : most;
         struct combine_arguments arguments = {.offset = offset + done * element, .type = type, .op = op};
-        int error = put(c, target, INDEX_EXPOSED + number, arguments, (const uint8_t *)data + done * element, some,
-                        some * element, some * element <= QUIET_BYTES ? XTQ_QUIET : 0);
+        int error =
+            collectives_put(c, target, INDEX_EXPOSED + number, arguments, (const uint8_t *)data + done * element, some,
+                            some * element, some * element <= QUIET_BYTES ? XTQ_QUIET : 0);
 
         if (error)
             return error;
@@ -662,13 +151,14 @@ int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *op
     c->chunk = c->chunk > CHUNK ? CHUNK : c->chunk & ~(size_t)63;
     error = signals_create(c);
     if (!error)
-        error = register_buffer(c, INDEX_READY, c->ready, (size_t)SLOTS * (size_t)c->size * sizeof(*c->ready), NULL);
+        error =
+            collectives_register(c, INDEX_READY, c->ready, (size_t)SLOTS * (size_t)c->size * sizeof(*c->ready), NULL);
     served = error ? error : xtq_register_queue(x, c->queue, &queue);
     error = xtq_agree(x, served);
     if (error) {
         if (!served)
             xtq_unregister_queue(x, c->queue);
-        unregister(c, INDEX_READY);
+        collectives_unregister(c, INDEX_READY);
         collectives_free(c);
         return error;
     }
@@ -683,8 +173,8 @@ int xtq_collectives_close(struct xtq_collectives *c)
 
     xtq_unregister_queue(c->x, c->queue);
     for (unsigned number = 0; number < c->exposed; number++)
-        unregister(c, INDEX_EXPOSED + number);
-    unregister(c, INDEX_READY);
+        collectives_unregister(c, INDEX_EXPOSED + number);
+    collectives_unregister(c, INDEX_READY);
     collectives_free(c);
     return error;
 }

@@ -307,17 +307,31 @@ static bool carried(const struct operation *o, MPI_Request *request, int *result
 
 /* ---- MPI's functions ---- */
 
+static struct operand operand(const void *address, MPI_Count count, MPI_Datatype datatype)
+{
+    return (struct operand){address, count, datatype};
+}
+
+static struct operation changing(MPI_Win win, int target, MPI_Aint place, MPI_Op op, struct operand data,
+                                 struct operand memory)
+{
+    return (struct operation){.win = win, .target = target, .place = place, .op = op, .data = data, .memory = memory};
+}
+
+static struct operation fetching(struct operation o, struct operand result)
+{
+    o.fetches = true;
+    o.result = result;
+    return o;
+}
+
 #define ACCUMULATES(suffix, number)                                                                                    \
     INTERCEPT MPI_Accumulate##suffix(const void *data, number count, MPI_Datatype datatype, int target,                \
                                      MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op,     \
                                      MPI_Win win)                                                                      \
     {                                                                                                                  \
-        const struct operation o = {.win = win,                                                                        \
-                                    .target = target,                                                                  \
-                                    .place = place,                                                                    \
-                                    .op = op,                                                                          \
-                                    .data = {data, count, datatype},                                                   \
-                                    .memory = {NULL, target_count, target_datatype}};                                  \
+        const struct operation o = changing(win, target, place, op, operand(data, count, datatype),                    \
+                                            operand(NULL, target_count, target_datatype));                             \
         int error;                                                                                                     \
                                                                                                                        \
         return carried(&o, NULL, &error) ? error                                                                       \
@@ -328,12 +342,8 @@ static bool carried(const struct operation *o, MPI_Request *request, int *result
                                       MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op,    \
                                       MPI_Win win, MPI_Request *request)                                               \
     {                                                                                                                  \
-        const struct operation o = {.win = win,                                                                        \
-                                    .target = target,                                                                  \
-                                    .place = place,                                                                    \
-                                    .op = op,                                                                          \
-                                    .data = {data, count, datatype},                                                   \
-                                    .memory = {NULL, target_count, target_datatype}};                                  \
+        const struct operation o = changing(win, target, place, op, operand(data, count, datatype),                    \
+                                            operand(NULL, target_count, target_datatype));                             \
         int error;                                                                                                     \
                                                                                                                        \
         return carried(&o, request, &error)                                                                            \
@@ -346,14 +356,9 @@ static bool carried(const struct operation *o, MPI_Request *request, int *result
                                          MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op, \
                                          MPI_Win win)                                                                  \
     {                                                                                                                  \
-        const struct operation o = {.win = win,                                                                        \
-                                    .target = target,                                                                  \
-                                    .place = place,                                                                    \
-                                    .op = op,                                                                          \
-                                    .fetches = true,                                                                   \
-                                    .data = {data, count, datatype},                                                   \
-                                    .memory = {NULL, target_count, target_datatype},                                   \
-                                    .result = {result, result_count, result_datatype}};                                \
+        const struct operation o = fetching(changing(win, target, place, op, operand(data, count, datatype),           \
+                                                     operand(NULL, target_count, target_datatype)),                    \
+                                            operand(result, result_count, result_datatype));                           \
         int error;                                                                                                     \
                                                                                                                        \
         return carried(&o, NULL, &error)                                                                               \
@@ -366,14 +371,9 @@ static bool carried(const struct operation *o, MPI_Request *request, int *result
                                           MPI_Aint place, number target_count, MPI_Datatype target_datatype,           \
                                           MPI_Op op, MPI_Win win, MPI_Request *request)                                \
     {                                                                                                                  \
-        const struct operation o = {.win = win,                                                                        \
-                                    .target = target,                                                                  \
-                                    .place = place,                                                                    \
-                                    .op = op,                                                                          \
-                                    .fetches = true,                                                                   \
-                                    .data = {data, count, datatype},                                                   \
-                                    .memory = {NULL, target_count, target_datatype},                                   \
-                                    .result = {result, result_count, result_datatype}};                                \
+        const struct operation o = fetching(changing(win, target, place, op, operand(data, count, datatype),           \
+                                                     operand(NULL, target_count, target_datatype)),                    \
+                                            operand(result, result_count, result_datatype));                           \
         int error;                                                                                                     \
                                                                                                                        \
         return carried(&o, request, &error)                                                                            \
@@ -389,14 +389,9 @@ ACCUMULATES(_c, MPI_Count)
 INTERCEPT MPI_Fetch_and_op(const void *data, void *result, MPI_Datatype datatype, int target, MPI_Aint place, MPI_Op op,
                            MPI_Win win)
 {
-    const struct operation o = {.win = win,
-                                .target = target,
-                                .place = place,
-                                .op = op,
-                                .fetches = true,
-                                .data = {data, 1, datatype},
-                                .memory = {NULL, 1, datatype},
-                                .result = {result, 1, datatype}};
+    const struct operation o =
+        fetching(changing(win, target, place, op, operand(data, 1, datatype), operand(NULL, 1, datatype)),
+                 operand(result, 1, datatype));
     int error;
 
     return carried(&o, NULL, &error) ? error : PMPI_Fetch_and_op(data, result, datatype, target, place, op, win);
@@ -405,17 +400,12 @@ INTERCEPT MPI_Fetch_and_op(const void *data, void *result, MPI_Datatype datatype
 INTERCEPT MPI_Compare_and_swap(const void *data, const void *compare, void *result, MPI_Datatype datatype, int target,
                                MPI_Aint place, MPI_Win win)
 {
-    const struct operation o = {.win = win,
-                                .target = target,
-                                .place = place,
-                                .op = MPI_OP_NULL,
-                                .compare = compare,
-                                .fetches = true,
-                                .data = {data, 1, datatype},
-                                .memory = {NULL, 1, datatype},
-                                .result = {result, 1, datatype}};
+    struct operation o =
+        fetching(changing(win, target, place, MPI_OP_NULL, operand(data, 1, datatype), operand(NULL, 1, datatype)),
+                 operand(result, 1, datatype));
     int error;
 
+    o.compare = compare;
     return carried(&o, NULL, &error) ? error
                                      : PMPI_Compare_and_swap(data, compare, result, datatype, target, place, win);
 }

@@ -1,11 +1,12 @@
 /* Requests of MPI's that XTQ completes: generalised ones, which all of MPI_Wait, MPI_Test and their like understand. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "xtq/mpi_intercept.h"
 
 struct completion {
     MPI_Request request;
-    int error;
+    atomic_int error; /* which also orders what has been done before what the program does when it has waited */
 };
 
 static int on_query(void *state, MPI_Status *status)
@@ -16,7 +17,7 @@ static int on_query(void *state, MPI_Status *status)
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_ANY_SOURCE;
     status->MPI_TAG = MPI_ANY_TAG;
-    return completion->error;
+    return atomic_load_explicit(&completion->error, memory_order_acquire);
 }
 
 static int on_free(void *state)
@@ -50,6 +51,6 @@ struct completion *completion_begin(MPI_Request *request)
 /* Which is gone when the program has waited for it. */
 void completion_end(struct completion *completion, int error)
 {
-    completion->error = error;
+    atomic_store_explicit(&completion->error, error, memory_order_release);
     PMPI_Grequest_complete(completion->request);
 }

@@ -26,7 +26,7 @@ struct job {
     struct xtq_request *request; /* NULL: not started yet, or not started for the error */
     int error;
     struct completion *completion; /* or NULL */
-    struct persistent *persistent; /* or NULL */
+    int tag;                       /* of a persistent request, or 0 */
     struct ending *ending;         /* or NULL */
 };
 
@@ -83,13 +83,13 @@ static void start_some(struct jobs *jobs)
 
 /* An error is told by a message that is too long. MPICH's MPI_Wait does not look up for a message of this process; it
  * does when a generalised request ends. */
-static void persistent_end(const struct persistent *p, int error)
+static void persistent_end(int tag, int error)
 {
     static const char nothing;
     struct completion *completion;
     MPI_Request request;
 
-    PMPI_Send(&nothing, error ? 1 : 0, MPI_BYTE, 0, p->tag, self);
+    PMPI_Send(&nothing, error ? 1 : 0, MPI_BYTE, 0, tag, self);
     completion = completion_begin(&request);
     if (completion) {
         completion_end(completion, MPI_SUCCESS);
@@ -103,8 +103,8 @@ static void job_end(struct jobs *jobs, struct job *job, int error)
         link_count_collective();
     if (job->completion)
         completion_end(job->completion, error ? MPI_ERR_OTHER : MPI_SUCCESS);
-    if (job->persistent)
-        persistent_end(job->persistent, error);
+    if (job->tag)
+        persistent_end(job->tag, error);
     if (job->ending) {
         pthread_mutex_lock(&jobs->lock);
         *job->ending = (struct ending){.over = true, .error = error};
@@ -257,7 +257,7 @@ int reduce_often(struct link *link, const struct reduction *what, MPI_Request *r
     p->link = link;
     p->what = *what;
     pthread_mutex_lock(&lock);
-    p->tag = tags++ & 0x7fff; /* MPI knows no fewer */
+    p->tag = tags++ % 0x7fff + 1; /* MPI knows no fewer */
     if ((self == MPI_COMM_NULL && PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &self)) ||
         PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, p->tag, self, &p->request)) {
         pthread_mutex_unlock(&lock);
@@ -295,8 +295,8 @@ INTERCEPT MPI_Start(MPI_Request *request)
     struct persistent *p = persistent_of(*request, false);
     int result = PMPI_Start(request);
 
-    if (p && !result && submit(p->link, &(struct job){.what = p->what, .persistent = p}))
-        persistent_end(p, -ENOMEM);
+    if (p && !result && submit(p->link, &(struct job){.what = p->what, .tag = p->tag}))
+        persistent_end(p->tag, -ENOMEM);
     return result;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/settings.h"
+#include "xtq/internal.h"
 #include "xtq/mpi_window.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -208,6 +209,16 @@ static int complete_one(MPI_Win win, int target)
 
 /* ---- epochs ---- */
 
+/* MPI has brought into an order, or is about to, what this rank does with its own memory and what others do there: see
+ * context_sent(). */
+static void order_told(const struct window *window)
+{
+    if (!window)
+        return;
+    context_sent(window->link->x);
+    context_received(window->link->x);
+}
+
 /*
  * All ranks' operations have run, and MPI's own are over at all targets, before any rank goes on: with MPI's fence
  * alone the next put could come to a target that is still waiting for these.
@@ -215,11 +226,15 @@ static int complete_one(MPI_Win win, int target)
 INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
 {
     struct window *window = window_of(win);
-    int result = complete_all(win), fenced = PMPI_Win_fence(assertion, win);
+    int result, fenced;
 
+    order_told(window);
+    result = complete_all(win);
+    fenced = PMPI_Win_fence(assertion, win);
     if (window) {
         int met = PMPI_Barrier(window->comm);
 
+        order_told(window);
         fenced = fenced ? fenced : met;
         window->fenced = !(assertion & MPI_MODE_NOSUCCEED);
     }
@@ -246,9 +261,11 @@ INTERCEPT MPI_Win_complete(MPI_Win win)
 
 INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
 {
-    struct target *t = target_of(window_of(win), target);
+    struct window *window = window_of(win);
+    struct target *t = target_of(window, target);
     int result = PMPI_Win_lock(type, target, assertion, win);
 
+    order_told(window);
     if (t && !result)
         t->locked = t->unsure = true;
     return result;
@@ -259,6 +276,7 @@ INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
     struct window *window = window_of(win);
     int result = PMPI_Win_lock_all(assertion, win);
 
+    order_told(window);
     for (int target = 0; window && !result && target < window->size; target++)
         window->targets[target].locked = window->targets[target].unsure = true;
     return result;
@@ -266,9 +284,11 @@ INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
 
 INTERCEPT MPI_Win_unlock(int target, MPI_Win win)
 {
-    struct target *t = target_of(window_of(win), target);
+    struct window *window = window_of(win);
+    struct target *t = target_of(window, target);
     int result = complete_one(win, target), unlocked;
 
+    order_told(window);
     if (t)
         t->locked = t->unsure = false;
     unlocked = PMPI_Win_unlock(target, win);
@@ -280,6 +300,7 @@ INTERCEPT MPI_Win_unlock_all(MPI_Win win)
     struct window *window = window_of(win);
     int result = complete_all(win), unlocked;
 
+    order_told(window);
     for (int target = 0; window && target < window->size; target++)
         window->targets[target].locked = window->targets[target].unsure = false;
     unlocked = PMPI_Win_unlock_all(win);

@@ -2,6 +2,7 @@
 # libxtqmpi with Open MPI: see mpi-lib.sh.
 . "$(dirname "$0")/mpi-lib.sh"
 [ -n "$MPIEXEC_OPENMPI" ] || skip "no Open MPI"
+[ "$SANITIZER" != thread ] || skip "Open MPI does not bear the thread sanitizer"
 mpi=openmpi mpicc=$MPICC_OPENMPI library=libxtqmpi$xtq_suffix.so
 
 try_all

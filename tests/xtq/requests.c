@@ -162,7 +162,8 @@ static void crossed(MPI_Comm comm, MPI_Comm copy)
 }
 
 #if MPI_VERSION >= 4
-static void persistent(MPI_Comm comm)
+/* For the thread sanitizer never a part of another function: see tests/tsan.supp. */
+static void __attribute__((noinline)) persistent(MPI_Comm comm)
 {
     long *data = allocate(), *result = allocate(), *mine = allocate();
     MPI_Request requests[3];

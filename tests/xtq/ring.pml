@@ -78,8 +78,7 @@ proctype initiator()
 /* By one thread at a time; another leaves it a word to look once more, and goes away. */
 inline poll()
 {
-    found = false;
-    second = false;
+    atomic { found = false; second = false }
     do
     ::  atomic { mine = !serving; serving = true }
         if
@@ -95,13 +94,10 @@ inline poll()
         again_please = false;
         if
         :: tail != bell -> /* a batch of one */
-            assert(slot[tail % SLOTS] == tail + 1);
-            taken++;
-            tail++;
-            found = true
+            atomic { assert(slot[tail % SLOTS] == tail + 1); taken++; tail++; found = true }
         :: else
         fi
-        serving = false;
+        atomic { serving = false; mine = false }
         if
         :: !again_please -> break
         :: else ->
@@ -130,15 +126,13 @@ proctype server()
         :: else
         fi
         parked = true;
-        asleep = HELPED;
-        value = HELPED;
+        atomic { asleep = HELPED; value = HELPED }
         if
         :: helpers == 0 ->
-            asleep = ASLEEP;
-            value = ASLEEP;
+            atomic { asleep = ASLEEP; value = ASLEEP }
             poll();
             if
-            :: found -> parked = false; asleep = AWAKE; goto again
+            :: found -> parked = false; atomic { asleep = AWAKE; value = AWAKE; goto again }
             :: else
             fi
         :: else -> napping = false
@@ -146,10 +140,9 @@ proctype server()
         /* the kernel compares and goes to sleep at once */
         atomic { if :: asleep == value -> waits = true; woken = false :: else -> goto awake fi }
 end_asleep:
-        atomic { woken -> waits = false }
-awake:  skip;
-        parked = false;
-again:  skip
+        atomic { woken -> waits = false; woken = false }
+awake:  atomic { parked = false; value = AWAKE }
+again:  found = false
     od
 }
 
@@ -194,8 +187,9 @@ end_napping:    !napping
             :: else
             fi
         :: else
-        fi
-    :: rounds == 0 -> break
+        fi;
+        left = 0
+    :: rounds == 0 -> naps = 0; break
     od
 }
 

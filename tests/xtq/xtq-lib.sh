@@ -33,3 +33,37 @@ must()
     must_status=$?
     [ $must_status -eq 0 ] || { tail -n 30 "$scratch/out"; fail "$*${VOCL_SHARE:+, no memory shared}: status $must_status"; }
 }
+
+# survives PROGRAM WORD...: one of its three ranks ends as the words say, and the others go on. With MPICH, which leaves
+# them alone: Open MPI ends the whole job.
+survives()
+{
+    [ -n "$MPIEXEC_MPICH" ] || skip "needs MPICH, as Open MPI kills the others"
+    # Hydra sees a shell end, and nothing wrong, and its signals go to the shells: else it kills the others.
+    $MPIEXEC_MPICH -disable-auto-cleanup -n 3 sh -c "trap '' USR1 TERM
+        timeout -s KILL 60 $*
+        exit 0" > "$scratch/out" 2>&1 < /dev/null
+    grep -q 'rank 0 survives' "$scratch/out" && grep -q 'rank 1 survives' "$scratch/out" ||
+        { cat "$scratch/out"; fail "$*${VOCL_SHARE:+, no memory shared}"; }
+}
+
+# survives_kills PROGRAM: one is killed in the middle of what it does, at several times.
+survives_kills()
+{
+    for us in 50 300 1000 5000 20000 70000; do
+        survives "$1" $us
+    done
+}
+
+# across PROGRAM WORD...: two ranks on two hosts: network namespaces, TCP only.
+across()
+{
+    need ip iproute2
+    [ -n "$MPIEXEC_MPICH" ] || skip "tests/net/two-hosts needs MPICH"
+    need_whole_mpi
+    # ranks of two namespaces see one shared memory all the same, so they are told not to use it
+    VOCL_SHARE=0 "$top_srcdir/tests/net/two-hosts" --mpi -- "$@" > "$scratch/out" 2>&1
+    across_status=$?
+    [ $across_status -ne 77 ] || skip "$(cat "$scratch/out")"
+    [ $across_status -eq 0 ] || fail "$*: status $across_status: $(tail -n 20 "$scratch/out")"
+}

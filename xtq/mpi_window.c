@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/settings.h"
+#include "xtq/mpi_device.h"
 #include "xtq/mpi_window.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -123,11 +124,13 @@ static void window_open(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm
     INTERCEPT MPI_Win_create##suffix(void *base, MPI_Aint bytes, number unit, MPI_Info info, MPI_Comm comm,            \
                                      MPI_Win *win)                                                                     \
     {                                                                                                                  \
-        int result = PMPI_Win_create##suffix(base, bytes, unit, info, comm, win);                                      \
+        int error, result;                                                                                             \
+        struct device_window *device = device_window_make(&base, &bytes, &error);                                      \
                                                                                                                        \
+        result = PMPI_Win_create##suffix(base, bytes, unit, info, comm, win);                                          \
         if (result == MPI_SUCCESS)                                                                                     \
             window_open(base, bytes, unit, comm, *win);                                                                \
-        return result;                                                                                                 \
+        return device_window_made(device, *win, result, error);                                                        \
     }                                                                                                                  \
     INTERCEPT MPI_Win_allocate##suffix(MPI_Aint bytes, number unit, MPI_Info info, MPI_Comm comm, void *base,          \
                                        MPI_Win *win)                                                                   \
@@ -147,6 +150,7 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
 {
     struct window *window = window_of(*win);
     struct link *link = window ? window->link : NULL;
+    struct device_window *device = device_windows() ? device_window_of(*win, false) : NULL;
     int result;
 
     if (window) {
@@ -157,6 +161,7 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
         window_free(window);
     }
     result = PMPI_Win_free(win);
+    device_window_close(device);
     if (link)
         link_release(link);
     return result;
@@ -215,15 +220,18 @@ static int complete_one(MPI_Win win, int target)
 INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
 {
     struct window *window = window_of(win);
-    int result = complete_all(win), fenced = PMPI_Win_fence(assertion, win);
+    int result, fenced;
 
+    device_window_before(win, device_fence_before(assertion));
+    result = complete_all(win);
+    fenced = PMPI_Win_fence(assertion, win);
     if (window) {
         int met = PMPI_Barrier(window->comm);
 
         fenced = fenced ? fenced : met;
         window->fenced = !(assertion & MPI_MODE_NOSUCCEED);
     }
-    return result ? result : fenced;
+    return device_window_after(win, DEVICE_ALL, device_fence_after(win, assertion), result ? result : fenced);
 }
 
 INTERCEPT MPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
@@ -241,7 +249,7 @@ INTERCEPT MPI_Win_complete(MPI_Win win)
 
     if (window)
         window->started = false;
-    return PMPI_Win_complete(win);
+    return device_window_after(win, DEVICE_ALL, 0, PMPI_Win_complete(win));
 }
 
 INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
@@ -251,7 +259,7 @@ INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
 
     if (t && !result)
         t->locked = t->unsure = true;
-    return result;
+    return device_window_after(win, DEVICE_NOBODY, target == device_rank(win) ? DEVICE_IN : 0, result);
 }
 
 INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
@@ -261,18 +269,20 @@ INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
 
     for (int target = 0; window && !result && target < window->size; target++)
         window->targets[target].locked = window->targets[target].unsure = true;
-    return result;
+    return device_window_after(win, DEVICE_NOBODY, DEVICE_IN, result);
 }
 
 INTERCEPT MPI_Win_unlock(int target, MPI_Win win)
 {
     struct target *t = target_of(window_of(win), target);
+    const bool own = target == device_rank(win);
     int result = complete_one(win, target), unlocked;
 
     if (t)
         t->locked = t->unsure = false;
+    device_window_before(win, own ? DEVICE_OUT : 0);
     unlocked = PMPI_Win_unlock(target, win);
-    return result ? result : unlocked;
+    return device_window_after(win, target, own ? DEVICE_IN : 0, result ? result : unlocked);
 }
 
 INTERCEPT MPI_Win_unlock_all(MPI_Win win)
@@ -282,22 +292,23 @@ INTERCEPT MPI_Win_unlock_all(MPI_Win win)
 
     for (int target = 0; window && target < window->size; target++)
         window->targets[target].locked = window->targets[target].unsure = false;
+    device_window_before(win, DEVICE_OUT);
     unlocked = PMPI_Win_unlock_all(win);
-    return result ? result : unlocked;
+    return device_window_after(win, DEVICE_ALL, DEVICE_IN, result ? result : unlocked);
 }
 
 INTERCEPT MPI_Win_flush(int target, MPI_Win win)
 {
     int result = complete_one(win, target), flushed = PMPI_Win_flush(target, win);
 
-    return result ? result : flushed;
+    return device_window_after(win, target, 0, result ? result : flushed);
 }
 
 INTERCEPT MPI_Win_flush_all(MPI_Win win)
 {
     int result = complete_all(win), flushed = PMPI_Win_flush_all(win);
 
-    return result ? result : flushed;
+    return device_window_after(win, DEVICE_ALL, 0, result ? result : flushed);
 }
 
 INTERCEPT MPI_Win_flush_local(int target, MPI_Win win)
@@ -306,7 +317,7 @@ INTERCEPT MPI_Win_flush_local(int target, MPI_Win win)
     int result = target_of(window, target) ? results(window, target) : MPI_SUCCESS;
     int flushed = PMPI_Win_flush_local(target, win);
 
-    return result ? result : flushed;
+    return device_window_after(win, target, 0, result ? result : flushed);
 }
 
 INTERCEPT MPI_Win_flush_local_all(MPI_Win win)
@@ -317,5 +328,5 @@ INTERCEPT MPI_Win_flush_local_all(MPI_Win win)
     for (int target = 0; window && target < window->size && !result; target++)
         result = results(window, target);
     flushed = PMPI_Win_flush_local_all(win);
-    return result ? result : flushed;
+    return device_window_after(win, DEVICE_ALL, 0, result ? result : flushed);
 }

@@ -64,6 +64,11 @@ void pieces_cut(struct pieces *pieces, size_t bytes);
 
 /* ---- mpi_device_stage.c ---- */
 
+/* A place in the host's memory, from what MPI gets for an address, which may itself be anywhere. */
+static inline uint8_t *place_at(const void *address, int64_t offset)
+{
+    return (uint8_t *)((uintptr_t)address + (uintptr_t)offset);
+}
 /* Between device memory, from an offset in it, and the host's, where place is for that offset. -EIO. */
 int device_read(struct device_memory *memory, size_t offset, uint8_t *place, const struct pieces *pieces);
 int device_write(struct device_memory *memory, size_t offset, const uint8_t *place, const struct pieces *pieces);

@@ -114,7 +114,7 @@ static void pack(const struct device_operand *o, uint8_t *packed, size_t most, b
         const struct piece *p = &o->pieces.list[i];
 
         for (size_t k = 0; k < p->count && most; k++) {
-            uint8_t *at = (uint8_t *)o->host + p->offset + k * p->stride;
+            uint8_t *at = place_at(o->host, p->offset + (int64_t)(k * p->stride));
             const size_t some = p->bytes < most ? p->bytes : most;
 
             if (into)

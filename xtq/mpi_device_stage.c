@@ -55,7 +55,7 @@ static void copy_svm(const struct device_memory *m, enum way way, size_t offset,
             const int64_t at = p->offset + (int64_t)(k * p->stride);
             uint8_t *there = m->svm + offset + at;
 
-            memcpy(way == READ ? host + at : there, way == READ ? there : host + at, p->bytes);
+            memcpy(way == READ ? place_at(host, at) : there, way == READ ? there : place_at(host, at), p->bytes);
         }
     }
 }
@@ -87,7 +87,7 @@ static int copy(const struct device_memory *m, enum way way, size_t offset, uint
     for (size_t i = 0; i < pieces->count && !status && !m->svm; i++) {
         const struct piece *p = &pieces->list[i];
 
-        status = piece_begin(m, way, offset + (size_t)p->offset, host + p->offset, p);
+        status = piece_begin(m, way, offset + (size_t)p->offset, place_at(host, p->offset), p);
     }
     finished = clFinish(m->commands);
     if (status || finished)

@@ -19,80 +19,69 @@ static bool any(const void *first, const void *second)
         return any(first, second) ? device_error(comm, -ENOSYS, "MPI_" #name) : PMPI_##name arguments;                 \
     }
 
-/* Collectives by what they take; with a request, too. */
-#define FROM_TO(name, later, suffix, number)                                                                           \
-    REFUSED(name##suffix, comm, data, result,                                                                          \
-            (const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type,   \
-             MPI_Comm comm),                                                                                           \
-            (data, count, type, result, most, result_type, comm))                                                      \
-    REFUSED(later##suffix, comm, data, result,                                                                         \
-            (const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type,   \
-             MPI_Comm comm, MPI_Request *request),                                                                     \
-            (data, count, type, result, most, result_type, comm, request))
-#define FROM_TO_ROOT(name, later, suffix, number)                                                                      \
-    REFUSED(name##suffix, comm, data, result,                                                                          \
-            (const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type,   \
-             int root, MPI_Comm comm),                                                                                 \
-            (data, count, type, result, most, result_type, root, comm))                                                \
-    REFUSED(later##suffix, comm, data, result,                                                                         \
-            (const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type,   \
-             int root, MPI_Comm comm, MPI_Request *request),                                                           \
-            (data, count, type, result, most, result_type, root, comm, request))
-#define GATHER_V(name, later, suffix, number, place)                                                                   \
-    REFUSED(name##suffix, comm, data, result,                                                                          \
-            (const void *data, number count, MPI_Datatype type, void *result, const number counts[],                   \
-             const place places[], MPI_Datatype result_type, MPI_Comm comm),                                           \
-            (data, count, type, result, counts, places, result_type, comm))                                            \
-    REFUSED(later##suffix, comm, data, result,                                                                         \
-            (const void *data, number count, MPI_Datatype type, void *result, const number counts[],                   \
-             const place places[], MPI_Datatype result_type, MPI_Comm comm, MPI_Request *request),                     \
-            (data, count, type, result, counts, places, result_type, comm, request))
-#define GATHER_V_ROOT(suffix, number, place)                                                                           \
-    REFUSED(Gatherv##suffix, comm, data, result,                                                                       \
-            (const void *data, number count, MPI_Datatype type, void *result, const number counts[],                   \
-             const place places[], MPI_Datatype result_type, int root, MPI_Comm comm),                                 \
-            (data, count, type, result, counts, places, result_type, root, comm))                                      \
-    REFUSED(Igatherv##suffix, comm, data, result,                                                                      \
-            (const void *data, number count, MPI_Datatype type, void *result, const number counts[],                   \
-             const place places[], MPI_Datatype result_type, int root, MPI_Comm comm, MPI_Request *request),           \
-            (data, count, type, result, counts, places, result_type, root, comm, request))                             \
-    REFUSED(Scatterv##suffix, comm, data, result,                                                                      \
-            (const void *data, const number counts[], const place places[], MPI_Datatype type, void *result,           \
-             number count, MPI_Datatype result_type, int root, MPI_Comm comm),                                         \
-            (data, counts, places, type, result, count, result_type, root, comm))                                      \
-    REFUSED(Iscatterv##suffix, comm, data, result,                                                                     \
-            (const void *data, const number counts[], const place places[], MPI_Datatype type, void *result,           \
-             number count, MPI_Datatype result_type, int root, MPI_Comm comm, MPI_Request *request),                   \
-            (data, counts, places, type, result, count, result_type, root, comm, request))
-#define ALL_V(name, later, suffix, number, place)                                                                      \
-    REFUSED(name##suffix, comm, data, result,                                                                          \
-            (const void *data, const number counts[], const place places[], MPI_Datatype type, void *result,           \
-             const number mosts[], const place result_places[], MPI_Datatype result_type, MPI_Comm comm),              \
-            (data, counts, places, type, result, mosts, result_places, result_type, comm))                             \
-    REFUSED(later##suffix, comm, data, result,                                                                         \
-            (const void *data, const number counts[], const place places[], MPI_Datatype type, void *result,           \
-             const number mosts[], const place result_places[], MPI_Datatype result_type, MPI_Comm comm,               \
-             MPI_Request *request),                                                                                    \
-            (data, counts, places, type, result, mosts, result_places, result_type, comm, request))
-#define ALL_W(name, later, suffix, number, place)                                                                      \
-    REFUSED(name##suffix, comm, data, result,                                                                          \
-            (const void *data, const number counts[], const place places[], const MPI_Datatype types[], void *result,  \
-             const number mosts[], const place result_places[], const MPI_Datatype result_types[], MPI_Comm comm),     \
-            (data, counts, places, types, result, mosts, result_places, result_types, comm))                           \
-    REFUSED(later##suffix, comm, data, result,                                                                         \
-            (const void *data, const number counts[], const place places[], const MPI_Datatype types[], void *result,  \
-             const number mosts[], const place result_places[], const MPI_Datatype result_types[], MPI_Comm comm,      \
-             MPI_Request *request),                                                                                    \
-            (data, counts, places, types, result, mosts, result_places, result_types, comm, request))
-#define COMBINING(name, later, suffix, number, numbers)                                                                \
-    REFUSED(name##suffix, comm, data, result,                                                                          \
-            (const void *data, void *result, numbers count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),              \
-            (data, result, count, type, op, comm))                                                                     \
-    REFUSED(later##suffix, comm, data, result,                                                                         \
-            (const void *data, void *result, numbers count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,               \
-             MPI_Request *request),                                                                                    \
-            (data, result, count, type, op, comm, request))
-#define PACKING(suffix, number)                                                                                        \
+/* A collective operation, at once, with a request, and, since MPI 4, with one that is started again and again. What it
+ * takes is in two macros, as a list with commas is no argument of one. */
+#define TWICE(name, later, suffix, takes, number, place)                                                               \
+    REFUSED(name##suffix, comm, data, result, (takes##_TAKES(number, place), MPI_Comm comm), (takes##_GIVES, comm))    \
+    REFUSED(later##suffix, comm, data, result, (takes##_TAKES(number, place), MPI_Comm comm, MPI_Request * request),   \
+            (takes##_GIVES, comm, request))
+#if MPI_VERSION >= 4
+#define COLLECTIVE(name, later, suffix, takes, number, place)                                                          \
+    TWICE(name, later, suffix, takes, number, place)                                                                   \
+    REFUSED(name##_init##suffix, comm, data, result,                                                                   \
+            (takes##_TAKES(number, place), MPI_Comm comm, MPI_Info info, MPI_Request * request),                       \
+            (takes##_GIVES, comm, info, request))
+#else
+#define COLLECTIVE TWICE
+#endif
+
+#define FROM_TO_TAKES(number, place)                                                                                   \
+    const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type
+#define FROM_TO_GIVES data, count, type, result, most, result_type
+#define ROOT_TAKES(number, place) FROM_TO_TAKES(number, place), int root
+#define ROOT_GIVES FROM_TO_GIVES, root
+#define GATHER_TAKES(number, place)                                                                                    \
+    const void *data, number count, MPI_Datatype type, void *result, const number mosts[], const place places[],       \
+        MPI_Datatype result_type
+#define GATHER_GIVES data, count, type, result, mosts, places, result_type
+#define GATHER_ROOT_TAKES(number, place) GATHER_TAKES(number, place), int root
+#define GATHER_ROOT_GIVES GATHER_GIVES, root
+#define SCATTER_ROOT_TAKES(number, place)                                                                              \
+    const void *data, const number counts[], const place places[], MPI_Datatype type, void *result, number most,       \
+        MPI_Datatype result_type, int root
+#define SCATTER_ROOT_GIVES data, counts, places, type, result, most, result_type, root
+#define ALL_TAKES(number, place)                                                                                       \
+    const void *data, const number counts[], const place places[], MPI_Datatype type, void *result,                    \
+        const number mosts[], const place result_places[], MPI_Datatype result_type
+#define ALL_GIVES data, counts, places, type, result, mosts, result_places, result_type
+#define TYPES_TAKES(number, place)                                                                                     \
+    const void *data, const number counts[], const place places[], const MPI_Datatype types[], void *result,           \
+        const number mosts[], const place result_places[], const MPI_Datatype result_types[]
+#define TYPES_GIVES data, counts, places, types, result, mosts, result_places, result_types
+#define SUM_TAKES(number, place) const void *data, void *result, number count, MPI_Datatype type, MPI_Op op
+#define SUM_GIVES data, result, count, type, op
+#define PARTS_TAKES(number, place) const void *data, void *result, const number counts[], MPI_Datatype type, MPI_Op op
+#define PARTS_GIVES data, result, counts, type, op
+
+#define COLLECTIVES(suffix, number, place)                                                                             \
+    COLLECTIVE(Gather, Igather, suffix, ROOT, number, place)                                                           \
+    COLLECTIVE(Scatter, Iscatter, suffix, ROOT, number, place)                                                         \
+    COLLECTIVE(Allgather, Iallgather, suffix, FROM_TO, number, place)                                                  \
+    COLLECTIVE(Alltoall, Ialltoall, suffix, FROM_TO, number, place)                                                    \
+    COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, suffix, FROM_TO, number, place)                                \
+    COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, suffix, FROM_TO, number, place)                                  \
+    COLLECTIVE(Gatherv, Igatherv, suffix, GATHER_ROOT, number, place)                                                  \
+    COLLECTIVE(Scatterv, Iscatterv, suffix, SCATTER_ROOT, number, place)                                               \
+    COLLECTIVE(Allgatherv, Iallgatherv, suffix, GATHER, number, place)                                                 \
+    COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, suffix, GATHER, number, place)                               \
+    COLLECTIVE(Alltoallv, Ialltoallv, suffix, ALL, number, place)                                                      \
+    COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, suffix, ALL, number, place)                                    \
+    COLLECTIVE(Alltoallw, Ialltoallw, suffix, TYPES, number, place)                                                    \
+    COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, suffix, TYPES, number, MPI_Aint)                               \
+    COLLECTIVE(Scan, Iscan, suffix, SUM, number, place)                                                                \
+    COLLECTIVE(Exscan, Iexscan, suffix, SUM, number, place)                                                            \
+    COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, suffix, SUM, number, place)                                \
+    COLLECTIVE(Reduce_scatter, Ireduce_scatter, suffix, PARTS, number, place)                                          \
     REFUSED(                                                                                                           \
         Pack##suffix, comm, data, packed,                                                                              \
         (const void *data, number count, MPI_Datatype type, void *packed, number bytes, number *at, MPI_Comm comm),    \
@@ -104,29 +93,33 @@ static bool any(const void *first, const void *second)
     REFUSED(Reduce_local##suffix, MPI_COMM_SELF, data, result,                                                         \
             (const void *data, void *result, number count, MPI_Datatype type, MPI_Op op),                              \
             (data, result, count, type, op))
-
-#define ALL(suffix, number, numbers, place)                                                                            \
-    FROM_TO_ROOT(Gather, Igather, suffix, number)                                                                      \
-    FROM_TO_ROOT(Scatter, Iscatter, suffix, number)                                                                    \
-    FROM_TO(Allgather, Iallgather, suffix, number)                                                                     \
-    FROM_TO(Alltoall, Ialltoall, suffix, number)                                                                       \
-    FROM_TO(Neighbor_allgather, Ineighbor_allgather, suffix, number)                                                   \
-    FROM_TO(Neighbor_alltoall, Ineighbor_alltoall, suffix, number)                                                     \
-    GATHER_V_ROOT(suffix, number, place)                                                                               \
-    GATHER_V(Allgatherv, Iallgatherv, suffix, number, place)                                                           \
-    GATHER_V(Neighbor_allgatherv, Ineighbor_allgatherv, suffix, number, place)                                         \
-    ALL_V(Alltoallv, Ialltoallv, suffix, number, place)                                                                \
-    ALL_V(Neighbor_alltoallv, Ineighbor_alltoallv, suffix, number, place)                                              \
-    ALL_W(Alltoallw, Ialltoallw, suffix, number, place)                                                                \
-    ALL_W(Neighbor_alltoallw, Ineighbor_alltoallw, suffix, number, MPI_Aint)                                           \
-    COMBINING(Scan, Iscan, suffix, number, number)                                                                     \
-    COMBINING(Exscan, Iexscan, suffix, number, number)                                                                 \
-    COMBINING(Reduce_scatter_block, Ireduce_scatter_block, suffix, number, number)                                     \
-    COMBINING(Reduce_scatter, Ireduce_scatter, suffix, number, numbers)                                                \
-    PACKING(suffix, number)
-ALL(, int, const int *, int)
+COLLECTIVES(, int, int)
 #if MPI_VERSION >= 4
-ALL(_c, MPI_Count, const MPI_Count *, MPI_Aint)
+COLLECTIVES(_c, MPI_Count, MPI_Aint)
+
+#define OTHERS(suffix, number)                                                                                         \
+    REFUSED(                                                                                                           \
+        Bcast_init##suffix, comm, data, NULL,                                                                          \
+        (void *data, number count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request),   \
+        (data, count, type, root, comm, info, request))                                                                \
+    REFUSED(Isendrecv##suffix, comm, data, result,                                                                     \
+            (const void *data, number count, MPI_Datatype type, int to, int tag, void *result, number most,            \
+             MPI_Datatype result_type, int from, int result_tag, MPI_Comm comm, MPI_Request *request),                 \
+            (data, count, type, to, tag, result, most, result_type, from, result_tag, comm, request))                  \
+    REFUSED(Isendrecv_replace##suffix, comm, data, NULL,                                                               \
+            (void *data, number count, MPI_Datatype type, int to, int tag, int from, int result_tag, MPI_Comm comm,    \
+             MPI_Request *request),                                                                                    \
+            (data, count, type, to, tag, from, result_tag, comm, request))
+OTHERS(, int)
+OTHERS(_c, MPI_Count)
+REFUSED(Psend_init, comm, data, NULL,
+        (const void *data, int parts, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Info info,
+         MPI_Request *request),
+        (data, parts, count, type, to, tag, comm, info, request))
+REFUSED(Precv_init, comm, data, NULL,
+        (void *data, int parts, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Info info,
+         MPI_Request *request),
+        (data, parts, count, type, from, tag, comm, info, request))
 #endif
 
 /* ---- files and dynamic windows ---- */

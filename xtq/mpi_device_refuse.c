@@ -94,8 +94,19 @@ static bool any(const void *first, const void *second)
             (const void *data, void *result, number count, MPI_Datatype type, MPI_Op op),                              \
             (data, result, count, type, op))
 COLLECTIVES(, int, int)
+#define EXTERNALS(suffix, number, bytes_number)                                                                        \
+    REFUSED(Pack_external##suffix, MPI_COMM_SELF, data, packed,                                                        \
+            (const char *form, const void *data, number count, MPI_Datatype type, void *packed, bytes_number bytes,    \
+             bytes_number *at),                                                                                        \
+            (form, data, count, type, packed, bytes, at))                                                              \
+    REFUSED(Unpack_external##suffix, MPI_COMM_SELF, packed, data,                                                      \
+            (const char *form, const void *packed, bytes_number bytes, bytes_number *at, void *data, number count,     \
+             MPI_Datatype type),                                                                                       \
+            (form, packed, bytes, at, data, count, type))
+EXTERNALS(, int, MPI_Aint)
 #if MPI_VERSION >= 4
 COLLECTIVES(_c, MPI_Count, MPI_Aint)
+EXTERNALS(_c, MPI_Count, MPI_Count)
 
 #define OTHERS(suffix, number)                                                                                         \
     REFUSED(                                                                                                           \
@@ -131,35 +142,54 @@ static int file_error(MPI_File file, const char *function)
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-#define FILES(name, constant, answer)                                                                                  \
-    INTERCEPT MPI_File_##name(MPI_File file, constant void *data, int count, MPI_Datatype type, answer *out)           \
+#define FILES(name, suffix, number, constant, answer)                                                                  \
+    INTERCEPT MPI_File_##name##suffix(MPI_File file, constant void *data, number count, MPI_Datatype type,             \
+                                      answer *out)                                                                     \
     {                                                                                                                  \
         return device_holds(data, MPI_BYTE) ? file_error(file, "MPI_File_" #name)                                      \
-                                            : PMPI_File_##name(file, data, count, type, out);                          \
+                                            : PMPI_File_##name##suffix(file, data, count, type, out);                  \
     }
-#define FILES_AT(name, constant, answer)                                                                               \
-    INTERCEPT MPI_File_##name(MPI_File file, MPI_Offset at, constant void *data, int count, MPI_Datatype type,         \
-                              answer *out)                                                                             \
+#define FILES_AT(name, suffix, number, constant, answer)                                                               \
+    INTERCEPT MPI_File_##name##suffix(MPI_File file, MPI_Offset at, constant void *data, number count,                 \
+                                      MPI_Datatype type, answer *out)                                                  \
     {                                                                                                                  \
         return device_holds(data, MPI_BYTE) ? file_error(file, "MPI_File_" #name)                                      \
-                                            : PMPI_File_##name(file, at, data, count, type, out);                      \
+                                            : PMPI_File_##name##suffix(file, at, data, count, type, out);              \
     }
-FILES(read, , MPI_Status)
-FILES(read_all, , MPI_Status)
-FILES(read_shared, , MPI_Status)
-FILES(read_ordered, , MPI_Status)
-FILES(write, const, MPI_Status)
-FILES(write_all, const, MPI_Status)
-FILES(write_shared, const, MPI_Status)
-FILES(write_ordered, const, MPI_Status)
-FILES(iread, , MPI_Request)
-FILES(iwrite, const, MPI_Request)
-FILES_AT(read_at, , MPI_Status)
-FILES_AT(read_at_all, , MPI_Status)
-FILES_AT(write_at, const, MPI_Status)
-FILES_AT(write_at_all, const, MPI_Status)
-FILES_AT(iread_at, , MPI_Request)
-FILES_AT(iwrite_at, const, MPI_Request)
+#define FILES_BEGIN(name, suffix, number, constant)                                                                    \
+    INTERCEPT MPI_File_##name##_begin##suffix(MPI_File file, constant void *data, number count, MPI_Datatype type)     \
+    {                                                                                                                  \
+        return device_holds(data, MPI_BYTE) ? file_error(file, "MPI_File_" #name "_begin")                             \
+                                            : PMPI_File_##name##_begin##suffix(file, data, count, type);               \
+    }
+#define FILES_AT_BEGIN(name, suffix, number, constant)                                                                 \
+    INTERCEPT MPI_File_##name##_begin##suffix(MPI_File file, MPI_Offset at, constant void *data, number count,         \
+                                              MPI_Datatype type)                                                       \
+    {                                                                                                                  \
+        return device_holds(data, MPI_BYTE) ? file_error(file, "MPI_File_" #name "_begin")                             \
+                                            : PMPI_File_##name##_begin##suffix(file, at, data, count, type);           \
+    }
+#define ONE_WAY(way, suffix, number, constant)                                                                         \
+    FILES(way, suffix, number, constant, MPI_Status)                                                                   \
+    FILES(way##_all, suffix, number, constant, MPI_Status)                                                             \
+    FILES(way##_shared, suffix, number, constant, MPI_Status)                                                          \
+    FILES(way##_ordered, suffix, number, constant, MPI_Status)                                                         \
+    FILES(i##way, suffix, number, constant, MPI_Request)                                                               \
+    FILES(i##way##_all, suffix, number, constant, MPI_Request)                                                         \
+    FILES(i##way##_shared, suffix, number, constant, MPI_Request)                                                      \
+    FILES_AT(way##_at, suffix, number, constant, MPI_Status)                                                           \
+    FILES_AT(way##_at_all, suffix, number, constant, MPI_Status)                                                       \
+    FILES_AT(i##way##_at, suffix, number, constant, MPI_Request)                                                       \
+    FILES_AT(i##way##_at_all, suffix, number, constant, MPI_Request)                                                   \
+    FILES_BEGIN(way##_all, suffix, number, constant)                                                                   \
+    FILES_BEGIN(way##_ordered, suffix, number, constant)                                                               \
+    FILES_AT_BEGIN(way##_at_all, suffix, number, constant)
+ONE_WAY(read, , int, )
+ONE_WAY(write, , int, const)
+#if MPI_VERSION >= 4
+ONE_WAY(read, _c, MPI_Count, )
+ONE_WAY(write, _c, MPI_Count, const)
+#endif
 
 INTERCEPT MPI_Win_attach(MPI_Win win, void *base, MPI_Aint bytes)
 {

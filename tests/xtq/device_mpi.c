@@ -673,6 +673,8 @@ static void errors(enum kind kind)
     MPI_Datatype strange;
     MPI_Request request;
     MPI_Win win;
+    MPI_File file;
+    MPI_Status status;
     char *at = m.address;
     int value = 1, places[64] = {0}, counts[64] = {0};
 
@@ -705,6 +707,9 @@ static void errors(enum kind kind)
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
     MPI_Type_free(&strange);
+    MUST(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &file));
+    ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_File_write_at(file, 0, at, 1, MPI_INT, &status));
+    MUST(MPI_File_close(&file));
     if (kind == BUFFER) {
         cl_mem buffer;
         size_t offset;

@@ -6,11 +6,8 @@
 for mpi in $mpis; do
     must $mpi 2 device_mpi
     must $mpi 3 device_mpi
-    export VOCL_SHARE=0
+    # far from each other, and all reductions and accumulates by XTQ, however small
+    export VOCL_SHARE=0 VOCL_XTQ_BYTES=0 VOCL_XTQ_WINDOW_BYTES=0
     must $mpi 2 device_mpi
-    unset VOCL_SHARE
-    # all reductions and accumulates by XTQ, however small
-    export VOCL_XTQ_BYTES=0 VOCL_XTQ_WINDOW_BYTES=0
-    must $mpi 2 device_mpi
-    unset VOCL_XTQ_BYTES VOCL_XTQ_WINDOW_BYTES
+    unset VOCL_SHARE VOCL_XTQ_BYTES VOCL_XTQ_WINDOW_BYTES
 done

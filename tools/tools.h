@@ -45,4 +45,7 @@ void environment_set_doors(const struct choices *choices);
 /* `vocl devices`, after its options. Returns the exit status. */
 int devices_list(void);
 
+/* `vocl topo route`, from that word on. Returns the exit status. */
+int topo_route(int count, char **words);
+
 #endif

@@ -21,6 +21,9 @@ static const char help[] =
     "       vocl topo order [options] [--size BYTES] [--json] 'SOURCE>TARGET[:BYTES],...'\n"
     "       vocl topo halo [options] [--json] --dims 2|3\n"
     "       vocl topo calibrate [--topology FILE] [--size BYTES]\n"
+    "       vocl topo route [--ring N] [--rings N] [--channels 1|2] [--buffers PACKETS] [--latency NS] [--bandwidth "
+    "GB/s]\n"
+    "                       [--payload BYTES] [--size BYTES] [--json] ['SOURCE>TARGET[:BYTES][@US],...' | PATTERN]\n"
     "\n"
     "SOURCE and TARGET are numbers of devices, or host: the memory; @MS: the transfer begins so many milliseconds "
     "later\n"
@@ -31,7 +34,10 @@ static const char help[] =
     "  --size BYTES      of each transfer, with K, M or G behind it (300M); as in the paper these, and the GB\n"
     "                    of the bandwidth, are powers of 1024\n"
     "  --svg             a picture; of predict with the transfers, their factors at first, and when they end\n"
-    "  --json            for programs\n";
+    "  --json            for programs\n"
+    "\n"
+    "route simulates PEACH2's routing by addresses over a ring of nodes (8), or several, with real data. PATTERN is\n"
+    "neighbours, opposite, all or random; without one the routers' registers are shown. Bandwidths are powers of 10.\n";
 
 struct wishes {
     const char *topology;
@@ -513,9 +519,14 @@ int main(int count, char **words)
 {
     const bool bare = count < 2 || *words[1] == '-'; /* this machine, or another, is shown */
     const char *what = bare ? "show" : words[1];
-    struct wishes w = parse(bare ? count : count - 1, bare ? words : words + 1);
-    char **rest = words + !bare + optind;
     bool transfers = !strcmp(what, "predict") || !strcmp(what, "order");
+    struct wishes w;
+    char **rest;
+
+    if (!strcmp(what, "route"))
+        return topo_route(count - 1, words + 1);
+    w = parse(bare ? count : count - 1, bare ? words : words + 1);
+    rest = words + !bare + optind;
 
     if (w.svg && w.json)
         misuse("--svg and --json exclude each other");

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtq/mpi_device.h"
 #include "xtq/mpi_window.h"
 
 struct operand {
@@ -294,10 +295,47 @@ static int operate(const struct operation *o, const struct shape *shape, MPI_Req
     return MPI_ERR_OTHER;
 }
 
+/* Whether an address of it is a device's. */
+static bool on_device(const struct operation *o)
+{
+    return device_holds(o->data.address, o->data.datatype) ||
+           (o->fetches && device_holds(o->result.address, o->result.datatype)) ||
+           (o->compare && device_holds(o->compare, o->data.datatype));
+}
+
+static bool carried(const struct operation *o, MPI_Request *request, int *result);
+
+/* With the host's memory in the place of the device's. What has results, or a request, is refused. */
+static int from_device(const struct operation *o, MPI_Request *request)
+{
+    struct operation copy = *o;
+    struct device_operand origin;
+    int result, error = o->fetches || request ? -ENOSYS
+                                              : operand_open(&origin, o->data.address, o->data.count, o->data.datatype,
+                                                             DEVICE_SENT, MPI_COMM_SELF);
+
+    if (error)
+        return device_win_error(o->win, error, "an accumulate");
+    copy.data.address = origin.host;
+    if (!carried(&copy, NULL, &result))
+#if MPI_VERSION >= 4
+        result = PMPI_Accumulate_c(origin.host, o->data.count, o->data.datatype, o->target, o->place, o->memory.count,
+                                   o->memory.datatype, o->op, o->win);
+#else
+        result = PMPI_Accumulate(origin.host, (int)o->data.count, o->data.datatype, o->target, o->place,
+                                 (int)o->memory.count, o->memory.datatype, o->op, o->win);
+#endif
+    return origin_begun(result, o->win, o->target, &origin, DEVICE_SENT);
+}
+
 static bool carried(const struct operation *o, MPI_Request *request, int *result)
 {
     struct shape shape;
 
+    if (on_device(o)) {
+        *result = from_device(o, request);
+        return true;
+    }
     if (!taken(o, request != NULL, &shape))
         return false;
     *result = operate(o, &shape, request);

@@ -1,5 +1,8 @@
 /* MPI_Allreduce and MPI_Reduce of large vectors, with their non-blocking and persistent forms. See mpi_intercept.h. */
+#include <errno.h>
+
 #include "base/settings.h"
+#include "xtq/mpi_device.h"
 #include "xtq/mpi_jobs.h"
 
 /* Whether a reduction is XTQ's. Decided alike by all ranks: by what must be the same on all of them. */
@@ -29,14 +32,26 @@ static int result_of(MPI_Comm comm, int error)
     return MPI_ERR_OTHER;
 }
 
+/* One with device memory in it. */
+static bool on_device(const void *data, void *result, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                      MPI_Comm comm, MPI_Request *request, int *code)
+{
+    const struct device_reduction r = {data, result, count, datatype, op, root, comm};
+
+    return device_reduces(data, result) && device_reduce(&r, request, code);
+}
+
 #define REDUCTIONS(suffix, number)                                                                                     \
     INTERCEPT MPI_Allreduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,    \
                                     MPI_Comm comm)                                                                     \
     {                                                                                                                  \
         struct reduction what;                                                                                         \
+        int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
         MPI_Request request;                                                                                           \
                                                                                                                        \
+        if (on_device(data, result, count, datatype, op, DEVICE_TO_ALL, comm, NULL, &code))                            \
+            return code;                                                                                               \
         if (link)                                                                                                      \
             return result_of(comm, reduce_now(link, &what));                                                           \
         link_open_wanted(comm);                                                                                        \
@@ -48,9 +63,12 @@ static int result_of(MPI_Comm comm, int error)
                                  int root, MPI_Comm comm)                                                              \
     {                                                                                                                  \
         struct reduction what;                                                                                         \
+        int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
         MPI_Request request;                                                                                           \
                                                                                                                        \
+        if (on_device(data, result, count, datatype, op, root, comm, NULL, &code))                                     \
+            return code;                                                                                               \
         if (link)                                                                                                      \
             return result_of(comm, reduce_now(link, &what));                                                           \
         if (link_all_serve(comm))                                                                                      \
@@ -62,8 +80,11 @@ static int result_of(MPI_Comm comm, int error)
                                      MPI_Comm comm, MPI_Request *request)                                              \
     {                                                                                                                  \
         struct reduction what;                                                                                         \
+        int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_if_open(comm) : NULL;       \
                                                                                                                        \
+        if (on_device(data, result, count, datatype, op, DEVICE_TO_ALL, comm, request, &code))                         \
+            return code;                                                                                               \
         return link ? result_of(comm, reduce_later(link, &what, request))                                              \
                     : PMPI_Iallreduce##suffix(data, result, count, datatype, op, comm, request);                       \
     }                                                                                                                  \
@@ -71,21 +92,36 @@ static int result_of(MPI_Comm comm, int error)
                                   int root, MPI_Comm comm, MPI_Request *request)                                       \
     {                                                                                                                  \
         struct reduction what;                                                                                         \
+        int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_if_open(comm) : NULL;         \
                                                                                                                        \
+        if (on_device(data, result, count, datatype, op, root, comm, request, &code))                                  \
+            return code;                                                                                               \
         return link ? result_of(comm, reduce_later(link, &what, request))                                              \
                     : PMPI_Ireduce##suffix(data, result, count, datatype, op, root, comm, request);                    \
     }
 REDUCTIONS(, int)
 
 #if MPI_VERSION >= 4
+/* Those that are started again and again are not for device memory. */
+static bool refused(const void *data, void *result, MPI_Datatype datatype, MPI_Comm comm, int *code)
+{
+    if (!device_holds(data, datatype) && !device_holds(result, datatype))
+        return false;
+    *code = device_error(comm, -ENOSYS, "a persistent reduction");
+    return true;
+}
+
 #define PERSISTENT(suffix, number)                                                                                     \
     INTERCEPT MPI_Allreduce_init##suffix(const void *data, void *result, number count, MPI_Datatype datatype,          \
                                          MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)                \
     {                                                                                                                  \
         struct reduction what;                                                                                         \
+        int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
                                                                                                                        \
+        if (refused(data, result, datatype, comm, &code))                                                              \
+            return code;                                                                                               \
         return link && link_threads()                                                                                  \
                    ? result_of(comm, reduce_often(link, &what, request))                                               \
                    : PMPI_Allreduce_init##suffix(data, result, count, datatype, op, comm, info, request);              \
@@ -94,8 +130,11 @@ REDUCTIONS(, int)
                                       int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)                    \
     {                                                                                                                  \
         struct reduction what;                                                                                         \
+        int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
                                                                                                                        \
+        if (refused(data, result, datatype, comm, &code))                                                              \
+            return code;                                                                                               \
         return link && link_threads()                                                                                  \
                    ? result_of(comm, reduce_often(link, &what, request))                                               \
                    : PMPI_Reduce_init##suffix(data, result, count, datatype, op, root, comm, info, request);           \

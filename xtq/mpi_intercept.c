@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "xtq/internal.h"
+#include "xtq/mpi_device.h"
 #include "xtq/mpi_jobs.h"
 #include "xtq/mpi_window.h"
 
@@ -238,6 +239,8 @@ static void close_oldest(struct link *link)
 INTERCEPT MPI_Finalize(void)
 {
     vocl_log(LOG_INFO, "xtq: %lu collectives, %lu accumulates", collectives, accumulates);
+    pending_reap(true);
+    pipes_reap(true);
     close_oldest(links);
     persistents_close();
     return PMPI_Finalize();

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
+#include "xtq/mpi_device.h"
 #include "xtq/mpi_jobs.h"
 
 /* What somebody waits for who must. */
@@ -293,7 +294,9 @@ static struct persistent *persistent_of(MPI_Request request, bool take)
 INTERCEPT MPI_Start(MPI_Request *request)
 {
     struct persistent *p = persistent_of(*request, false);
-    int result = PMPI_Start(request);
+    int result = device_pending() ? pending_start(*request) : MPI_SUCCESS;
+
+    result = result ? result : PMPI_Start(request);
 
     if (p && !result && submit(p->link, &(struct job){.what = p->what, .tag = p->tag}))
         persistent_end(p->tag, -ENOMEM);
@@ -304,7 +307,7 @@ INTERCEPT MPI_Startall(int count, MPI_Request requests[])
 {
     int result = MPI_SUCCESS;
 
-    if (!atomic_load(&persistent_count))
+    if (!atomic_load(&persistent_count) && !device_pending())
         return PMPI_Startall(count, requests);
     for (int i = 0; i < count && !result; i++)
         result = MPI_Start(&requests[i]);
@@ -314,7 +317,7 @@ INTERCEPT MPI_Startall(int count, MPI_Request requests[])
 INTERCEPT MPI_Request_free(MPI_Request *request)
 {
     struct persistent *p = persistent_of(*request, true);
-    int result = PMPI_Request_free(request);
+    int result = device_pending() && pending_abandon(request) ? MPI_SUCCESS : PMPI_Request_free(request);
 
     free(p);
     return result;

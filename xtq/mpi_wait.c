@@ -4,7 +4,7 @@
  */
 #include <sched.h>
 
-#include "xtq/mpi_intercept.h"
+#include "xtq/mpi_device.h"
 
 #define YIELD_EVERY 64 /* there may be more ranks than cores */
 
@@ -17,7 +17,7 @@ static void serve(void)
         sched_yield();
 }
 
-INTERCEPT MPI_Wait(MPI_Request *request, MPI_Status *status)
+static int wait_for(MPI_Request *request, MPI_Status *status)
 {
     int result, done = 0;
 
@@ -30,10 +30,15 @@ INTERCEPT MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 int serve_until(int started, MPI_Request *request)
 {
-    return started ? started : MPI_Wait(request, MPI_STATUS_IGNORE);
+    return started ? started : wait_for(request, MPI_STATUS_IGNORE);
 }
 
-INTERCEPT MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+INTERCEPT MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    return device_pending() ? device_wait(request, status, wait_for) : wait_for(request, status);
+}
+
+static int wait_for_all(int count, MPI_Request *requests, MPI_Status *statuses)
 {
     int result, done = 0;
 
@@ -44,11 +49,19 @@ INTERCEPT MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     return result;
 }
 
+INTERCEPT MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    return device_pending() ? device_waitall(count, requests, statuses, wait_for_all)
+                            : wait_for_all(count, requests, statuses);
+}
+
 INTERCEPT MPI_Recv(void *data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Request request;
     int result;
 
+    if (device_holds(data, datatype))
+        return device_recv(data, count, datatype, source, tag, comm, status);
     if (!link_serves())
         return PMPI_Recv(data, count, datatype, source, tag, comm, status);
     result = PMPI_Irecv(data, count, datatype, source, tag, comm, &request);

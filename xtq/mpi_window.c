@@ -9,6 +9,7 @@
 
 #include "base/settings.h"
 #include "xtq/internal.h"
+#include "xtq/mpi_device.h"
 #include "xtq/mpi_window.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -124,11 +125,13 @@ static void window_open(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm
     INTERCEPT MPI_Win_create##suffix(void *base, MPI_Aint bytes, number unit, MPI_Info info, MPI_Comm comm,            \
                                      MPI_Win *win)                                                                     \
     {                                                                                                                  \
-        int result = PMPI_Win_create##suffix(base, bytes, unit, info, comm, win);                                      \
+        int error, result;                                                                                             \
+        struct device_window *device = device_window_make(&base, &bytes, &error);                                      \
                                                                                                                        \
+        result = PMPI_Win_create##suffix(base, bytes, unit, info, comm, win);                                          \
         if (result == MPI_SUCCESS)                                                                                     \
             window_open(base, bytes, unit, comm, *win);                                                                \
-        return result;                                                                                                 \
+        return device_window_made(device, *win, result, error);                                                        \
     }                                                                                                                  \
     INTERCEPT MPI_Win_allocate##suffix(MPI_Aint bytes, number unit, MPI_Info info, MPI_Comm comm, void *base,          \
                                        MPI_Win *win)                                                                   \
@@ -148,6 +151,7 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
 {
     struct window *window = window_of(*win);
     struct link *link = window ? window->link : NULL;
+    struct device_window *device = device_windows() ? device_window_of(*win, false) : NULL;
     int result;
 
     if (window) {
@@ -158,6 +162,7 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
         window_free(window);
     }
     result = PMPI_Win_free(win);
+    device_window_close(device);
     if (link)
         link_release(link);
     return result;
@@ -229,6 +234,7 @@ INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
     int result, fenced;
 
     order_told(window);
+    device_window_before(win, device_fence_before(assertion));
     result = complete_all(win);
     fenced = PMPI_Win_fence(assertion, win);
     if (window) {
@@ -238,7 +244,7 @@ INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
         fenced = fenced ? fenced : met;
         window->fenced = !(assertion & MPI_MODE_NOSUCCEED);
     }
-    return result ? result : fenced;
+    return device_window_after(win, DEVICE_ALL, device_fence_after(win, assertion), result ? result : fenced);
 }
 
 INTERCEPT MPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
@@ -256,7 +262,7 @@ INTERCEPT MPI_Win_complete(MPI_Win win)
 
     if (window)
         window->started = false;
-    return PMPI_Win_complete(win);
+    return device_window_after(win, DEVICE_ALL, 0, PMPI_Win_complete(win));
 }
 
 INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
@@ -268,7 +274,7 @@ INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)
     order_told(window);
     if (t && !result)
         t->locked = t->unsure = true;
-    return result;
+    return device_window_after(win, DEVICE_NOBODY, target == device_rank(win) ? DEVICE_IN : 0, result);
 }
 
 INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
@@ -279,20 +285,22 @@ INTERCEPT MPI_Win_lock_all(int assertion, MPI_Win win)
     order_told(window);
     for (int target = 0; window && !result && target < window->size; target++)
         window->targets[target].locked = window->targets[target].unsure = true;
-    return result;
+    return device_window_after(win, DEVICE_NOBODY, DEVICE_IN, result);
 }
 
 INTERCEPT MPI_Win_unlock(int target, MPI_Win win)
 {
     struct window *window = window_of(win);
     struct target *t = target_of(window, target);
+    const bool own = target == device_rank(win);
     int result = complete_one(win, target), unlocked;
 
     order_told(window);
     if (t)
         t->locked = t->unsure = false;
+    device_window_before(win, own ? DEVICE_OUT : 0);
     unlocked = PMPI_Win_unlock(target, win);
-    return result ? result : unlocked;
+    return device_window_after(win, target, own ? DEVICE_IN : 0, result ? result : unlocked);
 }
 
 INTERCEPT MPI_Win_unlock_all(MPI_Win win)
@@ -303,22 +311,23 @@ INTERCEPT MPI_Win_unlock_all(MPI_Win win)
     order_told(window);
     for (int target = 0; window && target < window->size; target++)
         window->targets[target].locked = window->targets[target].unsure = false;
+    device_window_before(win, DEVICE_OUT);
     unlocked = PMPI_Win_unlock_all(win);
-    return result ? result : unlocked;
+    return device_window_after(win, DEVICE_ALL, DEVICE_IN, result ? result : unlocked);
 }
 
 INTERCEPT MPI_Win_flush(int target, MPI_Win win)
 {
     int result = complete_one(win, target), flushed = PMPI_Win_flush(target, win);
 
-    return result ? result : flushed;
+    return device_window_after(win, target, 0, result ? result : flushed);
 }
 
 INTERCEPT MPI_Win_flush_all(MPI_Win win)
 {
     int result = complete_all(win), flushed = PMPI_Win_flush_all(win);
 
-    return result ? result : flushed;
+    return device_window_after(win, DEVICE_ALL, 0, result ? result : flushed);
 }
 
 INTERCEPT MPI_Win_flush_local(int target, MPI_Win win)
@@ -327,7 +336,7 @@ INTERCEPT MPI_Win_flush_local(int target, MPI_Win win)
     int result = target_of(window, target) ? results(window, target) : MPI_SUCCESS;
     int flushed = PMPI_Win_flush_local(target, win);
 
-    return result ? result : flushed;
+    return device_window_after(win, target, 0, result ? result : flushed);
 }
 
 INTERCEPT MPI_Win_flush_local_all(MPI_Win win)
@@ -338,5 +347,5 @@ INTERCEPT MPI_Win_flush_local_all(MPI_Win win)
     for (int target = 0; window && target < window->size && !result; target++)
         result = results(window, target);
     flushed = PMPI_Win_flush_local_all(win);
-    return result ? result : flushed;
+    return device_window_after(win, DEVICE_ALL, 0, result ? result : flushed);
 }

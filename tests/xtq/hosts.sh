@@ -6,3 +6,4 @@ across "$top_builddir/tests/xtq/tasks"
 across "$top_builddir/tests/xtq/reductions"
 across "$top_builddir/tests/xtq/random_puts" 10000
 across "$top_builddir/tests/xtq/edges"
+across "$top_builddir/tests/xtq/device_mpi"

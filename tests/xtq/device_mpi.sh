@@ -1,0 +1,13 @@
+#!/bin/sh
+# MPI on device memory: the same as on the host's, near and far, with both MPIs.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/xtq-lib.sh"
+
+for mpi in $mpis; do
+    must $mpi 2 device_mpi
+    must $mpi 3 device_mpi
+    # far from each other, and all reductions and accumulates by XTQ, however small
+    export VOCL_SHARE=0 VOCL_XTQ_BYTES=0 VOCL_XTQ_WINDOW_BYTES=0
+    must $mpi 2 device_mpi
+    unset VOCL_SHARE VOCL_XTQ_BYTES VOCL_XTQ_WINDOW_BYTES
+done

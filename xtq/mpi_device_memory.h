@@ -1,0 +1,15 @@
+/* What an address of device memory stands for. */
+#ifndef XTQ_MPI_DEVICE_MEMORY_H
+#define XTQ_MPI_DEVICE_MEMORY_H
+
+#include "xtq/mpi_device.h"
+
+struct device_memory {
+    _Atomic unsigned users;
+    cl_command_queue commands;
+    cl_mem buffer; /* or svm */
+    uint8_t *svm;
+    size_t bytes;
+};
+
+#endif

@@ -1,0 +1,132 @@
+/* One-sided operations whose origin is device memory: the copy in the host's memory is kept until they are complete. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "xtq/mpi_device_window.h"
+
+struct origin {
+    struct origin *next;
+    struct device_operand operand;
+    int target;
+    bool gets;
+};
+
+static int origin_keep(MPI_Win win, int target, const struct device_operand *o, unsigned ways)
+{
+    struct device_window *w = device_window_of(win, true);
+    struct origin *origin = w ? malloc(sizeof(*origin)) : NULL;
+
+    if (!origin)
+        return -ENOMEM;
+    *origin = (struct origin){.operand = *o, .target = target, .gets = ways & DEVICE_RECEIVED};
+    pthread_mutex_lock(&w->lock);
+    origin->next = w->origins;
+    w->origins = origin;
+    pthread_mutex_unlock(&w->lock);
+    return 0;
+}
+
+/* Under the window's lock. */
+int origins_over(struct origin **origins, int target)
+{
+    int error = 0;
+
+    while (*origins) {
+        struct origin *origin = *origins;
+        int failed = 0;
+
+        if (target != DEVICE_ALL && origin->target != target) {
+            origins = &origin->next;
+            continue;
+        }
+        *origins = origin->next;
+        if (origin->gets)
+            failed = operand_write(&origin->operand, origin->operand.bytes);
+        operand_close(&origin->operand);
+        free(origin);
+        error = error ? error : failed;
+    }
+    return error;
+}
+
+/* The operand is the window's from now on. */
+int origin_begun(int result, MPI_Win win, int target, struct device_operand *o, unsigned ways)
+{
+    int error = result ? 0 : origin_keep(win, target, o, ways);
+
+    if (error) /* which the operation does not survive */
+        PMPI_Win_flush(target, win);
+    if (error || result)
+        operand_close(o);
+    return error ? device_win_error(win, error, "MPI_Put or MPI_Get") : result;
+}
+
+static int on_over(void *argument, MPI_Status *status)
+{
+    struct origin *origin = argument;
+    struct device_operand *o = &origin->operand;
+    int error = origin->gets ? operand_write(o, o->bytes) : 0;
+    int result = error ? device_error(o->comm, error, "MPI_Rget") : MPI_SUCCESS;
+
+    (void)status;
+    operand_close(o);
+    free(origin);
+    return result;
+}
+
+static int begun_later(int result, MPI_Request *request, struct device_operand *o, unsigned ways)
+{
+    struct origin *origin = result ? NULL : malloc(sizeof(*origin));
+
+    if (origin) {
+        *origin = (struct origin){.operand = *o, .gets = ways & DEVICE_RECEIVED};
+        return pending_add(request, on_over, origin);
+    }
+    if (!result) {
+        PMPI_Wait(request, MPI_STATUS_IGNORE);
+        result = MPI_ERR_NO_MEM;
+    }
+    operand_close(o);
+    return result;
+}
+
+#define ORIGINS(name, rname, suffix, number, constant, ways)                                                           \
+    INTERCEPT MPI_##name##suffix(constant void *data, number count, MPI_Datatype datatype, int target, MPI_Aint place, \
+                                 number target_count, MPI_Datatype target_datatype, MPI_Win win)                       \
+    {                                                                                                                  \
+        struct device_operand o;                                                                                       \
+        int error;                                                                                                     \
+                                                                                                                       \
+        if (!device_holds(data, datatype))                                                                             \
+            return PMPI_##name##suffix(data, count, datatype, target, place, target_count, target_datatype, win);      \
+        error = operand_open(&o, data, count, datatype, ways, MPI_COMM_SELF);                                          \
+        if (error)                                                                                                     \
+            return device_win_error(win, error, "MPI_" #name);                                                         \
+        return origin_begun(                                                                                           \
+            PMPI_##name##suffix(o.host, count, datatype, target, place, target_count, target_datatype, win), win,      \
+            target, &o, ways);                                                                                         \
+    }                                                                                                                  \
+    INTERCEPT MPI_##rname##suffix(constant void *data, number count, MPI_Datatype datatype, int target,                \
+                                  MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Win win,      \
+                                  MPI_Request *request)                                                                \
+    {                                                                                                                  \
+        struct device_operand o;                                                                                       \
+        int error;                                                                                                     \
+                                                                                                                       \
+        if (!device_holds(data, datatype))                                                                             \
+            return PMPI_##rname##suffix(data, count, datatype, target, place, target_count, target_datatype, win,      \
+                                        request);                                                                      \
+        error = operand_open(&o, data, count, datatype, ways, MPI_COMM_SELF);                                          \
+        if (error)                                                                                                     \
+            return device_win_error(win, error, "MPI_" #rname);                                                        \
+        return begun_later(                                                                                            \
+            PMPI_##rname##suffix(o.host, count, datatype, target, place, target_count, target_datatype, win, request), \
+            request, &o, ways);                                                                                        \
+    }
+#define BOTH(suffix, number)                                                                                           \
+    ORIGINS(Put, Rput, suffix, number, const, DEVICE_SENT)                                                             \
+    ORIGINS(Get, Rget, suffix, number, , DEVICE_RECEIVED)
+BOTH(, int)
+#if MPI_VERSION >= 4
+BOTH(_c, MPI_Count)
+#endif

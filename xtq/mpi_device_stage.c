@@ -1,0 +1,345 @@
+/* Copies between device memory and the host's, and what of the host's memory they go to. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "xtq/mpi_device_memory.h"
+
+/* ---- copies ---- */
+
+enum way { READ, WRITE };
+
+static cl_int copy_begin(const struct device_memory *m, enum way way, size_t offset, uint8_t *host, size_t bytes,
+                         cl_event *event)
+{
+    return way == READ ? clEnqueueReadBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event)
+                       : clEnqueueWriteBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event);
+}
+
+/* Blocks as the rows of a rectangle. */
+static cl_int rows_begin(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
+                         const struct piece *p)
+{
+    const size_t there[3] = {offset % p->stride, offset / p->stride, 0}, here[3] = {0, 0, 0},
+                 region[3] = {p->bytes, p->count, 1};
+
+    return way == READ ? clEnqueueReadBufferRect(m->commands, m->buffer, CL_FALSE, there, here, region, p->stride, 0,
+                                                 p->stride, 0, host, 0, NULL, NULL)
+                       : clEnqueueWriteBufferRect(m->commands, m->buffer, CL_FALSE, there, here, region, p->stride, 0,
+                                                  p->stride, 0, host, 0, NULL, NULL);
+}
+
+static cl_int piece_begin(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
+                          const struct piece *p)
+{
+    cl_int status = CL_SUCCESS;
+
+    if (p->count == 1)
+        return copy_begin(m, way, offset, host, p->bytes, NULL);
+    if (offset % p->stride + p->bytes <= p->stride) /* else the rows are over the rectangle's edge */
+        return rows_begin(m, way, offset, host, p);
+    for (size_t i = 0; i < p->count && !status; i++)
+        status = copy_begin(m, way, offset + i * p->stride, host + i * p->stride, p->bytes, NULL);
+    return status;
+}
+
+static void copy_svm(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
+                     const struct pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *p = &pieces->list[i];
+
+        for (size_t k = 0; k < p->count; k++) {
+            const int64_t at = p->offset + (int64_t)(k * p->stride);
+            uint8_t *there = m->svm + offset + at;
+
+            memcpy(way == READ ? place_at(host, at) : there, way == READ ? there : place_at(host, at), p->bytes);
+        }
+    }
+}
+
+/* All that is between the first piece and the last is mapped. */
+static cl_int copy_mapped(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
+                          const struct pieces *pieces)
+{
+    int64_t first, end;
+    cl_int status;
+
+    pieces_extent(pieces, &first, &end);
+    status = clEnqueueSVMMap(m->commands, CL_TRUE, way == READ ? CL_MAP_READ : CL_MAP_READ | CL_MAP_WRITE,
+                             m->svm + offset + first, (size_t)(end - first), 0, NULL, NULL);
+    if (status)
+        return status;
+    copy_svm(m, way, offset, host, pieces);
+    return clEnqueueSVMUnmap(m->commands, m->svm + offset + first, 0, NULL, NULL);
+}
+
+static int copy(const struct device_memory *m, enum way way, size_t offset, uint8_t *host, const struct pieces *pieces)
+{
+    cl_int status = CL_SUCCESS, finished;
+
+    if (!pieces->count)
+        return 0;
+    if (m->svm)
+        status = copy_mapped(m, way, offset, host, pieces);
+    for (size_t i = 0; i < pieces->count && !status && !m->svm; i++) {
+        const struct piece *p = &pieces->list[i];
+
+        status = piece_begin(m, way, offset + (size_t)p->offset, place_at(host, p->offset), p);
+    }
+    finished = clFinish(m->commands);
+    if (status || finished)
+        vocl_log(LOG_ERROR, "xtqmpi: OpenCL's copy failed: %d", status ? status : finished);
+    return status || finished ? -EIO : 0;
+}
+
+int device_read(struct device_memory *memory, size_t offset, uint8_t *place, const struct pieces *pieces)
+{
+    return copy(memory, READ, offset, place, pieces);
+}
+
+int device_write(struct device_memory *memory, size_t offset, const uint8_t *place, const struct pieces *pieces)
+{
+    return copy(memory, WRITE, offset, (uint8_t *)(uintptr_t)place, pieces);
+}
+
+/* ---- without waiting ---- */
+
+static int block_begin(struct device_memory *m, enum way way, size_t offset, uint8_t *host, size_t bytes,
+                       cl_event *event)
+{
+    *event = NULL;
+    if (m->svm) {
+        struct piece piece = {.bytes = bytes, .count = 1};
+
+        return copy(m, way, offset, host, &(struct pieces){.list = &piece, .count = 1});
+    }
+    if (copy_begin(m, way, offset, host, bytes, event))
+        return -EIO;
+    clFlush(m->commands);
+    return 0;
+}
+
+int device_read_begin(struct device_memory *memory, size_t offset, void *place, size_t bytes, cl_event *event)
+{
+    return block_begin(memory, READ, offset, place, bytes, event);
+}
+
+int device_write_begin(struct device_memory *memory, size_t offset, const void *place, size_t bytes, cl_event *event)
+{
+    return block_begin(memory, WRITE, offset, (uint8_t *)(uintptr_t)place, bytes, event);
+}
+
+int device_event_wait(cl_event event)
+{
+    cl_int status = CL_SUCCESS;
+
+    if (!event)
+        return 0;
+    status = clWaitForEvents(1, &event);
+    clReleaseEvent(event);
+    return status ? -EIO : 0;
+}
+
+/* ---- memory of the host: what has been touched once is kept ---- */
+
+#define KEPT 8
+#define KEPT_BYTES ((size_t)256 << 20)
+
+struct bounce {
+    size_t bytes;
+    _Alignas(64) uint8_t memory[];
+};
+
+static pthread_mutex_t bounce_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct bounce *kept[KEPT];
+static size_t kept_bytes;
+
+void *bounce_take(size_t bytes)
+{
+    struct bounce *bounce = NULL;
+    void *memory;
+
+    pthread_mutex_lock(&bounce_lock);
+    for (unsigned i = 0; i < KEPT && !bounce; i++) {
+        if (!kept[i] || kept[i]->bytes < bytes || kept[i]->bytes / 4 > bytes + 4096)
+            continue;
+        bounce = kept[i];
+        kept[i] = NULL;
+        kept_bytes -= bounce->bytes;
+    }
+    pthread_mutex_unlock(&bounce_lock);
+    if (bounce)
+        return bounce->memory;
+    if (bytes > SIZE_MAX - 2 * sizeof(*bounce) || posix_memalign(&memory, 64, sizeof(*bounce) + bytes))
+        return NULL;
+    bounce = memory;
+    bounce->bytes = bytes;
+    return bounce->memory;
+}
+
+void bounce_give(void *memory)
+{
+    struct bounce *bounce = memory ? (struct bounce *)((uint8_t *)memory - offsetof(struct bounce, memory)) : NULL;
+
+    if (!bounce)
+        return;
+    pthread_mutex_lock(&bounce_lock);
+    for (unsigned i = 0; i < KEPT && bounce; i++) {
+        if (kept[i] || kept_bytes + bounce->bytes > KEPT_BYTES)
+            continue;
+        kept_bytes += bounce->bytes;
+        kept[i] = bounce;
+        bounce = NULL;
+    }
+    pthread_mutex_unlock(&bounce_lock);
+    free(bounce);
+}
+
+/* ---- operands ---- */
+
+/* Whether all of it is in the memory that its address is in; an address may be in the datatype. */
+static int operand_place(struct device_operand *o, const void *address)
+{
+    const uintptr_t base = (uintptr_t)address;
+    int64_t before = address == MPI_BOTTOM ? o->first : 0;
+    size_t offset;
+
+    switch (device_find((const void *)(base + (uintptr_t)before), &o->memory, &offset)) {
+    case DEVICE_NOT:
+        return 0;
+    case DEVICE_RELEASED:
+        return -ENOENT;
+    default:
+        break;
+    }
+    o->offset = offset - (size_t)before; /* of the address: may be below zero where that is MPI_BOTTOM */
+    if ((int64_t)offset + o->first - before < 0 ||
+        (uint64_t)((int64_t)offset + o->end - before) > device_bytes(o->memory))
+        return -ERANGE;
+    return 0;
+}
+
+static size_t pieces_bytes(const struct pieces *pieces)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < pieces->count; i++)
+        bytes += pieces->list[i].bytes * pieces->list[i].count;
+    return bytes;
+}
+
+int operand_open(struct device_operand *o, const void *address, MPI_Count count, MPI_Datatype datatype, unsigned ways,
+                 MPI_Comm comm)
+{
+    int error;
+
+    *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
+    if (!device_holds(address, datatype) || count <= 0)
+        return 0;
+    error = pieces_make(datatype, count, &o->pieces);
+    if (!error) {
+        pieces_extent(&o->pieces, &o->first, &o->end);
+        o->bytes = pieces_bytes(&o->pieces);
+        error = operand_place(o, address);
+    }
+    if (!error && o->memory && !(o->bounce = bounce_take((size_t)(o->end - o->first))))
+        error = -ENOMEM;
+    if (!error && o->memory)
+        o->host = (void *)((uintptr_t)o->bounce - (uintptr_t)o->first);
+    if (!error && o->memory && (ways & DEVICE_SENT))
+        error = operand_read(o);
+    if (error)
+        operand_close(o);
+    return error;
+}
+
+int operand_read(struct device_operand *o)
+{
+    return o->memory ? device_read(o->memory, o->offset, o->host, &o->pieces) : 0;
+}
+
+int operand_write(struct device_operand *o, size_t most)
+{
+    struct pieces part = {0};
+    int error;
+
+    if (!o->memory || !most)
+        return 0;
+    if (most >= o->bytes)
+        return device_write(o->memory, o->offset, o->host, &o->pieces);
+    part.list = malloc((o->pieces.count + 1) * sizeof(*part.list));
+    if (!part.list)
+        return -ENOMEM;
+    memcpy(part.list, o->pieces.list, o->pieces.count * sizeof(*part.list));
+    part.count = o->pieces.count;
+    pieces_cut(&part, most);
+    error = device_write(o->memory, o->offset, o->host, &part);
+    pieces_free(&part);
+    return error;
+}
+
+void operand_close(struct device_operand *o)
+{
+    bounce_give(o->bounce);
+    pieces_free(&o->pieces);
+    device_give_back(o->memory);
+    o->memory = NULL;
+    o->bounce = NULL;
+}
+
+/* ---- errors ---- */
+
+static int error_code(int error, const char *function)
+{
+    static const struct {
+        int error, code;
+        const char *why;
+    } codes[] = {
+        {-EOPNOTSUPP, MPI_ERR_TYPE, "device memory with a datatype of this kind"},
+        {-ERANGE, MPI_ERR_BUFFER, "not all of it is inside of the device's buffer"},
+        {-ENOENT, MPI_ERR_BUFFER, "the device address has been released"},
+        {-ENOSYS, MPI_ERR_UNSUPPORTED_OPERATION, "not for device memory"},
+        {-ENOMEM, MPI_ERR_NO_MEM, "no memory for a copy of the device's"},
+        {-EMSGSIZE, MPI_ERR_TRUNCATE, "the message is longer than what is to receive it"},
+        {-EPROTO, MPI_ERR_OTHER, "a piece of a message that does not belong there: see xtqmpi_comm_pipeline()"},
+    };
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+        if (codes[i].error == error) {
+            vocl_log(LOG_ERROR, "xtqmpi: %s: %s", function, codes[i].why);
+            return codes[i].code;
+        }
+    }
+    vocl_log(LOG_ERROR, "xtqmpi: %s: the device's memory could not be copied", function);
+    return MPI_ERR_OTHER;
+}
+
+int device_error(MPI_Comm comm, int error, const char *function)
+{
+    int code = error_code(error, function);
+
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+}
+
+int device_win_error(MPI_Win win, int error, const char *function)
+{
+    int code = error_code(error, function);
+
+    PMPI_Win_call_errhandler(win, code);
+    return code;
+}
+
+size_t status_bytes(const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    int cancelled = 0;
+
+    if (PMPI_Test_cancelled(status, &cancelled) || cancelled ||
+        PMPI_Get_elements_x((MPI_Status *)(uintptr_t)status, MPI_BYTE, &bytes) || bytes < 0)
+        return 0;
+    return (size_t)bytes;
+}

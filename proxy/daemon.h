@@ -208,10 +208,11 @@ long lapse_seconds(uid_t uid);
 /* ---- start.c ---- */
 /* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
 pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
-unsigned long process_start_time(pid_t pid);
 void worker_clean(struct session *s);
 /* SIGKILL is for all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
+/* Where a file of its control group is, or with "" the group. False: there are none. */
+bool worker_group_path(const struct session *s, const char *file, char *path, size_t size);
 /* False: it has no control group. */
 bool worker_kill_group(const struct session *s);
 /* ---- keep.c ---- */

@@ -190,8 +190,7 @@ int exec_enqueue_marker(struct executor *x, const struct wire_enqueue_marker *m)
     if (bad)
         return bad;
     return command_end(
-        &c, c.error ? c.error
-                    : clEnqueueMarkerWithWaitList(c.queue->queue, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+        &c, c.error ? c.error : clEnqueueMarkerWithWaitList(c.queue->queue, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_enqueue_barrier(struct executor *x, const struct wire_enqueue_barrier *m)
@@ -204,8 +203,7 @@ int exec_enqueue_barrier(struct executor *x, const struct wire_enqueue_barrier *
     if (!c.error && c.recording)
         return command_end(&c, record_barrier(c.recording));
     return command_end(
-        &c, c.error ? c.error
-                    : clEnqueueBarrierWithWaitList(c.queue->queue, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+        &c, c.error ? c.error : clEnqueueBarrierWithWaitList(c.queue->queue, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_flush(struct executor *x, const struct wire_flush *m)

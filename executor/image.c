@@ -173,7 +173,7 @@ int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
         return command_end(&c, record_copy_image(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueCopyImage(c.queue->queue, from, to, m->source_origin, m->target_origin,
-                                                        m->region, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+                                                        m->region, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
@@ -196,7 +196,7 @@ int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
         return command_end(&c, record_fill_image(c.recording, image, colour, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueFillImage(c.queue->queue, image, colour, m->origin, m->region,
-                                                        c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+                                                        c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_to_buffer *m)
@@ -217,10 +217,9 @@ int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_t
         c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_image_to_buffer(c.recording, from, to, m));
-    return command_end(&c, c.error
-                               ? c.error
-                               : clEnqueueCopyImageToBuffer(c.queue->queue, from, to, m->origin, m->region, m->offset,
-                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueCopyImageToBuffer(c.queue->queue, from, to, m->origin, m->region,
+                                                                m->offset, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_to_image *m)
@@ -241,8 +240,7 @@ int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_
         c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_buffer_to_image(c.recording, from, to, m));
-    return command_end(&c, c.error
-                               ? c.error
-                               : clEnqueueCopyBufferToImage(c.queue->queue, from, to, m->offset, m->origin, m->region,
-                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueCopyBufferToImage(c.queue->queue, from, to, m->offset, m->origin,
+                                                                m->region, c.wait_count, command_waits(&c), c.ask));
 }

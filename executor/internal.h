@@ -270,6 +270,11 @@ struct command {
 /* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
                   const uint32_t *wait, uint32_t wait_count);
+/* What it waits for, as native calls want it: NULL, not an empty list. */
+static inline const cl_event *command_waits(const struct command *c)
+{
+    return c->wait_count ? c->wait : NULL;
+}
 /* It may wait for this one, too. */
 void command_gate(struct command *c, struct gate *gate);
 /* One of its native events, which nobody else may be told of. */

@@ -132,15 +132,8 @@ int exec_create_context(struct executor *x, const struct wire_create_context *m)
     struct object *context;
     cl_platform_id platform = NULL;
 
-    if (!m->devices_count)
+    if (!devices_of(x, m->devices, m->devices_count, devices))
         return -EBADMSG;
-    for (uint32_t i = 0; i < m->devices_count; i++) {
-        struct object *device = object_get(x, WIRE_DEVICE, m->devices[i]);
-
-        if (!device)
-            return -EBADMSG;
-        devices[i] = device->device;
-    }
     context = object_new(x, WIRE_CONTEXT, m->context);
     if (!context)
         return -EBADMSG;

@@ -152,6 +152,13 @@ int exec_read_image(struct executor *x, const struct wire_read_image *m)
     return bad ? bad : transfer_read(&c, &side, m->tag);
 }
 
+static int both(struct command *c, uint32_t source, uint32_t target, cl_mem *from, cl_mem *to)
+{
+    int bad = buffer_of(c, source, from);
+
+    return bad ? bad : buffer_of(c, target, to);
+}
+
 int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
 {
     struct command c;
@@ -161,9 +168,7 @@ int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
     if (!bad && (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3))
         bad = -EBADMSG;
     if (!bad)
-        bad = buffer_of(&c, m->source, &from);
-    if (!bad)
-        bad = buffer_of(&c, m->target, &to);
+        bad = both(&c, m->source, m->target, &from, &to);
     if (bad)
         return bad;
     if (!c.error &&
@@ -208,9 +213,7 @@ int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_t
     if (!bad && (m->origin_count != 3 || m->region_count != 3))
         bad = -EBADMSG;
     if (!bad)
-        bad = buffer_of(&c, m->source, &from);
-    if (!bad)
-        bad = buffer_of(&c, m->target, &to);
+        bad = both(&c, m->source, m->target, &from, &to);
     if (bad)
         return bad;
     if (!c.error && !bounds_region_and_piece(from, m->origin, m->region, to, m->offset))
@@ -231,9 +234,7 @@ int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_
     if (!bad && (m->origin_count != 3 || m->region_count != 3))
         bad = -EBADMSG;
     if (!bad)
-        bad = buffer_of(&c, m->source, &from);
-    if (!bad)
-        bad = buffer_of(&c, m->target, &to);
+        bad = both(&c, m->source, m->target, &from, &to);
     if (bad)
         return bad;
     if (!c.error && !bounds_region_and_piece(to, m->origin, m->region, from, m->offset))

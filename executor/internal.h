@@ -167,6 +167,8 @@ struct executor {
 
 /* objects.c */
 struct object *object_get(struct executor *x, unsigned kind, uint32_t id);
+/* False: one of them is none, or there are none. */
+bool devices_of(struct executor *x, const uint32_t *ids, uint32_t count, cl_device_id *devices);
 /* NULL when the number is in use or no good. */
 struct object *object_new(struct executor *x, unsigned kind, uint32_t id);
 void object_drop(struct executor *x, unsigned kind, struct object *object);

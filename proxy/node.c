@@ -364,7 +364,7 @@ static bool take_environment(const struct config *config, const json_t *message,
     }
     snprintf(why, why_size, "no worker can be started with that");
     if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
-        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : token_read(token, bytes)))
+        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)))
         return false;
     json_array_foreach(given, index, variable)
     {

@@ -35,7 +35,7 @@ session_spends()
     make_pool here "$1"
     start_daemon
     export VOCL_POOL="$scratch/pool"
-    vocl run -- "$top_builddir/tests/pool/burn" 3 2 > "$scratch/out" 2> "$scratch/err" &
+    vocl run -- "$top_builddir/tests/pool/burn" 3 60 > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 60 told || fail "$1: not told while it runs: $(cat "$scratch/err" "$scratch/log")"
 
@@ -53,7 +53,8 @@ session_spends()
     wait_until 60 printed || fail "burn does not burn: $(cat "$scratch/err")"
     spent=$(spent $worker $busy)
     [ -z "$busy" ] || kill $busy
-    wait $program || fail "burn: $(cat "$scratch/err")"
+    kill $program
+    wait $program
     wait_until 20 ended || fail "$1: no account: $(cat "$scratch/log")"
     python3 - "$scratch/accounting" "$spent" << 'END' || fail "$1: the account: $(cat "$scratch/accounting")"
 import json, os, sys

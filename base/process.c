@@ -35,16 +35,46 @@ static char state_at(int directory, const char *name)
     return *text ? text[1] : '\0';
 }
 
-long process_worked_ms(pid_t pid)
+struct stat_numbers {
+    int parent;
+    long user, system, of_children[2];
+    unsigned long start; /* all in clock ticks */
+};
+
+static bool read_numbers(pid_t pid, struct stat_numbers *numbers)
 {
     char path[64], text[512];
-    long user = 0, system = 0;
 
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     read_stat(AT_FDCWD, path, text);
-    if (sscanf(text, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2)
+    return sscanf(text, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld %ld %ld %*d %*d %*d %*d %lu",
+                  &numbers->parent, &numbers->user, &numbers->system, &numbers->of_children[0],
+                  &numbers->of_children[1], &numbers->start) == 6;
+}
+
+long process_worked_ms(pid_t pid, bool with_children)
+{
+    struct stat_numbers numbers;
+    long ticks;
+
+    if (!read_numbers(pid, &numbers))
         return 0;
-    return (user + system) * 1000 / sysconf(_SC_CLK_TCK);
+    ticks = numbers.user + numbers.system + (with_children ? numbers.of_children[0] + numbers.of_children[1] : 0);
+    return ticks * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+unsigned long process_start_time(pid_t pid)
+{
+    struct stat_numbers numbers;
+
+    return read_numbers(pid, &numbers) ? numbers.start : 0;
+}
+
+pid_t process_parent(pid_t pid)
+{
+    struct stat_numbers numbers;
+
+    return read_numbers(pid, &numbers) ? numbers.parent : 0;
 }
 
 char process_state(pid_t pid)

@@ -9,8 +9,14 @@
 char process_state(pid_t pid);
 /* Whether it has ended, even if its parent has yet to take notice. */
 bool process_gone(pid_t pid);
-/* The time that processors have worked for it so far, in milliseconds. */
-long process_worked_ms(pid_t pid);
+/* The time that processors have worked for it so far, in milliseconds; with_children: and for those of its children
+ * that it has waited for, and theirs. 0: there is no such process. */
+long process_worked_ms(pid_t pid, bool with_children);
+/* When it started, in clock ticks since the host's start: with its number this names a process for good. 0: there is
+ * none. */
+unsigned long process_start_time(pid_t pid);
+/* 0: it has none that is seen here, or there is no such process. */
+pid_t process_parent(pid_t pid);
 /* Whether all of it stands still: by a signal, or in a debugger. */
 bool process_is_stopped(pid_t pid);
 

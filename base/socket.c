@@ -42,16 +42,6 @@ bool hex_read(const char *text, uint8_t *bytes, size_t count)
     return true;
 }
 
-void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1])
-{
-    hex_show(token, TOKEN_BYTES, text);
-}
-
-bool token_read(const char *text, uint8_t *token)
-{
-    return hex_read(text, token, TOKEN_BYTES);
-}
-
 static socklen_t unix_address(const char *name, struct sockaddr_un *address)
 {
     size_t length = strlen(name);
@@ -73,7 +63,7 @@ int endpoint_listen_unix(struct endpoint *endpoint)
 
     if (getrandom(random, sizeof(random), 0) != sizeof(random))
         return -EIO;
-    token_show(random, name);
+    hex_show(random, TOKEN_BYTES, name);
     snprintf(endpoint->text, sizeof(endpoint->text), "unix:vocl-%s", name);
     length = unix_address(endpoint->text + 5, &address);
     endpoint->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -12,11 +12,7 @@
 #define SECRET_BYTES 32      /* of a session over TLS */
 #define MOST_DESCRIPTORS 200 /* in one message: the kernel takes a few more */
 
-/* "0123..." to bytes and back. */
-void token_show(const uint8_t *token, char text[2 * TOKEN_BYTES + 1]);
-bool token_read(const char *text, uint8_t *token);
-
-/* So many bytes of any secret. */
+/* So many bytes of a token or secret as "0123...", and back: false if text, which may be NULL, is no such thing. */
 void hex_show(const uint8_t *bytes, size_t count, char *text);
 bool hex_read(const char *text, uint8_t *bytes, size_t count);
 

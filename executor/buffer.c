@@ -204,7 +204,7 @@ int exec_copy_buffer(struct executor *x, const struct wire_copy_buffer *m)
         return command_end(&c, record_copy_buffer(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueCopyBuffer(c.queue->queue, from, to, m->source_offset, m->target_offset,
-                                                         m->size, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+                                                         m->size, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_copy_rect(struct executor *x, const struct wire_copy_rect *m)
@@ -224,11 +224,11 @@ int exec_copy_rect(struct executor *x, const struct wire_copy_rect *m)
         c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_rect(c.recording, from, to, m));
-    return command_end(&c, c.error ? c.error
-                                   : clEnqueueCopyBufferRect(
-                                         c.queue->queue, from, to, m->source_origin, m->target_origin, m->region,
-                                         m->source_row_pitch, m->source_slice_pitch, m->target_row_pitch,
-                                         m->target_slice_pitch, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+    return command_end(
+        &c, c.error ? c.error
+                    : clEnqueueCopyBufferRect(c.queue->queue, from, to, m->source_origin, m->target_origin, m->region,
+                                              m->source_row_pitch, m->source_slice_pitch, m->target_row_pitch,
+                                              m->target_slice_pitch, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_fill_buffer(struct executor *x, const struct wire_fill_buffer *m)
@@ -246,10 +246,9 @@ int exec_fill_buffer(struct executor *x, const struct wire_fill_buffer *m)
         c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_fill_buffer(c.recording, buffer, m));
-    return command_end(&c, c.error
-                               ? c.error
-                               : clEnqueueFillBuffer(c.queue->queue, buffer, m->pattern, m->pattern_length, m->offset,
-                                                     m->size, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueFillBuffer(c.queue->queue, buffer, m->pattern, m->pattern_length,
+                                                         m->offset, m->size, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_map_buffer(struct executor *x, const struct wire_map_buffer *m)
@@ -266,7 +265,7 @@ int exec_map_buffer(struct executor *x, const struct wire_map_buffer *m)
         c.error = CL_INVALID_VALUE;
     if (!c.error)
         clEnqueueMapBuffer(c.queue->queue, buffer, CL_FALSE, m->flags, m->offset, m->size, c.wait_count,
-                           c.wait_count ? c.wait : NULL, c.ask, &c.error);
+                           command_waits(&c), c.ask, &c.error);
     return command_end(&c, c.error);
 }
 
@@ -282,7 +281,7 @@ int exec_unmap_buffer(struct executor *x, const struct wire_unmap_buffer *m)
         return bad;
     return command_end(&c, c.error ? c.error
                                    : clEnqueueUnmapMemObject(c.queue->queue, buffer, (void *)(uintptr_t)m->address,
-                                                             c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+                                                             c.wait_count, command_waits(&c), c.ask));
 }
 
 /* Objects that are all on one other device are moved together. */
@@ -324,5 +323,5 @@ int exec_migrate(struct executor *x, const struct wire_migrate *m)
         return bad;
     return command_end(&c, c.error ? c.error
                                    : clEnqueueMigrateMemObjects(c.queue->queue, m->objects_count, objects, m->flags,
-                                                                c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+                                                                c.wait_count, command_waits(&c), c.ask));
 }

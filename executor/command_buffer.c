@@ -293,8 +293,8 @@ int exec_enqueue_command_buffer(struct executor *x, const struct wire_enqueue_co
         return bad;
     if (!c.error && !is_usable(object))
         c.error = object->error ? object->error : CL_INVALID_COMMAND_BUFFER_KHR;
-    return command_end(&c, c.error ? c.error
-                                   : object->recording->recorder.clEnqueueCommandBufferKHR(
-                                         1, &c.queue->queue, object->command_buffer, c.wait_count,
-                                         c.wait_count ? c.wait : NULL, c.ask));
+    return command_end(
+        &c, c.error ? c.error
+                    : object->recording->recorder.clEnqueueCommandBufferKHR(1, &c.queue->queue, object->command_buffer,
+                                                                            c.wait_count, command_waits(&c), c.ask));
 }

@@ -132,15 +132,8 @@ int exec_create_context(struct executor *x, const struct wire_create_context *m)
     struct object *context;
     cl_platform_id platform = NULL;
 
-    if (!m->devices_count)
+    if (!devices_of(x, m->devices, m->devices_count, devices))
         return -EBADMSG;
-    for (uint32_t i = 0; i < m->devices_count; i++) {
-        struct object *device = object_get(x, WIRE_DEVICE, m->devices[i]);
-
-        if (!device)
-            return -EBADMSG;
-        devices[i] = device->device;
-    }
     context = object_new(x, WIRE_CONTEXT, m->context);
     if (!context)
         return -EBADMSG;
@@ -190,8 +183,7 @@ int exec_enqueue_marker(struct executor *x, const struct wire_enqueue_marker *m)
     if (bad)
         return bad;
     return command_end(
-        &c, c.error ? c.error
-                    : clEnqueueMarkerWithWaitList(c.queue->queue, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+        &c, c.error ? c.error : clEnqueueMarkerWithWaitList(c.queue->queue, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_enqueue_barrier(struct executor *x, const struct wire_enqueue_barrier *m)
@@ -204,8 +196,7 @@ int exec_enqueue_barrier(struct executor *x, const struct wire_enqueue_barrier *
     if (!c.error && c.recording)
         return command_end(&c, record_barrier(c.recording));
     return command_end(
-        &c, c.error ? c.error
-                    : clEnqueueBarrierWithWaitList(c.queue->queue, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+        &c, c.error ? c.error : clEnqueueBarrierWithWaitList(c.queue->queue, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_flush(struct executor *x, const struct wire_flush *m)

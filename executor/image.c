@@ -152,6 +152,13 @@ int exec_read_image(struct executor *x, const struct wire_read_image *m)
     return bad ? bad : transfer_read(&c, &side, m->tag);
 }
 
+static int both(struct command *c, uint32_t source, uint32_t target, cl_mem *from, cl_mem *to)
+{
+    int bad = buffer_of(c, source, from);
+
+    return bad ? bad : buffer_of(c, target, to);
+}
+
 int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
 {
     struct command c;
@@ -161,9 +168,7 @@ int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
     if (!bad && (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3))
         bad = -EBADMSG;
     if (!bad)
-        bad = buffer_of(&c, m->source, &from);
-    if (!bad)
-        bad = buffer_of(&c, m->target, &to);
+        bad = both(&c, m->source, m->target, &from, &to);
     if (bad)
         return bad;
     if (!c.error &&
@@ -173,7 +178,7 @@ int exec_copy_image(struct executor *x, const struct wire_copy_image *m)
         return command_end(&c, record_copy_image(c.recording, from, to, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueCopyImage(c.queue->queue, from, to, m->source_origin, m->target_origin,
-                                                        m->region, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+                                                        m->region, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
@@ -196,7 +201,7 @@ int exec_fill_image(struct executor *x, const struct wire_fill_image *m)
         return command_end(&c, record_fill_image(c.recording, image, colour, m));
     return command_end(&c, c.error ? c.error
                                    : clEnqueueFillImage(c.queue->queue, image, colour, m->origin, m->region,
-                                                        c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+                                                        c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_to_buffer *m)
@@ -208,19 +213,16 @@ int exec_copy_image_to_buffer(struct executor *x, const struct wire_copy_image_t
     if (!bad && (m->origin_count != 3 || m->region_count != 3))
         bad = -EBADMSG;
     if (!bad)
-        bad = buffer_of(&c, m->source, &from);
-    if (!bad)
-        bad = buffer_of(&c, m->target, &to);
+        bad = both(&c, m->source, m->target, &from, &to);
     if (bad)
         return bad;
     if (!c.error && !bounds_region_and_piece(from, m->origin, m->region, to, m->offset))
         c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_image_to_buffer(c.recording, from, to, m));
-    return command_end(&c, c.error
-                               ? c.error
-                               : clEnqueueCopyImageToBuffer(c.queue->queue, from, to, m->origin, m->region, m->offset,
-                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueCopyImageToBuffer(c.queue->queue, from, to, m->origin, m->region,
+                                                                m->offset, c.wait_count, command_waits(&c), c.ask));
 }
 
 int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_to_image *m)
@@ -232,17 +234,14 @@ int exec_copy_buffer_to_image(struct executor *x, const struct wire_copy_buffer_
     if (!bad && (m->origin_count != 3 || m->region_count != 3))
         bad = -EBADMSG;
     if (!bad)
-        bad = buffer_of(&c, m->source, &from);
-    if (!bad)
-        bad = buffer_of(&c, m->target, &to);
+        bad = both(&c, m->source, m->target, &from, &to);
     if (bad)
         return bad;
     if (!c.error && !bounds_region_and_piece(to, m->origin, m->region, from, m->offset))
         c.error = CL_INVALID_VALUE;
     if (!c.error && c.recording)
         return command_end(&c, record_copy_buffer_to_image(c.recording, from, to, m));
-    return command_end(&c, c.error
-                               ? c.error
-                               : clEnqueueCopyBufferToImage(c.queue->queue, from, to, m->offset, m->origin, m->region,
-                                                            c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+    return command_end(&c, c.error ? c.error
+                                   : clEnqueueCopyBufferToImage(c.queue->queue, from, to, m->offset, m->origin,
+                                                                m->region, c.wait_count, command_waits(&c), c.ask));
 }

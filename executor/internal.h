@@ -167,6 +167,8 @@ struct executor {
 
 /* objects.c */
 struct object *object_get(struct executor *x, unsigned kind, uint32_t id);
+/* False: one of them is none, or there are none. */
+bool devices_of(struct executor *x, const uint32_t *ids, uint32_t count, cl_device_id *devices);
 /* NULL when the number is in use or no good. */
 struct object *object_new(struct executor *x, unsigned kind, uint32_t id);
 void object_drop(struct executor *x, unsigned kind, struct object *object);
@@ -270,6 +272,11 @@ struct command {
 /* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
                   const uint32_t *wait, uint32_t wait_count);
+/* What it waits for, as native calls want it: NULL, not an empty list. */
+static inline const cl_event *command_waits(const struct command *c)
+{
+    return c->wait_count ? c->wait : NULL;
+}
 /* It may wait for this one, too. */
 void command_gate(struct command *c, struct gate *gate);
 /* One of its native events, which nobody else may be told of. */

@@ -215,7 +215,7 @@ int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *
     if (!c.error)
         c.error =
             clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count, m->offset_count ? m->offset : NULL,
-                                   m->global, local_of(m), c.wait_count, c.wait_count ? c.wait : NULL, c.ask);
+                                   m->global, local_of(m), c.wait_count, command_waits(&c), c.ask);
     if (!c.error && x->host.turn)
         turn_launched(x, c.queue, c.event);
     if (!c.error)

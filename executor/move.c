@@ -144,7 +144,7 @@ static void make_wait(struct command *c, struct moving *m, const cl_mem *memorie
 
     if (!event)
         return;
-    if (clEnqueueMarkerWithWaitList(m->queue, c->wait_count, c->wait_count ? c->wait : NULL, &m->first)) {
+    if (clEnqueueMarkerWithWaitList(m->queue, c->wait_count, command_waits(c), &m->first)) {
         clReleaseEvent(event);
         return;
     }

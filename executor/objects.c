@@ -16,6 +16,18 @@ struct object *object_get(struct executor *x, unsigned kind, uint32_t id)
     return object && object->id == id ? object : NULL;
 }
 
+bool devices_of(struct executor *x, const uint32_t *ids, uint32_t count, cl_device_id *devices)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct object *device = object_get(x, WIRE_DEVICE, ids[i]);
+
+        if (!device)
+            return false;
+        devices[i] = device->device;
+    }
+    return count != 0;
+}
+
 struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
 {
     struct table *table = &x->tables[kind];

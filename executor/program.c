@@ -30,15 +30,12 @@ int exec_create_program_binary(struct executor *x, const struct wire_create_prog
     size_t lengths[WIRE_MAX_DEVICES], left = m->binaries_length;
     struct wire_buffer out = {0};
 
-    if (!program || !m->devices_count)
+    if (!program || !devices_of(x, m->devices, m->devices_count, devices))
         return -EBADMSG;
     for (uint32_t i = 0; i < m->devices_count; i++) {
-        struct object *device = object_get(x, WIRE_DEVICE, m->devices[i]);
-
         lengths[i] = wire_get_u64(&sizes);
-        if (!device || sizes.failed || !lengths[i] || lengths[i] > left)
+        if (sizes.failed || !lengths[i] || lengths[i] > left)
             return -EBADMSG;
-        devices[i] = device->device;
         binaries[i] = at;
         at += lengths[i];
         left -= lengths[i];
@@ -229,15 +226,8 @@ int exec_create_program_builtin(struct executor *x, const struct wire_create_pro
     cl_device_id devices[WIRE_MAX_DEVICES];
     char names[65537];
 
-    if (!program || !m->devices_count)
+    if (!program || !devices_of(x, m->devices, m->devices_count, devices))
         return -EBADMSG;
-    for (uint32_t i = 0; i < m->devices_count; i++) {
-        struct object *device = object_get(x, WIRE_DEVICE, m->devices[i]);
-
-        if (!device)
-            return -EBADMSG;
-        devices[i] = device->device;
-    }
     memcpy(names, m->names, m->names_length);
     names[m->names_length] = '\0';
     program->error = context->error;

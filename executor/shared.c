@@ -59,12 +59,11 @@ static int move(struct executor *x, const struct wire_read_shared *m, bool write
     if (!c.error && !bounds_side(&side))
         c.error = CL_INVALID_VALUE;
     if (!c.error && writes)
-        return command_end(
-            &c, side_write(c.queue->queue, &side, there, CL_FALSE, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+        return command_end(&c,
+                           side_write(c.queue->queue, &side, there, CL_FALSE, c.wait_count, command_waits(&c), c.ask));
     if (!c.error) {
         move_begin(&c, c.queue->place, EXECUTOR_HOST, side.size, &side.memory, 1);
-        return command_end(&c,
-                           side_read(c.queue->queue, &side, there, c.wait_count, c.wait_count ? c.wait : NULL, c.ask));
+        return command_end(&c, side_read(c.queue->queue, &side, there, c.wait_count, command_waits(&c), c.ask));
     }
     return command_end(&c, c.error);
 }

@@ -192,7 +192,7 @@ static cl_int copy(const struct executor *x, const struct command *c, const stru
     const struct usm *usm = usm_at(x, m->target);
     void *to = (void *)(uintptr_t)m->target;
     const void *from = (void *)(uintptr_t)m->source;
-    const cl_event *wait = c->wait_count ? c->wait : NULL;
+    const cl_event *wait = command_waits(c);
 
     if (!usm)
         usm = usm_at(x, m->source);
@@ -229,7 +229,7 @@ static cl_int fill(const struct executor *x, const struct command *c, const stru
 {
     const struct usm *usm = usm_at(x, m->address);
     void *to = (void *)(uintptr_t)m->address;
-    const cl_event *wait = c->wait_count ? c->wait : NULL;
+    const cl_event *wait = command_waits(c);
 
     if (usm)
         return usm->clEnqueueMemFillINTEL(c->queue->queue, to, m->pattern, m->pattern_length, m->size, c->wait_count,

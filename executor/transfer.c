@@ -76,7 +76,7 @@ static void say_data(struct executor *x, uint32_t tag, cl_int status, const void
     executor_send(x, &out);
 }
 
-static void say_result(struct transfer *t, const void *data, size_t length)
+void transfer_say_result(struct transfer *t, const void *data, size_t length)
 {
     if (t->peer)
         loan_say(t->x, t->peer, t->event_id, t->error, data, length);
@@ -84,7 +84,7 @@ static void say_result(struct transfer *t, const void *data, size_t length)
         say_data(t->x, t->tag, t->error, data, length);
 }
 
-static void say_ready(struct transfer *t)
+void transfer_say_ready(struct transfer *t)
 {
     struct wire_piece_ready piece = {t->event_id, t->tag};
     struct wire_read_ready m = {t->tag};
@@ -110,14 +110,7 @@ cl_int transfer_event_error(cl_event event)
     return status < 0 ? status : CL_SUCCESS;
 }
 
-static const cl_event *list(const struct command *c)
-{
-    return c->wait_count ? c->wait : NULL;
-}
-
-/* The native command's event is needed here and, if asked for, by the application. begin: the event of the one that
- * came before, where a command is two native ones, or NULL. */
-static void share_event(struct command *c, cl_event event, cl_event begin)
+void transfer_share_event(struct command *c, cl_event event, cl_event begin)
 {
     command_hold(c, event);
     if (!c->ask)
@@ -130,7 +123,7 @@ static void share_event(struct command *c, cl_event event, cl_event begin)
     c->begin = begin;
 }
 
-static cl_event gate_new(struct command *c, struct transfer *t, cl_int *error)
+cl_event transfer_gate(struct command *c, struct transfer *t, cl_int *error)
 {
     cl_event event = clCreateUserEvent(c->queue->in, error);
 
@@ -145,17 +138,17 @@ cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags 
     cl_int error;
 
     t->mapped = true;
-    t->gate = gate_new(c, t, &error);
+    t->gate = transfer_gate(c, t, &error);
     if (error)
         return error;
     t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, flags, t->side.offset, t->side.size,
-                                  c->wait_count, list(c), &t->first, &error);
+                                  c->wait_count, command_waits(c), &t->first, &error);
     if (error)
         return error;
     error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
     if (error)
         return error;
-    share_event(c, t->last, t->first);
+    transfer_share_event(c, t->last, t->first);
     command_when(c, t->first, reached, &t->job);
     return CL_SUCCESS;
 }
@@ -181,12 +174,12 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         return CL_OUT_OF_HOST_MEMORY;
     }
     memcpy(t->bytes, data, side->size);
-    error = side_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, list(c), &t->first);
+    error = side_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, command_waits(c), &t->first);
     if (error) {
         transfer_free(t);
         return error;
     }
-    share_event(c, t->first, NULL);
+    transfer_share_event(c, t->first, NULL);
     command_when(c, t->first, written, &t->job);
     return CL_SUCCESS;
 }
@@ -243,8 +236,7 @@ static void discarded(void *argument, int status)
     transfer_free(t);
 }
 
-/* The command failed, but the application is sending: take it and throw it away. */
-static void discard(struct transfer *t)
+void transfer_discard(struct transfer *t)
 {
     size_t length = t->side.size;
 
@@ -271,7 +263,7 @@ static void map_reached(struct executor *x, struct job *job)
     t->error = transfer_event_error(t->first);
     t->parts = 1;
     if (t->error)
-        discard(t);
+        transfer_discard(t);
     else
         take_all(t, t->bytes);
 }
@@ -288,7 +280,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     cl_int error;
 
     t->bytes = malloc(t->side.size);
-    t->gate = gate_new(c, t, &error);
+    t->gate = transfer_gate(c, t, &error);
     if (!wait || !t->bytes || error) {
         free(wait);
         return error ? error : CL_OUT_OF_HOST_MEMORY;
@@ -299,7 +291,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     free(wait);
     if (error)
         return error;
-    share_event(c, t->last, NULL);
+    transfer_share_event(c, t->last, NULL);
     t->parts = 2;
     command_when(c, t->last, block_written, &t->last_job);
     return CL_SUCCESS;
@@ -312,180 +304,6 @@ static cl_int write_block(struct command *c, struct transfer *t)
     if (!error)
         take_all(t, t->bytes);
     return error;
-}
-
-/* ---- the ring ---- */
-
-static void ring_next(struct slot *slot);
-
-/* A slot is free again: for the next piece, or it was the last. */
-static void piece_over(struct slot *slot)
-{
-    struct transfer *t = slot->transfer;
-
-    t->finished += slot->length;
-    if (t->finished == t->side.size) {
-        transfer_open_gate(t);
-        transfer_free(t);
-    } else {
-        ring_next(slot);
-    }
-}
-
-static void piece_written(struct executor *x, struct job *job)
-{
-    (void)x;
-    piece_over((struct slot *)job);
-}
-
-static void piece_taken(void *argument, int status)
-{
-    struct slot *slot = argument;
-    struct transfer *t = slot->transfer;
-    cl_event event;
-
-    if (status)
-        t->error = CL_OUT_OF_RESOURCES;
-    if (!t->error)
-        t->error = clEnqueueWriteBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
-                                        slot->bytes, 0, NULL, &event);
-    if (t->error) {
-        piece_over(slot);
-        return;
-    }
-    clFlush(t->spare);
-    event_when(t->x, event, CL_COMPLETE, piece_written, &slot->job);
-    clReleaseEvent(event);
-}
-
-static void piece_given(void *argument, int status)
-{
-    struct slot *slot = argument;
-
-    if (status)
-        slot->transfer->error = CL_OUT_OF_RESOURCES;
-    piece_over(slot);
-}
-
-static void piece_read(struct executor *x, struct job *job)
-{
-    struct slot *slot = (struct slot *)job;
-    struct transfer *t = slot->transfer;
-
-    if (slot->asked)
-        x->host.moved(x->host.owner, &slot->move);
-    slot->asked = false;
-    if (x->host.give(x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_given, slot))
-        piece_given(slot, -EIO);
-}
-
-static cl_int read_piece(struct slot *slot)
-{
-    struct transfer *t = slot->transfer;
-    cl_event event;
-    cl_int error = clEnqueueReadBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
-                                       slot->bytes, 0, NULL, &event);
-
-    if (error)
-        return error;
-    clFlush(t->spare);
-    event_when(t->x, event, CL_COMPLETE, piece_read, &slot->job);
-    clReleaseEvent(event);
-    return CL_SUCCESS;
-}
-
-/* The application was promised it: if it cannot be read it gets what the memory holds, and the error. */
-static void piece_goes(struct executor_move *move)
-{
-    struct slot *slot = (struct slot *)((uint8_t *)move - offsetof(struct slot, move));
-
-    if (!read_piece(slot))
-        return;
-    slot->transfer->error = CL_OUT_OF_RESOURCES;
-    piece_read(slot->transfer->x, &slot->job);
-}
-
-static void read_in_turn(struct slot *slot)
-{
-    const struct transfer *t = slot->transfer;
-    const struct executor_host *host = &t->x->host;
-
-    slot->move =
-        (struct executor_move){.source = t->place, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
-    slot->asked = t->x->moves && !move_waits(t->x, t->side.memory) && host->moves(host->owner, t->place, EXECUTOR_HOST);
-    if (!slot->asked || host->move(host->owner, &slot->move)) {
-        slot->asked = false;
-        piece_goes(&slot->move);
-    }
-}
-
-static void ring_next(struct slot *slot)
-{
-    struct transfer *t = slot->transfer;
-    size_t left = t->side.size - t->offset;
-
-    if (!left)
-        return;
-    slot->offset = t->offset;
-    slot->length = left < WIRE_CHUNK ? left : WIRE_CHUNK;
-    t->offset += slot->length;
-    if (t->reading) {
-        read_in_turn(slot);
-    } else if (t->x->host.take(t->x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_taken, slot)) {
-        piece_taken(slot, -EIO);
-    }
-}
-
-static void ring_start(struct executor *x, struct job *job)
-{
-    struct transfer *t = (struct transfer *)job;
-    const size_t chunks = (t->side.size + WIRE_CHUNK - 1) / WIRE_CHUNK;
-    const unsigned slots = chunks < x->host.pipeline ? (unsigned)chunks : x->host.pipeline;
-
-    t->error = t->first ? transfer_event_error(t->first) : CL_SUCCESS;
-    for (unsigned i = 0; i < slots && !t->error; i++) {
-        t->slots[i].transfer = t;
-        t->slots[i].bytes = malloc(WIRE_CHUNK);
-        if (!t->slots[i].bytes)
-            t->error = CL_OUT_OF_HOST_MEMORY;
-    }
-    if (t->error && t->reading) {
-        say_result(t, NULL, 0);
-        transfer_open_gate(t);
-        transfer_free(t);
-    } else if (t->error) {
-        discard(t);
-    } else {
-        if (t->reading)
-            say_ready(t);
-        for (unsigned i = 0; i < slots; i++)
-            ring_next(&t->slots[i]);
-    }
-}
-
-static cl_int ring_command(struct command *c, struct transfer *t)
-{
-    cl_int error = CL_SUCCESS;
-
-    t->spare = c->queue->spare;
-    t->place = c->queue->place;
-    clRetainCommandQueue(t->spare);
-    t->gate = gate_new(c, t, &error);
-    if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))
-        error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, list(c), &t->first);
-    if (!error && c->queue->out_of_order)
-        error = clEnqueueMarkerWithWaitList(t->queue, 1, &t->gate, &t->last);
-    else if (!error)
-        error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, &t->last);
-    if (error)
-        return error;
-    share_event(c, t->last, t->first);
-    if (t->first) {
-        command_when(c, t->first, ring_start, &t->job);
-    } else {
-        ring_start(c->x, &t->job);
-    }
-    return CL_SUCCESS;
 }
 
 /* ---- read ---- */
@@ -520,12 +338,12 @@ static void give_all(struct transfer *t)
 void transfer_give(struct transfer *t)
 {
     if (t->error || t->side.size <= WIRE_MAX_INLINE) {
-        say_result(t, t->bytes, t->error ? 0 : t->side.size);
+        transfer_say_result(t, t->bytes, t->error ? 0 : t->side.size);
         transfer_open_gate(t);
         transfer_free(t);
         return;
     }
-    say_ready(t);
+    transfer_say_ready(t);
     give_all(t);
 }
 
@@ -547,10 +365,10 @@ static cl_int read_block(struct command *c, struct transfer *t)
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
     move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.size, &t->side.memory, 1);
-    error = side_read(t->queue, &t->side, t->bytes, c->wait_count, list(c), &t->first);
+    error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);
     if (error)
         return error;
-    share_event(c, t->first, NULL);
+    transfer_share_event(c, t->first, NULL);
     command_when(c, t->first, read_reached, &t->job);
     return CL_SUCCESS;
 }
@@ -593,7 +411,7 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
     if (!t)
         return -ENOMEM;
     if (!error && in_chunks(t))
-        error = ring_command(c, t);
+        error = transfer_through_ring(c, t);
     else if (!error && side_can_map(c->x, c->queue, side))
         error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
     else if (!error)
@@ -602,7 +420,7 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
         t->error = error;
         if (!t->mapped)
             free(t->bytes);
-        discard(t);
+        transfer_discard(t);
     }
     return command_end(c, error);
 }
@@ -619,7 +437,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
         t = transfer_new(c->x, c->queue->queue, side, tag, true);
         if (!t)
             return -ENOMEM;
-        error = side->size > WIRE_MAX_INLINE && in_chunks(t) ? ring_command(c, t) : transfer_read_whole(c, t);
+        error = side->size > WIRE_MAX_INLINE && in_chunks(t) ? transfer_through_ring(c, t) : transfer_read_whole(c, t);
         if (error)
             transfer_free(t);
     }

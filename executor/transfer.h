@@ -1,4 +1,4 @@
-/* What transfer.c, fetch.c and loan.c share. */
+/* What transfer.c, ring.c, fetch.c and loan.c share. */
 #ifndef VOCL_EXECUTOR_TRANSFER_H
 #define VOCL_EXECUTOR_TRANSFER_H
 
@@ -57,6 +57,19 @@ cl_int transfer_into_block(struct command *c, struct transfer *t);
 /* Map it in the command's place; reached runs when t->bytes is there, or has failed, and the gate unmaps it. */
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *));
+/* The same in pieces; data moves when the command's turn has come. Either way, and if it fails. */
+cl_int transfer_through_ring(struct command *c, struct transfer *t);
+/* The command failed, but the application is sending: take it and throw it away. */
+void transfer_discard(struct transfer *t);
+/* A user event in the command's context, held by t->open. */
+cl_event transfer_gate(struct command *c, struct transfer *t, cl_int *error);
+/* The native command's event is needed here and, if asked for, by the application. begin: the event of the one that
+ * came before, where a command is two native ones, or NULL. */
+void transfer_share_event(struct command *c, cl_event event, cl_event begin);
+/* Who reads is told that data comes, once. */
+void transfer_say_ready(struct transfer *t);
+/* And how it went, where no bulk data does. */
+void transfer_say_result(struct transfer *t, const void *data, size_t length);
 /* What has been read, or the error; ends the transfer. */
 void transfer_give(struct transfer *t);
 /* loan.c: the end of a loan, if it is not bulk data. */

@@ -171,7 +171,7 @@ int exec_set_exec_info(struct executor *x, const struct wire_set_exec_info *m)
 static cl_int hint(const struct usm *usm, const struct command *c, const struct wire_hint_usm *m)
 {
     const void *memory = (void *)(uintptr_t)m->address;
-    const cl_event *wait = c->wait_count ? c->wait : NULL;
+    const cl_event *wait = command_waits(c);
 
     if (m->what == WIRE_HINT_MIGRATE && usm->clEnqueueMigrateMemINTEL)
         return usm->clEnqueueMigrateMemINTEL(c->queue->queue, memory, m->size, m->value, c->wait_count, wait, c->ask);

@@ -58,6 +58,16 @@ static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     return result;
 }
 
+/* Whether nobody but this daemon's user could read the key in the credential that was decoded. */
+static bool is_secret(munge_ctx_t context)
+{
+    int cipher = MUNGE_CIPHER_NONE;
+    uid_t reader = MUNGE_UID_ANY;
+
+    return munge_ctx_get(context, MUNGE_OPT_CIPHER_TYPE, &cipher) == EMUNGE_SUCCESS && cipher != MUNGE_CIPHER_NONE &&
+           munge_ctx_get(context, MUNGE_OPT_UID_RESTRICTION, &reader) == EMUNGE_SUCCESS && reader == geteuid();
+}
+
 static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], const uint8_t *proof,
                  size_t length, uint8_t key[AUTH_KEY], struct auth_peer *peer, char *why, size_t why_size)
 {
@@ -77,6 +87,9 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
         result = failed(context, error, why, why_size);
     } else if (size != AUTH_NONCE + AUTH_KEY || sodium_memcmp(payload, nonce, AUTH_NONCE)) {
         snprintf(why, why_size, "munge: the credential is not for this connection");
+        result = -EACCES;
+    } else if (!is_secret(context)) {
+        snprintf(why, why_size, "munge: the credential is for all to read");
         result = -EACCES;
     } else {
         memcpy(key, (uint8_t *)payload + AUTH_NONCE, AUTH_KEY);

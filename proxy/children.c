@@ -2,38 +2,34 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "proxy/children.h"
 
+#define DEPTH 16 /* who is deeper comes up when those above are gone */
 #define GRACE_MS 300
-#define KILL_MS 1000
+#define KILL_MS 50
+#define KILL_TIMES 20
 
-static void kill_children(pid_t parent, int number)
+void children_kill(pid_t parent, int number, unsigned depth)
 {
-    char path[64], text[8192];
-    size_t length;
+    char path[64];
     FILE *file;
+    int pid;
 
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
     file = fopen(path, "re");
-    if (!file)
-        return;
-    length = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    for (char *save = NULL, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        pid_t pid = (pid_t)atoi(word);
-
+    while (file && fscanf(file, "%d", &pid) == 1) {
         if (pid <= 1)
             continue;
-        kill_children(pid, number);
-        kill(pid, number);
+        if (depth)
+            children_kill((pid_t)pid, number, depth - 1);
+        kill((pid_t)pid, number);
     }
+    if (file)
+        fclose(file);
 }
 
 /* Reap for so long; true when no child is left. */
@@ -56,10 +52,13 @@ void children_end(void)
 {
     if (reap(GRACE_MS))
         return;
-    kill_children(getpid(), SIGTERM);
+    children_kill(getpid(), SIGTERM, DEPTH);
     if (reap(GRACE_MS))
         return;
-    kill_children(getpid(), SIGKILL);
-    if (!reap(KILL_MS))
-        vocl_log(LOG_ERROR, "processes of the session could not be killed");
+    for (int i = 0; i < KILL_TIMES; i++) {
+        children_kill(getpid(), SIGKILL, DEPTH);
+        if (reap(KILL_MS))
+            return;
+    }
+    vocl_log(LOG_ERROR, "processes of the session could not be killed");
 }

@@ -2,7 +2,9 @@
  * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. What its files share.
  *
  *     log.c         what is told to the journal
- *     connection.c  who is at the other end, and messages to and from there
+ *     connection.c  messages to and from others
+ *     proof.c       who is at the other end
+ *     stranger.c    who has not shown it yet
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
  *     measure.c     what a session costs the host
@@ -15,6 +17,7 @@
  *     share.c       the workers' leashes: what they use, and whose turn it is on a device that they share
  *     peers.c       the other daemons: what they have
  *     broker.c      requests for devices, anywhere in the pool
+ *     choose.c      what a request can have now
  *     queue.c       who waits, in one order
  */
 #ifndef VOCL_PROXY_DAEMON_H
@@ -208,10 +211,11 @@ long lapse_seconds(uid_t uid);
 /* ---- start.c ---- */
 /* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
 pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
-unsigned long process_start_time(pid_t pid);
 void worker_clean(struct session *s);
 /* SIGKILL is for all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
+/* Where a file of its control group is, or with "" the group. False: there are none. */
+bool worker_group_path(const struct session *s, const char *file, char *path, size_t size);
 /* False: it has no control group. */
 bool worker_kill_group(const struct session *s);
 /* ---- keep.c ---- */

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "proxy/children.h"
 #include "proxy/daemon.h"
 
 #define MOST_LINES 20 /* in a second */
@@ -91,29 +92,10 @@ static bool hear(struct keeper *k)
 
 /* ---- what they leave ---- */
 
-static void kill_children(pid_t parent, unsigned depth)
-{
-    char path[64];
-    FILE *file;
-    int pid;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
-    file = fopen(path, "re");
-    while (file && fscanf(file, "%d", &pid) == 1) {
-        if (pid <= 1)
-            continue;
-        kill((pid_t)pid, SIGKILL); /* then its own children come here */
-        if (depth)
-            kill_children((pid_t)pid, depth - 1);
-    }
-    if (file)
-        fclose(file);
-}
-
 static void kill_all(const struct keeper *k)
 {
     worker_kill_group(k->session);
-    kill_children(getpid(), 8);
+    children_kill(getpid(), SIGKILL, 8);
 }
 
 /* False: no child is left. */

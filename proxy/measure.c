@@ -1,21 +1,20 @@
 /*
  * What a session costs its host, by the kernel's account, not by the worker's word: the processor time of its control
- * group, or else of the worker and what it waited for.
+ * group, or else of the worker and its keeper, with what these waited for. When the worker has ended its time is its
+ * keeper's.
  */
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "base/process.h"
 #include "proxy/daemon.h"
 
 static double group_seconds(const struct session *s)
 {
-    const char *root = s->daemon->config->cgroup;
     unsigned long long microseconds = 0;
     char path[4096], line[128];
     FILE *file;
 
-    if (!*root || (size_t)snprintf(path, sizeof(path), "%s/vocl-%s/cpu.stat", root, s->id) >= sizeof(path))
+    if (!worker_group_path(s, "cpu.stat", path, sizeof(path)))
         return 0;
     file = fopen(path, "re");
     while (file && fgets(line, sizeof(line), file)) {
@@ -29,29 +28,15 @@ static double group_seconds(const struct session *s)
 
 static double process_seconds(pid_t pid)
 {
-    unsigned long long ticks[4] = {0};
-    char path[64], text[1024];
-    const char *at;
-    size_t length;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = '\0';
-    at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at)
-        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &ticks[0], &ticks[1],
-               &ticks[2], &ticks[3]);
-    return (double)(ticks[0] + ticks[1] + ticks[2] + ticks[3]) / (double)sysconf(_SC_CLK_TCK);
+    return pid > 1 ? (double)process_worked_ms(pid, true) / 1e3 : 0;
 }
 
 void measure_session(struct session *s)
 {
-    const double group = group_seconds(s), process = s->pid > 1 ? process_seconds(s->pid) : 0;
-    const double seconds = group > process ? group : process;
+    const bool is_there = s->pid > 1 && process_start_time(s->pid) == s->start_time; /* and no other with its number */
+    const double group = group_seconds(s);
+    const double processes = (is_there ? process_seconds(s->pid) : 0) + process_seconds(s->keeper);
+    const double seconds = group > processes ? group : processes;
 
     if (seconds > s->cpu_seconds)
         s->cpu_seconds = seconds;

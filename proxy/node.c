@@ -3,6 +3,7 @@
  * worker needs (session_start), or the reservation lapses; the session is over when the worker's process is.
  */
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/socket.h"
 #include "proxy/daemon.h"
 
@@ -215,33 +217,47 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
     return NULL;
 }
 
+/* Whether the user is the one of that number here, too, and may have devices. */
+static bool takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why,
+                       size_t why_size)
+{
+    const struct passwd *here = uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
+
+    if (uid < d->config->least_uid)
+        snprintf(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
+                 d->config->least_uid);
+    else if (!here)
+        snprintf(why, why_size, "%s knows no user %lld", d->config->name, uid);
+    else if (strcmp(here->pw_name, name))
+        snprintf(why, why_size, "to %s user %lld is %s, and not %s", d->config->name, uid, here->pw_name, name);
+    else if (gid < 0 || gid >= UINT32_MAX || !config_allows(d->config, name, (gid_t)gid))
+        snprintf(why, why_size, "%s may not use the devices of %s", name, d->config->name);
+    else
+        return true;
+    return false;
+}
+
 struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size)
 {
     const char *id = message_text(wish, "session", ""), *refused = NULL, *user = message_text(wish, "user", "");
     uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
+    const long long uid = message_number(wish, "uid", -1), gid = message_number(wish, "gid", -1);
     bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
     struct session *s;
     long away;
 
     snprintf(why, why_size, "a request that is none");
-    if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || message_number(wish, "uid", -1) < 0)
+    if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || uid < 0)
         return NULL;
     if (is_draining(d)) {
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }
-    if (message_number(wish, "uid", -1) < d->config->least_uid) {
-        snprintf(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
-                 d->config->least_uid);
+    if (!takes_user(d, user, uid, gid, why, why_size)) {
         *never = true;
         return NULL;
     }
-    if (!config_allows(d->config, user, (gid_t)message_number(wish, "gid", -1))) {
-        snprintf(why, why_size, "%s may not use the devices of %s", user, d->config->name);
-        *never = true;
-        return NULL;
-    }
-    away = lapse_seconds((uid_t)message_number(wish, "uid", -1));
+    away = lapse_seconds((uid_t)uid);
     if (away) {
         snprintf(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
         return NULL;
@@ -252,8 +268,8 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     snprintf(s->user, sizeof(s->user), "%s", user);
     snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
     snprintf(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
-    s->uid = (uid_t)message_number(wish, "uid", -1);
-    s->gid = (gid_t)message_number(wish, "gid", -1);
+    s->uid = (uid_t)uid;
+    s->gid = (gid_t)gid;
     s->share = (unsigned)message_number(wish, "share", 100);
     if (!take_devices(s, wish) || s->share < 1 || s->share > 10000)
         refused = why;
@@ -363,7 +379,7 @@ static bool take_environment(const struct config *config, const json_t *message,
     }
     snprintf(why, why_size, "no worker can be started with that");
     if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
-        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : token_read(token, bytes)))
+        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)))
         return false;
     json_array_foreach(given, index, variable)
     {

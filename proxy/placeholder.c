@@ -52,7 +52,7 @@ int main(void)
     int fd;
 
     signal(SIGUSR1, SIG_IGN); /* mpiexec's word that some rank is lost, of which this one is not to die */
-    if (!endpoint || !token_read(getenv("VOCL_SESSION_TOKEN"), token) || !variables) {
+    if (!endpoint || !hex_read(getenv("VOCL_SESSION_TOKEN"), token, TOKEN_BYTES) || !variables) {
         fprintf(stderr, "vocl-placeholder: started by VOCL only\n");
         return 2;
     }

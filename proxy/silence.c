@@ -26,7 +26,7 @@ static void end(struct session *s, const char *why)
 /* A worker that compiles says nothing: whose processor time grows does something. */
 static bool works(struct session *s, long now)
 {
-    const long worked = process_worked_ms(s->pid);
+    const long worked = process_worked_ms(s->pid, false);
 
     if (worked - s->worked_ms < SOME_WORK_MS + (now - s->active_ms) / 100)
         return false;

@@ -62,7 +62,7 @@ static const char *group_root(const struct config *config)
     return found;
 }
 
-static bool group_path(const struct session *s, const char *file, char *path, size_t size)
+bool worker_group_path(const struct session *s, const char *file, char *path, size_t size)
 {
     const char *root = group_root(s->daemon->config);
 
@@ -72,7 +72,7 @@ static bool group_path(const struct session *s, const char *file, char *path, si
 static bool group_write(const struct session *s, const char *file, const char *text)
 {
     char path[4096];
-    int fd = group_path(s, file, path, sizeof(path)) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    int fd = worker_group_path(s, file, path, sizeof(path)) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
     bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
     if (fd >= 0)
@@ -122,7 +122,7 @@ static bool group_make(const struct session *s)
     const struct config *config = s->daemon->config;
     char path[4096];
 
-    if (!group_path(s, "", path, sizeof(path)))
+    if (!worker_group_path(s, "", path, sizeof(path)))
         return false;
     group_prepare(group_root(config));
     if (mkdir(path, 0755) && errno != EEXIST) {
@@ -133,7 +133,7 @@ static bool group_make(const struct session *s)
         group_limit(s, "memory.max", "%llu", config->worker_memory);
     if (config->worker_cpus)
         group_limit(s, "cpu.max", "%llu 100000", config->worker_cpus * 1000ull);
-    if (config->worker_processes && group_path(s, "pids.max", path, sizeof(path)) && !access(path, W_OK))
+    if (config->worker_processes && worker_group_path(s, "pids.max", path, sizeof(path)) && !access(path, W_OK))
         group_limit(s, "pids.max", "%llu", config->worker_processes);
     return true;
 }
@@ -142,7 +142,7 @@ void worker_clean(struct session *s)
 {
     char path[4096];
 
-    if (!group_path(s, "", path, sizeof(path)))
+    if (!worker_group_path(s, "", path, sizeof(path)))
         return;
     rmdir(path);
     if (!strcmp(s->daemon->config->cgroup, "auto"))
@@ -163,26 +163,6 @@ bool worker_contained(const struct session *s, int number)
 }
 
 /* ---- the process ---- */
-
-unsigned long process_start_time(pid_t pid)
-{
-    char path[64], text[1024];
-    unsigned long long ticks = 0;
-    const char *at;
-    size_t length;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = '\0';
-    at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at)
-        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks);
-    return (unsigned long)ticks;
-}
 
 struct plan {
     char *arguments[3], *environment[MOST_ENVIRONMENT];

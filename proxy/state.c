@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "proxy/daemon.h"
 
 #define PREFIX "session-"

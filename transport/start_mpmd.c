@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/settings.h"
 #include "transport/start.h"
 
@@ -19,7 +20,6 @@ static bool workers_above(void)
         char path[64], text[16384];
         size_t length;
         FILE *file;
-        int parent = 0;
 
         snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
         file = fopen(path, "re");
@@ -29,15 +29,7 @@ static bool workers_above(void)
         if (length && memmem(text, length, "vocl-proxy", 10) && memmem(text, length, "--worker", 8) &&
             (memmem(text, length, "mpiexec", 7) || memmem(text, length, "mpirun", 6)))
             return true;
-        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-        file = fopen(path, "re");
-        length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-        if (file)
-            fclose(file);
-        text[length] = '\0';
-        if (!strrchr(text, ')') || sscanf(strrchr(text, ')') + 1, " %*c %d", &parent) != 1)
-            return false;
-        pid = parent;
+        pid = process_parent(pid);
     }
     return false;
 }

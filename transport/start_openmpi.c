@@ -18,7 +18,7 @@ static char **make_environment(const struct start *start)
 {
     char token[2 * TOKEN_BYTES + 1], **list = launch_environment(start, start->remote.fd < 0);
 
-    token_show(start->token, token);
+    hex_show(start->token, TOKEN_BYTES, token);
     list_add(&list, SESSION_LOCAL "=%s", start->local.text);
     launch_place(start, &list);
     if (start->remote.fd < 0) /* it leaves its files behind when a rank is killed */

@@ -136,7 +136,7 @@ static int open_called(struct job *job, const char *endpoint, void (*ending)(voi
     struct endpoint own = {.fd = -1};
     int bell = -1, error;
 
-    if (endpoint && token_read(getenv(SESSION_TOKEN), invitation.token)) {
+    if (endpoint && hex_read(getenv(SESSION_TOKEN), invitation.token, TOKEN_BYTES)) {
         bell = call_on(endpoint, invitation.token, &own, why, why_size);
         if (bell >= 0)
             answer(job, bell);

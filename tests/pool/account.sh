@@ -1,30 +1,76 @@
 #!/bin/sh
-# The account of a session: the daemon's own measure beside the worker's word.
+# The account of a session: the daemon's own measure beside the worker's word, with a control group and without.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
-make_pool here
-start_daemon
-VOCL_POOL=$scratch/pool
-export VOCL_POOL
-vocl run -- "$top_builddir/tests/pool/burn" 4 > /dev/null 2> "$scratch/err" &
-program=$!
+
 told()
 {
     vocl pool --json sessions | grep -q '"cpu_seconds": \(0\.[1-9]\|[1-9]\)'
 }
-wait_until 60 told || fail "not told while it runs: $(tail -2 "$scratch/accounting"; cat "$scratch/err" "$scratch/log")"
-wait $program || fail "burn: $(cat "$scratch/err")"
+printed()
+{
+    [ -s "$scratch/out" ]
+}
 ended()
 {
     [ -s "$scratch/accounting" ]
 }
-wait_until 20 ended || fail "no account: $(cat "$scratch/log")"
-python3 - "$scratch/accounting" << 'END' || fail "the account: $(cat "$scratch/accounting")"
+# spent PROCESS...: their processor time so far, in seconds
+spent()
+{
+    python3 - "$@" << 'END'
+import os, sys
+ticks = 0
+for process in sys.argv[1:]:
+    with open(f"/proc/{process}/stat") as stat:
+        ticks += sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:15]))
+print(ticks / os.sysconf("SC_CLK_TCK"))
+END
+}
+
+# session_spends SETTING: $busy is what ran in the session's control group, or nothing: there was none.
+session_spends()
+{
+    rm -f "$scratch/accounting" "$scratch/out"
+    make_pool here "$1"
+    start_daemon
+    export VOCL_POOL="$scratch/pool"
+    vocl run -- "$top_builddir/tests/pool/burn" 3 60 > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 told || fail "$1: not told while it runs: $(cat "$scratch/err" "$scratch/log")"
+
+    # What else runs in the group counts, whoever is its parent: a loop of this script's, put there.
+    worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
+    group=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)$(sed -n 's/^0:://p' "/proc/$worker/cgroup")
+    busy=
+    case $group in
+    */vocl/vocl-*)
+        sh -c 'while kill -0 $PPID; do :; done' 2> /dev/null &
+        busy=$!
+        echo $busy > "$group/cgroup.procs" || fail "it cannot be put into $group"
+        ;;
+    esac
+    wait_until 60 printed || fail "burn does not burn: $(cat "$scratch/err")"
+    spent=$(spent $worker $busy)
+    [ -z "$busy" ] || kill $busy
+    kill $program
+    wait $program
+    wait_until 20 ended || fail "$1: no account: $(cat "$scratch/log")"
+    python3 - "$scratch/accounting" "$spent" << 'END' || fail "$1: the account: $(cat "$scratch/accounting")"
 import json, os, sys
 with open(sys.argv[1]) as accounts:
     account = json.loads(accounts.readline())
+assert float(sys.argv[2]) <= account["cpu_seconds"] + 0.02, (account, sys.argv[2])
 assert 0.1 <= account["cpu_seconds"] <= account["seconds"] * os.cpu_count() + 1, account
 assert 0 < account["device_seconds"] <= account["seconds"] * len(account["devices"]), account
 END
-grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
+    grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
+    kill -TERM $daemon
+    wait $daemon
+}
+
+session_spends 'cgroup = "none";'
+[ -z "$busy" ] || fail "a control group, though none is wanted"
+session_spends ''
+[ -n "$busy" ] || echo "the daemon makes no control groups here: what else is in one is not tried"
 exit 0

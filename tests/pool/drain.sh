@@ -54,7 +54,7 @@ kill -0 $waiting 2> /dev/null || fail "it did not wait: $(cat "$scratch/err")"
 vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')" || fail "kill"
 wait $waiting || fail "waiting for nothing: $(cat "$scratch/err")"
 runs && fail "there is a session still"
-wait $program
+kill $program 2> /dev/null && wait $program
 vocl pool drain --wait=ever here 2> /dev/null
 [ $? = 2 ] || fail "a wait that is none"
 vocl pool drain --owner '' here && vocl pool drain --owner "$(printf '%050d' 1)" here 2> /dev/null && fail "an owner that is none"

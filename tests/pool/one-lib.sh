@@ -1,7 +1,7 @@
 # A pool of one daemon: this host's, this user's, with keys.
 #
 #     make_pool NAME [SETTING...]   $scratch/pool and what belongs to it, $scratch/conf; $port and the two after it are its
-#     start_daemon                  $daemon; killed when the test ends
+#     start_daemon                  $daemon; killed when the test ends. $start_at: a command before it, or nothing
 #     add_daemon NAME [SETTING...]  another of the same pool: $scratch/conf.NAME; its port is $port + 3
 #     start_other NAME              $other
 . "$(dirname "$0")/../lib.sh"
@@ -11,7 +11,7 @@ esac
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 user=$(id -un)
 port=$((20000 + $$ % 2000 * 5))
-daemon= other=
+daemon= other= start_at=
 
 new_key()
 {
@@ -77,7 +77,7 @@ start_other()
 
 start_daemon()
 {
-    "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
+    $start_at "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
     daemon=$!
     trap end_daemons EXIT
     wait_until 20 grep -q ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"

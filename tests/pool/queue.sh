@@ -46,7 +46,7 @@ release()
 {
     VOCL_POOL=$scratch/pool vocl pool kill "$(VOCL_POOL=$scratch/pool vocl pool sessions | awk 'NR == 2 { print $1 }')" ||
         fail "kill"
-    wait $holder
+    kill $holder 2> /dev/null && wait $holder
     for process in $waiting; do
         wait $process || fail "not served: $(cat "$scratch"/err.*)"
     done

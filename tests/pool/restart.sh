@@ -52,7 +52,7 @@ over()
 }
 wait_until 20 over || fail "the daemon before wanted to end it: $(vocl pool sessions; cat "$scratch/log")"
 grep -q "\"why\":\"ended by $user\"" "$scratch/accounting" || fail "no account of why: $(cat "$scratch/accounting")"
-wait $program
+kill $program 2> /dev/null && wait $program
 wait $second || fail "who waited has got nothing: $(cat "$scratch/err2" "$scratch/log")"
 wait_until 20 sessions . 0 || fail "a session is left: $(vocl pool sessions)"
 [ -z "$(ls "$scratch"/state/session-* 2> /dev/null)" ] || fail "state is left"

@@ -2,7 +2,7 @@
 # A device that sessions share: each has its part of the time, by its weight; one that does nothing leaves its part to the
 # others.
 . "$(dirname "$0")/one-lib.sh"
-[ "$SANITIZER" = no ] || skip "sanitizers take the time"
+[ "${SANITIZER:-no}" = no ] || skip "sanitizers take the time"
 make_pool here
 start_daemon
 VOCL_POOL=$scratch/pool

@@ -24,6 +24,7 @@ VOCL_LOG=none vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$sc
 grep 'ended the session' "$scratch/err" && fail "a word where there is no log"
 # an end that is none of the pool's needs no word
 vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
-[ ! -s "$scratch/err" ] || fail "a word for nothing: $(cat "$scratch/err")"
+# the address sanitizer has words of its own
+grep -v 'ASan is ignoring\|False positive error\|google/sanitizers' "$scratch/err" && fail "a word for nothing"
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
 exit 0

@@ -15,6 +15,7 @@ says()
 says "^PASS the file of keys $scratch/keys"
 says "^PASS the daemon listens at 127.0.0.1:$port"
 says "^PASS the daemon's web page is at 127.0.0.1:$((port + 1))"
+says "^PASS the daemon's socket $scratch/state/leash hangs up"
 says '^FAIL the configuration does not say network'
 chmod 644 "$scratch/keys"
 says "^FAIL the file of keys $scratch/keys has mode 644"
@@ -34,6 +35,8 @@ VOCL_POOL="$scratch/pool" vocl run -- "$top_builddir/tests/security/escape" 0 wa
 exec 3> "$scratch/wait"
 wait_until 30 grep -q '^error' "$scratch/out" || fail "no session: $(cat "$scratch/out")"
 says '^PASS worker [0-9]* gets no new privileges'
+says '^PASS worker [0-9]* has no door'
+says '^PASS vocl-join [0-9]* has no door'
 grep '^FAIL.*open for writing' "$scratch/said" && fail "a worker has what is not its own"
 exec 3>&-
 wait $! 2> /dev/null || : # what it prints was seen

@@ -14,6 +14,21 @@
 
 static const uint8_t bytes[64] = {1, 2, 3, 4};
 
+#define ON_BUFFER .queue = OBJECT(1), .buffer = OBJECT(1), .event = id
+#define ON_IMAGE .queue = OBJECT(1), .image = IMAGE, .event = id
+#define REGION(...) .origin_count = 3, .region_count = 3, .region = {__VA_ARGS__}
+#define DATA(count) .data = bytes, .data_length = (count)
+#define PATTERN(count) .pattern = bytes, .pattern_length = (count)
+
+/* BOUND(name, command, its fields): a function that puts it into a frame. */
+#define BOUND(name, command, ...)                                                                                      \
+    static void name(struct wire_buffer *frame, uint32_t id)                                                           \
+    {                                                                                                                  \
+        const struct wire_##command m = {__VA_ARGS__};                                                                 \
+                                                                                                                       \
+        wire_put_##command(frame, &m);                                                                                 \
+    }
+
 struct bound {
     const char *name;
     void (*put)(struct wire_buffer *frame, uint32_t id);
@@ -21,254 +36,75 @@ struct bound {
 };
 
 /* The third slice is where the first is, and the second far away. */
-static void write_rect(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_write_rect m = {.queue = OBJECT(1),
-                                      .buffer = OBJECT(1),
-                                      .event = id,
-                                      .origin_count = 3,
-                                      .region_count = 3,
-                                      .region = {16, 1, 3},
-                                      .row_pitch = 16,
-                                      .slice_pitch = HALF,
-                                      .data = bytes,
-                                      .data_length = 48};
-
-    wire_put_write_rect(frame, &m);
-}
+BOUND(write_rect, write_rect, ON_BUFFER, REGION(16, 1, 3), .row_pitch = 16, .slice_pitch = HALF, DATA(48))
 
 /* The second row is before the buffer. */
-static void write_rows(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_write_rect m = {.queue = OBJECT(1),
-                                      .buffer = OBJECT(1),
-                                      .event = id,
-                                      .origin_count = 3,
-                                      .origin = {4080, 0, 0},
-                                      .region_count = 3,
-                                      .region = {16, 2, 1},
-                                      .row_pitch = UINT64_MAX - 4095,
-                                      .data = bytes,
-                                      .data_length = 32};
+BOUND(write_rows, write_rect, ON_BUFFER, .origin_count = 3, .origin = {4080, 0, 0}, .region_count = 3,
+      .region = {16, 2, 1}, .row_pitch = UINT64_MAX - 4095, DATA(32))
 
-    wire_put_write_rect(frame, &m);
-}
+BOUND(read_rect, read_rect, ON_BUFFER, REGION(64, 3, 1), .row_pitch = HALF, .tag = 9)
 
-static void read_rect(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_read_rect m = {.queue = OBJECT(1),
-                                     .buffer = OBJECT(1),
-                                     .event = id,
-                                     .origin_count = 3,
-                                     .region_count = 3,
-                                     .region = {64, 3, 1},
-                                     .row_pitch = HALF,
-                                     .tag = 9};
+BOUND(copy_rect, copy_rect, .queue = OBJECT(1), .source = OBJECT(1), .target = OBJECT(2), .event = id,
+      .source_origin_count = 3, .target_origin_count = 3, .region_count = 3, .region = {64, 1, 3},
+      .source_row_pitch = 64, .source_slice_pitch = 64, .target_row_pitch = 64, .target_slice_pitch = HALF)
 
-    wire_put_read_rect(frame, &m);
-}
+BOUND(write_buffer, write_buffer, ON_BUFFER, .offset = ENDING, .size = 16, DATA(16))
 
-static void copy_rect(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_copy_rect m = {.queue = OBJECT(1),
-                                     .source = OBJECT(1),
-                                     .target = OBJECT(2),
-                                     .event = id,
-                                     .source_origin_count = 3,
-                                     .target_origin_count = 3,
-                                     .region_count = 3,
-                                     .region = {64, 1, 3},
-                                     .source_row_pitch = 64,
-                                     .source_slice_pitch = 64,
-                                     .target_row_pitch = 64,
-                                     .target_slice_pitch = HALF};
-
-    wire_put_copy_rect(frame, &m);
-}
-
-static void write_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_write_buffer m = {.queue = OBJECT(1),
-                                        .buffer = OBJECT(1),
-                                        .event = id,
-                                        .offset = ENDING,
-                                        .size = 16,
-                                        .data = bytes,
-                                        .data_length = 16};
-
-    wire_put_write_buffer(frame, &m);
-}
-
-static void read_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_read_buffer m = {
-        .queue = OBJECT(1), .buffer = OBJECT(1), .event = id, .offset = ENDING, .size = 16, .tag = 9};
-
-    wire_put_read_buffer(frame, &m);
-}
+BOUND(read_buffer, read_buffer, ON_BUFFER, .offset = ENDING, .size = 16, .tag = 9)
 
 /* As if in pieces. */
-static void read_chunks(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_read_buffer m = {.queue = OBJECT(1),
-                                       .buffer = OBJECT(1),
-                                       .event = id,
-                                       .offset = 64,
-                                       .size = UINT64_C(1) << 39,
-                                       .tag = 0x80000009};
+BOUND(read_chunks, read_buffer, ON_BUFFER, .offset = 64, .size = UINT64_C(1) << 39, .tag = 0x80000009)
 
-    wire_put_read_buffer(frame, &m);
-}
+BOUND(copy_buffer, copy_buffer, .queue = OBJECT(1), .source = OBJECT(1), .target = OBJECT(2), .event = id,
+      .target_offset = ENDING, .size = 64)
 
-static void copy_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_copy_buffer m = {
-        .queue = OBJECT(1), .source = OBJECT(1), .target = OBJECT(2), .event = id, .target_offset = ENDING, .size = 64};
+BOUND(fill_buffer, fill_buffer, ON_BUFFER, PATTERN(8), .offset = ENDING, .size = 64)
 
-    wire_put_copy_buffer(frame, &m);
-}
+BOUND(fill_with_nothing, fill_buffer, ON_BUFFER, .pattern = bytes, .size = 64)
 
-static void fill_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_fill_buffer m = {.queue = OBJECT(1),
-                                       .buffer = OBJECT(1),
-                                       .event = id,
-                                       .pattern = bytes,
-                                       .pattern_length = 8,
-                                       .offset = ENDING,
-                                       .size = 64};
+BOUND(map_buffer, map_buffer, ON_BUFFER, .flags = 3, .offset = ENDING, .size = 64)
 
-    wire_put_fill_buffer(frame, &m);
-}
-
-static void fill_with_nothing(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_fill_buffer m = {
-        .queue = OBJECT(1), .buffer = OBJECT(1), .event = id, .pattern = bytes, .size = 64};
-
-    wire_put_fill_buffer(frame, &m);
-}
-
-static void map_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_map_buffer m = {
-        .queue = OBJECT(1), .buffer = OBJECT(1), .event = id, .flags = 3, .offset = ENDING, .size = 64};
-
-    wire_put_map_buffer(frame, &m);
-}
-
-static void sub_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_create_sub_buffer m = {id, OBJECT(1), 1, UINT64_MAX - 127, 256};
-
-    wire_put_create_sub_buffer(frame, &m);
-}
+BOUND(sub_buffer, create_sub_buffer, id, OBJECT(1), 1, UINT64_MAX - 127, 256)
 
 /* 16 x 16 pixels of 4 bytes, in a buffer that has room for one row. */
-static void image_of_buffer(struct wire_buffer *frame, uint32_t id)
+BOUND(image_of_buffer, create_image, RGBA_IMAGE(id, 16, 128), .row_pitch = 1024, .buffer = OBJECT(1))
+
+BOUND(write_image, write_image, ON_IMAGE, .origin_count = 3, .origin = {0, UINT64_MAX - 1, 0}, .region_count = 3,
+      .region = {4, 4, 1}, .bytes = 64, DATA(64))
+
+BOUND(copy_image, copy_image, .queue = OBJECT(1), .source = IMAGE, .target = IMAGE, .event = id,
+      .source_origin_count = 3, .source_origin = {8, 0, 0}, .target_origin_count = 3,
+      .target_origin = {UINT64_MAX - 3, 0, 0}, .region_count = 3, .region = {4, 4, 1})
+
+BOUND(fill_image, fill_image, ON_IMAGE, .colour = bytes, .colour_length = 16, .origin_count = 3,
+      .origin = {0, UINT64_MAX - 1, 0}, .region_count = 3, .region = {4, 4, 1})
+
+BOUND(image_to_buffer, copy_image_to_buffer, .queue = OBJECT(1), .source = IMAGE, .target = OBJECT(1), .event = id,
+      REGION(16, 16, 1), .offset = ENDING)
+
+BOUND(buffer_to_image, copy_buffer_to_image, .queue = OBJECT(1), .source = OBJECT(1), .target = IMAGE, .event = id,
+      .offset = ENDING, REGION(16, 16, 1))
+
+/* A command buffer of so many times that command, which is then empty. */
+static void put_recording(struct wire_buffer *frame, uint32_t id, struct wire_buffer *command, unsigned times)
 {
-    const struct wire_create_image m = {.image = id,
-                                        .context = OBJECT(1),
-                                        .flags = 1,
-                                        .order = 0x10b5,
-                                        .type = 0x10da,
-                                        .object_type = 0x10f1,
-                                        .width = 16,
-                                        .height = 128,
-                                        .row_pitch = 1024,
-                                        .buffer = OBJECT(1)};
+    const struct wire_create_command_buffer create = {id, OBJECT(1), 0};
+    const struct wire_record record = {
+        .command_buffer = id, .command = command->bytes, .command_length = (uint32_t)command->length};
 
-    wire_put_create_image(frame, &m);
-}
-
-static void write_image(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_write_image m = {.queue = OBJECT(1),
-                                       .image = IMAGE,
-                                       .event = id,
-                                       .origin_count = 3,
-                                       .origin = {0, UINT64_MAX - 1, 0},
-                                       .region_count = 3,
-                                       .region = {4, 4, 1},
-                                       .bytes = 64,
-                                       .data = bytes,
-                                       .data_length = 64};
-
-    wire_put_write_image(frame, &m);
-}
-
-static void copy_image(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_copy_image m = {.queue = OBJECT(1),
-                                      .source = IMAGE,
-                                      .target = IMAGE,
-                                      .event = id,
-                                      .source_origin_count = 3,
-                                      .source_origin = {8, 0, 0},
-                                      .target_origin_count = 3,
-                                      .target_origin = {UINT64_MAX - 3, 0, 0},
-                                      .region_count = 3,
-                                      .region = {4, 4, 1}};
-
-    wire_put_copy_image(frame, &m);
-}
-
-static void fill_image(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_fill_image m = {.queue = OBJECT(1),
-                                      .image = IMAGE,
-                                      .event = id,
-                                      .colour = bytes,
-                                      .colour_length = 16,
-                                      .origin_count = 3,
-                                      .origin = {0, UINT64_MAX - 1, 0},
-                                      .region_count = 3,
-                                      .region = {4, 4, 1}};
-
-    wire_put_fill_image(frame, &m);
-}
-
-static void image_to_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_copy_image_to_buffer m = {.queue = OBJECT(1),
-                                                .source = IMAGE,
-                                                .target = OBJECT(1),
-                                                .event = id,
-                                                .origin_count = 3,
-                                                .region_count = 3,
-                                                .region = {16, 16, 1},
-                                                .offset = ENDING};
-
-    wire_put_copy_image_to_buffer(frame, &m);
-}
-
-static void buffer_to_image(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_copy_buffer_to_image m = {.queue = OBJECT(1),
-                                                .source = OBJECT(1),
-                                                .target = IMAGE,
-                                                .event = id,
-                                                .offset = ENDING,
-                                                .origin_count = 3,
-                                                .region_count = 3,
-                                                .region = {16, 16, 1}};
-
-    wire_put_copy_buffer_to_image(frame, &m);
+    wire_put_create_command_buffer(frame, &create);
+    while (times--)
+        wire_put_record(frame, &record);
+    wire_buffer_free(command);
 }
 
 /* A command buffer that cannot be recorded has failed. */
 static void recorded(struct wire_buffer *frame, uint32_t id)
 {
-    const struct wire_create_command_buffer create = {id, OBJECT(1), 0};
     struct wire_buffer command = {0};
-    struct wire_record record = {.command_buffer = id};
 
-    wire_put_create_command_buffer(frame, &create);
     fill_buffer(&command, 0);
-    record.command = command.bytes;
-    record.command_length = (uint32_t)command.length;
-    wire_put_record(frame, &record);
-    wire_buffer_free(&command);
+    put_recording(frame, id, &command, 1);
 }
 
 static const struct bound bounds[] = {{"write a rect", write_rect, WIRE_EVENT},
@@ -294,65 +130,23 @@ static const struct bound bounds[] = {{"write a rect", write_rect, WIRE_EVENT},
 /* ---- more than the session may have, which is 128 KiB ---- */
 
 /* Its bytes are said to be none. */
-static void image_unsaid(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_create_image m = {.image = id,
-                                        .context = OBJECT(1),
-                                        .flags = 1,
-                                        .order = 0x10b5,
-                                        .type = 0x10da,
-                                        .object_type = 0x10f1,
-                                        .width = 256,
-                                        .height = 256};
-
-    wire_put_create_image(frame, &m);
-}
+BOUND(image_unsaid, create_image, RGBA_IMAGE(id, 256, 256))
 
 /* As many pixels as there may be bytes. */
-static void image_of_pixels(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_create_image m = {.image = id,
-                                        .context = OBJECT(1),
-                                        .flags = 1,
-                                        .order = 0x10b5,
-                                        .type = 0x10da,
-                                        .object_type = 0x10f1,
-                                        .width = 256,
-                                        .height = 200,
-                                        .bytes = 1};
+BOUND(image_of_pixels, create_image, RGBA_IMAGE(id, 256, 200), .bytes = 1)
 
-    wire_put_create_image(frame, &m);
-}
+BOUND(pipe, create_pipe, id, OBJECT(1), 0, 1024, 1024)
 
-static void pipe(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_create_pipe m = {id, OBJECT(1), 0, 1024, 1024};
+BOUND(large_buffer, create_buffer, id, OBJECT(1), 1, 200000, 0, 0, NULL, 0)
 
-    wire_put_create_pipe(frame, &m);
-}
-
-static void large_buffer(struct wire_buffer *frame, uint32_t id)
-{
-    const struct wire_create_buffer m = {id, OBJECT(1), 1, 200000, 0, 0, NULL, 0};
-
-    wire_put_create_buffer(frame, &m);
-}
+BOUND(fill_inside, fill_buffer, ON_BUFFER, PATTERN(4), .size = 64)
 
 static void long_recording(struct wire_buffer *frame, uint32_t id)
 {
-    const struct wire_create_command_buffer create = {id, OBJECT(1), 0};
     struct wire_buffer command = {0};
-    struct wire_record record = {.command_buffer = id};
-    const struct wire_fill_buffer fill = {
-        .queue = OBJECT(1), .buffer = OBJECT(1), .pattern = bytes, .pattern_length = 4, .size = 64};
 
-    wire_put_create_command_buffer(frame, &create);
-    wire_put_fill_buffer(&command, &fill);
-    record.command = command.bytes;
-    record.command_length = (uint32_t)command.length;
-    for (int i = 0; i < 400; i++)
-        wire_put_record(frame, &record);
-    wire_buffer_free(&command);
+    fill_inside(&command, 0);
+    put_recording(frame, id, &command, 400);
 }
 
 static const struct bound quotas[] = {{"an image that says nothing", image_unsaid, WIRE_MEMORY},
@@ -390,15 +184,7 @@ static bool all_refused(struct client *client, const struct bound *list, size_t 
 
 int main(int count, char **arguments)
 {
-    const struct wire_create_image image = {.image = IMAGE,
-                                            .context = OBJECT(1),
-                                            .flags = 1,
-                                            .order = 0x10b5,
-                                            .type = 0x10da,
-                                            .object_type = 0x10f1,
-                                            .width = 16,
-                                            .height = 16,
-                                            .bytes = 1024};
+    const struct wire_create_image image = {RGBA_IMAGE(IMAGE, 16, 16), .bytes = 1024};
     const bool quota = count == 2 && !strcmp(arguments[1], "quota");
     struct wire_buffer frame = {0};
     struct client client;

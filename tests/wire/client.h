@@ -7,6 +7,11 @@
 
 #define OBJECT(number) (0x01000000u + (number))
 
+/* Fields of a create_image: so many pixels of four bytes. */
+#define RGBA_IMAGE(id, across, down)                                                                                   \
+    .image = (id), .context = OBJECT(1), .flags = 1, .order = 0x10b5, .type = 0x10da, .object_type = 0x10f1,           \
+    .width = (across), .height = (down)
+
 struct client {
     struct transport *transport;
     bool lost;

@@ -348,16 +348,7 @@ static void put_case(struct wire_buffer *frame, unsigned which)
         wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(2), OBJECT(1), 1, 4096, 0, 0, data, 4095});
         break;
     case 34:
-        wire_put_create_image(frame, &(struct wire_create_image){.image = OBJECT(2),
-                                                                 .context = OBJECT(1),
-                                                                 .flags = 1,
-                                                                 .order = 0x10b5,
-                                                                 .type = 0x10da,
-                                                                 .object_type = 0x10f1,
-                                                                 .width = 4,
-                                                                 .height = 4,
-                                                                 .bytes = 64,
-                                                                 .data = data,
+        wire_put_create_image(frame, &(struct wire_create_image){RGBA_IMAGE(OBJECT(2), 4, 4), .bytes = 64, .data = data,
                                                                  .data_length = 68});
         break;
     case 35:
@@ -413,14 +404,7 @@ static void put_good(struct wire_buffer *frame, unsigned which)
     struct wire_get_info info = {.call = 9, .kind = WIRE_INFO_MEMORY, .object = wait, .param = 0x1102};
     struct wire_outcome outcome = {9, WIRE_MEMORY, wait};
     struct wire_create_sampler sampler = {++fresh, wait, 1, 0x1131, 0x1140};
-    struct wire_create_image image = {.image = ++fresh,
-                                      .context = wait,
-                                      .flags = 1,
-                                      .order = 0x10b5,
-                                      .type = 0x10d2,
-                                      .object_type = 0x10f1,
-                                      .width = 16,
-                                      .height = 16};
+    struct wire_create_image image = {RGBA_IMAGE(++fresh, 16, 16)};
     struct wire_write_rect rect = {.queue = wait,
                                    .buffer = wait,
                                    .origin_count = 3,

@@ -32,7 +32,7 @@ int main(void)
     struct hello hello;
     int fd;
 
-    if (!how || (!bell && (!endpoint || !token_read(getenv("VOCL_SESSION_TOKEN"), token))))
+    if (!how || (!bell && (!endpoint || !hex_read(getenv("VOCL_SESSION_TOKEN"), token, TOKEN_BYTES))))
         return 99;
     fd = bell ? atoi(bell) : endpoint_connect(endpoint);
     if (fd < 0)

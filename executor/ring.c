@@ -1,0 +1,175 @@
+/* Buffers in pieces of WIRE_CHUNK, so that what moves between the processes and what is copied overlap: see transfer.c.
+ */
+#include "executor/transfer.h"
+
+static void ring_next(struct slot *slot);
+
+/* A slot is free again: for the next piece, or it was the last. */
+static void piece_over(struct slot *slot)
+{
+    struct transfer *t = slot->transfer;
+
+    t->finished += slot->length;
+    if (t->finished == t->side.size) {
+        transfer_open_gate(t);
+        transfer_free(t);
+    } else {
+        ring_next(slot);
+    }
+}
+
+static void piece_written(struct executor *x, struct job *job)
+{
+    (void)x;
+    piece_over((struct slot *)job);
+}
+
+static void piece_taken(void *argument, int status)
+{
+    struct slot *slot = argument;
+    struct transfer *t = slot->transfer;
+    cl_event event;
+
+    if (status)
+        t->error = CL_OUT_OF_RESOURCES;
+    if (!t->error)
+        t->error = clEnqueueWriteBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
+                                        slot->bytes, 0, NULL, &event);
+    if (t->error) {
+        piece_over(slot);
+        return;
+    }
+    clFlush(t->spare);
+    event_when(t->x, event, CL_COMPLETE, piece_written, &slot->job);
+    clReleaseEvent(event);
+}
+
+static void piece_given(void *argument, int status)
+{
+    struct slot *slot = argument;
+
+    if (status)
+        slot->transfer->error = CL_OUT_OF_RESOURCES;
+    piece_over(slot);
+}
+
+static void piece_read(struct executor *x, struct job *job)
+{
+    struct slot *slot = (struct slot *)job;
+    struct transfer *t = slot->transfer;
+
+    if (slot->asked)
+        x->host.moved(x->host.owner, &slot->move);
+    slot->asked = false;
+    if (x->host.give(x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_given, slot))
+        piece_given(slot, -EIO);
+}
+
+static cl_int read_piece(struct slot *slot)
+{
+    struct transfer *t = slot->transfer;
+    cl_event event;
+    cl_int error = clEnqueueReadBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
+                                       slot->bytes, 0, NULL, &event);
+
+    if (error)
+        return error;
+    clFlush(t->spare);
+    event_when(t->x, event, CL_COMPLETE, piece_read, &slot->job);
+    clReleaseEvent(event);
+    return CL_SUCCESS;
+}
+
+/* The application was promised it: if it cannot be read it gets what the memory holds, and the error. */
+static void piece_goes(struct executor_move *move)
+{
+    struct slot *slot = (struct slot *)((uint8_t *)move - offsetof(struct slot, move));
+
+    if (!read_piece(slot))
+        return;
+    slot->transfer->error = CL_OUT_OF_RESOURCES;
+    piece_read(slot->transfer->x, &slot->job);
+}
+
+static void read_in_turn(struct slot *slot)
+{
+    const struct transfer *t = slot->transfer;
+    const struct executor_host *host = &t->x->host;
+
+    slot->move =
+        (struct executor_move){.source = t->place, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
+    slot->asked = t->x->moves && !move_waits(t->x, t->side.memory) && host->moves(host->owner, t->place, EXECUTOR_HOST);
+    if (!slot->asked || host->move(host->owner, &slot->move)) {
+        slot->asked = false;
+        piece_goes(&slot->move);
+    }
+}
+
+static void ring_next(struct slot *slot)
+{
+    struct transfer *t = slot->transfer;
+    size_t left = t->side.size - t->offset;
+
+    if (!left)
+        return;
+    slot->offset = t->offset;
+    slot->length = left < WIRE_CHUNK ? left : WIRE_CHUNK;
+    t->offset += slot->length;
+    if (t->reading) {
+        read_in_turn(slot);
+    } else if (t->x->host.take(t->x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_taken, slot)) {
+        piece_taken(slot, -EIO);
+    }
+}
+
+static void ring_start(struct executor *x, struct job *job)
+{
+    struct transfer *t = (struct transfer *)job;
+    const size_t chunks = (t->side.size + WIRE_CHUNK - 1) / WIRE_CHUNK;
+    const unsigned slots = chunks < x->host.pipeline ? (unsigned)chunks : x->host.pipeline;
+
+    t->error = t->first ? transfer_event_error(t->first) : CL_SUCCESS;
+    for (unsigned i = 0; i < slots && !t->error; i++) {
+        t->slots[i].transfer = t;
+        t->slots[i].bytes = malloc(WIRE_CHUNK);
+        if (!t->slots[i].bytes)
+            t->error = CL_OUT_OF_HOST_MEMORY;
+    }
+    if (t->error && t->reading) {
+        transfer_say_result(t, NULL, 0);
+        transfer_open_gate(t);
+        transfer_free(t);
+    } else if (t->error) {
+        transfer_discard(t);
+    } else {
+        if (t->reading)
+            transfer_say_ready(t);
+        for (unsigned i = 0; i < slots; i++)
+            ring_next(&t->slots[i]);
+    }
+}
+
+cl_int transfer_through_ring(struct command *c, struct transfer *t)
+{
+    cl_int error = CL_SUCCESS;
+
+    t->spare = c->queue->spare;
+    t->place = c->queue->place;
+    clRetainCommandQueue(t->spare);
+    t->gate = transfer_gate(c, t, &error);
+    if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))
+        error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, command_waits(c), &t->first);
+    if (!error && c->queue->out_of_order)
+        error = clEnqueueMarkerWithWaitList(t->queue, 1, &t->gate, &t->last);
+    else if (!error)
+        error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, &t->last);
+    if (error)
+        return error;
+    transfer_share_event(c, t->last, t->first);
+    if (t->first) {
+        command_when(c, t->first, ring_start, &t->job);
+    } else {
+        ring_start(c->x, &t->job);
+    }
+    return CL_SUCCESS;
+}

@@ -1,0 +1,149 @@
+#!/bin/sh
+# Strangers try every door of a session, of its pool's daemon and of its vocl-join, as soon as there is one and while the
+# session is there: as another user of the program's host, and from another host. They say what is no protocol, half of what
+# is one, and nothing; nobody lets them in, and the session starts, works, and ends with its normal result. Doors are what
+# the processes have open as the kernel tells it, whether anybody meant to open them or not.
+. "$(dirname "$0")/../pool/one-lib.sh"
+need ip iproute2
+need setpriv util-linux
+need python3 python3
+need openssl openssl
+[ "$(id -u)" = 0 ] || skip "only root can be two users and two hosts"
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+
+near=vocl-every-near-$$ far=vocl-every-far-$$ mark=VOCL_TEST_MARK=every$$
+carried=$top_builddir/tests/security/carried
+strangers=
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
+end_daemons()
+{
+    kill -9 $strangers $daemon 2> /dev/null
+    for space in $near $far; do
+        ip netns pids $space 2> /dev/null | xargs -r kill -9 2> /dev/null
+        ip netns delete $space 2> /dev/null
+    done
+    rm -rf "$scratch"
+}
+trap end_daemons EXIT
+ip netns add $near 2> /dev/null && ip netns add $far || skip "no network namespaces"
+ip link add near netns $near type veth peer name far netns $far || skip "no veth"
+ip -n $near address add 10.96.0.1/24 dev near
+for address in 2 3; do ip -n $far address add 10.96.0.$address/24 dev far; done
+for space in $near $far; do ip -n $space link set lo up; done
+ip -n $near link set near up
+ip -n $far link set far up
+# not `ip netns exec`, which takes the control groups away with /sys
+at_near="nsenter --net=/run/netns/$near" at_far="nsenter --net=/run/netns/$far"
+another="setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs"
+chmod 711 "$scratch" # what is in it can be reached, where that lets others in
+cp "$top_srcdir/tests/security/knock" "$scratch/knock" && chmod 755 "$scratch/knock"
+$another "$scratch/knock" - < /dev/null || skip "no other user"
+
+# strangers_come: they are told of doors as these are found
+strangers_come()
+{
+    rm -f "$scratch/end" "$scratch"/at.*
+    mkfifo "$scratch/end"
+    : > "$scratch/doors"
+    "$top_srcdir/tests/security/listeners" "$mark" < "$scratch/end" > "$scratch/doors" &
+    listeners=$! strangers=$!
+    exec 6> "$scratch/end"
+    for host in near far; do
+        eval "at=\$at_$host"
+        tail -n +1 -f --pid=$listeners "$scratch/doors" 6>&- | $at $another "$scratch/knock" - > "$scratch/at.$host" 2> "$scratch/err.$host" 6>&- &
+        strangers="$strangers $!"
+    done
+}
+all_tried()
+{
+    for host in near far; do
+        [ "$(grep -c '^ready' "$scratch/at.$host")" -ge "$(wc -l < "$scratch/doors")" ] || return 1
+    done
+}
+# strangers_go: what they say of it
+strangers_go()
+{
+    exec 6>&-
+    wait $strangers
+    strangers=
+    cat "$scratch"/err.* >&2
+    [ ! -s "$scratch/err.near" ] && [ ! -s "$scratch/err.far" ] || fail "$1: a stranger's own fault"
+    grep 'let in' "$scratch"/at.* && fail "$1: a stranger was let in"
+    echo "$1: $(wc -l < "$scratch/doors") doors, $(cat "$scratch"/at.* | grep -c '^at ') of them opened to strangers"
+    sed 's/^/    /' "$scratch/doors"
+}
+
+# tried WHAT COMMAND...: a session that starts, works before and after the strangers have been at all its doors
+tried()
+{
+    what=$1
+    shift
+    rm -f "$scratch/out" "$scratch/wait"
+    mkfifo "$scratch/wait"
+    strangers_come
+    timeout -k 5 120 $at_near env "$mark" VOCL_LOG=error "$@" < "$scratch/wait" > "$scratch/out" 2> "$scratch/err" 6>&- &
+    program=$!
+    exec 5> "$scratch/wait"
+    wait_until 90 grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
+    sleep 0.3 # for what opens now
+    wait_until 90 all_tried || fail "$what: strangers: $(tail -n 3 "$scratch"/at.* "$scratch"/err.*)"
+    exec 5>&-
+    wait $program
+    status=$?
+    [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "$what: status $status: $(cat "$scratch/out" "$scratch/err")"
+    strangers_go "$what"
+    if grep -E 'Sanitizer|runtime error|Segmentation' "$scratch/err" "$scratch/log"; then
+        fail "$what: $(cat "$scratch/err")"
+    fi
+    wait_until 10 none_left_but_daemon || fail "$what: left: $(session_processes "$mark")"
+}
+none_left_but_daemon()
+{
+    [ -z "$(session_processes "$mark" | grep -vx "$daemon")" ]
+}
+
+: > "$scratch/log"
+tried "one host" vocl run -- "$carried" wait
+[ ! -s "$scratch/doors" ] || fail "there is a door: $(cat "$scratch/doors")"
+
+# Workers come when the strangers have been at the program's door.
+cat > "$scratch/late" <<END
+for try in \$(seq 400); do
+    grep -qs '^at .*10.96.0.1' "$scratch"/at.near && grep -qs '^at .*10.96.0.1' "$scratch"/at.far && break
+    sleep 0.05
+done
+END
+cat > "$scratch/rsh" <<END
+#!/bin/sh
+. "$scratch/late"
+while [ "\${1#-}" != "\$1" ]; do shift; done
+shift
+exec $at_far sh -c "\$*"
+END
+chmod 755 "$scratch/rsh"
+tried "hosts" env VOCL_RSH="$scratch/rsh" VOCL_NETWORK=tls vocl run --hosts 10.96.0.2,10.96.0.3 -- "$carried" wait
+grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "hosts: the program's door was not found"
+
+# A pool: the daemon is far, with the page of its state for all to see.
+make_pool here "http = \"10.96.0.2:$((port + 1))\";" 'network = "tls";' "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
+sed -i -e '0,/^environment/{/^environment/d}' -e "s,127.0.0.1,10.96.0.2," "$scratch/conf" "$scratch/pool"
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+rm "$scratch/libexec/vocl-proxy"
+cat > "$scratch/libexec/vocl-proxy" <<END
+#!/bin/sh
+[ "\$1" != --worker ] || . "$scratch/late"
+exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
+END
+chmod 755 "$scratch/libexec/vocl-proxy"
+start_at="$at_far env $mark VOCL_LIBEXECDIR=$scratch/libexec"
+start_daemon
+tried "a pool" env VOCL_POOL="$scratch/pool" vocl run -- "$carried" wait
+grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "the program's door was not found"
+for door in "tcp 10.96.0.2 $port vocl-poold" "tcp 10.96.0.2 $((port + 1)) vocl-poold" "unix packets $scratch/state/leash vocl-poold"; do
+    grep -q "^$door" "$scratch/doors" || fail "the daemon's door was not found: $door"
+done
+kill -0 "$daemon" || fail "the daemon has ended: $(cat "$scratch/log")"
+$at_near env VOCL_POOL="$scratch/pool" vocl pool nodes | grep -q 'here .* up' || fail "the daemon afterwards: $(cat "$scratch/log")"
+[ "$(wc -l < "$scratch/log")" -lt 300 ] || fail "the daemon's log: $(wc -l < "$scratch/log") lines"
+exit 0

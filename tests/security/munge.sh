@@ -1,0 +1,114 @@
+#!/bin/sh
+# A pool whose users MUNGE vouches for: what credentials its daemon takes, and which users of one node it takes for users of
+# another.
+. "$(dirname "$0")/../pool/one-lib.sh"
+need munged munge
+[ "$(id -u)" = 0 ] || skip "needs root: a munged, users"
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
+credential=$top_builddir/tests/security/credential
+chmod 755 "$scratch"
+
+mungeds=
+end_daemons()
+{
+    kill -9 $daemon $other $mungeds 2> /dev/null
+    rm -rf "$scratch"
+}
+trap end_daemons EXIT
+# start_munged REALM: with a key of its own
+start_munged()
+{
+    mkdir "$scratch/$1" && chmod 755 "$scratch/$1"
+    head -c 128 /dev/urandom > "$scratch/$1/key"
+    chmod 600 "$scratch/$1/key"
+    munged --foreground --force --key-file="$scratch/$1/key" --socket="$scratch/$1/socket" --pid-file="$scratch/$1/pid" \
+        --log-file="$scratch/$1/log" --seed-file="$scratch/$1/seed" > "$scratch/$1/out" 2>&1 &
+    mungeds="$mungeds $!"
+    wait_until 10 test -S "$scratch/$1/socket" || fail "munged: $(cat "$scratch/$1/out")"
+}
+start_munged here
+start_munged elsewhere
+
+make_pool one
+add_daemon two
+sed -i -e 's/^auth = .*/auth = "munge";/' -e "s,^key-file.*,munge-socket = \"$scratch/here/socket\";," -e 's/^least-uid.*//' \
+    "$scratch/conf" "$scratch/conf.two"
+sed -i -e 's/^auth .*/auth munge/' -e "s,^key-file.*,munge-socket $scratch/here/socket," "$scratch/pool"
+chmod 644 "$scratch/pool"
+start_daemon
+
+# ---- credentials ----
+
+# takes HOW ANSWER...: patterns, of a line each
+takes()
+{
+    how=$1
+    shift
+    "$credential" 127.0.0.1:$port "$scratch/${realm:-here}/socket" "$how" > "$scratch/said" 2>&1
+    for pattern; do echo "$pattern"; done > "$scratch/wanted"
+    [ "$(wc -l < "$scratch/said")" = $# ] || fail "$how: $(cat "$scratch/said")"
+    paste -d '\n' "$scratch/wanted" "$scratch/said" | while read -r pattern && read -r said; do
+        echo "$said" | grep -qix "$pattern" || exit 1
+    done || fail "$how: not \"$*\": $(cat "$scratch/said")"
+}
+takes good accepted
+takes replayed accepted '.*replayed.*'
+takes other '.*not for this connection'
+takes payload '.*not for this connection'
+takes long '.*not for this connection'
+takes expired '.*expired.*'
+takes theirs '.*unauthorized.*'
+takes open '.*for all to read.*'
+takes plain '.*for all to read.*'
+takes noise '.*munge: .*'
+realm=elsewhere takes good '.*invalid.*'
+grep -c 'refused 127.0.0.1' "$scratch/log" > "$scratch/count" # of some kinds only the number is told
+[ "$(cat "$scratch/count")" -ge 5 ] || fail "the log: $(cat "$scratch/log")"
+takes good accepted
+
+# ---- users ----
+
+# as UID COMMAND...
+as()
+{
+    as_uid=$1
+    shift
+    setpriv --reuid="$as_uid" --regid="$as_uid" --clear-groups env HOME=/ USER=root LOGNAME=root VOCL_POOL="$scratch/pool" "$@"
+}
+setpriv --reuid=4321 --regid=4321 --clear-groups test -x "$VOCL_LIBEXECDIR/vocl" ||
+    { echo "the build is closed to other users: who they are is not tried"; exit 0; }
+as 4321 vocl pool nodes > "$scratch/out" 2>&1 || fail "nobody's number: $(cat "$scratch/out")"
+for user in 4321 65534; do
+    as $user vocl pool drain one 2> "$scratch/err" && fail "$user drains a node, as whom he says that he is"
+done
+as 4321 vocl devices > "$scratch/out" 2>&1 && fail "a user that the node does not know gets its devices"
+grep -q 'one .*no user 4321' "$scratch/out" || fail "why: $(cat "$scratch/out")"
+as 65534 vocl devices > "$scratch/out" 2>&1 || fail "nobody gets none: $(cat "$scratch/out")"
+
+# Another node, where the number is somebody else's.
+mkdir "$scratch/etc"
+sed 's/^nobody:/someone:/' /etc/passwd > "$scratch/etc/passwd"
+kill $daemon
+wait $daemon 2> /dev/null
+cat > "$scratch/other-users" <<END
+#!/bin/sh
+mount --bind "$scratch/etc/passwd" /etc/passwd && exec "\$@"
+END
+chmod 755 "$scratch/other-users"
+unshare --mount "$scratch/other-users" true || { echo "no mount namespaces: other nodes' users are not tried"; exit 0; }
+start_at="unshare --mount $scratch/other-users"
+start_daemon
+start_other two
+up()
+{
+    [ "$(VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | grep -c ' up ')" = 2 ]
+}
+wait_until 20 up || fail "they do not find each other: $(cat "$scratch"/log*)"
+# by the daemon that knows him
+{ grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
+chmod 644 "$scratch/pool.two"
+as 65534 env VOCL_POOL="$scratch/pool.two" vocl run --exclusive --count 2 -- vocl devices > "$scratch/out" 2>&1 &&
+    fail "another's number: $(cat "$scratch/out")"
+grep -q 'one .*65534 .*someone.*nobody' "$scratch/out" || fail "why: $(cat "$scratch/out" "$scratch"/log*)"
+grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"
+exit 0

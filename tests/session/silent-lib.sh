@@ -60,10 +60,19 @@ no_files_left()
     [ -z "$OWN_MEMORY" ] || [ -z "$(ls /dev/shm)" ] || fail "left in /dev/shm: $(ls /dev/shm)"
 }
 
-# every PHASES: those of a quick run, or all
+# every PHASES: those of a quick run, or what VOCL_SILENT names: some, which is then all that is looked at, or all
 every()
 {
-    if [ "$VOCL_SILENT" = all ]; then echo idle wait launches write read map build nodes; else echo "$*"; fi
+    case $VOCL_SILENT in
+    '') echo "$*" ;;
+    all) echo idle wait launches write read map build nodes ;;
+    *) echo "$VOCL_SILENT" ;;
+    esac
+}
+
+some_phases()
+{
+    [ -n "$VOCL_SILENT" ] && [ "$VOCL_SILENT" != all ]
 }
 
 # processes NAME: whose name begins so, oldest first

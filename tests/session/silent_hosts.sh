@@ -1,6 +1,7 @@
 #!/bin/sh
 # The network between a program and its workers carries nothing any more, in one direction or both, or its host is gone:
-# both sides notice. What comes back in time was no outage. VOCL_SILENT=all: all phases with all faults.
+# both sides notice. What comes back in time was no outage. VOCL_SILENT=all: all phases with all faults;
+# VOCL_SILENT="read map": only these.
 . "$(dirname "$0")/silent-lib.sh"
 need ip iproute2
 need_foreign_programs

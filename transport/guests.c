@@ -1,5 +1,6 @@
 /* Those who come to a meeting, and those who are on their way to others: see guests.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,9 @@ void guest_settle(struct guest *guest, struct tls_way *way)
 
     kept_trust(&stream->socket, guest->fd);
     stream->tls = guest->tls;
-    vocl_log(LOG_DEBUG, "connection %u with %u%s", guest->index, guest->peer,
+    way->tunnelled |= guest->tunnelled;
+    vocl_log(LOG_DEBUG, "connection %u with %u%s%s", guest->index, guest->peer,
+             guest->tunnelled ? ", through what started the workers" : "",
              tls_plugin->by_kernel(guest->tls) ? ", the kernel encrypts" : "");
     *guest = (struct guest){.fd = -1};
 }
@@ -126,12 +129,44 @@ static void accept_guests(struct meeting *m, int listener)
     }
 }
 
-void guest_go(struct meeting *m, unsigned peer, unsigned index)
+int guest_call(const struct meeting *m, unsigned peer)
+{
+    const struct tunnel_call call = {peer};
+    int ends[2], error;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        return -errno;
+    error = socket_send_descriptors(m->tunnel, &call, sizeof(call), &ends[1], 1);
+    close(ends[1]);
+    if (error)
+        close(ends[0]);
+    return error ? error : ends[0];
+}
+
+/* False: it is under way. */
+static bool is_free(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
+{
+    for (unsigned i = 0; i < GUESTS; i++) {
+        struct guest *guest = &m->guests[i];
+
+        if (guest->state == GUEST_NONE || guest->came || guest->peer != peer || guest->index != index)
+            continue;
+        if (!tunnelled || guest->tunnelled || guest->state != GUEST_CONNECTING)
+            return false;
+        guest_end(guest);
+    }
+    return true;
+}
+
+void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
 {
     char identity[TLS_IDENTITY];
     struct guest *guest;
-    int fd = endpoint_connect_start(m->places[peer].endpoint);
+    int fd;
 
+    if (!is_free(m, peer, index, tunnelled))
+        return;
+    fd = tunnelled ? guest_call(m, peer) : endpoint_connect_start(m->places[peer].endpoint);
     if (fd < 0) {
         vocl_log(LOG_DEBUG, "%s: %s", m->places[peer].endpoint, strerror(-fd));
         return;
@@ -141,23 +176,32 @@ void guest_go(struct meeting *m, unsigned peer, unsigned index)
     if (!guest)
         return;
     guest->state = GUEST_CONNECTING;
+    guest->tunnelled = tunnelled;
     guest->peer = peer;
     guest->index = index;
+}
+
+/* One that was handed over; false: there will be no more. */
+static bool take_handed(struct meeting *m)
+{
+    struct tunnel_call call;
+    unsigned count = 1;
+    int fd = -1;
+    ssize_t got = socket_receive_descriptors(m->tunnel, &call, sizeof(call), &fd, &count, 1);
+    struct guest *guest;
+
+    if (count) {
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+        guest = guest_new(m, fd, NULL);
+        if (guest)
+            guest->tunnelled = true;
+    }
+    return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
 bool guest_write(struct tls *tls, const void *bytes, size_t length)
 {
     return tls_plugin->write(tls, bytes, length) == (ssize_t)length && tls_plugin->flush(tls) >= 0;
-}
-
-bool guest_is_underway(const struct meeting *m, unsigned peer, unsigned index)
-{
-    for (unsigned i = 0; i < GUESTS; i++) {
-        if (m->guests[i].state != GUEST_NONE && !m->guests[i].came && m->guests[i].peer == peer &&
-            m->guests[i].index == index)
-            return true;
-    }
-    return false;
 }
 
 /* Whether this connection may be made, by who is to consent. */
@@ -249,7 +293,7 @@ static int guest_go_on(struct meeting *m, struct guest *guest)
     return guest->state == GUEST_SAYS ? guest_says(m, guest) : 0;
 }
 
-#define OTHERS 3 /* descriptors besides guests' */
+#define OTHERS 4 /* descriptors besides guests' */
 
 static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
 {
@@ -258,6 +302,7 @@ static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
     ready[count++] = (struct pollfd){m->listeners[0], POLLIN, 0};
     ready[count++] = (struct pollfd){m->listeners[1], POLLIN, 0};
     ready[count++] = (struct pollfd){m->rank ? -1 : m->job->lifeline, POLLIN, 0};
+    ready[count++] = (struct pollfd){m->tunnel, POLLIN, 0};
     for (unsigned i = 0; i < GUESTS; i++) {
         const struct guest *guest = &m->guests[i];
         const bool out = guest->state == GUEST_CONNECTING || (guest->state && tls_plugin->waits(guest->tls));
@@ -298,5 +343,7 @@ int meeting_turn(struct meeting *m, long until)
         if (ready[i].revents)
             accept_guests(m, m->listeners[i]);
     }
+    if (!error && ready[OTHERS - 1].revents && !take_handed(m))
+        m->tunnel = -1;
     return error;
 }

@@ -9,30 +9,48 @@
 #include "transport/meeting.h"
 
 #define REVERSE_MS 1000 /* after which who waits for another goes there himself, */
+#define TUNNEL_MS 1500  /* through what started the workers, */
+#define HASTE_MS 500    /* or after so long, if that is known to be the way, */
 #define REACH_MS 8000   /* and when he gives up */
 
 const struct tls_plugin *tls_plugin;
 
 /* ---- each pair ---- */
 
-/* The one with the higher number goes to the other; if it does not come, the other way round. */
+/* The one with the higher number goes to the other; if it does not come, the other way round; and if that does not come
+ * either, the first goes through what started the workers. Who had to do so before does not wait for long. */
+static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct meeting *m, unsigned peer, long waited)
+{
+    const bool there = *m->places[peer].endpoint != '\0', tunnelled = m->ways[peer]->tunnelled;
+    const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
+
+    if (peer > m->rank)
+        return there && (tunnelled || waited >= REVERSE_MS) ? DIRECT : WAIT;
+    if (m->tunnel >= 0 && (waited >= patience || (!there && m->listeners[0] < 0)))
+        return TUNNELLED;
+    return there && !tunnelled ? DIRECT : WAIT;
+}
+
 static bool pairs_go_on(struct meeting *m, long began)
 {
     const long now = clock_ms();
     bool whole = true;
 
     for (unsigned peer = 0; peer < m->size; peer++) {
+        enum how how;
+
         if (peer == m->rank || way_is_whole(m->ways[peer]))
             continue;
         whole = false;
-        if (now < m->next_try[peer] || (peer > m->rank && now < began + REVERSE_MS) || !*m->places[peer].endpoint)
+        how = now < m->next_try[peer] ? WAIT : how_to_reach(m, peer, now - began);
+        if (how == WAIT)
             continue;
-        m->next_try[peer] = now + REVERSE_MS;
+        m->next_try[peer] = now + (how == DIRECT && peer < m->rank ? TUNNEL_MS - REVERSE_MS : REVERSE_MS);
         for (unsigned i = 0; i <= m->pipes + 1; i++) {
             const unsigned index = i <= m->pipes ? i : BEAT;
 
-            if (!way_stream(m->ways[peer], index)->tls && !guest_is_underway(m, peer, index))
-                guest_go(m, peer, index);
+            if (!way_stream(m->ways[peer], index)->tls)
+                guest_go(m, peer, index, how == TUNNELLED);
         }
     }
     return whole;
@@ -77,7 +95,7 @@ struct meeting *meeting_new(struct job *job, char *why, size_t why_size)
 
     if (!m)
         return NULL;
-    *m = (struct meeting){.job = job, .listeners = {-1, -1}, .why = why, .why_size = why_size};
+    *m = (struct meeting){.job = job, .listeners = {-1, -1}, .tunnel = -1, .why = why, .why_size = why_size};
     for (unsigned i = 0; i < GUESTS; i++)
         m->guests[i].fd = -1;
     return m;

@@ -13,7 +13,8 @@
 #include "transport/meeting.h"
 #include "wire/frame.h"
 
-#define ANYBODY 65535 /* the number of a worker that has none */
+#define ANYBODY 65535  /* the number of a worker that has none */
+#define DIRECT_MS 2000 /* to reach the program, if there is another way */
 
 /* The number that its starter gave it. */
 static unsigned given_rank(void)
@@ -90,29 +91,85 @@ static int take_welcome(struct meeting *m, struct tls *tls, int fd, long until)
     return error;
 }
 
-/* The connection for frames with the application, and what it says. */
-static int hail(struct meeting *m, const char *endpoint, int fd, struct endpoint *own, long until)
+/* What connects first shows that it is this session's program; it is closed if it is not. */
+static struct tls *knock(const struct meeting *m, int fd, long until)
 {
-    struct greeting greeting = {HELLO_MAGIC, WIRE_VERSION, 0x01020304, sizeof(void *), given_rank(), 0, "", ""};
+    const unsigned rank = given_rank();
+    const long most = clock_ms() + SHAKE_MS < until ? clock_ms() + SHAKE_MS : until;
     char identity[TLS_IDENTITY];
     struct tls *tls;
     int error;
 
-    guest_identity(identity, greeting.rank ? greeting.rank : ANYBODY, 0, 0);
+    guest_identity(identity, rank ? rank : ANYBODY, 0, 0);
     tls = tls_plugin->open(fd, identity);
-    error = tls ? shake_hands(tls, fd, clock_ms() + SHAKE_MS < until ? clock_ms() + SHAKE_MS : until) : -ENOMEM;
+    error = tls ? shake_hands(tls, fd, most) : -ENOMEM;
+    if (!error)
+        return tls;
+    snprintf(m->why, m->why_size, "%s",
+             error == -ETIMEDOUT ? strerror(ETIMEDOUT) : "it is not the session's program, or this is not its worker");
+    tls_plugin->close(tls);
+    close(fd);
+    return NULL;
+}
+
+/* The program's address; with a tunnel that is not all there is, and it has less time. */
+static int connect_direct(const struct meeting *m, const char *endpoint)
+{
+    int fd = m->tunnel < 0 ? endpoint_connect(endpoint) : endpoint_connect_start(endpoint), error = 0;
+    struct pollfd ready = {fd, POLLOUT, 0};
+    socklen_t length = sizeof(error);
+
+    if (fd < 0)
+        return fd;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    socket_tune(fd);
+    if (m->tunnel < 0)
+        return fd;
+    error =
+        poll(&ready, 1, DIRECT_MS) == 1 && !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) ? -error : -ETIMEDOUT;
     if (error)
-        snprintf(m->why, m->why_size, "%s: %s", endpoint,
-                 error == -ETIMEDOUT ? strerror(ETIMEDOUT)
-                                     : "it is not the session's program, or this is not its worker");
-    if (!error && fellows_listen(own, endpoint, fd))
-        own->fd = -1;
-    if (!error) {
-        gethostname(greeting.host, sizeof(greeting.host) - 1);
-        if (own->fd >= 0)
-            memcpy(greeting.endpoint, own->text, sizeof(greeting.endpoint));
-        error = exchange(tls, fd, &greeting, sizeof(greeting), until, false);
+        close(fd);
+    return error ? error : fd;
+}
+
+/* The first connection with the program, and where this worker then expects others. */
+static struct tls *reach(struct meeting *m, const char *endpoint, struct endpoint *own, long until, bool *tunnelled,
+                         int *fd)
+{
+    const bool alone = !strcmp(endpoint, TUNNEL_ENDPOINT);
+    const char *host = getenv(SESSION_HOST);
+    struct tls *tls = NULL;
+    bool listens = false;
+
+    *fd = alone ? -ENETUNREACH : connect_direct(m, endpoint);
+    if (*fd >= 0 && (tls = knock(m, *fd, until)))
+        listens = !fellows_listen(own, endpoint, *fd);
+    else if (*fd < 0)
+        snprintf(m->why, m->why_size, "%s: %s", endpoint, strerror(-*fd));
+    *tunnelled = !tls && m->tunnel >= 0;
+    if (*tunnelled) {
+        vocl_log(LOG_INFO, "the program is reached through what started this worker%s%s", *m->why ? ": " : "", m->why);
+        *fd = guest_call(m, 0);
+        tls = *fd < 0 ? NULL : knock(m, *fd, until);
+        listens = tls && !alone && host && !endpoint_listen_tcp(own, host);
     }
+    if (!listens)
+        own->fd = -1;
+    if (tls)
+        *m->why = '\0';
+    return tls;
+}
+
+/* Says who it is, and takes in what it is told. */
+static int introduce(struct meeting *m, struct tls *tls, int fd, const struct endpoint *own, long until)
+{
+    struct greeting greeting = {HELLO_MAGIC, WIRE_VERSION, 0x01020304, sizeof(void *), given_rank(), 0, "", ""};
+    int error;
+
+    gethostname(greeting.host, sizeof(greeting.host) - 1);
+    if (own->fd >= 0)
+        memcpy(greeting.endpoint, own->text, sizeof(greeting.endpoint));
+    error = exchange(tls, fd, &greeting, sizeof(greeting), until, false);
     if (!error)
         error = take_welcome(m, tls, fd, until);
     if (!error)
@@ -121,15 +178,39 @@ static int hail(struct meeting *m, const char *endpoint, int fd, struct endpoint
         if (i != m->rank && !(m->ways[i] = way_new(m->pipes)))
             error = -ENOMEM;
     }
+    return error;
+}
+
+/* The connection for frames with the application, and what it says. */
+static int hail(struct meeting *m, const char *endpoint, struct endpoint *own, long until)
+{
+    bool tunnelled;
+    int fd, error;
+    struct tls *tls = reach(m, endpoint, own, until, &tunnelled, &fd);
+
+    if (!tls)
+        return -ENOTCONN;
+    error = introduce(m, tls, fd, own, until);
     if (error) {
         tls_plugin->close(tls);
         close(fd);
         return error;
     }
-    memcpy(m->places[0].endpoint, endpoint, strnlen(endpoint, sizeof(m->places->endpoint) - 1));
+    if (!tunnelled)
+        memcpy(m->places[0].endpoint, endpoint, strnlen(endpoint, sizeof(m->places->endpoint) - 1));
     kept_trust(&m->ways[0]->frames.socket, fd);
     m->ways[0]->frames.tls = tls;
+    m->ways[0]->tunnelled = tunnelled;
     return 0;
+}
+
+/* What its starter may have given it for connections. */
+static int given_tunnel(void)
+{
+    const char *text = getenv(SESSION_TUNNEL);
+    const int fd = text ? atoi(text) : -1;
+
+    return fd >= 3 && !fcntl(fd, F_SETFD, FD_CLOEXEC) ? fd : -1;
 }
 
 /* Who could not be reached is none of this worker's: data then has no way between these two. */
@@ -170,18 +251,12 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
 {
     struct meeting *m = meeting_new(job, why, why_size);
     struct endpoint own = {.fd = -1};
-    int error = m ? meeting_prepare(secret, ending, argument, why, why_size) : -ENOMEM, fd = -1;
+    const int tunnel = given_tunnel();
+    int error = m ? meeting_prepare(secret, ending, argument, why, why_size) : -ENOMEM;
 
     if (!error) {
-        fd = endpoint_connect(endpoint);
-        error = fd < 0 ? fd : 0;
-        if (error)
-            snprintf(why, why_size, "%s: %s", endpoint, strerror(-fd));
-    }
-    if (!error) {
-        fcntl(fd, F_SETFL, O_NONBLOCK);
-        socket_tune(fd);
-        error = hail(m, endpoint, fd, &own, until);
+        m->tunnel = tunnel;
+        error = hail(m, endpoint, &own, until);
     }
     if (!error) {
         m->listeners[0] = own.fd;
@@ -193,6 +268,8 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
         way_free(m->ways[i], false);
     if (own.fd >= 0)
         close(own.fd);
+    if (tunnel >= 0)
+        close(tunnel);
     if (m)
         meeting_end(m);
     return error;

@@ -135,6 +135,7 @@ int meeting_open(struct start *start)
         m->pipes = settings_streams();
         m->listeners[0] = start->local.fd;
         m->listeners[1] = start->remote.fd;
+        m->tunnel = start->tunnel;
         error = gather(m, start->until);
     }
     if (!error)

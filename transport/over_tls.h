@@ -73,6 +73,7 @@ struct want {
 #define FRAMES_IN (2 * (MOST_MESSAGE + sizeof(struct message)))
 
 struct tls_way {
+    bool tunnelled; /* some of it goes through what started the workers, as they do not reach each other */
     struct stream frames;
     struct stream beat;           /* the pulse's thread's alone */
     unsigned messages, followed;  /* said on the connection for frames; up to where something has followed */

@@ -6,47 +6,15 @@
 need ip iproute2
 need_foreign_programs
 
-# What is left is looked for before the hosts are taken away.
-cat > "$scratch/stay" <<'END'
-#!/bin/sh
-"$@"
-status=$?
-until [ -e "$HERE/go" ]; do sleep 0.05; done
-exit $status
-END
-chmod +x "$scratch/stay"
-export HERE=$scratch
+on_other_hosts
 
 # far PHASE SECONDS
 far()
 {
-    rm -f "$scratch/cable" "$scratch/go"
-    begin "$1" "$2" 2 "$top_srcdir/tests/net/two-hosts" --cable "$scratch/cable" --workers 2 -- "$scratch/stay"
+    rm -f "$scratch/cable"
+    begin_far "$1" "$2" --cable "$scratch/cable"
     [ -s "$scratch/cable" ] || { wait $program; skip "$(cat "$scratch/err")"; }
     read -r cable near far < "$scratch/cable"
-}
-over()
-{
-    [ "$(wc -l < "$scratch/out")" -ge 2 ]
-}
-# ended WANTED -- WHAT: the program is at its end, nothing is left on the other host, then it goes
-ended()
-{
-    what=${*#*-- }
-    wait_until $bound over || fail "$phase, $what: the program hangs: $(cat "$scratch/out" "$scratch/err")"
-    wait_until 15 no_worker || fail "left on the other host after $phase, $what: $(processes vocl-proxy)"
-    touch "$scratch/go"
-    wait $program
-    got=$?
-    took=$(awk -v since="$since" 'END { printf "%.1f", $1 - since }' "$scratch/out")
-    echo "$phase, $what: $(sed 1d "$scratch/out" | cut -d ' ' -f 2-), after $took s; no workers after" \
-        "$(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
-    [ "$got" = "$1" ] || fail "$phase, $what: status $got: $(cat "$scratch/out" "$scratch/err")"
-    nothing_left "$what"
-}
-no_worker()
-{
-    [ -z "$(processes vocl-proxy)" ]
 }
 seconds_of()
 {
@@ -87,7 +55,7 @@ for phase in $(every nodes); do
     far "$phase" "$(seconds_of "$phase")"
     victim=$(worker 1)
     fault STOP "$victim"
-    wait_until $bound over || fail "$phase, a stopped worker: the program hangs"
+    wait_until $bound far_over || fail "$phase, a stopped worker: the program hangs"
     kill -CONT "$victim" # it finds itself out
     ended 3 -- a worker stopped
 done
@@ -106,7 +74,7 @@ done
 # Ctrl-Z
 for phase in $(every launches write); do
     far "$phase" 3
-    victim=$(grep -slx phases $(grep -slzx "$mark" /proc/[0-9]*/environ | sed 's,environ$,comm,') | cut -d / -f 3)
+    victim=$(processes phases)
     fault STOP $victim
     sleep 5
     kill -CONT $victim

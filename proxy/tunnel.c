@@ -392,12 +392,12 @@ static int push(struct tunnel *t)
     return 0;
 }
 
-/* Only time counts in which this process was there to listen. */
+/* Only time counts in which this process was there to listen, and somebody is to be heard of. */
 static int judge(struct tunnel *t)
 {
     const long timeout = settings_peer_ms(), now = clock_ms();
 
-    if (now - t->looked_ms > timeout / 2)
+    if (now - t->looked_ms > timeout / 2 || !t->count)
         t->heard_ms = now;
     t->looked_ms = now;
     return timeout && now - t->heard_ms > timeout ? -ETIMEDOUT : 0;

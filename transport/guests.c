@@ -76,6 +76,8 @@ void guest_settle(struct guest *guest, struct tls_way *way)
 {
     struct stream *stream = way_stream(way, guest->index);
 
+    if (guest->index != BEAT)
+        socket_be_patient(guest->fd);
     kept_trust(&stream->socket, guest->fd);
     stream->tls = guest->tls;
     way->tunnelled |= guest->tunnelled;

@@ -198,6 +198,7 @@ static int hail(struct meeting *m, const char *endpoint, struct endpoint *own, l
     }
     if (!tunnelled)
         memcpy(m->places[0].endpoint, endpoint, strnlen(endpoint, sizeof(m->places->endpoint) - 1));
+    socket_be_patient(fd);
     kept_trust(&m->ways[0]->frames.socket, fd);
     m->ways[0]->frames.tls = tls;
     m->ways[0]->tunnelled = tunnelled;

@@ -391,6 +391,8 @@ static void carry_beat(struct beat *beat, bool say)
         return;
     while ((got = tls_plugin->read(way->beat.tls, bytes, sizeof(bytes))) > 0)
         atomic_fetch_add(&beat->carried, (unsigned)got);
+    if (got < 0)
+        atomic_store(&beat->gone, true);
     if (say && !got && tls_plugin->write(way->beat.tls, "", 1) == 1)
         tls_plugin->flush(way->beat.tls);
 }

@@ -26,6 +26,7 @@ struct beat {
     void (*carry)(struct beat *beat, bool say);
     void *carrier;
     atomic_uint carried;
+    atomic_bool gone;                /* what carried it has ended, or has been without any answer for long */
     unsigned carried_before, silent; /* silent: since so many ticks */
     atomic_long quiet_ms;            /* until then the peer, which is stopped, need not be told */
     /* the owner's: */

@@ -71,13 +71,28 @@ for phase in $(every launches write read nodes); do
     ended 0 -- an outage of a second
 done
 
-# Ctrl-Z
-for phase in $(every launches write); do
+# Ctrl-Z, for longer than anybody has patience, the system with one that takes nothing, too
+for phase in $(every launches read); do
     far "$phase" 3
     victim=$(processes phases)
+    sleep 0.5
     fault STOP $victim
-    sleep 5
+    sleep 7
     kill -CONT $victim
     ended 0 -- Ctrl-Z
+done
+
+# there is nobody who could tell the workers
+for phase in $(every read); do
+    far "$phase" "$(seconds_of "$phase")"
+    victims="$(processes phases) $(processes vocl-launcher)"
+    fault STOP $victims
+    kill -USR1 "$cable"
+    kill -USR2 "$cable"
+    wait_until $bound no_worker || fail "$phase, both and the network gone: the workers stay: $(cat "$scratch/err")"
+    echo "$phase, the program, its launcher and the network gone: no workers after" \
+        "$(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
+    kill -CONT $victims
+    ended 3 -- both and the network gone
 done
 exit 0

@@ -20,9 +20,7 @@ same()
 }
 same auto 1 parity/vector_add # found out
 grep -q 'reached through what started' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
-for program in buffer_ops map_unmap transpose; do
-    same ssh 1 parity/$program
-done
+same ssh 1 parity/map_unmap
 same ssh 2 parity/many_devices
 same ssh 3 parity/many_copies
 same ssh 2 session/migrate
@@ -56,7 +54,7 @@ cats()
         [ "$(cat "/proc/$candidate/comm" 2> /dev/null)" != cat ] || echo "$candidate"
     done
 }
-for phase in $(every launches read); do
+for phase in $(every read); do
     for what in "STOP \$(cats)" "KILL \$(cats)" "STOP \$(processes vocl-launcher)" "STOP \$(worker 1)" "KILL \$(worker 1)"; do
         begin_far $phase 30 --apart
         since=$(uptime_of)
@@ -71,7 +69,7 @@ for phase in $(every launches read); do
     done
 done
 # an outage shorter than the time that one waits, and a program that is stopped for longer
-for phase in $(every launches read); do
+for phase in $(every launches); do
     begin_far $phase 4 --apart
     since=$(uptime_of)
     stopped=$(cats)

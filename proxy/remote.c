@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "base/socket.h"
 #include "proxy/children.h"
 #include "proxy/remote.h"
@@ -191,6 +192,17 @@ static bool hear_worker(struct tunnel *tunnel, int worker)
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
+/* The worker is to know that the program's host is there, whatever the program does. */
+static void vouch(int worker, long *vouched_ms)
+{
+    const long now = clock_ms();
+
+    if (worker < 0 || now - *vouched_ms < settings_tick_ms())
+        return;
+    *vouched_ms = now;
+    send(worker, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static bool on_call(void *owner, unsigned from, unsigned to, int fd)
 {
     const int *worker = owner;
@@ -208,7 +220,7 @@ static int carry_calls(pid_t pid, int worker)
         tunnel_open(0, 1, false, REMOTE_MOST_CALLS * (size ? (unsigned)atoi(size) : 2), on_call, &worker, 0);
     int process = pidfd_open(pid, 0), status = 0, error = tunnel && process >= 0 ? 0 : -ENOMEM;
     struct pollfd *ready = NULL;
-    long until = -1;
+    long until = -1, vouched_ms = 0;
 
     while (!error && (until < 0 || (clock_ms() < until && !tunnel_is_idle(tunnel)))) {
         struct pollfd *more = realloc(ready, (tunnel_width(tunnel) + 2) * sizeof(*ready));
@@ -227,6 +239,7 @@ static int carry_calls(pid_t pid, int worker)
             worker = -1;
         }
         error = tunnel_turn(tunnel, ready + 2, count);
+        vouch(worker, &vouched_ms);
         if (ready[0].revents && waitpid(pid, &status, WNOHANG) == pid)
             until = clock_ms() + LAST_WORDS_MS;
     }

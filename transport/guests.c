@@ -41,7 +41,7 @@ struct tls_way *way_new(unsigned pipes)
     }
     way->pipe_count = pipes;
     way->offers_last = &way->offers;
-    way->frames.socket.fd = way->beat.socket.fd = -1;
+    way->frames.socket.fd = way->beat.socket.fd = way->voucher.fd = -1;
     for (unsigned i = 0; i < pipes; i++)
         way->pipes[i].stream.socket.fd = -1;
     return way;

@@ -252,7 +252,7 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
 {
     struct meeting *m = meeting_new(job, why, why_size);
     struct endpoint own = {.fd = -1};
-    const int tunnel = given_tunnel();
+    int tunnel = given_tunnel();
     int error = m ? meeting_prepare(secret, ending, argument, why, why_size) : -ENOMEM;
 
     if (!error) {
@@ -262,6 +262,10 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
     if (!error) {
         m->listeners[0] = own.fd;
         error = meeting_meet(m, until);
+    }
+    if (!error && m->ways[0]->tunnelled) {
+        kept_trust(&m->ways[0]->voucher, tunnel);
+        tunnel = -1;
     }
     if (!error)
         error = take_members(m);

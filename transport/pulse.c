@@ -166,7 +166,7 @@ void pulse_remove(struct pulse *pulse, struct beat *beat)
  */
 static bool stands_for_itself(const struct beat *beat, unsigned number)
 {
-    return !number && beat->carry && !atomic_load(&beat->gone);
+    return !number && beat->carry && !beat->vouched && !atomic_load(&beat->gone);
 }
 
 void pulse_judge(struct transport *t)

@@ -20,7 +20,8 @@
 /* The place where a program that listens nowhere is said to be. */
 #define TUNNEL_ENDPOINT "ssh"
 
-/* A worker gives who carries its connections one of them, for this member. */
+/* A worker gives who carries its connections one of them, for this member. What comes back is others' connections, and
+ * from time to time a word without one: so long there is a program at the other end, though it may be stopped. */
 struct tunnel_call {
     uint32_t to;
 };

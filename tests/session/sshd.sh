@@ -108,30 +108,25 @@ connection()
 }
 starter()
 {
-    for candidate in $(processes vocl-proxy); do
-        ! tr '\0' ' ' < "/proc/$candidate/cmdline" | grep -q -- --remote || echo "$candidate"
-    done
+    ps -o ppid= -p "$(worker 1)" | tr -d ' '
 }
 worker_gone()
 {
     [ -z "$(worker 1 | grep -vxF "$victims")" ]
 }
-for network in ssh tls; do
-    for who in connection starter; do
-        for signal in STOP KILL; do
-            begin launches 30 1 env VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=$network vocl run --hosts elsewhere --
-            victims=$($who)
-            fault $signal $victims
-            if [ $network$signal = tlsSTOP ]; then # nothing goes through it
-                kill -KILL $program
-                wait $program
-            else
-                ended_with 3 -- "SIG$signal for the $who, $network"
-            fi
-            wait_until 15 worker_gone || fail "left there after SIG$signal for the $who, $network: $(processes vocl-proxy)"
-            kill -CONT $victims 2> /dev/null
-            nothing_left "SIG$signal for the $who, $network"
-        done
-    done
+for fault in "ssh connection STOP" "ssh connection KILL" "ssh starter STOP" "tls connection STOP"; do
+    set -- $fault
+    begin launches 30 1 env VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=$1 vocl run --hosts elsewhere --
+    victims=$($2)
+    fault $3 $victims
+    if [ $1 = tls ]; then # nothing goes through it
+        kill -KILL $program
+        wait $program
+    else
+        ended_with 3 -- "SIG$3 for the $2"
+    fi
+    wait_until 15 worker_gone || fail "left there after $fault: $(processes vocl-proxy)"
+    kill -CONT $victims 2> /dev/null
+    nothing_left "$fault"
 done
 exit 0

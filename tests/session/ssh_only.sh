@@ -27,6 +27,15 @@ same ssh 2 session/migrate
 [ "$(status_of env VOCL_NETWORK=ssh vocl devices 2> "$scratch/err")" != 0 ] || fail "VOCL_NETWORK=ssh without hosts"
 grep -q 'VOCL_NETWORK=ssh is for workers that ssh starts' "$scratch/err" || fail "ssh without hosts: $(cat "$scratch/err")"
 
+# Where a worker cannot come to the program, but the program to it, only the first connection goes that way.
+if ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_srcdir/tests/net/unreachable.c"; then
+    UNREACHABLE=10.93.0.1 LD_PRELOAD="$scratch/unreachable.so${LD_PRELOAD:+:$LD_PRELOAD}" VOCL_LOG=debug timeout -k 5 60 \
+        "$two" --workers 2 -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
+        fail "a worker that is not let out: $(cat "$scratch/out" "$scratch/err")"
+    [ "$(grep -c 'connection .* with 2, through what' "$scratch/err")" = 1 ] ||
+        fail "a worker that is not let out is connected otherwise: $(cat "$scratch/err")"
+fi
+
 # Where the members could reach each other nobody listens all the same.
 cat > "$scratch/look" <<'END'
 #!/bin/sh

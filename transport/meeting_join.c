@@ -144,7 +144,7 @@ static struct tls *reach(struct meeting *m, const char *endpoint, struct endpoin
     *fd = alone ? -ENETUNREACH : connect_direct(m, endpoint);
     if (*fd >= 0 && (tls = knock(m, *fd, until)))
         listens = !fellows_listen(own, endpoint, *fd);
-    else if (*fd < 0)
+    else if (*fd < 0 && !alone)
         snprintf(m->why, m->why_size, "%s: %s", endpoint, strerror(-*fd));
     *tunnelled = !tls && m->tunnel >= 0;
     if (*tunnelled) {

@@ -35,7 +35,7 @@ static int listen_or_not(struct start *start)
     const char *hosts = settings_string(SETTING_HOSTS);
     int error = start->tls && network_is_ssh() ? -EPERM : hosts_listen(start, hosts);
 
-    if (!error || !start->tls)
+    if (!error || !start->tls || (*settings_string(SETTING_ADDRESS) && !network_is_ssh()))
         return error;
     if (*start->why)
         vocl_log(LOG_INFO, "%s", start->why);

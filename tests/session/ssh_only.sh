@@ -86,6 +86,8 @@ for phase in $(every launches); do
     sleep 1
     kill -CONT $stopped
     ended 0 -- an outage of a second
+done
+for phase in $(every read); do
     begin_far $phase 3 --apart
     victim=$(processes phases)
     fault STOP $victim

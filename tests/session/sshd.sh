@@ -40,7 +40,7 @@ END
 }
 listens()
 {
-    grep -q '^Server listening' "$scratch/sshd" || ! kill -0 $daemon 2> /dev/null
+    grep -qs '^Server listening' "$scratch/sshd" || ! kill -0 $daemon 2> /dev/null
 }
 for try in 1 2 3 4 5; do
     port=$(awk 'BEGIN { srand(); print 20000 + int(rand() * 12000) }' < /dev/null)

@@ -1,6 +1,7 @@
 /* Stream sockets between processes of VOCL. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -347,6 +348,15 @@ void socket_tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &often_ms, sizeof(often_ms));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+}
+
+/* For the system's own patience would count from when the other end began not to take anything, though its host
+ * answers. */
+void socket_be_patient(int fd)
+{
+    int for_ever_ms = INT_MAX;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &for_ever_ms, sizeof(for_ever_ms));
 }
 
 /* ---- descriptors ---- */

@@ -45,6 +45,9 @@ int socket_write_all(int fd, const void *bytes, size_t length);
 pid_t socket_process(int fd);
 /* For a connection that lives long. */
 void socket_tune(int fd);
+/* And whose other end may be stopped for long, with what is sent to it under way: that it is gone is found out
+ * elsewhere. */
+void socket_be_patient(int fd);
 /* One message with descriptors on a Unix socket; 0 or negative errno. */
 int socket_send_descriptors(int fd, const void *bytes, size_t length, const int *descriptors, unsigned count);
 /* And its other end, within the time given (ms): how many bytes came, 0 at the end, or negative errno. *count: of

@@ -177,20 +177,31 @@ static void reap_workers(struct ranks *ranks, int output)
     }
 }
 
+/* The shorter of two times, of which -1 is none. */
+static int sooner(int one, int other)
+{
+    return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
 /* Until the application is gone, or all workers are. */
 static void serve_workers(struct ranks *ranks, int output, int ended)
 {
-    struct pollfd *ready = calloc(ranks->size + 3, sizeof(*ready));
+    struct pollfd *ready = NULL;
     char why[256];
 
-    while (ready && ranks->running) {
+    while (ranks->running) {
+        struct pollfd *more = realloc(ready, (ranks_width(ranks) + 3) * sizeof(*ready));
         struct signalfd_siginfo info;
+        unsigned count;
 
+        if (!more)
+            break;
+        ready = more;
         ready[0] = (struct pollfd){LIFELINE, POLLIN, 0};
         ready[1] = (struct pollfd){output, POLLIN, 0};
         ready[2] = (struct pollfd){ended, POLLIN, 0};
-        ranks_poll(ranks, ready + 3);
-        if (poll(ready, ranks->size + 3, standin_look(LIFELINE)) < 0)
+        count = ranks_poll(ranks, ready + 3);
+        if (poll(ready, count + 3, sooner(standin_look(LIFELINE), hosts_nap(ranks))) < 0)
             continue;
         if (ready[1].revents)
             listen_to(output);
@@ -201,6 +212,7 @@ static void serve_workers(struct ranks *ranks, int output, int ended)
         if (ready[2].revents && read(ended, &info, sizeof(info)) > 0)
             reap_workers(ranks, output);
     }
+    hosts_finish(ranks);
     free(ready);
 }
 

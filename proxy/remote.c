@@ -1,7 +1,8 @@
 /*
  * vocl-proxy --remote: started by ssh, or what is used in its place, on a host that is to have a worker. What the
  * worker needs to know comes on standard input, so that nobody sees it in a list of processes; then both sides of the
- * connection carry the worker's PMI. When the connection closes, whyever, the worker and what it has started end.
+ * connection carry the worker's PMI, or, in a session over TLS, connections between it and others that cannot be made
+ * in another way. When the connection closes, whyever, the worker and what it has started end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,11 +21,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/settings.h"
+#include "base/socket.h"
 #include "proxy/children.h"
 #include "proxy/remote.h"
+#include "proxy/tunnel.h"
+#include "transport/start.h"
 
 #define HEADER_MS 30000
 #define LOOK_MS 100
+#define LAST_WORDS_MS 500
 
 /* Exactly so many bytes of standard input, which need not be a socket. */
 static int read_all(char *bytes, size_t length, long until)
@@ -79,11 +86,23 @@ static char *read_header(size_t *length)
     return header;
 }
 
+/* Where sshd was reached, there its clients may reach a worker, too. */
+static char *keep_address(void)
+{
+    const char *connection = getenv("SSH_CONNECTION");
+    char address[64], *line = NULL;
+
+    if (connection && sscanf(connection, "%*s %*s %63s", address) == 1 &&
+        asprintf(&line, SESSION_HOST "=%s", address) < 0)
+        line = NULL;
+    return line;
+}
+
 /* The folder is the program's, if it is here, too. */
 static int take_header(void)
 {
     size_t length;
-    char *header = read_header(&length), *at;
+    char *header = read_header(&length), *at, *address = keep_address();
 
     if (!header)
         return -EPROTO;
@@ -94,10 +113,13 @@ static int take_header(void)
         if (strchr(at, '=') > at && putenv(at))
             return -ENOMEM;
     }
-    return 0; /* the environment is in it, so it stays */
+    if (address && putenv(address))
+        return -ENOMEM;
+    return 0; /* the environment is in them, so they stay */
 }
 
-static pid_t start_worker(int pmi)
+/* It speaks PMI there, or has its connections carried. */
+static pid_t start_worker(int end, const char *variable)
 {
     char program[4096], text[16], *arguments[] = {program, (char *)(uintptr_t) "--worker", NULL};
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -112,9 +134,9 @@ static pid_t start_worker(int pmi)
     close(0);
     if (open("/dev/null", O_RDONLY) < 0)
         _exit(127);
-    snprintf(text, sizeof(text), "%d", pmi);
-    setenv("PMI_FD", text, 1);
-    fcntl(pmi, F_SETFD, 0);
+    snprintf(text, sizeof(text), "%d", end);
+    setenv(variable, text, 1);
+    fcntl(end, F_SETFD, 0);
     execv(program, arguments);
     fprintf(stderr, "vocl-proxy: %s\n", strerror(errno));
     _exit(127);
@@ -127,6 +149,11 @@ static bool carry(int from, int to)
     ssize_t got = read(from, bytes, sizeof(bytes));
 
     return got > 0 ? !write_all(to, bytes, (size_t)got) : got < 0 && (errno == EINTR || errno == EAGAIN);
+}
+
+static int status_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 /* Until the connection closes or the worker ends; its status. */
@@ -144,12 +171,90 @@ static int relay(pid_t worker, int pmi)
         if (ready[1].revents)
             speaks = carry(pmi, 1);
         if (!speaks && waitpid(worker, &status, WNOHANG) == worker)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+            return status_of(status);
     }
+}
+
+/* ---- over TLS ---- */
+
+/* The worker calls another member. False: it calls nobody any more. */
+static bool hear_worker(struct tunnel *tunnel, int worker)
+{
+    struct tunnel_call call;
+    unsigned count = 1;
+    int fd = -1;
+    ssize_t got = socket_receive_descriptors(worker, &call, sizeof(call), &fd, &count, 1);
+
+    if (got == (ssize_t)sizeof(call) && count)
+        tunnel_call(tunnel, call.to, fd);
+    else if (count)
+        close(fd);
+    return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
+}
+
+/* The worker is to know that the program's host is there, whatever the program does. */
+static void vouch(int worker, long *vouched_ms)
+{
+    const long now = clock_ms();
+
+    if (worker < 0 || now - *vouched_ms < settings_tick_ms())
+        return;
+    *vouched_ms = now;
+    send(worker, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static bool on_call(void *owner, unsigned from, unsigned to, int fd)
+{
+    const int *worker = owner;
+
+    (void)from, (void)to;
+    return *worker >= 0 && tunnel_hand(*worker, fd);
+}
+
+/* Until the connection closes, or nobody answers at its other end, or the worker has ended and what it said has gone;
+ * its status. */
+static int carry_calls(pid_t pid, int worker)
+{
+    const char *size = getenv("PMI_SIZE");
+    struct tunnel *tunnel =
+        tunnel_open(0, 1, false, REMOTE_MOST_CALLS * (size ? (unsigned)atoi(size) : 2), on_call, &worker, 0);
+    int process = pidfd_open(pid, 0), status = 0, error = tunnel && process >= 0 ? 0 : -ENOMEM;
+    struct pollfd *ready = NULL;
+    long until = -1, vouched_ms = 0;
+
+    while (!error && (until < 0 || (clock_ms() < until && !tunnel_is_idle(tunnel)))) {
+        struct pollfd *more = realloc(ready, (tunnel_width(tunnel) + 2) * sizeof(*ready));
+        unsigned count;
+
+        if (!more)
+            break;
+        ready = more;
+        ready[0] = (struct pollfd){until < 0 ? process : -1, POLLIN, 0};
+        ready[1] = (struct pollfd){worker, POLLIN, 0};
+        count = tunnel_poll(tunnel, ready + 2);
+        if (poll(ready, count + 2, until < 0 ? tunnel_nap() : LOOK_MS) < 0)
+            continue;
+        if (ready[1].revents && !hear_worker(tunnel, worker)) {
+            close(worker);
+            worker = -1;
+        }
+        error = tunnel_turn(tunnel, ready + 2, count);
+        vouch(worker, &vouched_ms);
+        if (ready[0].revents && waitpid(pid, &status, WNOHANG) == pid)
+            until = clock_ms() + LAST_WORDS_MS;
+    }
+    if (worker >= 0)
+        close(worker);
+    if (process >= 0)
+        close(process);
+    free(ready);
+    tunnel_close(tunnel);
+    return error && until < 0 ? 0 : status_of(status);
 }
 
 int remote_run(void)
 {
+    bool tls;
     int ends[2], status = 1;
     pid_t worker;
 
@@ -159,14 +264,18 @@ int remote_run(void)
         fprintf(stderr, "vocl-proxy --remote: started by VOCL only\n");
         return 2;
     }
+    tls = getenv(SESSION_SECRET) != NULL;
     if (write_all(1, "\n" REMOTE_THERE "\n", strlen(REMOTE_THERE) + 2) ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        socketpair(AF_UNIX, (tls ? SOCK_SEQPACKET : SOCK_STREAM) | SOCK_CLOEXEC, 0, ends))
         return 1;
-    worker = start_worker(ends[1]);
+    worker = start_worker(ends[1], tls ? SESSION_TUNNEL : "PMI_FD");
     close(ends[1]);
-    if (worker > 0)
+    if (worker > 0 && tls)
+        status = carry_calls(worker, ends[0]);
+    else if (worker > 0)
         status = relay(worker, ends[0]);
-    close(ends[0]);
+    if (!tls)
+        close(ends[0]);
     children_end();
     return status;
 }

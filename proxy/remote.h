@@ -8,6 +8,9 @@
 /* What it then says, a line of its own. */
 #define REMOTE_THERE "vocl-proxy is there"
 
+/* Connections through a tunnel that a side may begin, for each member of the session. */
+#define REMOTE_MOST_CALLS 32
+
 int remote_run(void);
 
 #endif

@@ -14,7 +14,7 @@ allowed()
     pool)       echo "pool/* base/*" ;;
     proxy)      echo "proxy/* pool/* topology/* executor/* transport/* wire/* base/*" ;;
     tools)      echo "tools/* pool/* topology/* base/*" ;;
-    tests)      echo "tests/* proxy/place.h proxy/pmi.h xtq/* devcom/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
+    tests)      echo "tests/* proxy/place.h proxy/pmi.h proxy/tunnel.h xtq/* devcom/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
     examples)   echo "examples/*" ;;
     benchmarks) echo "benchmarks/* topology/topology.h topology/bus.h" ;;
     ground)     echo "ground/* base/*" ;;

@@ -20,7 +20,7 @@ says 'VOCL_MPI takes mpich or openmpi, not "mpi"' env VOCL_MPI=mpi vocl devices
 says 'no pool to ask for devices' vocl run --gpus 1 -- true
 says 'no pool to ask for devices' env VOCL_POOL=none vocl run --wait 5 -- true
 says 'for pools only' vocl run --hosts a --count 2 -- true
-says 'nosuchhost.invalid from .*: nobody knows a host of this name' vocl devices --hosts nosuchhost.invalid
+says 'nosuchhost.invalid from .*: nobody knows a host of this name' vocl devices --network mpi --hosts nosuchhost.invalid
 says 'nosuchhost.invalid:77: nobody knows' vocl devices --pool nosuchhost.invalid:77
 says '127.0.0.1:1: Connection refused' vocl devices --pool 127.0.0.1:1
 says 'has no OpenCL device' env OCL_ICD_VENDORS="$scratch" vocl devices
@@ -39,4 +39,5 @@ command -v ssh > /dev/null || skip "no ssh (package openssh-client): hosts that 
 for mpi in ${MPIEXEC_MPICH:+mpich} ${MPIEXEC_OPENMPI:+openmpi}; do
     says 'ssh: .*nosuchhost' vocl devices --mpi $mpi --hosts 127.0.0.1,nosuchhost.invalid
 done
+says 'ssh: .*nosuchhost' vocl devices --network tls --hosts nosuchhost.invalid # it may know one that nobody else does
 exit 0

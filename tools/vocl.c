@@ -40,7 +40,7 @@ static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT].
                            "  -p, --policy=NAME  pack, spread, least-loaded or order (default: the pool's)\n"
                            "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
                            "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
-                           "  -k, --network=NAME auto, mpi or tls (VOCL_NETWORK in vocl(7); default auto)\n"
+                           "  -k, --network=NAME auto, mpi, tls or ssh (VOCL_NETWORK in vocl(7); default auto)\n"
                            "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
                            "\n"
                            "The exit status of `vocl run` is that of PROGRAM; 127 if PROGRAM was not found, 126 if it "
@@ -109,8 +109,8 @@ static void check_mpi(const char *text)
 
 static void check_network(const char *text)
 {
-    if (strcmp(text, "auto") && strcmp(text, "mpi") && strcmp(text, "tls"))
-        misuse("--network takes auto, mpi or tls, not \"%s\"", text);
+    if (strcmp(text, "auto") && strcmp(text, "mpi") && strcmp(text, "tls") && strcmp(text, "ssh"))
+        misuse("--network takes auto, mpi, tls or ssh, not \"%s\"", text);
 }
 
 static void choose_doors(struct choices *choices, const char *text)

@@ -76,6 +76,8 @@ static void start_free(struct start *start)
         close(start->local.fd);
     if (start->remote.fd >= 0)
         close(start->remote.fd);
+    if (start->tunnel >= 0)
+        close(start->tunnel);
     free(start->environment);
 }
 
@@ -95,7 +97,8 @@ static int open_with_workers(struct job *job, void (*ending)(void *), void *argu
                           .why = why,
                           .why_size = why_size,
                           .local.fd = -1,
-                          .remote.fd = -1};
+                          .remote.fd = -1,
+                          .tunnel = -1};
     int error;
 
     if (getrandom(start.token, sizeof(start.token), 0) != sizeof(start.token) ||

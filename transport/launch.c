@@ -128,7 +128,7 @@ void launch_place(const struct start *start, char ***environment)
 
     hex_show(start->tls ? start->secret : start->token, start->tls ? SECRET_BYTES : TOKEN_BYTES, text);
     list_add(environment, "%s=%s", start->tls ? SESSION_SECRET : SESSION_TOKEN, text);
-    list_add(environment, SESSION_ENDPOINT "=%s", start->remote.fd >= 0 ? start->remote.text : start->local.text);
+    list_add(environment, SESSION_ENDPOINT "=%s", *start->remote.text ? start->remote.text : start->local.text);
 }
 
 int launch_helper(struct start *start, char **arguments, char **environment)

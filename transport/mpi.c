@@ -61,6 +61,29 @@ __attribute__((visibility("default"), noreturn)) void abort(void)
         __builtin_trap();
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* With a sanitizer's library this one does not come first, and MPI's abort() is libc's, which raises a signal. */
+static struct sigaction abort_before;
+
+static void on_abort(int number)
+{
+    leave();
+    sigaction(number, &abort_before, NULL);
+    raise(number);
+}
+
+static void catch_abort(void)
+{
+    const struct sigaction action = {.sa_handler = on_abort, .sa_flags = SA_NODEFER};
+
+    sigaction(SIGABRT, &action, &abort_before);
+}
+#else
+static void catch_abort(void)
+{
+}
+#endif
+
 /* MPICH's MPID_Abort says so on stderr, which is the application's, and then may return to crash. */
 __attribute__((visibility("default"))) int fputs(const char *text, FILE *stream)
 {
@@ -347,6 +370,7 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
     align_environ();
     hold_pipe_signal(&old, &pending);
     here_apart = apart;
+    catch_abort();
     error = guarded_start(rank, size, last_tag);
     drop_pipe_signal(&old, pending);
     reset_environment(*environment != NULL, saved, added);

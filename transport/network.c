@@ -38,12 +38,21 @@ static bool protects_itself(const char *transports)
     return found;
 }
 
+bool network_is_ssh(void)
+{
+    return !strcmp(settings_string(SETTING_NETWORK), "ssh");
+}
+
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size)
 {
     const char *wanted = settings_string(SETTING_NETWORK);
 
-    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls")) {
-        snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi or tls, not \"%s\"", wanted);
+    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls") && !network_is_ssh()) {
+        snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi, tls or ssh, not \"%s\"", wanted);
+        return -EINVAL;
+    }
+    if (network_is_ssh() && (pool || !by_hosts)) {
+        snprintf(why, why_size, "VOCL_NETWORK=ssh is for workers that ssh starts: VOCL_HOSTS");
         return -EINVAL;
     }
     if (pool && !strcmp(pool, "tls") && !strcmp(wanted, "mpi")) {
@@ -53,7 +62,7 @@ int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t
     if (pool && !strcmp(wanted, "auto"))
         *tls = !strcmp(pool, "tls");
     else if (strcmp(wanted, "auto"))
-        *tls = !strcmp(wanted, "tls");
+        *tls = strcmp(wanted, "mpi") != 0;
     else
         *tls = by_hosts && !protects_itself(getenv("UCX_TLS"));
     return 0;

@@ -391,6 +391,10 @@ static void carry_beat(struct beat *beat, bool say)
         return;
     while ((got = tls_plugin->read(way->beat.tls, bytes, sizeof(bytes))) > 0)
         atomic_fetch_add(&beat->carried, (unsigned)got);
+    if (got < 0)
+        atomic_store(&beat->gone, true);
+    while (way->voucher.fd >= 0 && recv(way->voucher.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        atomic_fetch_add(&beat->carried, 1);
     if (say && !got && tls_plugin->write(way->beat.tls, "", 1) == 1)
         tls_plugin->flush(way->beat.tls);
 }
@@ -411,6 +415,7 @@ static int tls_open(struct transport *t, unsigned number)
     peer->way = way;
     peer->beat.carry = carry_beat;
     peer->beat.carrier = way;
+    peer->beat.vouched = way->voucher.fd >= 0;
     link_keep(t, &way->beat.socket, way->beat.socket.fd);
     peer->bell.carry = ring;
     peer->bell.carrier = t;
@@ -495,6 +500,7 @@ void way_free(struct tls_way *way, bool forget)
         return;
     stream_end(&way->frames, forget);
     stream_end(&way->beat, forget);
+    kept_close(&way->voucher);
     for (unsigned i = 0; i < way->pipe_count; i++)
         stream_end(&way->pipes[i].stream, forget);
     while (way->offers) {

@@ -73,8 +73,10 @@ struct want {
 #define FRAMES_IN (2 * (MOST_MESSAGE + sizeof(struct message)))
 
 struct tls_way {
+    bool tunnelled; /* some of it goes through what started the workers, as they do not reach each other */
     struct stream frames;
     struct stream beat;           /* the pulse's thread's alone */
+    struct kept voucher;          /* where who carries it all says that there is a program, or -1 */
     unsigned messages, followed;  /* said on the connection for frames; up to where something has followed */
     struct text urgent, ordinary; /* to be sent: urgent between two messages of the others */
     size_t message_left;          /* of the ordinary one that has begun */

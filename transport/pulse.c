@@ -60,12 +60,13 @@ static void say(struct beat *beat)
 /* The owner has not listened for long, and does not see that what it works for is gone. */
 static void look_for_program(const struct pulse *pulse)
 {
+    const struct beat *beat = pulse->beats;
     struct pollfd program = {.events = POLLRDHUP};
 
-    if (!pulse->beats || clock_ms() - atomic_load(&pulse->judged_ms) < pulse->timeout_ms)
+    if (!beat || clock_ms() - atomic_load(&pulse->judged_ms) < pulse->timeout_ms)
         return;
-    program.fd = pulse->beats->bell->fd;
-    if (poll(&program, 1, 0) <= 0)
+    program.fd = beat->bell->fd;
+    if (beat->carry ? !atomic_load(&beat->gone) : poll(&program, 1, 0) <= 0)
         return;
     vocl_log(LOG_INFO, "the application is gone, while this worker waits for something else");
     _exit(1);
@@ -161,10 +162,11 @@ void pulse_remove(struct pulse *pulse, struct beat *beat)
 /* ---- whether the others say it ---- */
 
 /* Nobody stands in for a program whose bells are not sockets when it is stopped. Its connections close with it, and its
- * host, while it is there, answers TCP's probes (socket_tune()). */
+ * host, while it is there, answers TCP's probes (socket_tune()) on the one for heartbeats, where nothing waits for it.
+ */
 static bool stands_for_itself(const struct beat *beat, unsigned number)
 {
-    return !number && beat->carry;
+    return !number && beat->carry && !beat->vouched && !atomic_load(&beat->gone);
 }
 
 void pulse_judge(struct transport *t)
@@ -189,10 +191,10 @@ void pulse_judge(struct transport *t)
             peer->provider->follow(t, i);
         if (peer->bell.stopped)
             atomic_store(&beat->quiet_ms, now + 4 * pulse->tick_ms);
-        if (heard != beat->heard || was_away || stands_for_itself(beat, i)) {
+        if (heard != beat->heard || was_away) {
             beat->heard = heard;
             beat->heard_ms = now;
-        } else if (now - beat->heard_ms > pulse->timeout_ms) {
+        } else if (!stands_for_itself(beat, i) && now - beat->heard_ms > pulse->timeout_ms) {
             snprintf(t->silence, sizeof(t->silence), "it has not answered for %ld seconds", pulse->timeout_ms / 1000);
             link_lose(t, i, t->silence);
         }

@@ -26,6 +26,8 @@ struct beat {
     void (*carry)(struct beat *beat, bool say);
     void *carrier;
     atomic_uint carried;
+    bool vouched;     /* what else comes there says that it lives, also while it is stopped: who is silent is lost */
+    atomic_bool gone; /* what carried it has ended, or has been without any answer for long */
     unsigned carried_before, silent; /* silent: since so many ticks */
     atomic_long quiet_ms;            /* until then the peer, which is stopped, need not be told */
     /* the owner's: */

@@ -14,6 +14,17 @@
 #define SESSION_LOCAL "VOCL_SESSION_LOCAL"
 #define SESSION_TOKEN "VOCL_SESSION_TOKEN"
 #define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
+#define SESSION_HOST "VOCL_SESSION_HOST"     /* what the program calls the worker's host, or its address, */
+#define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* and who carries connections through what started the worker */
+
+/* The place where a program that listens nowhere is said to be. */
+#define TUNNEL_ENDPOINT "ssh"
+
+/* A worker gives who carries its connections one of them, for this member. What comes back is others' connections, and
+ * from time to time a word without one: so long there is a program at the other end, though it may be stopped. */
+struct tunnel_call {
+    uint32_t to;
+};
 
 struct start {
     struct job *job;
@@ -30,6 +41,7 @@ struct start {
     uint8_t secret[SECRET_BYTES];
     char devices[64];              /* for UCX, where it goes to other hosts: "UCX_NET_DEVICES=..." or "" */
     struct endpoint local, remote; /* where those say hello; fd < 0: nowhere */
+    int tunnel;                    /* where connections through what started the workers are handed over, or -1 */
     bool wants_placeholder;
     char *environment; /* the placeholder's: NUL-terminated strings */
     uint32_t environment_length;

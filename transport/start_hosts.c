@@ -1,12 +1,14 @@
 /*
  * A session with a worker on each of some hosts: vocl-launcher starts them by ssh, or what the user has in its place,
- * and that connection carries what they need to know and PMI. They come to the program's own address.
+ * and that connection carries what they need to know and PMI. They come to the program's own address. Over TLS those
+ * who cannot come there, or are not to, have that connection carry theirs to the program, too.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "transport/start.h"
 
@@ -27,6 +29,21 @@ int hosts_listen(struct start *start, const char *hosts)
     return error;
 }
 
+/* That nobody can come here is no harm where what starts the workers carries their connections. */
+static int listen_or_not(struct start *start)
+{
+    const char *hosts = settings_string(SETTING_HOSTS);
+    int error = start->tls && network_is_ssh() ? -EPERM : hosts_listen(start, hosts);
+
+    if (!error || !start->tls || (*settings_string(SETTING_ADDRESS) && !network_is_ssh()))
+        return error;
+    if (*start->why)
+        vocl_log(LOG_INFO, "%s", start->why);
+    *start->why = '\0';
+    strcpy(start->remote.text, TUNNEL_ENDPOINT);
+    return 0;
+}
+
 static int launch_workers(struct start *start)
 {
     char **arguments = NULL, **environment = launch_environment(start, false);
@@ -40,16 +57,16 @@ static int launch_workers(struct start *start)
 
 int start_hosts(struct start *start)
 {
-    int pmi = -1, error = hosts_listen(start, settings_string(SETTING_HOSTS));
+    int pmi = -1, error = listen_or_not(start);
 
     if (!error)
         error = launch_workers(start);
     if (!error && !start->tls)
         error = enter_load(start);
     if (!error)
-        error = launch_receive(start, &pmi, 1);
+        error = launch_receive(start, start->tls ? &start->tunnel : &pmi, 1);
     if (!error && start->tls)
-        return enter_tls(start, pmi);
+        return enter_tls(start, -1);
     if (!error)
         error = gather_workers(start);
     if (!error)

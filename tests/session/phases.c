@@ -17,6 +17,8 @@ static cl_device_id devices[MOST];
 static cl_command_queue queues[MOST];
 static cl_uint device_count;
 static cl_mem small, large[MOST];
+static cl_kernel kernel;
+static unsigned *map;
 static unsigned *data, *back;
 static double end;
 
@@ -55,7 +57,7 @@ static cl_kernel make_kernel(const char *options, unsigned salt)
 {
     char source[256], *text = source;
     cl_program program;
-    cl_kernel kernel;
+    cl_kernel made;
     cl_int status;
 
     snprintf(source, sizeof(source),
@@ -63,16 +65,20 @@ static cl_kernel make_kernel(const char *options, unsigned salt)
     program = clCreateProgramWithSource(context, 1, (const char **)&text, NULL, &status);
     check(status, "clCreateProgramWithSource");
     check(clBuildProgram(program, 0, NULL, options, NULL, NULL), "clBuildProgram");
-    kernel = clCreateKernel(program, "add", &status);
+    made = clCreateKernel(program, "add", &status);
     check(status, "clCreateKernel");
     check(clReleaseProgram(program), "clReleaseProgram");
-    return kernel;
+    return made;
+}
+
+static void have_kernel(void)
+{
+    kernel = make_kernel("", 0);
 }
 
 static void launches(void)
 {
     const size_t global = SMALL / 4;
-    cl_kernel kernel = make_kernel("", 0);
     unsigned one = 1, sum = 0;
 
     check(clSetKernelArg(kernel, 0, sizeof(small), &small), "clSetKernelArg");
@@ -109,21 +115,29 @@ static void writes(void)
     read_all(queues[0], large[0], round);
 }
 
-static void reads(void)
+static void have_data(void)
 {
     write_all(7);
+}
+
+static void reads(void)
+{
     do
         read_all(queues[0], large[0], 7);
     while (now() < end);
 }
 
-static void maps(void)
+static void have_map(void)
 {
     cl_int status;
-    unsigned *map =
-        clEnqueueMapBuffer(queues[0], large[0], CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, LARGE, 0, NULL, NULL, &status);
 
+    map =
+        clEnqueueMapBuffer(queues[0], large[0], CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, LARGE, 0, NULL, NULL, &status);
     check(status, "a map");
+}
+
+static void maps(void)
+{
     do
         nap(0.1);
     while (now() < end);
@@ -222,9 +236,12 @@ int main(int count, char **words)
 {
     static const struct {
         const char *name;
-        void (*run)(void);
-    } phases[] = {{"idle", idle},    {"launches", launches}, {"write", writes}, {"read", reads}, {"map", maps},
-                  {"build", builds}, {"nodes", nodes},       {"wait", waits},   {"end", ends}};
+        void (*prepare)(void), (*run)(void);
+    } phases[] = {{"idle", NULL, idle},    {"launches", have_kernel, launches},
+                  {"write", NULL, writes}, {"read", have_data, reads},
+                  {"map", have_map, maps}, {"build", NULL, builds},
+                  {"nodes", NULL, nodes},  {"wait", NULL, waits},
+                  {"end", NULL, ends}};
 
     if (count != 3)
         return 2;
@@ -232,6 +249,10 @@ int main(int count, char **words)
     if (!strcmp(words[1], "start"))
         printf("ready %.2f\n", now());
     set_up();
+    for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
+        if (!strcmp(words[1], phases[i].name) && phases[i].prepare)
+            phases[i].prepare();
+    }
     end = now() + atof(words[2]);
     if (strcmp(words[1], "start"))
         printf("ready %.2f\n", now());

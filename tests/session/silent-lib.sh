@@ -9,13 +9,16 @@
 # The time until the program knew is printed, and not looked at: a machine may be busy.
 #     with_own_memory                          a /dev/shm of this script's own: what is left there is a session's
 #     no_files_left
+#
+# With workers on another host (tests/net/two-hosts):
+#
+#     on_other_hosts                           once
+#     begin_far PHASE SECONDS OPTION...        two workers, and options of two-hosts
+#     ended STATUS -- WHAT                     the program ends so, and nothing is left there and here
 . "$(dirname "$0")/../lib.sh"
 VOCL_PEER_TIMEOUT=2
 export VOCL_PEER_TIMEOUT
 mark=VOCL_TEST_MARK=$$
-# UCX ends a process when another is gone of which it was reading; VOCL keeps it from that, but not in a sanitizer's.
-lost=3
-[ "$SANITIZER" != address ] || lost='3 134'
 bound=60 # seconds until somebody hangs
 
 # As lib.sh's, with one process instead of some for each that there is.
@@ -60,10 +63,19 @@ no_files_left()
     [ -z "$OWN_MEMORY" ] || [ -z "$(ls /dev/shm)" ] || fail "left in /dev/shm: $(ls /dev/shm)"
 }
 
-# every PHASES: those of a quick run, or all
+# every PHASES: those of a quick run, or what VOCL_SILENT names: some, which is then all that is looked at, or all
 every()
 {
-    if [ "$VOCL_SILENT" = all ]; then echo idle wait launches write read map build nodes; else echo "$*"; fi
+    case $VOCL_SILENT in
+    '') echo "$*" ;;
+    all) echo idle wait launches write read map build nodes ;;
+    *) echo "$VOCL_SILENT" ;;
+    esac
+}
+
+some_phases()
+{
+    [ -n "$VOCL_SILENT" ] && [ "$VOCL_SILENT" != all ]
 }
 
 # processes NAME: whose name begins so, oldest first
@@ -125,4 +137,47 @@ nothing_left()
     wait_until 10 none_left "$mark" || fail "left after $phase, $*: $(for process in $(session_processes "$mark"); do
         ps -o pid=,stat=,args= -p "$process"
     done)"
+}
+
+on_other_hosts()
+{
+    export HERE=$scratch
+    # what is left is looked for before the hosts are taken away
+    cat > "$scratch/stay" <<'END'
+#!/bin/sh
+"$@"
+status=$?
+until [ -e "$HERE/go" ]; do sleep 0.05; done
+exit $status
+END
+    chmod +x "$scratch/stay"
+}
+begin_far()
+{
+    far_phase=$1 far_seconds=$2
+    shift 2
+    rm -f "$scratch/go"
+    begin "$far_phase" "$far_seconds" 2 "$top_srcdir/tests/net/two-hosts" "$@" --workers 2 -- "$scratch/stay"
+}
+far_over()
+{
+    [ "$(wc -l < "$scratch/out")" -ge 2 ]
+}
+ended()
+{
+    what=${*#*-- }
+    wait_until $bound far_over || fail "$phase, $what: the program hangs: $(cat "$scratch/out" "$scratch/err")"
+    wait_until 15 no_worker || fail "left on the other host after $phase, $what: $(processes vocl-proxy)"
+    touch "$scratch/go"
+    wait $program
+    got=$?
+    took=$(awk -v since="$since" 'END { printf "%.1f", $1 - since }' "$scratch/out")
+    echo "$phase, $what: $(sed 1d "$scratch/out" | cut -d ' ' -f 2-), after $took s; no workers after" \
+        "$(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
+    [ "$got" = "$1" ] || fail "$phase, $what: status $got: $(cat "$scratch/out" "$scratch/err")"
+    nothing_left "$what"
+}
+no_worker()
+{
+    [ -z "$(processes vocl-proxy)" ]
 }

@@ -1,51 +1,20 @@
 #!/bin/sh
 # The network between a program and its workers carries nothing any more, in one direction or both, or its host is gone:
-# both sides notice. What comes back in time was no outage. VOCL_SILENT=all: all phases with all faults.
+# both sides notice. What comes back in time was no outage. VOCL_SILENT=all: all phases with all faults;
+# VOCL_SILENT="read map": only these.
 . "$(dirname "$0")/silent-lib.sh"
 need ip iproute2
 need_foreign_programs
 
-# What is left is looked for before the hosts are taken away.
-cat > "$scratch/stay" <<'END'
-#!/bin/sh
-"$@"
-status=$?
-until [ -e "$HERE/go" ]; do sleep 0.05; done
-exit $status
-END
-chmod +x "$scratch/stay"
-export HERE=$scratch
+on_other_hosts
 
 # far PHASE SECONDS
 far()
 {
-    rm -f "$scratch/cable" "$scratch/go"
-    begin "$1" "$2" 2 "$top_srcdir/tests/net/two-hosts" --cable "$scratch/cable" --workers 2 -- "$scratch/stay"
+    rm -f "$scratch/cable"
+    begin_far "$1" "$2" --cable "$scratch/cable"
     [ -s "$scratch/cable" ] || { wait $program; skip "$(cat "$scratch/err")"; }
     read -r cable near far < "$scratch/cable"
-}
-over()
-{
-    [ "$(wc -l < "$scratch/out")" -ge 2 ]
-}
-# ended WANTED -- WHAT: the program is at its end, nothing is left on the other host, then it goes
-ended()
-{
-    what=${*#*-- }
-    wait_until $bound over || fail "$phase, $what: the program hangs: $(cat "$scratch/out" "$scratch/err")"
-    wait_until 15 no_worker || fail "left on the other host after $phase, $what: $(processes vocl-proxy)"
-    touch "$scratch/go"
-    wait $program
-    got=$?
-    took=$(awk -v since="$since" 'END { printf "%.1f", $1 - since }' "$scratch/out")
-    echo "$phase, $what: $(sed 1d "$scratch/out" | cut -d ' ' -f 2-), after $took s; no workers after" \
-        "$(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
-    [ "$got" = "$1" ] || fail "$phase, $what: status $got: $(cat "$scratch/out" "$scratch/err")"
-    nothing_left "$what"
-}
-no_worker()
-{
-    [ -z "$(processes vocl-proxy)" ]
 }
 seconds_of()
 {
@@ -86,7 +55,7 @@ for phase in $(every nodes); do
     far "$phase" "$(seconds_of "$phase")"
     victim=$(worker 1)
     fault STOP "$victim"
-    wait_until $bound over || fail "$phase, a stopped worker: the program hangs"
+    wait_until $bound far_over || fail "$phase, a stopped worker: the program hangs"
     kill -CONT "$victim" # it finds itself out
     ended 3 -- a worker stopped
 done
@@ -102,13 +71,28 @@ for phase in $(every launches write read nodes); do
     ended 0 -- an outage of a second
 done
 
-# Ctrl-Z
-for phase in $(every launches write); do
+# Ctrl-Z, for longer than anybody has patience, the system with one that takes nothing, too
+for phase in $(every launches read); do
     far "$phase" 3
-    victim=$(grep -slx phases $(grep -slzx "$mark" /proc/[0-9]*/environ | sed 's,environ$,comm,') | cut -d / -f 3)
+    victim=$(processes phases)
+    sleep 0.5
     fault STOP $victim
-    sleep 5
+    sleep 7
     kill -CONT $victim
     ended 0 -- Ctrl-Z
+done
+
+# there is nobody who could tell the workers
+for phase in $(every read); do
+    far "$phase" "$(seconds_of "$phase")"
+    victims="$(processes phases) $(processes vocl-launcher)"
+    fault STOP $victims
+    kill -USR1 "$cable"
+    kill -USR2 "$cable"
+    wait_until $bound no_worker || fail "$phase, both and the network gone: the workers stay: $(cat "$scratch/err")"
+    echo "$phase, the program, its launcher and the network gone: no workers after" \
+        "$(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
+    kill -CONT $victims
+    ended 3 -- both and the network gone
 done
 exit 0

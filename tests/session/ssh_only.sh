@@ -1,0 +1,98 @@
+#!/bin/sh
+# Between two hosts nothing gets through but what stands for ssh: neither a worker to the program nor the other way round, nor
+# one worker to another. The same results as natively. When that connection breaks, carries nothing any more, or one of
+# its ends is stopped, the program gets an error and nothing is left; what is held up in a member holds up nobody else.
+. "$(dirname "$0")/silent-lib.sh"
+need ip iproute2
+need_foreign_programs
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+two=$top_srcdir/tests/net/two-hosts
+[ "$(status_of "$two" --apart -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
+
+# same NETWORK WORKERS PROGRAM: here, with so many workers there
+same()
+{
+    "$top_builddir/tests/$3" > "$scratch/native" 2> /dev/null || fail "$3 natively"
+    env "$mark" VOCL_NETWORK="$1" VOCL_LOG=info timeout -k 10 120 "$two" --apart --workers "$2" -- "$top_builddir/tests/$3" \
+        > "$scratch/out" 2> "$scratch/err" || fail "$3, $1: status $?: $(cat "$scratch/out" "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$3, $1: something else is printed"
+    wait_until 5 none_left "$mark" || fail "left after $3: $(session_processes "$mark")"
+}
+same auto 1 parity/vector_add # found out
+grep -q 'reached through what started' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
+same ssh 1 parity/map_unmap
+same ssh 2 parity/many_devices
+same ssh 3 parity/many_copies
+same ssh 2 session/migrate
+[ "$(status_of env VOCL_NETWORK=ssh vocl devices 2> "$scratch/err")" != 0 ] || fail "VOCL_NETWORK=ssh without hosts"
+grep -q 'VOCL_NETWORK=ssh is for workers that ssh starts' "$scratch/err" || fail "ssh without hosts: $(cat "$scratch/err")"
+
+# Where a worker cannot come to the program, but the program to it, only the first connection goes that way.
+if ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_srcdir/tests/net/unreachable.c"; then
+    UNREACHABLE=10.93.0.1 LD_PRELOAD="$scratch/unreachable.so${LD_PRELOAD:+:$LD_PRELOAD}" VOCL_LOG=debug timeout -k 5 60 \
+        "$two" --workers 2 -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
+        fail "a worker that is not let out: $(cat "$scratch/out" "$scratch/err")"
+    [ "$(grep -c 'connection .* with 2, through what' "$scratch/err")" = 1 ] ||
+        fail "a worker that is not let out is connected otherwise: $(cat "$scratch/err")"
+fi
+
+# Where the members could reach each other nobody listens all the same.
+cat > "$scratch/look" <<'END'
+#!/bin/sh
+"$SLEEPER" > "$HERE/out" & until grep -q ready "$HERE/out"; do sleep 0.1; done
+grep -c ' 0A ' /proc/$!/net/tcp; kill $!
+END
+chmod +x "$scratch/look"
+rm -f "$scratch/out"
+VOCL_NETWORK=ssh HERE=$scratch SLEEPER=$top_builddir/tests/session/sleeper timeout -k 5 60 "$two" -- "$scratch/look" \
+    > "$scratch/listen" 2> "$scratch/err"
+[ "$(cat "$scratch/listen")" = 0 ] || fail "listens: $(cat "$scratch/listen" "$scratch/err")"
+
+# In ssh's place two processes that copy, so that they can be stopped.
+cat > "$scratch/through" <<'END'
+#!/bin/sh
+exec 3<&0
+cat <&3 | { "$@"; kill $$; } | cat
+END
+chmod +x "$scratch/through"
+export RSH_THROUGH=$scratch/through VOCL_NETWORK=ssh
+on_other_hosts
+cats()
+{
+    for candidate in $(grep -slzx "$mark" /proc/[0-9]*/environ | cut -d / -f 3); do
+        [ "$(cat "/proc/$candidate/comm" 2> /dev/null)" != cat ] || echo "$candidate"
+    done
+}
+for phase in $(every read); do
+    for what in "STOP \$(cats)" "KILL \$(cats)" "STOP \$(processes vocl-launcher)" "STOP \$(worker 1)" "KILL \$(worker 1)"; do
+        begin_far $phase 30 --apart
+        since=$(uptime_of)
+        set -- $(eval echo "$what")
+        fault "$@"
+        shift
+        case $what in
+        STOP*worker*) wait_until $bound far_over; kill -CONT "$@" ;; # it finds itself out
+        esac
+        ended 3 -- "$what"
+        kill -CONT "$@" 2> /dev/null
+    done
+done
+# an outage shorter than the time that one waits, and a program that is stopped for longer
+for phase in $(every launches); do
+    begin_far $phase 4 --apart
+    since=$(uptime_of)
+    stopped=$(cats)
+    kill -STOP $stopped
+    sleep 1
+    kill -CONT $stopped
+    ended 0 -- an outage of a second
+done
+for phase in $(every read); do
+    begin_far $phase 3 --apart
+    victim=$(processes phases)
+    fault STOP $victim
+    sleep 7
+    kill -CONT $victim
+    ended 0 -- Ctrl-Z
+done
+exit 0

@@ -1,0 +1,351 @@
+/* Those who come to a meeting, and those who are on their way to others: see guests.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transport/guests.h"
+
+/* The two numbers, who connects first, and what for: nobody's key is another's. */
+void guest_identity(char identity[TLS_IDENTITY], unsigned from, unsigned to, unsigned index)
+{
+    const char *kind = index == BEAT ? "beat" : index ? "bulk" : "frames";
+
+    snprintf(identity, TLS_IDENTITY, "vocl:%s:%u:%u:%u", kind, from, to, index);
+}
+
+static bool read_identity(const char *identity, unsigned *from, unsigned *to, unsigned *index)
+{
+    char kind[8], same[TLS_IDENTITY];
+
+    if (sscanf(identity, "vocl:%7[a-z]:%u:%u:%u", kind, from, to, index) != 4)
+        return false;
+    guest_identity(same, *from, *to, *index);
+    return !strcmp(identity, same);
+}
+
+/* ---- ways ---- */
+
+struct tls_way *way_new(unsigned pipes)
+{
+    struct tls_way *way = calloc(1, sizeof(*way));
+
+    if (!way || !(way->pipes = calloc(pipes, sizeof(*way->pipes)))) {
+        free(way);
+        return NULL;
+    }
+    way->pipe_count = pipes;
+    way->offers_last = &way->offers;
+    way->frames.socket.fd = way->beat.socket.fd = way->voucher.fd = -1;
+    for (unsigned i = 0; i < pipes; i++)
+        way->pipes[i].stream.socket.fd = -1;
+    return way;
+}
+
+struct stream *way_stream(struct tls_way *way, unsigned index)
+{
+    return index == BEAT ? &way->beat : index ? &way->pipes[index - 1].stream : &way->frames;
+}
+
+bool way_is_whole(const struct tls_way *way)
+{
+    bool whole = way && way->frames.tls && way->beat.tls;
+
+    for (unsigned i = 0; whole && i < way->pipe_count; i++)
+        whole = way->pipes[i].stream.tls != NULL;
+    return whole;
+}
+
+/* ---- guests ---- */
+
+void guest_end(struct guest *guest)
+{
+    tls_plugin->close(guest->tls);
+    if (guest->fd >= 0)
+        close(guest->fd);
+    *guest = (struct guest){.fd = -1};
+}
+
+/* The connection is somebody's now. */
+void guest_settle(struct guest *guest, struct tls_way *way)
+{
+    struct stream *stream = way_stream(way, guest->index);
+
+    if (guest->index != BEAT)
+        socket_be_patient(guest->fd);
+    kept_trust(&stream->socket, guest->fd);
+    stream->tls = guest->tls;
+    way->tunnelled |= guest->tunnelled;
+    vocl_log(LOG_DEBUG, "connection %u with %u%s%s", guest->index, guest->peer,
+             guest->tunnelled ? ", through what started the workers" : "",
+             tls_plugin->by_kernel(guest->tls) ? ", the kernel encrypts" : "");
+    *guest = (struct guest){.fd = -1};
+}
+
+/* When all places are taken the oldest loses his: who is of the session has long come through by then. */
+static struct guest *guest_place(struct meeting *m)
+{
+    struct guest *oldest = NULL;
+
+    for (unsigned i = 0; i < GUESTS; i++) {
+        struct guest *guest = &m->guests[i];
+
+        if (guest->state == GUEST_NONE)
+            return guest;
+        if (guest->came && guest->state == GUEST_SHAKING && (!oldest || guest->until < oldest->until))
+            oldest = guest;
+    }
+    if (oldest)
+        guest_end(oldest);
+    return oldest;
+}
+
+static struct guest *guest_new(struct meeting *m, int fd, const char *identity)
+{
+    struct guest *guest = guest_place(m);
+    struct tls *tls = guest ? tls_plugin->open(fd, identity) : NULL;
+
+    if (!tls) {
+        close(fd);
+        return NULL;
+    }
+    socket_tune(fd);
+    *guest =
+        (struct guest){.fd = fd, .tls = tls, .state = GUEST_SHAKING, .came = !identity, .until = clock_ms() + SHAKE_MS};
+    return guest;
+}
+
+static void accept_guests(struct meeting *m, int listener)
+{
+    for (int i = 0; i < 16; i++) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0)
+            return;
+        guest_new(m, fd, NULL);
+    }
+}
+
+int guest_call(const struct meeting *m, unsigned peer)
+{
+    const struct tunnel_call call = {peer};
+    int ends[2], error;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        return -errno;
+    error = socket_send_descriptors(m->tunnel, &call, sizeof(call), &ends[1], 1);
+    close(ends[1]);
+    if (error)
+        close(ends[0]);
+    return error ? error : ends[0];
+}
+
+/* False: it is under way. */
+static bool is_free(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
+{
+    for (unsigned i = 0; i < GUESTS; i++) {
+        struct guest *guest = &m->guests[i];
+
+        if (guest->state == GUEST_NONE || guest->came || guest->peer != peer || guest->index != index)
+            continue;
+        if (!tunnelled || guest->tunnelled || guest->state != GUEST_CONNECTING)
+            return false;
+        guest_end(guest);
+    }
+    return true;
+}
+
+void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
+{
+    char identity[TLS_IDENTITY];
+    struct guest *guest;
+    int fd;
+
+    if (!is_free(m, peer, index, tunnelled))
+        return;
+    fd = tunnelled ? guest_call(m, peer) : endpoint_connect_start(m->places[peer].endpoint);
+    if (fd < 0) {
+        vocl_log(LOG_DEBUG, "%s: %s", m->places[peer].endpoint, strerror(-fd));
+        return;
+    }
+    guest_identity(identity, m->rank, peer, index);
+    guest = guest_new(m, fd, identity);
+    if (!guest)
+        return;
+    guest->state = GUEST_CONNECTING;
+    guest->tunnelled = tunnelled;
+    guest->peer = peer;
+    guest->index = index;
+}
+
+/* One that was handed over; false: there will be no more. */
+static bool take_handed(struct meeting *m)
+{
+    struct tunnel_call call;
+    unsigned count = 1;
+    int fd = -1;
+    ssize_t got = socket_receive_descriptors(m->tunnel, &call, sizeof(call), &fd, &count, 1);
+    struct guest *guest;
+
+    if (count) {
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+        guest = guest_new(m, fd, NULL);
+        if (guest)
+            guest->tunnelled = true;
+    }
+    return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
+}
+
+bool guest_write(struct tls *tls, const void *bytes, size_t length)
+{
+    return tls_plugin->write(tls, bytes, length) == (ssize_t)length && tls_plugin->flush(tls) >= 0;
+}
+
+/* Whether this connection may be made, by who is to consent. */
+static bool is_wanted(struct meeting *m, const struct guest *guest)
+{
+    return m->ways && guest->peer < m->size && m->ways[guest->peer] &&
+           (guest->index <= m->pipes || guest->index == BEAT) && !way_stream(m->ways[guest->peer], guest->index)->tls;
+}
+
+/* The handshake is done: who it is. */
+static bool guest_known(struct meeting *m, struct guest *guest)
+{
+    static const struct consent yes = {HELLO_MAGIC, 1};
+    unsigned to;
+
+    if (guest->came) {
+        if (!read_identity(tls_plugin->identity(guest->tls), &guest->peer, &to, &guest->index) || to != m->rank)
+            return false;
+        if (!m->rank && !guest->index && !m->ways) { /* a worker: it says more of itself */
+            guest->state = GUEST_SAYS;
+            return true;
+        }
+    }
+    if (!is_wanted(m, guest) || guest->peer == m->rank)
+        return false;
+    if (guest->peer < m->rank) { /* it is for the other to consent */
+        guest->state = GUEST_SAYS;
+        return true;
+    }
+    if (!guest_write(guest->tls, &yes, sizeof(yes)))
+        return false;
+    guest_settle(guest, m->ways[guest->peer]);
+    return true;
+}
+
+/* ---- a turn ---- */
+
+static int guest_says(struct meeting *m, struct guest *guest)
+{
+    const bool greets = !m->rank && !m->ways;
+    const size_t length = greets ? sizeof(guest->said.greeting) : sizeof(guest->said.consent);
+    ssize_t got = tls_plugin->read(guest->tls, (uint8_t *)&guest->said + guest->got, length - guest->got);
+
+    if (got < 0) {
+        guest_end(guest);
+        return 0;
+    }
+    guest->got += (size_t)got;
+    if (guest->got < length)
+        return 0;
+    if (greets) {
+        int error = meeting_greeted(m, guest);
+
+        if (error)
+            guest_end(guest);
+        return error;
+    }
+    if (guest->said.consent.magic == HELLO_MAGIC && guest->said.consent.accepted && is_wanted(m, guest))
+        guest_settle(guest, m->ways[guest->peer]);
+    else
+        guest_end(guest);
+    return 0;
+}
+
+static int guest_go_on(struct meeting *m, struct guest *guest)
+{
+    int error = 0;
+
+    if (guest->state == GUEST_CONNECTING) {
+        socklen_t length = sizeof(error);
+
+        if (getsockopt(guest->fd, SOL_SOCKET, SO_ERROR, &error, &length) || error) {
+            guest_end(guest);
+            return 0;
+        }
+        guest->state = GUEST_SHAKING;
+    }
+    if (guest->state == GUEST_SHAKING) {
+        error = tls_plugin->shake(guest->tls);
+        if (error == -EAGAIN)
+            return 0;
+        if (error || !guest_known(m, guest)) {
+            if (guest->came)
+                vocl_log(LOG_WARN, "refused a connection that is none of this session's");
+            guest_end(guest);
+            return 0;
+        }
+    }
+    return guest->state == GUEST_SAYS ? guest_says(m, guest) : 0;
+}
+
+#define OTHERS 4 /* descriptors besides guests' */
+
+static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
+{
+    unsigned count = 0;
+
+    ready[count++] = (struct pollfd){m->listeners[0], POLLIN, 0};
+    ready[count++] = (struct pollfd){m->listeners[1], POLLIN, 0};
+    ready[count++] = (struct pollfd){m->rank ? -1 : m->job->lifeline, POLLIN, 0};
+    ready[count++] = (struct pollfd){m->tunnel, POLLIN, 0};
+    for (unsigned i = 0; i < GUESTS; i++) {
+        const struct guest *guest = &m->guests[i];
+        const bool out = guest->state == GUEST_CONNECTING || (guest->state && tls_plugin->waits(guest->tls));
+
+        if (guest->state == GUEST_NONE) {
+            ready[count++] = (struct pollfd){-1, 0, 0};
+            continue;
+        }
+        if (guest->until < *until)
+            *until = guest->until;
+        ready[count++] = (struct pollfd){
+            guest->fd, (short)((guest->state == GUEST_CONNECTING ? 0 : POLLIN) | (out ? POLLOUT : 0)), 0};
+    }
+    return count;
+}
+
+/* What happens until then, or a little of it. Negative errno: it cannot become anything. */
+int meeting_turn(struct meeting *m, long until)
+{
+    struct pollfd ready[OTHERS + GUESTS];
+    unsigned count = fill_poll(m, ready, &until);
+    const long left = until - clock_ms();
+    int error = 0;
+
+    poll(ready, count, left > 0 ? (int)left : 0);
+    for (unsigned i = 0; i < GUESTS && !error; i++) {
+        struct guest *guest = &m->guests[i];
+
+        if (guest->state != GUEST_NONE && ready[OTHERS + i].revents) {
+            if (tls_plugin->waits(guest->tls))
+                tls_plugin->flush(guest->tls);
+            error = guest_go_on(m, guest);
+        }
+        if (guest->state != GUEST_NONE && clock_ms() >= guest->until)
+            guest_end(guest);
+    }
+    for (unsigned i = 0; i < 2 && !error; i++) {
+        if (ready[i].revents)
+            accept_guests(m, m->listeners[i]);
+    }
+    if (!error && ready[OTHERS - 1].revents && !take_handed(m))
+        m->tunnel = -1;
+    return error;
+}

@@ -1,0 +1,96 @@
+/*
+ * Connections of a meeting that are not yet somebody's, and whose they become. A guest has a moment and one of a few
+ * places, and delays nobody.
+ */
+#ifndef VOCL_TRANSPORT_GUESTS_H
+#define VOCL_TRANSPORT_GUESTS_H
+
+#include "transport/over_tls.h"
+#include "transport/start.h"
+
+#define GUESTS 128    /* connections that are not yet somebody's */
+#define SHAKE_MS 5000 /* that one of them has */
+#define BEAT 255      /* the connection for heartbeats; 0 is the one for frames, others are for bulk data */
+
+/* By the one with the higher number, on the connection for frames with the application. */
+struct greeting {
+    uint32_t magic, version, byte_order, pointer_size, rank, unused;
+    char host[64], endpoint[128];
+};
+
+/* The application's answer, when all are there; so many places follow. */
+struct welcome {
+    uint32_t magic, accepted, rank, size, pipes, unused;
+    char why[128];
+};
+
+struct place {
+    char host[64], endpoint[128];
+};
+
+/* On every other connection: by the one with the lower number. */
+struct consent {
+    uint32_t magic, accepted;
+};
+
+struct guest {
+    int fd;
+    struct tls *tls;
+    enum { GUEST_NONE, GUEST_CONNECTING, GUEST_SHAKING, GUEST_SAYS } state;
+    bool came;            /* to this side; else this side went there */
+    bool tunnelled;       /* through what started the workers */
+    unsigned peer, index; /* of the connection: see BEAT */
+    long until;
+    size_t got;
+    union {
+        struct greeting greeting;
+        struct consent consent;
+    } said;
+};
+
+struct meeting {
+    struct job *job;
+    struct start *start; /* the application's, or NULL */
+    unsigned rank, size, pipes;
+    int listeners[2], tunnel; /* or -1 */
+    struct tls_way **ways;    /* by number; NULL before the numbers are given */
+    struct place *places;
+    long *next_try;
+    struct guest guests[GUESTS];
+    char *why;
+    size_t why_size;
+};
+
+/* ---- guests.c ---- */
+/* The two numbers, who connects first, and what for: nobody's key is another's. */
+void guest_identity(char identity[TLS_IDENTITY], unsigned from, unsigned to, unsigned index);
+struct tls_way *way_new(unsigned pipes);
+struct stream *way_stream(struct tls_way *way, unsigned index);
+bool way_is_whole(const struct tls_way *way);
+/* Go to another, for this connection with it, unless this side is on its way there; tunnelled: through what started the
+ * workers, also if a connection of another kind has not been made yet. */
+void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled);
+/* A connection to another through what started this worker: a descriptor or negative errno. */
+int guest_call(const struct meeting *m, unsigned peer);
+/* The connection is somebody's now. */
+void guest_settle(struct guest *guest, struct tls_way *way);
+void guest_end(struct guest *guest);
+/* A few bytes, for which there is always room. */
+bool guest_write(struct tls *tls, const void *bytes, size_t length);
+/* What happens until then, or a little of it. Negative errno: it cannot become anything. */
+int meeting_turn(struct meeting *m, long until);
+
+/* ---- meeting.c ---- */
+/* NULL: no memory. */
+struct meeting *meeting_new(struct job *job, char *why, size_t why_size);
+/* All that there is one of for each member. */
+int meeting_have_size(struct meeting *m);
+/* Until all have their connections, or it is clear that some have not. */
+int meeting_meet(struct meeting *m, long until);
+void meeting_end(struct meeting *m);
+
+/* ---- meeting_open.c ---- */
+/* A worker has said who it is. Negative: one of this session that does not fit; nobody will come in its place. */
+int meeting_greeted(struct meeting *m, struct guest *guest);
+
+#endif

@@ -1,0 +1,281 @@
+/* A worker's side of a meeting: it goes to the application and says who it is, and then meets the others. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transport/guests.h"
+#include "transport/meeting.h"
+#include "wire/frame.h"
+
+#define ANYBODY 65535  /* the number of a worker that has none */
+#define DIRECT_MS 2000 /* to reach the program, if there is another way */
+
+/* The number that its starter gave it. */
+static unsigned given_rank(void)
+{
+    const char *rank = getenv("PMI_RANK");
+
+    return rank ? (unsigned)atoi(rank) : 0;
+}
+
+/* Until what is to be done is done. */
+static int exchange(struct tls *tls, int fd, void *bytes, size_t length, long until, bool read)
+{
+    size_t at = 0;
+
+    while (at < length || tls_plugin->waits(tls)) {
+        struct pollfd ready = {fd, (short)(POLLIN | (tls_plugin->waits(tls) ? POLLOUT : 0)), 0};
+        const long left = until - clock_ms();
+        ssize_t moved = 0;
+
+        if (left <= 0)
+            return -ETIMEDOUT;
+        if (at < length)
+            moved = read ? tls_plugin->read(tls, (uint8_t *)bytes + at, length - at)
+                         : tls_plugin->write(tls, (uint8_t *)bytes + at, length - at);
+        if (moved < 0 || tls_plugin->flush(tls) < 0)
+            return moved < 0 ? (int)moved : -ECONNRESET;
+        at += (size_t)moved;
+        if (!moved && at < length)
+            poll(&ready, 1, (int)left);
+    }
+    return 0;
+}
+
+static int shake_hands(struct tls *tls, int fd, long until)
+{
+    int error;
+
+    while ((error = tls_plugin->shake(tls)) == -EAGAIN) {
+        struct pollfd ready = {fd, (short)(POLLIN | (tls_plugin->waits(tls) ? POLLOUT : 0)), 0};
+        const long left = until - clock_ms();
+
+        if (left <= 0)
+            return -ETIMEDOUT;
+        poll(&ready, 1, (int)left);
+        if (tls_plugin->waits(tls) && tls_plugin->flush(tls) < 0)
+            return -ECONNRESET;
+    }
+    return error;
+}
+
+static int take_welcome(struct meeting *m, struct tls *tls, int fd, long until)
+{
+    struct welcome welcome;
+    int error = exchange(tls, fd, &welcome, sizeof(welcome), until, true);
+
+    if (error) {
+        snprintf(m->why, m->why_size, "the application is gone: %s", strerror(-error));
+        return error;
+    }
+    if (welcome.magic != HELLO_MAGIC || !welcome.accepted || !welcome.rank || welcome.rank >= welcome.size ||
+        welcome.size > ANYBODY || !welcome.pipes || welcome.pipes > MOST_PIPES) {
+        welcome.why[sizeof(welcome.why) - 1] = '\0';
+        snprintf(m->why, m->why_size, "refused: %s",
+                 welcome.magic == HELLO_MAGIC && !welcome.accepted ? welcome.why : "not a VOCL program");
+        return -EPROTO;
+    }
+    m->rank = welcome.rank;
+    m->size = welcome.size;
+    m->pipes = welcome.pipes;
+    m->places = calloc(m->size, sizeof(*m->places));
+    error = m->places ? exchange(tls, fd, m->places, m->size * sizeof(*m->places), until, true) : -ENOMEM;
+    for (unsigned i = 0; !error && i < m->size; i++)
+        m->places[i].host[sizeof(m->places->host) - 1] = m->places[i].endpoint[sizeof(m->places->endpoint) - 1] = '\0';
+    return error;
+}
+
+/* What connects first shows that it is this session's program; it is closed if it is not. */
+static struct tls *knock(const struct meeting *m, int fd, long until)
+{
+    const unsigned rank = given_rank();
+    const long most = clock_ms() + SHAKE_MS < until ? clock_ms() + SHAKE_MS : until;
+    char identity[TLS_IDENTITY];
+    struct tls *tls;
+    int error;
+
+    guest_identity(identity, rank ? rank : ANYBODY, 0, 0);
+    tls = tls_plugin->open(fd, identity);
+    error = tls ? shake_hands(tls, fd, most) : -ENOMEM;
+    if (!error)
+        return tls;
+    snprintf(m->why, m->why_size, "%s",
+             error == -ETIMEDOUT ? strerror(ETIMEDOUT) : "it is not the session's program, or this is not its worker");
+    tls_plugin->close(tls);
+    close(fd);
+    return NULL;
+}
+
+/* The program's address; with a tunnel that is not all there is, and it has less time. */
+static int connect_direct(const struct meeting *m, const char *endpoint)
+{
+    int fd = m->tunnel < 0 ? endpoint_connect(endpoint) : endpoint_connect_start(endpoint), error = 0;
+    struct pollfd ready = {fd, POLLOUT, 0};
+    socklen_t length = sizeof(error);
+
+    if (fd < 0)
+        return fd;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    socket_tune(fd);
+    if (m->tunnel < 0)
+        return fd;
+    error =
+        poll(&ready, 1, DIRECT_MS) == 1 && !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) ? -error : -ETIMEDOUT;
+    if (error)
+        close(fd);
+    return error ? error : fd;
+}
+
+/* The first connection with the program, and where this worker then expects others. */
+static struct tls *reach(struct meeting *m, const char *endpoint, struct endpoint *own, long until, bool *tunnelled,
+                         int *fd)
+{
+    const bool alone = !strcmp(endpoint, TUNNEL_ENDPOINT);
+    const char *host = getenv(SESSION_HOST);
+    struct tls *tls = NULL;
+    bool listens = false;
+
+    *fd = alone ? -ENETUNREACH : connect_direct(m, endpoint);
+    if (*fd >= 0 && (tls = knock(m, *fd, until)))
+        listens = !fellows_listen(own, endpoint, *fd);
+    else if (*fd < 0 && !alone)
+        snprintf(m->why, m->why_size, "%s: %s", endpoint, strerror(-*fd));
+    *tunnelled = !tls && m->tunnel >= 0;
+    if (*tunnelled) {
+        vocl_log(LOG_INFO, "the program is reached through what started this worker%s%s", *m->why ? ": " : "", m->why);
+        *fd = guest_call(m, 0);
+        tls = *fd < 0 ? NULL : knock(m, *fd, until);
+        listens = tls && !alone && host && !endpoint_listen_tcp(own, host);
+    }
+    if (!listens)
+        own->fd = -1;
+    if (tls)
+        *m->why = '\0';
+    return tls;
+}
+
+/* Says who it is, and takes in what it is told. */
+static int introduce(struct meeting *m, struct tls *tls, int fd, const struct endpoint *own, long until)
+{
+    struct greeting greeting = {HELLO_MAGIC, WIRE_VERSION, 0x01020304, sizeof(void *), given_rank(), 0, "", ""};
+    int error;
+
+    gethostname(greeting.host, sizeof(greeting.host) - 1);
+    if (own->fd >= 0)
+        memcpy(greeting.endpoint, own->text, sizeof(greeting.endpoint));
+    error = exchange(tls, fd, &greeting, sizeof(greeting), until, false);
+    if (!error)
+        error = take_welcome(m, tls, fd, until);
+    if (!error)
+        error = meeting_have_size(m);
+    for (unsigned i = 0; !error && i < m->size; i++) {
+        if (i != m->rank && !(m->ways[i] = way_new(m->pipes)))
+            error = -ENOMEM;
+    }
+    return error;
+}
+
+/* The connection for frames with the application, and what it says. */
+static int hail(struct meeting *m, const char *endpoint, struct endpoint *own, long until)
+{
+    bool tunnelled;
+    int fd, error;
+    struct tls *tls = reach(m, endpoint, own, until, &tunnelled, &fd);
+
+    if (!tls)
+        return -ENOTCONN;
+    error = introduce(m, tls, fd, own, until);
+    if (error) {
+        tls_plugin->close(tls);
+        close(fd);
+        return error;
+    }
+    if (!tunnelled)
+        memcpy(m->places[0].endpoint, endpoint, strnlen(endpoint, sizeof(m->places->endpoint) - 1));
+    socket_be_patient(fd);
+    kept_trust(&m->ways[0]->frames.socket, fd);
+    m->ways[0]->frames.tls = tls;
+    m->ways[0]->tunnelled = tunnelled;
+    return 0;
+}
+
+/* What its starter may have given it for connections. */
+static int given_tunnel(void)
+{
+    const char *text = getenv(SESSION_TUNNEL);
+    const int fd = text ? atoi(text) : -1;
+
+    return fd >= 3 && !fcntl(fd, F_SETFD, FD_CLOEXEC) ? fd : -1;
+}
+
+/* Who could not be reached is none of this worker's: data then has no way between these two. */
+static int take_members(struct meeting *m)
+{
+    struct job *job = m->job;
+
+    job->members = calloc(m->size, sizeof(*job->members));
+    if (!job->members)
+        return -ENOMEM;
+    for (unsigned rank = 0; rank < m->size; rank++) {
+        struct member *member = &job->members[job->member_count];
+
+        if (!m->ways[rank])
+            continue;
+        if (!way_is_whole(m->ways[rank])) {
+            if (!rank) {
+                snprintf(m->why, m->why_size, "not all connections with the application could be made");
+                return -ETIMEDOUT;
+            }
+            vocl_log(LOG_WARN, "worker %u on %s cannot be reached", rank, m->places[rank].host);
+            way_free(m->ways[rank], false);
+        } else {
+            *member = (struct member){.fd = -1, .rank = rank, .way = m->ways[rank]};
+            snprintf(member->host, sizeof(member->host), "%s", m->places[rank].host);
+            job->member_count++;
+        }
+        m->ways[rank] = NULL;
+    }
+    job->provider = &provider_tls;
+    job->rank = (int)m->rank;
+    job->size = (int)m->size;
+    return 0;
+}
+
+int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
+                 void *argument, char *why, size_t why_size)
+{
+    struct meeting *m = meeting_new(job, why, why_size);
+    struct endpoint own = {.fd = -1};
+    int tunnel = given_tunnel();
+    int error = m ? meeting_prepare(secret, ending, argument, why, why_size) : -ENOMEM;
+
+    if (!error) {
+        m->tunnel = tunnel;
+        error = hail(m, endpoint, &own, until);
+    }
+    if (!error) {
+        m->listeners[0] = own.fd;
+        error = meeting_meet(m, until);
+    }
+    if (!error && m->ways[0]->tunnelled) {
+        kept_trust(&m->ways[0]->voucher, tunnel);
+        tunnel = -1;
+    }
+    if (!error)
+        error = take_members(m);
+    for (unsigned i = 0; m && m->ways && i < m->size; i++)
+        way_free(m->ways[i], false);
+    if (own.fd >= 0)
+        close(own.fd);
+    if (tunnel >= 0)
+        close(tunnel);
+    if (m)
+        meeting_end(m);
+    return error;
+}

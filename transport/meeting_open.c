@@ -1,0 +1,159 @@
+/* The application's side of a meeting: its workers come, get their numbers, and are told of each other. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "transport/guests.h"
+#include "transport/meeting.h"
+#include "wire/frame.h"
+
+static const char *greeting_wrong(const struct greeting *greeting)
+{
+    if (greeting->magic != HELLO_MAGIC)
+        return "not a VOCL process";
+    if (greeting->byte_order != 0x01020304 || greeting->pointer_size != sizeof(void *))
+        return "byte order or pointer size differ";
+    if (greeting->version != WIRE_VERSION)
+        return "protocol versions differ: the same VOCL must be installed on both sides";
+    return NULL;
+}
+
+/* Negative: a worker of this session that does not fit; nobody will come in its place. */
+int meeting_greeted(struct meeting *m, struct guest *guest)
+{
+    struct greeting *greeting = &guest->said.greeting;
+    const char *wrong = greeting_wrong(greeting);
+    struct welcome welcome = {.magic = HELLO_MAGIC};
+    struct member *member;
+
+    greeting->host[sizeof(greeting->host) - 1] = greeting->endpoint[sizeof(greeting->endpoint) - 1] = '\0';
+    if (!wrong && m->job->member_count == m->size - 1)
+        wrong = "not expected";
+    if (wrong) {
+        vocl_log(LOG_ERROR, "refused a process on %s: %s", greeting->host, wrong);
+        snprintf(m->why, m->why_size, "a worker on %s: %s", greeting->host, wrong);
+        snprintf(welcome.why, sizeof(welcome.why), "%s", wrong);
+        guest_write(guest->tls, &welcome, sizeof(welcome));
+        return -EPROTO;
+    }
+    member = &m->job->members[m->job->member_count];
+    *member = (struct member){.fd = -1, .rank = greeting->rank, .way = way_new(m->pipes)};
+    if (!member->way)
+        return -ENOMEM;
+    m->job->member_count++;
+    memcpy(member->host, greeting->host, sizeof(member->host));
+    memcpy(member->endpoint, greeting->endpoint, sizeof(member->endpoint));
+    guest_settle(guest, member->way);
+    return 0;
+}
+
+static int gather(struct meeting *m, long until)
+{
+    while (m->job->member_count < m->size - 1) {
+        int error;
+
+        if (clock_ms() >= until) {
+            snprintf(m->why, m->why_size, "%u of %u workers came within VOCL_START_TIMEOUT seconds",
+                     m->job->member_count, m->size - 1);
+            return -ETIMEDOUT;
+        }
+        error = meeting_turn(m, until);
+        if (error)
+            return error;
+        if (launch_hear(m->start))
+            return -ECHILD;
+    }
+    return 0;
+}
+
+/* A worker whose starter gave it a number has that; the others get what is left in the order in which they came. */
+static int give_numbers(struct meeting *m)
+{
+    struct job *job = m->job;
+    unsigned next = 1;
+
+    for (unsigned i = 0; i < job->member_count; i++) {
+        struct member *member = &job->members[i];
+
+        if (!member->rank || member->rank >= m->size || m->ways[member->rank])
+            member->rank = 0;
+        else
+            m->ways[member->rank] = member->way;
+    }
+    for (unsigned i = 0; i < job->member_count; i++) {
+        struct member *member = &job->members[i];
+
+        while (!member->rank) {
+            if (!m->ways[next])
+                m->ways[member->rank = next] = member->way;
+            next++;
+        }
+        memcpy(m->places[member->rank].host, member->host, sizeof(member->host));
+        memcpy(m->places[member->rank].endpoint, member->endpoint, sizeof(member->endpoint));
+    }
+    return 0;
+}
+
+static int welcome_all(struct meeting *m)
+{
+    for (unsigned rank = 1; rank < m->size; rank++) {
+        const struct welcome welcome = {
+            .magic = HELLO_MAGIC, .accepted = 1, .rank = rank, .size = m->size, .pipes = m->pipes};
+
+        if (!guest_write(m->ways[rank]->frames.tls, &welcome, sizeof(welcome)) ||
+            !guest_write(m->ways[rank]->frames.tls, m->places, m->size * sizeof(*m->places))) {
+            snprintf(m->why, m->why_size, "a worker on %s was lost at the start", m->places[rank].host);
+            return -ECONNRESET;
+        }
+    }
+    return 0;
+}
+
+static int check_whole(const struct meeting *m)
+{
+    for (unsigned rank = 1; rank < m->size; rank++) {
+        if (way_is_whole(m->ways[rank]))
+            continue;
+        snprintf(m->why, m->why_size, "not all connections with the worker on %s could be made", m->places[rank].host);
+        return -ETIMEDOUT;
+    }
+    return 0;
+}
+
+int meeting_open(struct start *start)
+{
+    struct job *job = start->job;
+    struct meeting *m = meeting_new(job, start->why, start->why_size);
+    int error = m ? 0 : -ENOMEM;
+
+    if (!error) {
+        m->start = start;
+        m->size = start->workers + 1;
+        m->pipes = settings_streams();
+        m->listeners[0] = start->local.fd;
+        m->listeners[1] = start->remote.fd;
+        m->tunnel = start->tunnel;
+        error = gather(m, start->until);
+    }
+    if (!error)
+        error = meeting_have_size(m);
+    if (!error)
+        error = give_numbers(m);
+    if (!error)
+        error = welcome_all(m);
+    if (!error)
+        error = meeting_meet(m, start->until);
+    if (!error)
+        error = check_whole(m);
+    if (!error) {
+        job->provider = &provider_tls;
+        job->apart = true;
+        job->size = (int)m->size;
+    }
+    if (m)
+        meeting_end(m);
+    return error;
+}

@@ -53,7 +53,9 @@ static void *copy_of(const void *data, size_t bytes)
 {
     void *copy = malloc(bytes ? bytes : 1);
 
-    return copy ? memcpy(copy, data, bytes) : NULL;
+    if (copy && bytes)
+        memcpy(copy, data, bytes);
+    return copy;
 }
 
 static bool argument_valid(const struct devcom_argument *argument)

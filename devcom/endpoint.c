@@ -26,11 +26,6 @@ __asm__(".section .rodata\n"
         ".previous\n");
 extern const char devcom_device_text[];
 
-const char *devcom_device_source(void)
-{
-    return devcom_device_text;
-}
-
 void endpoint_fail(struct devcom_endpoint *e, int error)
 {
     int32_t none = 0;

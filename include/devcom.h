@@ -313,8 +313,6 @@ void devcom_endpoint_close(struct devcom_endpoint *e);
  * devcom_kernel_argument(). -EIO: it does not compile; VOCL_LOG=error tells why.
  */
 int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out);
-/* The text alone. */
-const char *devcom_device_source(void);
 int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index);
 
 /*

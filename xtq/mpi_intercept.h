@@ -42,7 +42,8 @@ void link_keep(struct link *link);
 void link_release(struct link *link);
 /* Whether this rank has windows that others put into; run what they have put. */
 bool link_serves(void);
-/* Whether all ranks of this communicator have windows on it: who waits for all of them by a request must do so on all. */
+/* Whether all ranks of this communicator have windows on it: who waits for all of them by a request must do so on all.
+ */
 bool link_all_serve(MPI_Comm comm);
 void link_windows(int change); /* one more, or one less */
 void link_progress(void);

@@ -1,4 +1,6 @@
 /* Everything of xtq.h but the collectives: each rank puts to all, itself included. */
+#include <time.h>
+
 #include "xtqtest.h"
 
 enum { HOST_QUEUE, KERNEL_QUEUE, DEVICE_QUEUE, NO_QUEUE };
@@ -405,6 +407,20 @@ static void hops(void)
     xtq_signal_destroy(entry.signal);
 }
 
+/* Servers, and a persistent kernel that has left the device, take next to nothing of the processor while nothing comes.
+ */
+static void idle(void)
+{
+    const struct timespec soon = {0, 200000000}, long_after = {1, 0};
+    clock_t before;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    nanosleep(&soon, NULL);
+    before = clock();
+    nanosleep(&long_after, NULL);
+    EXPECT(clock() - before < CLOCKS_PER_SEC / 4);
+}
+
 int main(int count, char **words)
 {
     struct xtq_options wrong = {.lane_bytes = 5000}, options = {.lane_bytes = 1 << 18};
@@ -447,6 +463,8 @@ int main(int count, char **words)
         if (groups == 1)
             errors(&d);
         EQUAL(xtq_barrier(x), 0);
+        if (groups == 2 && size == 2)
+            idle();
         EQUAL(xtq_unregister_queue(x, DEVICE_QUEUE), 0);
     }
     EQUAL(xtq_finalize(x), 0);

@@ -111,7 +111,7 @@ static bool device_open(void)
     int (*address)(cl_command_queue, cl_mem, void **);
     int (*pipeline)(MPI_Comm, size_t);
     cl_platform_id platform;
-    cl_device_id id;
+    cl_device_id id = NULL;
     cl_context context;
     int status;
 

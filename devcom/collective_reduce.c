@@ -1,0 +1,479 @@
+/* The five methods of reduction and the broadcast, step by step: see collective.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devcom/collective.h"
+
+#define SMALL 4096 /* bytes: up to here repeating work is cheaper than meeting twice */
+#define EACH(d, r) for (int r = 0; r < (d)->size; r++)
+
+size_t collective_type_bytes(enum devcom_type type)
+{
+    return type == DEVCOM_INT32 || type == DEVCOM_UINT32 || type == DEVCOM_FLOAT ? 4 : 8;
+}
+
+#define COMBINE(TYPE)                                                                                                  \
+    for (size_t i = 0; i < count; i++) {                                                                               \
+        TYPE a = ((TYPE *)sum)[i], b = ((const TYPE *)more)[i];                                                        \
+        ((TYPE *)sum)[i] = op == DEVCOM_SUM ? (TYPE)(a + b) : op == DEVCOM_MIN ? (b < a ? b : a) : (b > a ? b : a);    \
+    }
+
+static void combine(enum devcom_type type, enum devcom_op op, void *sum, const void *more, size_t count)
+{
+    switch (type) {
+    case DEVCOM_INT32:
+        if (op != DEVCOM_SUM) {
+            COMBINE(int32_t)
+            return;
+        } /* sums of signed integers wrap */
+        __attribute__((fallthrough));
+    case DEVCOM_UINT32:
+        COMBINE(uint32_t)
+        return;
+    case DEVCOM_INT64:
+        if (op != DEVCOM_SUM) {
+            COMBINE(int64_t)
+            return;
+        }
+        __attribute__((fallthrough));
+    case DEVCOM_UINT64:
+        COMBINE(uint64_t)
+        return;
+    case DEVCOM_FLOAT:
+        COMBINE(float)
+        return;
+    case DEVCOM_DOUBLE:
+        COMBINE(double)
+        return;
+    }
+}
+/* ---- words ---- */
+
+static unsigned word_from(const struct devcom *d, int rank)
+{
+    return own_signal(d, OWN_FIXED) + 2 * (unsigned)d->size + (unsigned)rank;
+}
+
+static int tell(struct collective *c, int rank)
+{
+    return collective_passed(c) ? 0
+                                : collective_did(c, notify_own(c->d, rank, word_from(c->d, c->d->rank), DEVCOM_ADD, 1));
+}
+
+/* The next event from a rank. */
+static int hear(struct collective *c, int rank)
+{
+    int error;
+
+    if (collective_passed(c))
+        return 0;
+    error = signal_wait_any(c->d, word_from(c->d, rank), DEVCOM_GE, c->heard[rank] + 1, collective_time_left(c), NULL);
+    c->heard[rank] += !error;
+    return collective_did(c, error);
+}
+
+static int tell_others(struct collective *c)
+{
+    int error = 0;
+
+    EACH(c->d, r)
+    {
+        if (r != c->d->rank && !error)
+            error = tell(c, r);
+    }
+    return error;
+}
+
+static int hear_others(struct collective *c)
+{
+    int error = 0;
+
+    EACH(c->d, r)
+    {
+        if (r != c->d->rank && !error)
+            error = hear(c, r);
+    }
+    return error;
+}
+
+/* From this rank's segment to a rank's segment or scratch memory; then it is told. */
+static int put_to(struct collective *c, int rank, size_t offset, unsigned to, size_t to_offset, size_t bytes)
+{
+    struct devcom_put put = {.segment = c->call.segment,
+                             .remote_segment = to,
+                             .offset = offset,
+                             .remote_offset = to_offset,
+                             .shape = {.bytes = bytes},
+                             .rank = rank,
+                             .signal = word_from(c->d, c->d->rank),
+                             .op = DEVCOM_ADD,
+                             .value = 1};
+
+    return collective_passed(c) ? 0 : collective_did(c, put_own(c->d, &put));
+}
+
+static int put_slot(struct collective *c, int rank, size_t offset, size_t bytes)
+{
+    return put_to(c, rank, offset, scratch_id(c->d), (size_t)c->d->rank * SLOT, bytes);
+}
+
+static int put_place(struct collective *c, int rank, size_t offset, size_t bytes)
+{
+    return put_to(c, rank, offset, c->call.segment, offset, bytes);
+}
+
+/* What this rank has put may be overwritten here. */
+static int flush(struct collective *c)
+{
+    return collective_passed(c) ? 0 : collective_did(c, queue_flush_own(c->d, collective_time_left(c)));
+}
+
+/* ---- combining what has come ---- */
+
+static const uint8_t *slot_of(const struct collective *c, int rank)
+{
+    return c->d->own[scratch_id(c->d)]->host + (size_t)rank * SLOT;
+}
+
+/* In the order of ranks, this rank's own from its segment; the result goes there. */
+static int combine_slots(struct collective *c, size_t offset, size_t bytes)
+{
+    struct layout flat = {.bytes = bytes, .count = {1, 1}};
+    size_t count = bytes / collective_type_bytes(c->call.type);
+    int error;
+
+    if (collective_passed(c))
+        return 0;
+    error = stage_read(c->segment, offset, &flat, c->mine);
+    if (error)
+        return error;
+    EACH(c->d, r)
+    {
+        const uint8_t *part = r == c->d->rank ? c->mine : slot_of(c, r);
+
+        if (r == 0)
+            memcpy(c->sum, part, bytes);
+        else
+            combine(c->call.type, c->call.op, c->sum, part, count);
+    }
+    return collective_did(c, stage_write(c->segment, offset, &flat, c->sum));
+}
+
+/* ---- methods, for so many bytes from offset; section 6.8 ---- */
+
+static int all_gather(struct collective *c, size_t offset, size_t bytes)
+{
+    int error = tell_others(c);
+
+    EACH(c->d, r)
+    {
+        if (r != c->d->rank && !error) {
+            error = hear(c, r);
+            if (!error)
+                error = put_slot(c, r, offset, bytes);
+        }
+    }
+    if (!error)
+        error = flush(c);
+    if (!error)
+        error = hear_others(c);
+    return error ? error : combine_slots(c, offset, bytes);
+}
+
+static int gather_at_root(struct collective *c, size_t offset, size_t bytes, bool cast)
+{
+    int error = tell_others(c);
+
+    if (!error)
+        error = hear_others(c);
+    if (!error)
+        error = combine_slots(c, offset, bytes);
+    EACH(c->d, r)
+    {
+        if (r != c->d->rank && cast && !error) {
+            error = hear(c, r);
+            if (!error)
+                error = put_place(c, r, offset, bytes);
+        }
+    }
+    return error ? error : flush(c);
+}
+
+static int gather(struct collective *c, size_t offset, size_t bytes)
+{
+    int root = c->call.root < 0 ? 0 : c->call.root, error;
+    bool cast = c->call.root < 0;
+
+    if (c->d->rank == root)
+        return gather_at_root(c, offset, bytes, cast);
+    error = hear(c, root);
+    if (!error)
+        error = put_slot(c, root, offset, bytes);
+    if (!error)
+        error = flush(c);
+    if (!error && cast)
+        error = tell(c, root);
+    return error || !cast ? error : hear(c, root);
+}
+
+static int get_slots(struct collective *c, size_t offset, size_t bytes)
+{
+    int error = 0;
+
+    EACH(c->d, r)
+    {
+        struct devcom_put get = {.segment = scratch_id(c->d),
+                                 .remote_segment = c->call.segment,
+                                 .offset = (size_t)r * SLOT,
+                                 .remote_offset = offset,
+                                 .shape = {.bytes = bytes},
+                                 .rank = r};
+
+        if (r != c->d->rank && !error && !collective_passed(c))
+            error = collective_did(c, get_own(c->d, &get));
+    }
+    if (!error && !collective_passed(c))
+        error = collective_did(c, queue_fence_own(c->d, collective_time_left(c)));
+    return error;
+}
+
+static int remote_read(struct collective *c, size_t offset, size_t bytes)
+{
+    bool reads = c->call.root < 0 || c->call.root == c->d->rank;
+    int error = tell_others(c);
+
+    if (!error)
+        error = hear_others(c);
+    if (!error && reads)
+        error = get_slots(c, offset, bytes);
+    if (!error)
+        error = tell_others(c);
+    if (!error)
+        error = hear_others(c); /* everybody has read what this rank has */
+    return error || !reads ? error : combine_slots(c, offset, bytes);
+}
+
+/* The part of so many bytes that a rank combines. */
+static size_t part_begin(const struct collective *c, size_t bytes, int rank)
+{
+    size_t element = collective_type_bytes(c->call.type),
+           per = (bytes / element + (size_t)c->d->size - 1) / (size_t)c->d->size * element;
+    size_t begin = (size_t)rank * per;
+
+    return begin < bytes ? begin : bytes;
+}
+
+static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
+{
+    return part_begin(c, bytes, rank + 1) - part_begin(c, bytes, rank);
+}
+
+/* Where all segments are mapped, a rank combines its part from where the others have it. */
+static bool combine_mapped(struct collective *c, size_t offset, size_t bytes, int *error)
+{
+    size_t begin = offset + part_begin(c, bytes, c->d->rank), length = part_bytes(c, bytes, c->d->rank);
+    size_t element = collective_type_bytes(c->call.type);
+
+    for (size_t done = 0; done < length; done += SLOT) {
+        size_t piece = length - done < SLOT ? length - done : SLOT;
+
+        EACH(c->d, r)
+        {
+            struct attachment *a;
+
+            *error = attachment_take(c->d, r, c->call.segment, &a);
+            if (*error)
+                return false;
+            if (!a->base || !inside(a->bytes, begin + done, piece)) {
+                *error = a->base ? -ERANGE : -ENOTSUP;
+                attachment_release(a);
+                return false;
+            }
+            if (r == 0)
+                memcpy(c->sum, a->base + begin + done, piece);
+            else
+                combine(c->call.type, c->call.op, c->sum, a->base + begin + done, piece / element);
+            attachment_release(a);
+        }
+        memcpy(c->segment->host + begin + done, c->sum, piece);
+    }
+    return true;
+}
+
+static bool all_mapped(const struct collective *c)
+{
+    EACH(c->d, r)
+    {
+        if (!c->d->boards[r] || segment_listing(c->d, r, c->call.segment)->path != DEVCOM_MAPPED)
+            return false;
+    }
+    return true;
+}
+
+static int spread_parts(struct collective *c, size_t offset, size_t bytes)
+{
+    int error = 0;
+
+    EACH(c->d, r)
+    {
+        bool wants = r != c->d->rank && (c->call.root < 0 || r == c->call.root);
+
+        if (wants && !error)
+            error = put_place(c, r, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
+    }
+    if (!error && (c->call.root < 0 || c->call.root == c->d->rank))
+        error = hear_others(c);
+    return error ? error : flush(c);
+}
+
+static int all_to_all_mapped(struct collective *c, size_t offset, size_t bytes)
+{
+    int error = tell_others(c);
+
+    if (!error)
+        error = hear_others(c);
+    if (!error && !collective_passed(c)) {
+        combine_mapped(c, offset, bytes, &error);
+        error = collective_did(c, error);
+    }
+    if (!error && c->call.root >= 0) { /* else the results say that what this rank has is not needed any more */
+        error = tell_others(c);
+        if (!error)
+            error = hear_others(c);
+    }
+    return error ? error : spread_parts(c, offset, bytes);
+}
+
+static int all_to_all(struct collective *c, size_t offset, size_t bytes)
+{
+    int error = tell_others(c);
+
+    EACH(c->d, r)
+    {
+        if (r != c->d->rank && !error) {
+            error = hear(c, r);
+            if (!error)
+                error = put_slot(c, r, offset + part_begin(c, bytes, r), part_bytes(c, bytes, r));
+        }
+    }
+    if (!error)
+        error = flush(c);
+    if (!error)
+        error = hear_others(c);
+    if (!error)
+        error = combine_slots(c, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
+    return error ? error : spread_parts(c, offset, bytes);
+}
+
+/* ---- trees: rank root is number 0; a number's parent lacks its lowest bit ---- */
+
+static int number_of(const struct collective *c, int root)
+{
+    return (c->d->rank - root + c->d->size) % c->d->size;
+}
+
+static int rank_of(const struct collective *c, int number, int root)
+{
+    return (number + root) % c->d->size;
+}
+
+int collective_cast(struct collective *c, int root, size_t offset, size_t bytes)
+{
+    int number = number_of(c, root), lowest = number ? number & -number : 1, error = 0;
+
+    while (!number && lowest < c->d->size)
+        lowest *= 2;
+    if (number) {
+        error = tell(c, rank_of(c, number - lowest, root));
+        if (!error)
+            error = hear(c, rank_of(c, number - lowest, root));
+    }
+    for (int bit = lowest / 2; bit && !error; bit /= 2) {
+        if (number + bit >= c->d->size)
+            continue;
+        error = hear(c, rank_of(c, number + bit, root));
+        if (!error)
+            error = put_place(c, rank_of(c, number + bit, root), offset, bytes);
+    }
+    return error ? error : flush(c);
+}
+
+static int combine_child(struct collective *c, int child, size_t offset, size_t bytes)
+{
+    struct layout flat = {.bytes = bytes, .count = {1, 1}};
+    int error;
+
+    if (collective_passed(c))
+        return 0;
+    error = stage_read(c->segment, offset, &flat, c->sum);
+    if (error)
+        return error;
+    combine(c->call.type, c->call.op, c->sum, slot_of(c, child), bytes / collective_type_bytes(c->call.type));
+    return collective_did(c, stage_write(c->segment, offset, &flat, c->sum));
+}
+
+static int tree(struct collective *c, size_t offset, size_t bytes)
+{
+    int root = c->call.root < 0 ? 0 : c->call.root, number = number_of(c, root), error = 0, bit;
+
+    for (bit = 1; bit < c->d->size && !(number & bit) && !error; bit *= 2) {
+        int child = rank_of(c, number + bit, root);
+
+        if (number + bit >= c->d->size)
+            continue;
+        error = tell(c, child);
+        if (!error)
+            error = hear(c, child);
+        if (!error)
+            error = combine_child(c, child, offset, bytes);
+    }
+    if (!error && number) {
+        error = hear(c, rank_of(c, number - bit, root));
+        if (!error)
+            error = put_slot(c, rank_of(c, number - bit, root), offset, bytes);
+        if (!error)
+            error = flush(c);
+    }
+    return error || c->call.root >= 0 ? error : collective_cast(c, root, offset, bytes);
+}
+
+/* ---- the choice ---- */
+
+static enum devcom_method choose(const struct collective *c, size_t bytes)
+{
+    if (c->call.method != DEVCOM_AUTO)
+        return c->call.method;
+    if (bytes > SMALL)
+        return DEVCOM_ALL_TO_ALL;
+    return c->call.root < 0 ? DEVCOM_ALL_GATHER : DEVCOM_GATHER;
+}
+
+int collective_reduce(struct collective *c)
+{
+    size_t bytes = c->call.count * collective_type_bytes(c->call.type), step = SLOT;
+    enum devcom_method method = choose(c, bytes);
+    int (*run)(struct collective *, size_t, size_t) = all_gather;
+    int error = 0;
+
+    switch (method) {
+    case DEVCOM_REMOTE_READ:
+        run = remote_read;
+        break;
+    case DEVCOM_GATHER:
+        run = gather;
+        break;
+    case DEVCOM_TREE:
+        run = tree;
+        break;
+    case DEVCOM_ALL_TO_ALL:
+        run = all_mapped(c) ? all_to_all_mapped : all_to_all;
+        step = run == all_to_all ? SLOT * (size_t)c->d->size : bytes;
+        break;
+    default:
+        break;
+    }
+    for (size_t begin = 0; begin < bytes && !error; begin += step)
+        error = run(c, c->call.offset + begin, bytes - begin < step ? bytes - begin : step);
+    return error;
+}

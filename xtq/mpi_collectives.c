@@ -65,15 +65,11 @@ static bool on_device(const void *data, void *result, MPI_Count count, MPI_Datat
         struct reduction what;                                                                                         \
         int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
-        MPI_Request request;                                                                                           \
                                                                                                                        \
         if (on_device(data, result, count, datatype, op, root, comm, NULL, &code))                                     \
             return code;                                                                                               \
         if (link)                                                                                                      \
             return result_of(comm, reduce_now(link, &what));                                                           \
-        if (link_all_serve(comm))                                                                                      \
-            return serve_until(PMPI_Ireduce##suffix(data, result, count, datatype, op, root, comm, &request),          \
-                               &request);                                                                              \
         return PMPI_Reduce##suffix(data, result, count, datatype, op, root, comm);                                     \
     }                                                                                                                  \
     INTERCEPT MPI_Iallreduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,   \

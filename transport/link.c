@@ -521,10 +521,10 @@ void transport_announce(struct transport *t)
     t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
     if (t->doze_us < LONGEST_DOZE_US)
         t->doze_us *= 2;
-    if (!all && t->sleep_most_us > CONFIRM_US)
-        t->sleep_most_us = CONFIRM_US;
     if (restless)
         t->sleep_most_us = 10000;
+    if (!all && t->sleep_most_us > CONFIRM_US)
+        t->sleep_most_us = CONFIRM_US;
     if (t->bulks) {
         long nap = bulk_nap(t);
 

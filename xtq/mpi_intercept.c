@@ -119,15 +119,6 @@ bool link_serves(void)
     return atomic_load_explicit(&windows, memory_order_relaxed) > 0;
 }
 
-static struct link *link_find(MPI_Comm comm, bool make);
-
-bool link_all_serve(MPI_Comm comm)
-{
-    const struct link *link = link_serves() && comm != MPI_COMM_NULL ? link_find(comm, false) : NULL;
-
-    return link && link->exposed;
-}
-
 void link_windows(int change)
 {
     atomic_fetch_add(&windows, change);
@@ -176,6 +167,13 @@ static struct link *link_find(MPI_Comm comm, bool make)
     link->users = 1;
     PMPI_Comm_set_attr(comm, keyval, link);
     return link;
+}
+
+bool link_all_serve(MPI_Comm comm)
+{
+    const struct link *link = link_serves() && comm != MPI_COMM_NULL ? link_find(comm, false) : NULL;
+
+    return link && link->exposed;
 }
 
 struct link *link_of(MPI_Comm comm)

@@ -4,6 +4,7 @@
 #     start_daemon                  $daemon; killed when the test ends. $start_at: a command before it, or nothing
 #     add_daemon NAME [SETTING...]  another of the same pool: $scratch/conf.NAME; its port is $port + 3
 #     start_other NAME              $other
+#     meet_other                    one and two know each other; $scratch/pool.two is the same pool, asked from the other end
 . "$(dirname "$0")/../lib.sh"
 case $SANITIZER in
 thread) skip "the daemon has one thread" ;;
@@ -81,4 +82,15 @@ start_daemon()
     daemon=$!
     trap end_daemons EXIT
     wait_until 20 grep -q ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+}
+
+meet_other()
+{
+    wait_until 20 other_is_up || fail "they do not find each other: $(cat "$scratch"/log*)"
+    { grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
+}
+
+other_is_up()
+{
+    [ "$(VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | grep -c ' up ')" = 2 ]
 }

@@ -6,13 +6,7 @@ make_pool one
 add_daemon two 'devices = ( { match = "*"; mode = "hidden"; } );'
 start_daemon
 start_other two
-up()
-{
-    [ "$(VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | grep -c ' up ')" = 2 ]
-}
-wait_until 20 up || fail "they do not find each other: $(cat "$scratch"/log*)"
-# The same pool, asked from the other end.
-{ grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
+meet_other
 holds()
 {
     VOCL_POOL=$scratch/pool vocl pool sessions | grep -q running

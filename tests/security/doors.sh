@@ -5,26 +5,17 @@
 need ip iproute2
 need setpriv util-linux
 
-[ "$(id -u)" = 0 ] || skip "only root can be two users and two hosts"
-near=vocl-doors-near-$$ far=vocl-doors-far-$$ mark=VOCL_TEST_MARK=$$
+. "$(dirname "$0")/spaces-lib.sh"
+near= far= mark=VOCL_TEST_MARK=$$
 holder=
 tidy()
 {
     [ -z "$holder" ] || kill "$holder" 2> /dev/null
-    for space in $near $far; do
-        ip netns pids $space 2> /dev/null | xargs -r kill -9 2> /dev/null
-        ip netns delete $space 2> /dev/null
-    done
+    remove_spaces
     rm -rf "$scratch"
 }
 trap tidy EXIT
-ip netns add $near 2> /dev/null && ip netns add $far || skip "no network namespaces"
-ip link add near netns $near type veth peer name far netns $far || skip "no veth"
-ip -n $near address add 10.95.0.1/24 dev near
-for address in 2 3; do ip -n $far address add 10.95.0.$address/24 dev far; done
-for space in $near $far; do ip -n $space link set lo up; done
-ip -n $near link set near up
-ip -n $far link set far up
+make_spaces doors 10.95.0
 
 chmod 755 "$scratch"
 mkdir -m 777 "$scratch/open"

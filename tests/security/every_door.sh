@@ -8,30 +8,21 @@ need ip iproute2
 need setpriv util-linux
 need python3 python3
 need openssl openssl
-[ "$(id -u)" = 0 ] || skip "only root can be two users and two hosts"
+. "$(dirname "$0")/spaces-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 
-near=vocl-every-near-$$ far=vocl-every-far-$$ mark=VOCL_TEST_MARK=every$$
+near= far= mark=VOCL_TEST_MARK=every$$
 carried=$top_builddir/tests/security/carried
 strangers=
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
 end_daemons()
 {
     kill -9 $strangers $daemon 2> /dev/null
-    for space in $near $far; do
-        ip netns pids $space 2> /dev/null | xargs -r kill -9 2> /dev/null
-        ip netns delete $space 2> /dev/null
-    done
+    remove_spaces
     rm -rf "$scratch"
 }
 trap end_daemons EXIT
-ip netns add $near 2> /dev/null && ip netns add $far || skip "no network namespaces"
-ip link add near netns $near type veth peer name far netns $far || skip "no veth"
-ip -n $near address add 10.96.0.1/24 dev near
-for address in 2 3; do ip -n $far address add 10.96.0.$address/24 dev far; done
-for space in $near $far; do ip -n $space link set lo up; done
-ip -n $near link set near up
-ip -n $far link set far up
+make_spaces every 10.96.0
 # not `ip netns exec`, which takes the control groups away with /sys
 at_near="nsenter --net=/run/netns/$near" at_far="nsenter --net=/run/netns/$far"
 another="setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs"

@@ -99,13 +99,8 @@ unshare --mount "$scratch/other-users" true || { echo "no mount namespaces: othe
 start_at="unshare --mount $scratch/other-users"
 start_daemon
 start_other two
-up()
-{
-    [ "$(VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | grep -c ' up ')" = 2 ]
-}
-wait_until 20 up || fail "they do not find each other: $(cat "$scratch"/log*)"
+meet_other
 # by the daemon that knows him
-{ grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
 chmod 644 "$scratch/pool.two"
 as 65534 env VOCL_POOL="$scratch/pool.two" vocl run --exclusive --count 2 -- vocl devices > "$scratch/out" 2>&1 &&
     fail "another's number: $(cat "$scratch/out")"

@@ -172,7 +172,15 @@ int exec_create_queue(struct executor *x, const struct wire_create_queue *m)
     queue->profiling = m->properties & CL_QUEUE_PROFILING_ENABLE;
     queue->lazy = queue->queue && driver_flush_waits(queue->queue);
     queue->unified = is_unified(device->device);
+    order_queue_made(x, context, queue);
     return 0;
+}
+
+/* Without a list it waits for all before it, and out of order that is all that it waits for. */
+static void keep_empty(struct command *c, uint32_t wait_count)
+{
+    if (!wait_count && c->queue->out_of_order)
+        c->wait_count = 0;
 }
 
 int exec_enqueue_marker(struct executor *x, const struct wire_enqueue_marker *m)
@@ -182,6 +190,7 @@ int exec_enqueue_marker(struct executor *x, const struct wire_enqueue_marker *m)
 
     if (bad)
         return bad;
+    keep_empty(&c, m->wait_count);
     return command_end(
         &c, c.error ? c.error : clEnqueueMarkerWithWaitList(c.queue->queue, c.wait_count, command_waits(&c), c.ask));
 }
@@ -195,6 +204,7 @@ int exec_enqueue_barrier(struct executor *x, const struct wire_enqueue_barrier *
         return bad;
     if (!c.error && c.recording)
         return command_end(&c, record_barrier(c.recording));
+    keep_empty(&c, m->wait_count);
     return command_end(
         &c, c.error ? c.error : clEnqueueBarrierWithWaitList(c.queue->queue, c.wait_count, command_waits(&c), c.ask));
 }

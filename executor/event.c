@@ -182,6 +182,7 @@ int exec_create_user_event(struct executor *x, const struct wire_create_user_eve
     if (!event)
         return -EBADMSG;
     event->error = context->error;
+    event->context_id = m->context;
     event->user = true;
     if (!event->error)
         event->event = clCreateUserEvent(context->context, &event->error);
@@ -197,13 +198,52 @@ void event_settle(struct object *event, cl_int status)
     gate_end(&event->gate);
 }
 
+struct late {
+    struct job job;
+    struct object *event;
+    cl_int status;
+};
+
+static void settle_now(struct executor *x, struct job *job)
+{
+    struct late *late = (struct late *)job;
+
+    late->event->late = false;
+    event_settle(late->event, late->status);
+    if (late->event->released)
+        object_drop(x, WIRE_EVENT, late->event);
+    free(late);
+}
+
+void event_release_late(struct executor *x, struct object *event)
+{
+    object_take(x, WIRE_EVENT, event);
+    event->released = true;
+}
+
+/* What waits for it comes behind the writes that the application takes for over. */
+static bool settle_late(struct executor *x, struct object *event, cl_int status)
+{
+    const struct object *context = object_get(x, WIRE_CONTEXT, event->context_id);
+    struct late *late = context && context->order.event ? malloc(sizeof(*late)) : NULL;
+
+    if (!late)
+        return false;
+    *late = (struct late){.event = event, .status = status};
+    event->late = order_when(x, context, settle_now, &late->job);
+    if (!event->late)
+        free(late);
+    return event->late;
+}
+
 int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
 {
     struct object *event = object_get(x, WIRE_EVENT, m->event);
 
     if (!event || m->status > CL_COMPLETE)
         return -EBADMSG;
-    event_settle(event, m->status);
+    if (!event->late && !settle_late(x, event, m->status))
+        event_settle(event, m->status);
     return 0;
 }
 
@@ -241,12 +281,12 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
                   const uint32_t *wait, uint32_t wait_count)
 {
     *c = (struct command){.x = x, .queue = object_get(x, WIRE_QUEUE, queue), .event_id = event, .want = want_mask};
-    if (!c->queue || want_mask > 7)
+    if (!c->queue || want_mask > (7 | WIRE_ORDERS))
         return -EBADMSG;
     if (x->recording && (event || want_mask || wait_count))
         return -EBADMSG;
     c->recording = x->recording ? x->recording->recording : NULL;
-    c->wait = wait_count <= 8 ? c->small : malloc(wait_count * sizeof(cl_event));
+    c->wait = wait_count < 8 ? c->small : malloc((wait_count + 1) * sizeof(cl_event)); /* one more: order.c's */
     if (!c->wait)
         return -ENOMEM;
     c->error = c->queue->error;
@@ -270,7 +310,11 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
         else if (gates_may_fail(c->gates, other->behind))
             c->behind = true;
     }
-    c->ask = event || c->behind || c->queue->lazy ? &c->event : NULL;
+    if (!c->recording)
+        order_before(c);
+    if (want_mask & WIRE_ORDERS)
+        c->orders = order_needs(c);
+    c->ask = event || c->behind || c->queue->lazy || c->orders ? &c->event : NULL;
     executor_flush_later(x, c->queue);
     return 0;
 }
@@ -307,6 +351,8 @@ int command_end(struct command *c, cl_int error)
         command_hold(c, c->event);
     if (!c->error && c->event && c->queue->lazy)
         lazy_add(c);
+    if (!c->error && c->event && c->orders)
+        order_after(c);
     if (c->moving)
         move_enqueued(c);
     if (!c->error && c->event && !c->event_id)

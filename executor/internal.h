@@ -33,6 +33,14 @@ struct gate {
     uint64_t number;
 };
 
+/* order.c: a command whose call has returned as if it were over. */
+struct order {
+    cl_event event;          /* NULL: it is over */
+    uint64_t number, behind; /* behind: as an event object's */
+    struct object *only;     /* the only queue that there has been at a time, whose own order is enough; or NULL */
+    bool several, loose;     /* several: there has been another beside it; loose: it has commands like that */
+};
+
 struct object {
     uint32_t id;
     cl_int error; /* it could not be made: what whoever uses it is told */
@@ -58,10 +66,13 @@ struct object {
     bool unified, out_of_order, profiling, lazy, used, part,
         hidden;                   /* used: queue, memory; part: a sub-device; hidden: program.c */
     bool imported, user, settled; /* event: of another worker; a gate; it is over */
+    bool late, released;          /* event: it will be over; it is to be dropped then */
     cl_event begin;               /* event: whose times are its own until the end, or NULL */
     struct gate gate;             /* event: of another worker, or a user's */
     uint64_t behind;              /* event, queue: the newest gate it may wait for, 0 if none */
     struct gates *gates;          /* context: or NULL */
+    struct order order;           /* context: the newest command that those after it come behind, in whatever queue */
+    uint64_t behind_order;        /* queue, in order: up to there its commands are behind it */
     bool scrubs;                  /* context: its memory may have been another session's */
     struct step *steps;           /* queue: lazy.c */
     struct object *next;          /* fellow.c; queue: dispatch.c */
@@ -262,6 +273,7 @@ struct command {
     cl_event *wait, small[8];
     struct gates *gates;   /* of its context, or NULL */
     bool behind;           /* it may wait for one of them */
+    bool orders;           /* order.c: what comes after it is to come behind it */
     uint64_t newest;       /* of them */
     cl_event event, *ask;  /* ask: for the native call; NULL when nobody needs an event */
     cl_event begin;        /* as an event object's */
@@ -272,6 +284,17 @@ struct command {
 /* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
                   const uint32_t *wait, uint32_t wait_count);
+/* order.c: it also waits for what its context's queues are to come behind. */
+void order_before(struct command *c);
+/* Whether its own end has to be known for that. */
+bool order_needs(struct command *c);
+/* Those that are enqueued after it come behind it. */
+void order_after(struct command *c);
+/* Run a job when the commands are over that what the application does now comes behind; false: they are. */
+bool order_when(struct executor *x, const struct object *context, void (*run)(struct executor *, struct job *),
+                struct job *job);
+void order_queue_made(struct executor *x, struct object *context, struct object *queue);
+void order_queue_gone(struct executor *x, struct object *queue);
 /* What it waits for, as native calls want it: NULL, not an empty list. */
 static inline const cl_event *command_waits(const struct command *c)
 {
@@ -286,6 +309,8 @@ void command_when(struct command *c, cl_event event, void (*run)(struct executor
 /* error: of the native call. */
 int command_end(struct command *c, cl_int error);
 /* A user event, or an imported one, is over. */
+/* Released by the application before its status came to be set. */
+void event_release_late(struct executor *x, struct object *event);
 void event_settle(struct object *event, cl_int status);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job);

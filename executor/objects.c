@@ -102,6 +102,8 @@ void object_take(struct executor *x, unsigned kind, struct object *object)
 
 void object_drop(struct executor *x, unsigned kind, struct object *object)
 {
+    if (kind == WIRE_QUEUE)
+        order_queue_gone(x, object);
     if (kind == WIRE_QUEUE && object->used)
         executor_flush(x);
     if (kind == WIRE_QUEUE && object->used)
@@ -109,6 +111,8 @@ void object_drop(struct executor *x, unsigned kind, struct object *object)
     if (x->tables[kind].slots[place(object->id)] == object)
         object_take(x, kind, object);
     gate_end(&object->gate);
+    if (object->order.event)
+        clReleaseEvent(object->order.event);
     if (object->native)
         release_native(kind, object);
     if (object->begin)
@@ -137,6 +141,8 @@ int exec_release(struct executor *x, const struct wire_release *m)
         return -EBADMSG;
     if (m->kind == WIRE_EVENT && object->imported && !object->settled && is_usable(object))
         event_orphan(x, object);
+    else if (m->kind == WIRE_EVENT && object->late)
+        event_release_late(x, object);
     else
         object_drop(x, m->kind, object);
     return 0;

@@ -297,7 +297,7 @@ cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool block
         return enqueue_finish(e, CL_SUCCESS, event);
     }
     error = transfer_wait(transfer);
-    if (!error && e->want) {
+    if (!error && e->want & ~WIRE_ORDERS) {
         status = event_wait(e->event);
         error = status < 0 ? status : CL_SUCCESS;
     }
@@ -385,8 +385,8 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     m.event = e.event_id;
     coherence_after(&e, buffer, offset, size);
     wire_put_write_buffer(stream_begin(e.node), &m);
-    return enqueue_write(&e, transfer, blocking, stream_finish(e.node, m.tag || m.want ? STREAM_NOW : STREAM_SOON),
-                         event);
+    return enqueue_write(&e, transfer, blocking,
+                         stream_finish(e.node, m.tag || m.want & ~WIRE_ORDERS ? STREAM_NOW : STREAM_SOON), event);
 }
 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,

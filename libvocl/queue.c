@@ -446,8 +446,8 @@ cl_int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
     return CL_SUCCESS;
 }
 
-/* It returns when the data are on their way, unless something is to be told, or what is before it in the queue can
- * have its effect in memory that the node has, too. */
+/* It returns when the data are on their way, and what is enqueued later comes behind it (WIRE_ORDERS), unless something
+ * is to be told, or what is before it in the queue can have its effect in memory that the node has, too. */
 cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type)
 {
     const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
@@ -457,9 +457,9 @@ cl_int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event 
 
     if (error)
         return error;
-    e->want = waits ? WANT_COMPLETE : 0;
+    e->want = waits ? WANT_COMPLETE : blocking ? WIRE_ORDERS : 0;
     if (e->event)
-        e->event->wanted = e->want;
+        e->event->wanted = e->want & WANT_COMPLETE;
     return CL_SUCCESS;
 }
 

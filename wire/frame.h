@@ -2,6 +2,6 @@
 #ifndef VOCL_WIRE_FRAME_H
 #define VOCL_WIRE_FRAME_H
 
-#define WIRE_VERSION 5
+#define WIRE_VERSION 6
 
 #endif

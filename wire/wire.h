@@ -30,6 +30,9 @@
 #define WIRE_GRANULE 4096     /* bytes of a buffer that are taken whole when some of them have changed */
 #define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
 
+/* In a command's want: its call has returned, so what comes later, in any queue of the context, comes behind it. */
+#define WIRE_ORDERS 8u
+
 #define WIRE_HEADER 8
 #define WIRE_REPLY 0x8000u /* the answer to call n has number n | WIRE_REPLY */
 

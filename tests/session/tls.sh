@@ -26,11 +26,11 @@ for program in vector_add buffer_ops host_access; do
     same "vocl run" $program
 done
 export VOCL_SHARE=0 # as between hosts
-for program in contents events images many_launches map_unmap programs threads; do
+for program in blocking_writes contents events images many_launches map_unmap programs threads; do
     same "vocl run" $program
 done
 VOCL_ZERO_COPY=0 same "vocl run" contents
-for program in many_devices many_copies user_events; do
+for program in many_devices many_copies user_events blocking_writes; do
     same "vocl run --workers 3" $program
 done
 VOCL_STREAMS=1 same "vocl run --workers 2" many_copies

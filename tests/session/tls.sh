@@ -30,7 +30,7 @@ for program in blocking_writes contents events images many_launches map_unmap pr
     same "vocl run" $program
 done
 VOCL_ZERO_COPY=0 same "vocl run" contents
-for program in many_devices many_copies user_events blocking_writes; do
+for program in many_devices many_copies user_events; do
     same "vocl run --workers 3" $program
 done
 VOCL_STREAMS=1 same "vocl run --workers 2" many_copies

@@ -44,7 +44,6 @@ static const char *const withheld[] = {
     "cl_intel_va_",
     "cl_intel_dx9_",
     "cl_intel_d3d11_",
-    "cl_intel_create_",
     "cl_intel_command_",
     "cl_intel_mem_",
     "cl_intel_program_",

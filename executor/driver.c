@@ -92,7 +92,12 @@ static bool has(const void *object, unsigned since, size_t place)
     return !driver->has_table || *(void *const *)((const char *)driver->table + place);
 }
 
-#define HAS(object, since, name) has(object, since, offsetof(struct _cl_icd_dispatch, name))
+enum {
+#define EXPORTED(name, first, since) SINCE_##name = since,
+#include "base/opencl.def"
+};
+
+#define HAS(object, name) has(object, SINCE_##name, offsetof(struct _cl_icd_dispatch, name))
 
 static void *none(cl_int *error)
 {
@@ -104,7 +109,7 @@ static void *none(cl_int *error)
 
 void *driver_extension_function(cl_platform_id platform, const char *name)
 {
-    return HAS(platform, 120, clGetExtensionFunctionAddressForPlatform)
+    return HAS(platform, clGetExtensionFunctionAddressForPlatform)
                ? clGetExtensionFunctionAddressForPlatform(platform, name)
                : NULL;
 }
@@ -125,7 +130,7 @@ static void *function_of(cl_device_id device, const char *extension, const char 
 cl_int driver_compile(cl_program program, cl_uint device_count, const cl_device_id *devices, const char *options,
                       cl_uint header_count, const cl_program *headers, const char **names)
 {
-    return HAS(program, 120, clCompileProgram)
+    return HAS(program, clCompileProgram)
                ? clCompileProgram(program, device_count, devices, options, header_count, headers, names, NULL, NULL)
                : CL_INVALID_OPERATION;
 }
@@ -133,7 +138,7 @@ cl_int driver_compile(cl_program program, cl_uint device_count, const cl_device_
 cl_program driver_link(cl_context context, cl_uint device_count, const cl_device_id *devices, const char *options,
                        cl_uint input_count, const cl_program *inputs, cl_int *error)
 {
-    return HAS(context, 120, clLinkProgram)
+    return HAS(context, clLinkProgram)
                ? clLinkProgram(context, device_count, devices, options, input_count, inputs, NULL, NULL, error)
                : none(error);
 }
@@ -141,7 +146,7 @@ cl_program driver_link(cl_context context, cl_uint device_count, const cl_device
 cl_program driver_create_program_builtin(cl_context context, cl_uint count, const cl_device_id *devices,
                                          const char *names, cl_int *error)
 {
-    return HAS(context, 120, clCreateProgramWithBuiltInKernels)
+    return HAS(context, clCreateProgramWithBuiltInKernels)
                ? clCreateProgramWithBuiltInKernels(context, count, devices, names, error)
                : none(error);
 }
@@ -151,7 +156,7 @@ cl_program driver_create_program_il(cl_context context, const void *il, size_t l
     cl_device_id devices[WIRE_MAX_DEVICES] = {NULL};
     cl_program (*create)(cl_context, const void *, size_t, cl_int *);
 
-    if (HAS(context, 210, clCreateProgramWithIL))
+    if (HAS(context, clCreateProgramWithIL))
         return clCreateProgramWithIL(context, il, length, error);
     clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
     create = devices[0] ? (cl_program(*)(cl_context, const void *, size_t, cl_int *))function_of(
@@ -162,21 +167,21 @@ cl_program driver_create_program_il(cl_context context, const void *il, size_t l
 
 cl_int driver_set_specialization(cl_program program, cl_uint id, size_t size, const void *value)
 {
-    return HAS(program, 220, clSetProgramSpecializationConstant)
+    return HAS(program, clSetProgramSpecializationConstant)
                ? clSetProgramSpecializationConstant(program, id, size, value)
                : CL_INVALID_OPERATION;
 }
 
 cl_kernel driver_clone_kernel(cl_kernel kernel, cl_int *error)
 {
-    return HAS(kernel, 210, clCloneKernel) ? clCloneKernel(kernel, error) : none(error);
+    return HAS(kernel, clCloneKernel) ? clCloneKernel(kernel, error) : none(error);
 }
 
 cl_int driver_argument_info(cl_kernel kernel, cl_uint index, cl_kernel_arg_info param, size_t size, void *value,
                             size_t *size_ret)
 {
-    return HAS(kernel, 120, clGetKernelArgInfo) ? clGetKernelArgInfo(kernel, index, param, size, value, size_ret)
-                                                : CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
+    return HAS(kernel, clGetKernelArgInfo) ? clGetKernelArgInfo(kernel, index, param, size, value, size_ret)
+                                           : CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
 }
 
 cl_int driver_sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
@@ -184,7 +189,7 @@ cl_int driver_sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_su
 {
     cl_int (*get)(cl_kernel, cl_device_id, cl_kernel_sub_group_info, size_t, const void *, size_t, void *, size_t *);
 
-    if (HAS(kernel, 210, clGetKernelSubGroupInfo))
+    if (HAS(kernel, clGetKernelSubGroupInfo))
         return clGetKernelSubGroupInfo(kernel, device, param, input_size, input, size, value, size_ret);
     get = (cl_int(*)(cl_kernel, cl_device_id, cl_kernel_sub_group_info, size_t, const void *, size_t, void *,
                      size_t *))function_of(device, "cl_khr_subgroups", "clGetKernelSubGroupInfoKHR");
@@ -196,7 +201,7 @@ cl_int driver_sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_su
 cl_mem driver_create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                            const cl_image_desc *desc, void *host, cl_int *error)
 {
-    if (HAS(context, 120, clCreateImage))
+    if (HAS(context, clCreateImage))
         return clCreateImage(context, flags, format, desc, host, error);
     if (desc->image_type == CL_MEM_OBJECT_IMAGE2D && !desc->mem_object)
         return clCreateImage2D(context, flags, format, desc->image_width, desc->image_height, desc->image_row_pitch,
@@ -209,7 +214,7 @@ cl_mem driver_create_image(cl_context context, cl_mem_flags flags, const cl_imag
 
 cl_mem driver_create_pipe(cl_context context, cl_mem_flags flags, cl_uint size, cl_uint most, cl_int *error)
 {
-    return HAS(context, 200, clCreatePipe) ? clCreatePipe(context, flags, size, most, NULL, error) : none(error);
+    return HAS(context, clCreatePipe) ? clCreatePipe(context, flags, size, most, NULL, error) : none(error);
 }
 
 cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *error)
@@ -218,7 +223,7 @@ cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties
     cl_filter_mode filter = CL_FILTER_NEAREST;
     cl_bool normalized = CL_TRUE;
 
-    if (HAS(context, 200, clCreateSamplerWithProperties))
+    if (HAS(context, clCreateSamplerWithProperties))
         return clCreateSamplerWithProperties(context, properties, error);
     for (; *properties; properties += 2) {
         if (properties[0] == CL_SAMPLER_NORMALIZED_COORDS)
@@ -252,7 +257,7 @@ static cl_int nothing(cl_command_queue queue, cl_uint count, const cl_event *lis
 
 cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
-    if (HAS(queue, 120, clEnqueueMarkerWithWaitList))
+    if (HAS(queue, clEnqueueMarkerWithWaitList))
         return clEnqueueMarkerWithWaitList(queue, count, list, event);
     if (count)
         return nothing(queue, count, list, event);
@@ -264,7 +269,7 @@ cl_int driver_barrier(cl_command_queue queue, cl_uint count, const cl_event *lis
 {
     cl_int error;
 
-    if (HAS(queue, 120, clEnqueueBarrierWithWaitList))
+    if (HAS(queue, clEnqueueBarrierWithWaitList))
         return clEnqueueBarrierWithWaitList(queue, count, list, event);
     error = count ? nothing(queue, count, list, NULL) : CL_SUCCESS;
     if (!error)
@@ -277,7 +282,7 @@ cl_int driver_barrier(cl_command_queue queue, cl_uint count, const cl_event *lis
 cl_int driver_fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
                           size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
-    return HAS(queue, 120, clEnqueueFillBuffer)
+    return HAS(queue, clEnqueueFillBuffer)
                ? clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, count, list, event)
                : CL_INVALID_OPERATION;
 }
@@ -285,15 +290,14 @@ cl_int driver_fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pat
 cl_int driver_fill_image(cl_command_queue queue, cl_mem image, const void *colour, const size_t *origin,
                          const size_t *region, cl_uint count, const cl_event *list, cl_event *event)
 {
-    return HAS(queue, 120, clEnqueueFillImage)
-               ? clEnqueueFillImage(queue, image, colour, origin, region, count, list, event)
-               : CL_INVALID_OPERATION;
+    return HAS(queue, clEnqueueFillImage) ? clEnqueueFillImage(queue, image, colour, origin, region, count, list, event)
+                                          : CL_INVALID_OPERATION;
 }
 
 cl_int driver_migrate(cl_command_queue queue, cl_uint memory_count, const cl_mem *memories,
                       cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event)
 {
-    return HAS(queue, 120, clEnqueueMigrateMemObjects)
+    return HAS(queue, clEnqueueMigrateMemObjects)
                ? clEnqueueMigrateMemObjects(queue, memory_count, memories, flags, count, list, event)
                : CL_INVALID_OPERATION;
 }
@@ -302,40 +306,39 @@ cl_int driver_migrate(cl_command_queue queue, cl_uint memory_count, const cl_mem
 
 void *driver_svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
-    return HAS(context, 200, clSVMAlloc) ? clSVMAlloc(context, flags, size, alignment) : NULL;
+    return HAS(context, clSVMAlloc) ? clSVMAlloc(context, flags, size, alignment) : NULL;
 }
 
 void driver_svm_free(cl_context context, void *memory)
 {
-    if (HAS(context, 200, clSVMFree))
+    if (HAS(context, clSVMFree))
         clSVMFree(context, memory);
 }
 
 cl_int driver_svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
                        const cl_event *list, cl_event *event)
 {
-    return HAS(queue, 200, clEnqueueSVMMemcpy) ? clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, list, event)
-                                               : CL_INVALID_OPERATION;
+    return HAS(queue, clEnqueueSVMMemcpy) ? clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, list, event)
+                                          : CL_INVALID_OPERATION;
 }
 
 cl_int driver_svm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
                        cl_uint count, const cl_event *list, cl_event *event)
 {
-    return HAS(queue, 200, clEnqueueSVMMemFill)
+    return HAS(queue, clEnqueueSVMMemFill)
                ? clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, count, list, event)
                : CL_INVALID_OPERATION;
 }
 
 cl_int driver_set_svm_argument(cl_kernel kernel, cl_uint index, const void *value)
 {
-    return HAS(kernel, 200, clSetKernelArgSVMPointer) ? clSetKernelArgSVMPointer(kernel, index, value)
-                                                      : CL_INVALID_OPERATION;
+    return HAS(kernel, clSetKernelArgSVMPointer) ? clSetKernelArgSVMPointer(kernel, index, value)
+                                                 : CL_INVALID_OPERATION;
 }
 
 cl_int driver_set_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
 {
-    return HAS(kernel, 200, clSetKernelExecInfo) ? clSetKernelExecInfo(kernel, param, size, value)
-                                                 : CL_INVALID_OPERATION;
+    return HAS(kernel, clSetKernelExecInfo) ? clSetKernelExecInfo(kernel, param, size, value) : CL_INVALID_OPERATION;
 }
 
 /* ---- devices and contexts ---- */
@@ -343,23 +346,23 @@ cl_int driver_set_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t 
 cl_int driver_create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                                  cl_device_id *devices, cl_uint *count_ret)
 {
-    return HAS(device, 120, clCreateSubDevices) ? clCreateSubDevices(device, properties, count, devices, count_ret)
-                                                : CL_INVALID_OPERATION;
+    return HAS(device, clCreateSubDevices) ? clCreateSubDevices(device, properties, count, devices, count_ret)
+                                           : CL_INVALID_OPERATION;
 }
 
 cl_int driver_release_device(cl_device_id device)
 {
-    return HAS(device, 120, clReleaseDevice) ? clReleaseDevice(device) : CL_SUCCESS;
+    return HAS(device, clReleaseDevice) ? clReleaseDevice(device) : CL_SUCCESS;
 }
 
 cl_int driver_timers(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time)
 {
-    return HAS(device, 210, clGetDeviceAndHostTimer) ? clGetDeviceAndHostTimer(device, device_time, host_time)
-                                                     : CL_INVALID_OPERATION;
+    return HAS(device, clGetDeviceAndHostTimer) ? clGetDeviceAndHostTimer(device, device_time, host_time)
+                                                : CL_INVALID_OPERATION;
 }
 
 cl_int driver_watch_context(cl_context context, void(CL_CALLBACK *function)(cl_context, void *), void *data)
 {
-    return HAS(context, 300, clSetContextDestructorCallback) ? clSetContextDestructorCallback(context, function, data)
-                                                             : CL_INVALID_OPERATION;
+    return HAS(context, clSetContextDestructorCallback) ? clSetContextDestructorCallback(context, function, data)
+                                                        : CL_INVALID_OPERATION;
 }

@@ -438,6 +438,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
 }
 
+/* How much of buffer means anything stands in content_size, as a cl_ulong. */
 cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
 {
     struct wire_set_content_size m;

@@ -2,7 +2,7 @@
  * cl_khr_command_buffer. The node's OpenCL records the commands, once, and one short message runs them. The functions
  * are had from clGetExtensionFunctionAddressForPlatform() only, and checked against the header's types there.
  */
-#include "libvocl/command_buffer.h"
+#include "libvocl/internal.h"
 
 #define KNOWN_FLAGS CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR
 

@@ -1,65 +1,19 @@
 /* Functions of extensions, which are had by name only. */
-#include "libvocl/command_buffer.h"
+#include "libvocl/internal.h"
 
 typedef void function(void);
 
-/* A function is given out if a device, or the platform, has its extension; NULL: always, as native has it, and
- * anywhere: also to who names no platform, as the loader has it. */
+/* When a function is given out, as base/opencl.def has it, but for the names of extensions. */
 #define ANYWHERE ""
+#define WITH_PLATFORM NULL
 
 static const struct {
     const char *name, *extension;
     function *function;
 } functions[] = {
-#define FUNCTION(name, own, extension)                                                                                 \
-    {                                                                                                                  \
-#name, extension, (function *)own                                                                              \
-    }
-    FUNCTION(clIcdGetPlatformIDsKHR, clIcdGetPlatformIDsKHR, ANYWHERE),
-    FUNCTION(clGetKernelSubGroupInfoKHR, clGetKernelSubGroupInfoKHR, ANYWHERE),
-    FUNCTION(clCreateSubDevicesEXT, clCreateSubDevicesEXT, ANYWHERE),
-    FUNCTION(clRetainDeviceEXT, clRetainDeviceEXT, ANYWHERE),
-    FUNCTION(clReleaseDeviceEXT, clReleaseDeviceEXT, ANYWHERE),
-    FUNCTION(clGetGLContextInfoKHR, clGetGLContextInfoKHR, ANYWHERE),
-    FUNCTION(clCreateEventFromGLsyncKHR, clCreateEventFromGLsyncKHR, ANYWHERE),
-    FUNCTION(clCreateFromEGLImageKHR, clCreateFromEGLImageKHR, ANYWHERE),
-    FUNCTION(clEnqueueAcquireEGLObjectsKHR, clEnqueueAcquireEGLObjectsKHR, ANYWHERE),
-    FUNCTION(clEnqueueReleaseEGLObjectsKHR, clEnqueueReleaseEGLObjectsKHR, ANYWHERE),
-    FUNCTION(clCreateEventFromEGLSyncKHR, clCreateEventFromEGLSyncKHR, ANYWHERE),
-    FUNCTION(clGetPlatformInfo, clGetPlatformInfo, NULL),
-    FUNCTION(clCreateProgramWithILKHR, clCreateProgramWithIL, NULL),
-    FUNCTION(clCreateCommandQueueWithPropertiesKHR, clCreateCommandQueueWithProperties, "cl_khr_create_command_queue"),
-    FUNCTION(clSetKernelArgDevicePointerEXT, device_address_set_argument, "cl_ext_buffer_device_address"),
-#define USM(name, own) FUNCTION(name, own, "cl_intel_unified_shared_memory")
-    USM(clHostMemAllocINTEL, usm_alloc_host),
-    USM(clDeviceMemAllocINTEL, usm_alloc_device),
-    USM(clSharedMemAllocINTEL, usm_alloc_shared),
-    USM(clMemFreeINTEL, usm_free),
-    USM(clMemBlockingFreeINTEL, usm_free_blocking),
-    USM(clGetMemAllocInfoINTEL, usm_info),
-    USM(clSetKernelArgMemPointerINTEL, usm_set_argument),
-    USM(clEnqueueMemFillINTEL, usm_fill),
-    USM(clEnqueueMemcpyINTEL, usm_copy),
-    USM(clEnqueueMigrateMemINTEL, usm_migrate),
-    USM(clEnqueueMemAdviseINTEL, usm_advise),
-    FUNCTION(clSetContentSizeBufferPoCL, set_content_size_buffer, "cl_pocl_content_size"),
-    FUNCTION(voclGetDeviceHost, voclGetDeviceHost, NULL),
-#define COMMAND_BUFFER(name, own) FUNCTION(name, own, "cl_khr_command_buffer")
-    COMMAND_BUFFER(clCreateCommandBufferKHR, create_command_buffer),
-    COMMAND_BUFFER(clRetainCommandBufferKHR, retain_command_buffer),
-    COMMAND_BUFFER(clReleaseCommandBufferKHR, release_command_buffer),
-    COMMAND_BUFFER(clFinalizeCommandBufferKHR, finalize_command_buffer),
-    COMMAND_BUFFER(clEnqueueCommandBufferKHR, enqueue_command_buffer),
-    COMMAND_BUFFER(clGetCommandBufferInfoKHR, get_command_buffer_info),
-    COMMAND_BUFFER(clCommandBarrierWithWaitListKHR, record_barrier),
-    COMMAND_BUFFER(clCommandCopyBufferKHR, record_copy_buffer),
-    COMMAND_BUFFER(clCommandCopyBufferRectKHR, record_copy_rect),
-    COMMAND_BUFFER(clCommandCopyBufferToImageKHR, record_copy_buffer_to_image),
-    COMMAND_BUFFER(clCommandCopyImageKHR, record_copy_image),
-    COMMAND_BUFFER(clCommandCopyImageToBufferKHR, record_copy_image_to_buffer),
-    COMMAND_BUFFER(clCommandFillBufferKHR, record_fill_buffer),
-    COMMAND_BUFFER(clCommandFillImageKHR, record_fill_image),
-    COMMAND_BUFFER(clCommandNDRangeKernelKHR, record_ndrange),
+#define EXPORTED_BY_NAME(name, first, since, offered) BY_NAME(name, offered, name)
+#define BY_NAME(name, offered, own) {#name, offered, (function *)own},
+#include "base/opencl.def"
 };
 
 /* Extensions whose entry points VOCL does not carry, or that are about what is in another process; a name that ends in
@@ -90,7 +44,6 @@ static const char *const withheld[] = {
     "cl_intel_va_",
     "cl_intel_dx9_",
     "cl_intel_d3d11_",
-    "cl_intel_create_",
     "cl_intel_command_",
     "cl_intel_mem_",
     "cl_intel_program_",

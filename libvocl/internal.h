@@ -521,26 +521,7 @@ cl_int mirror_fill(cl_command_queue queue, void *to, const void *pattern, size_t
 cl_int mirror_pointers(cl_kernel kernel, size_t size, const void *pointers);
 void mirror_after_fork(void);
 
-/* ---- usm.c, usm_commands.c: functions of cl_intel_unified_shared_memory ---- */
-void *usm_alloc_host(cl_context context, const cl_mem_properties_intel *properties, size_t size, cl_uint alignment,
-                     cl_int *ret);
-void *usm_alloc_device(cl_context context, cl_device_id device, const cl_mem_properties_intel *properties, size_t size,
-                       cl_uint alignment, cl_int *ret);
-void *usm_alloc_shared(cl_context context, cl_device_id device, const cl_mem_properties_intel *properties, size_t size,
-                       cl_uint alignment, cl_int *ret);
-cl_int usm_free(cl_context context, void *memory);
-cl_int usm_free_blocking(cl_context context, void *memory);
-cl_int usm_info(cl_context context, const void *pointer, cl_mem_info_intel param, size_t size, void *value,
-                size_t *size_ret);
-cl_int usm_set_argument(cl_kernel kernel, cl_uint index, const void *value);
-cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
-                const cl_event *list, cl_event *event);
-cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, cl_uint count,
-                const cl_event *list, cl_event *event);
-cl_int usm_migrate(cl_command_queue queue, const void *memory, size_t size, cl_mem_migration_flags flags, cl_uint count,
-                   const cl_event *list, cl_event *event);
-cl_int usm_advise(cl_command_queue queue, const void *memory, size_t size, cl_mem_advice_intel advice, cl_uint count,
-                  const cl_event *list, cl_event *event);
+/* ---- usm.c, usm_commands.c: cl_intel_unified_shared_memory ---- */
 /* CL_DEVICE_*_MEM_CAPABILITIES_INTEL: the native ones, less what is out of the program's reach. */
 cl_int usm_capabilities(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret);
 /* Whether any device of the context has it. */
@@ -556,7 +537,6 @@ bool device_address_offered(cl_context context);
 cl_int device_address_create(cl_mem buffer, cl_mem_flags flags);
 void device_address_destroy(cl_mem buffer);
 cl_int device_address_info(cl_mem memory, size_t size, void *value, size_t *size_ret);
-cl_int device_address_set_argument(cl_kernel kernel, cl_uint index, cl_mem_device_address_ext address);
 cl_int device_address_exec_info(cl_kernel kernel, size_t size, const void *value);
 /* For a launch, as coherence_before() and coherence_after(). */
 cl_int device_address_coherence(struct enqueue *e, cl_kernel kernel, bool after);
@@ -574,6 +554,9 @@ cl_int extension_return_versions(const cl_name_version *native, uint32_t length,
                                  size_t *size_ret);
 /* The function of an extension that a device offers, or NULL. platform NULL: those that need none to be asked for. */
 void *extension_function(cl_platform_id platform, const char *name);
+/* Functions that are had by name only, under names of the library's own. */
+#define BY_NAME(name, offered, own) __typeof__(name) own;
+#include "base/opencl.def"
 
 /* ---- svm.c ---- */
 cl_device_svm_capabilities svm_capabilities(cl_device_id device);
@@ -583,8 +566,6 @@ bool svm_has(const void *pointer);
 cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
 /* No bytes are a range, too, for reads, writes and fills. */
 cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
-/* cl_pocl_content_size: how much of buffer means anything stands in content_size, as a cl_ulong. */
-cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size);
 
 /* ---- image.c, image_commands.c ---- */
 /* Width, height or array size, depth or array size, as read and write regions count them. */

@@ -10,6 +10,10 @@ nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 
 if stray=$(grep -Ev '^(cl[A-Z]|vocl)' "$scratch/vocl"); then
     fail "exported, but neither OpenCL's nor VOCL's:" $stray
 fi
+sed -n 's/^EXPORTED[A-Z_]*(\(cl[A-Za-z0-9]*\),.*/\1/p' "$top_srcdir/base/opencl.def" | sort > "$scratch/rows"
+[ -s "$scratch/rows" ] || fail "no rows in base/opencl.def"
+other=$(grep '^cl' "$scratch/vocl" | grep -vx clIcdGetPlatformIDsKHR | comm -3 - "$scratch/rows") # which drivers export, too
+[ -z "$other" ] || fail "rows of base/opencl.def without a symbol, or symbols without a row:" $other
 
 dependencies=$(objdump -p "$library" | awk '$1 == "NEEDED" { print $2 }')
 for dependency in $dependencies; do
@@ -35,7 +39,7 @@ versions()
 versions "$loader" > "$scratch/loader.versions"
 versions "$library" > "$scratch/vocl.versions"
 other=$(comm -23 "$scratch/loader.versions" "$scratch/vocl.versions")
-[ -z "$other" ] || fail "libvocl/versions.map has other versions:" "$other"
+[ -z "$other" ] || fail "base/opencl.def has other versions:" "$other"
 
 missing=$(comm -23 "$scratch/loader" "$scratch/vocl")
 [ -z "$missing" ] || fail "not exported:" $missing

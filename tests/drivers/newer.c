@@ -12,7 +12,8 @@ pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const cl_name_version added[] = {{CL_MAKE_VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
                                         {CL_MAKE_VERSION(1, 0, 2), "cl_ext_buffer_device_address"},
-                                        {CL_MAKE_VERSION(1, 0, 0), "cl_khr_il_program"}};
+                                        {CL_MAKE_VERSION(1, 0, 0), "cl_khr_il_program"},
+                                        {CL_MAKE_VERSION(1, 0, 0), "cl_intel_create_buffer_with_properties"}};
 static const cl_name_version ils[] = {{CL_MAKE_VERSION(1, 2, 0), "SPIR-V"}};
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -84,6 +85,8 @@ static void *CL_API_CALL platform_function(cl_platform_id platform, const char *
 {
     void *function = usm_function(name);
 
+    if (!strcmp(name, "clCreateBufferWithPropertiesINTEL"))
+        return (void *)(uintptr_t)(*(struct _cl_icd_dispatch *const *)platform)->clCreateBufferWithProperties;
     if (!function)
         function = bda_function(name);
     if (!function)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What Debian's PoCL does not have yet, with a driver that adds it (newer.h): unified shared memory, buffers with
-# addresses, SPIR-V. The same results as natively with that driver; across hosts what can be had.
+# addresses, SPIR-V, Intel's name for buffers with properties. The same results as natively with that driver; across hosts what can be had.
 . "$(dirname "$0")/../lib.sh"
 need spirv-as spirv-tools
 need llvm-spirv-15 llvm-spirv-15
@@ -14,7 +14,7 @@ spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/
 export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/scale.spv"
 
 # both doors, on the same host
-for name in usm device_address il; do
+for name in usm device_address il extensions; do
     "$top_srcdir/tests/run-parity" "$parity/$name" > "$scratch/tap" 2>&1
     [ "$(grep -c '^ok [12] - [a-z]*$' "$scratch/tap")" = 2 ] || fail "$name: $(cat "$scratch/tap")"
 done
@@ -33,7 +33,7 @@ same()
     diff "$scratch/native" "$scratch/out" || fail "$*: $name prints something else"
 }
 
-for name in usm device_address il; do
+for name in usm device_address il extensions; do
     same '^$' $name vocl run --local --
     same '^$' $name vocl run --workers 2 --
     same '^shared:' $name env VOCL_ZERO_COPY=0 vocl run --

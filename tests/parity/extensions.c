@@ -3,6 +3,7 @@
 #include "parity.h"
 
 typedef cl_program create_with_il(cl_context context, const void *il, size_t length, cl_int *status);
+typedef __typeof__(clCreateBufferWithPropertiesINTEL) create_with_properties;
 typedef cl_int set_content_size(cl_mem buffer, cl_mem content_size);
 
 static struct parity p;
@@ -11,6 +12,7 @@ static const char *const names[] = {
     "clIcdGetPlatformIDsKHR",
     "clCreateProgramWithILKHR",
     "clCreateCommandQueueWithPropertiesKHR",
+    "clCreateBufferWithPropertiesINTEL",
     "clSetContentSizeBufferPoCL",
     "clGetKernelSubGroupInfoKHR",
     "clGetKernelSuggestedLocalWorkSizeKHR",
@@ -97,8 +99,29 @@ static void content_size(set_content_size *set)
     CHECK(clReleaseMemObject(small));
 }
 
+static void buffer_properties(create_with_properties *create)
+{
+    const cl_mem_properties_intel none[] = {0}, unknown[] = {0x7fff, 1, 0};
+    cl_int data[16] = {3, 1, 4}, back[16] = {0};
+    cl_mem buffer = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        cl_int status = parity_untouched;
+
+        buffer = create(p.context, i ? none : NULL, CL_MEM_COPY_HOST_PTR, sizeof(data), data, &status);
+        CHECK(status);
+        parity_read(p.queue, buffer, 0, sizeof(back), back);
+        parity_hash_print("buffer with properties", back, sizeof(back));
+        CHECK(clReleaseMemObject(buffer));
+    }
+    SHOW_NEW("buffer, unknown property", create(p.context, unknown, 0, 64, NULL, &status));
+    SHOW_NEW("buffer, no context", create(NULL, NULL, 0, 64, NULL, &status));
+    SHOW_NEW("buffer, no size", create(p.context, NULL, 0, 0, NULL, &status));
+}
+
 int main(void)
 {
+    create_with_properties *with_properties;
     create_with_il *with_il;
     set_content_size *set;
 
@@ -110,6 +133,10 @@ int main(void)
         SHOW_NEW("il", with_il(p.context, "no IL", 5, &status));
         SHOW_NEW("il, none", with_il(p.context, NULL, 0, &status));
     }
+    with_properties = (create_with_properties *)clGetExtensionFunctionAddressForPlatform(
+        p.platform, "clCreateBufferWithPropertiesINTEL");
+    if (with_properties)
+        buffer_properties(with_properties);
     set = (set_content_size *)clGetExtensionFunctionAddressForPlatform(p.platform, "clSetContentSizeBufferPoCL");
     if (set)
         content_size(set);

@@ -12,43 +12,15 @@
 #include "base/clock.h"
 #include "base/socket.h"
 #include "transport/keeper.h"
-#include "transport/plugin.h"
+#include "transport/loader.h"
 #include "transport/provider.h"
 #include "transport/pulse.h"
+#include "transport/starter.h"
 #include "transport/tls.h"
 #include "transport/transport.h"
 
-/* ---- loader.c ---- */
-/* Load the plugin of an MPI ("mpich" or "openmpi"); fresh: into a namespace of its own. NULL and why on failure. */
-const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
-const struct tls_plugin *loader_open_tls(char *why, size_t why_size);
-/* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */
-const char *loader_program_mpi(void);
-/* Whether the plugin's functions come before libc's for the libraries below it, too. */
-bool loader_comes_first(const char *mpi);
-/* Whether the program has a malloc that is not libc's: jemalloc's, a sanitizer's, its own. */
-bool loader_foreign_memory(void);
-
-/* ---- bell.c: the socket beside MPI. It carries hellos, doorbells, and the news that a process is gone ---- */
-
-#define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
-
-enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_FELLOW = 3 };
-
-/* First thing on a new connection, from the one that connects; extra bytes follow: a placeholder's environment, or the
- * endpoint at which a worker expects its fellows, if it has no bells with them yet. Of a fellow extra is its rank, of a
- * worker whom vocl-launcher gave its bell its process. */
-struct hello {
-    uint32_t magic, version, byte_order, pointer_size, role, extra;
-    uint8_t token[TOKEN_BYTES];
-    char host[64];
-};
-
-/* The answer. */
-struct verdict {
-    uint32_t magic, accepted;
-    char why[120];
-};
+/* ---- bell.c: the socket beside MPI. After the hello (starter.h) it carries doorbells, and the news that a process is
+ * gone ---- */
 
 enum bell_kind {
     BELL_SLEEP = 1,
@@ -84,7 +56,6 @@ struct bell {
     uint32_t rank; /* BELL_RANK's */
 };
 
-void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token, uint32_t extra);
 /* NULL if acceptable. */
 const char *hello_check(const struct hello *hello, const uint8_t *token);
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
@@ -92,9 +63,6 @@ void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
 void bell_take(struct bell *bell, const struct bell_record *record);
 /* Take in what the peer has said; never blocks. Returns the number of records. */
 int bell_hear(struct bell *bell);
-/* Say once that somebody is there, or that he is stopped. Not if the other has yet to read what he was told before:
- * what he must not miss is to find room. */
-void bell_beat(int fd, bool stopped);
 /* The next record but heartbeats, which have to come meanwhile. 0 or negative errno. */
 int bell_await(int fd, struct bell_record *record, long until);
 

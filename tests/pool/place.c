@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proxy/place.h"
+#include "proxy/daemon/place.h"
 
 #define EXPECT(condition)                                                                                              \
     do {                                                                                                               \

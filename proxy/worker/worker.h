@@ -1,0 +1,36 @@
+/* What the files of a worker share. */
+#ifndef VOCL_PROXY_WORKER_WORKER_H
+#define VOCL_PROXY_WORKER_WORKER_H
+
+#include "executor/executor.h"
+#include "transport/transport.h"
+#include "wire/wire.h"
+
+struct worker {
+    struct transport *transport;
+    struct executor *executor;
+    struct wire_buffer notes;    /* what waits to be sent */
+    struct wire_buffer *fellows; /* the same for other workers, by rank */
+    unsigned waiting;            /* of those that have something */
+    int output[2], epoll;        /* what this process prints on stdout and stderr; what else wakes it */
+    struct near *near;           /* where its devices are */
+    bool moves_wait;
+    struct leash *leash; /* to the daemon that started it, or NULL */
+    bool over;
+    int status;
+};
+
+/* Print the native devices. */
+int list_devices(void);
+/* Serve one session: returns the exit status when it is over. */
+int worker_run(void);
+
+/* ---- leash.c ---- */
+void leash_open(struct worker *worker);
+/* Hear what the daemon says, and tell it what is used: to be called again and again, also before sleeping (idle). */
+void leash_look(struct worker *worker, bool idle);
+void leash_close(struct worker *worker);
+/* As executor_host's turn. */
+void leash_turn(void *owner, unsigned place, enum turn_note note);
+
+#endif

@@ -162,21 +162,6 @@ int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t
 /* Or it has them from its birth: "RANK:DESCRIPTOR,...". */
 int fellows_inherit(struct job *job, const char *list);
 
-/* ---- loop.c: the local member ---- */
-struct loop;
-struct loop *loop_open(const struct transport_local *local);
-/* To it, from the application (0) or a worker. */
-int loop_frame(struct loop *loop, unsigned from, const void *bytes, size_t length);
-void loop_lose(struct loop *loop, unsigned peer);
-/* From it to the application. */
-int loop_send(struct loop *loop, const void *bytes, size_t length);
-/* One half of a bulk operation between the two. */
-int loop_bulk(struct loop *loop, bool by_local, bool take, uint32_t tag, void *memory, size_t length,
-              transport_done *done, void *argument);
-int loop_poll(struct loop *loop, bool idle, int (*deliver)(void *owner, const void *bytes, size_t length), void *owner);
-/* Whether there is something for loop_poll() to hand out. */
-bool loop_waits(const struct loop *loop);
-
 /* ---- watch.c ---- */
 struct watch {
     int lifeline;

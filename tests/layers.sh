@@ -19,7 +19,7 @@ allowed()
     base)         echo "base/*" ;;
     wire)         echo "wire/* base/*" ;;
     transport)    echo "transport/* wire/frame.h base/*" ;;
-    executor)     echo "executor/* wire/* base/*" ;;
+    executor)     echo "executor/* topology/native.h wire/* base/*" ;;
     libvocl)      echo "libvocl/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
     proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h base/*" ;;

@@ -7,6 +7,7 @@
 
 #include "proxy/worker/near.h"
 #include "proxy/worker/worker.h"
+#include "topology/native.h"
 #include "topology/topology.h"
 
 static const char *type_name(cl_device_type type)
@@ -52,25 +53,16 @@ static void print_tree(const struct topology *tree)
 
 int list_devices(void)
 {
-    cl_platform_id platforms[32];
-    cl_device_id devices[64];
-    cl_uint platform_count = 0, count = 0;
+    struct native_device devices[NATIVE_MOST_DEVICES];
     struct near *near = near_new();
-    unsigned number = 0;
+    unsigned count;
 
     if (!near)
         _Exit(1);
     setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
-    clGetPlatformIDs(32, platforms, &platform_count);
-    for (cl_uint i = 0; i < platform_count && i < 32; i++) {
-        char name[64] = "";
-
-        clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL);
-        if (!strcmp(name, "VOCL") || clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 64, devices, &count))
-            continue;
-        for (cl_uint j = 0; j < count && j < 64; j++)
-            print_device(near, number++, devices[j]);
-    }
+    count = native_devices(devices);
+    for (unsigned number = 0; number < count; number++)
+        print_device(near, number, devices[number].device);
     print_tree(near_tree(near));
     fflush(stdout);
     _Exit(0); /* nothing of OpenCL is torn down */

@@ -1,6 +1,6 @@
 /*
  * Messages between a daemon of the pool and those who talk to it. First, in the clear: the daemon's greeting, the
- * other's proof (auth.h), the daemon's verdict. Then records: a length, and a JSON object in a sealed box (libsodium's
+ * other's proof (auth.h), the daemon's reply. Then records: a length, and a JSON object in a sealed box (libsodium's
  * secretbox) that only the two can open or make, of which none can be left out, repeated or put elsewhere.
  */
 #ifndef VOCL_POOL_CHANNEL_H
@@ -29,7 +29,7 @@ struct channel_proof {
     uint32_t version, length; /* bytes that follow */
 };
 
-struct channel_verdict {
+struct channel_reply {
     uint32_t accepted;
     char why[124];
 };

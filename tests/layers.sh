@@ -23,11 +23,11 @@ allowed()
     libvocl)      echo "libvocl/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
     proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h base/*" ;;
-    proxy/worker) echo "proxy/worker/* proxy/leash.h topology/* executor/executor.h transport/transport.h wire/* base/*" ;;
-    proxy/daemon) echo "proxy/daemon/* proxy/leash.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
+    proxy/worker) echo "proxy/worker/* proxy/control.h topology/* executor/executor.h transport/transport.h wire/* base/*" ;;
+    proxy/daemon) echo "proxy/daemon/* proxy/control.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
     proxy/launch) echo "proxy/launch/* pool/* transport/starter.h base/*" ;;
     tools)        echo "tools/* pool/* topology/* base/*" ;;
-    tests)        echo "tests/* proxy/daemon/place.h proxy/launch/pmi.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;
+    tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/pmi.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;
     benchmarks)   echo "benchmarks/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;

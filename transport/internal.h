@@ -147,20 +147,20 @@ unsigned door_wait(struct door *door, const int *watched, unsigned count, long m
 /* One who has said hello, or a stranger's place is free again: false. It is the caller's own then, fd and extra.
  * *refused: why it cannot be let in, or NULL. */
 bool door_hear(struct door *door, struct caller *caller, const char **refused);
-/* The verdict; with a refusal it is also hung up on. */
+/* The reply; with a refusal it is also hung up on. */
 void door_answer(struct caller *caller, const char *refused);
 void door_close(struct door *door);
 
-/* ---- fellows.c: the bells between workers ---- */
-/* Where this worker will expect its fellows: of the kind of the application's own endpoint, to which fd is connected.
+/* ---- peers.c: the bells between workers ---- */
+/* Where this worker will expect its peers: of the kind of the application's own endpoint, to which fd is connected.
  */
-int fellows_listen(struct endpoint *endpoint, const char *of, int fd);
+int peers_listen(struct endpoint *endpoint, const char *of, int fd);
 /* The application tells each worker which others there are. */
-int fellows_introduce(const struct job *job);
+int peers_introduce(const struct job *job);
 /* A worker takes that in, and has a bell with each other one, but for those that cannot be reached. */
-int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until);
+int peers_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until);
 /* Or it has them from its birth: "RANK:DESCRIPTOR,...". */
-int fellows_inherit(struct job *job, const char *list);
+int peers_inherit(struct job *job, const char *list);
 
 /* ---- watch.c ---- */
 struct watch {

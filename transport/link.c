@@ -42,7 +42,7 @@ void link_keep(struct transport *t, struct kept *kept, int fd)
         kept_trust(kept, fd);
 }
 
-static int peers_open(struct transport *t)
+static int open_peers(struct transport *t)
 {
     int wake[2], error;
 
@@ -106,7 +106,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
                    : job_open_worker(&t->job, on_ending, t, why, why_size);
     if (!error) {
-        error = peers_open(t);
+        error = open_peers(t);
         if (error) {
             snprintf(why, why_size, "%s", strerror(-error));
             transport_close(t);
@@ -355,7 +355,7 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
         return error;
     peer->bytes_out += HEADER + length;
     pulse_said(&peer->beat, ++peer->sent);
-    peer->told = peer->received;
+    peer->confirmed = peer->received;
     if (provider->polled)
         link_ring(peer);
     return 0;
@@ -461,7 +461,7 @@ int transport_poll(struct transport *t)
  * program whose worker has nothing to tell and much to hear never sends one. */
 static bool confirms_later(const struct transport *t, const struct peer *peer)
 {
-    return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->told < TRANSPORT_WINDOW / 4;
+    return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->confirmed < TRANSPORT_WINDOW / 4;
 }
 
 /* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long.
@@ -474,17 +474,17 @@ static bool announce_to(struct transport *t, unsigned number)
     link_hear(t, number);
     /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
     if (!peer->provider->polled && !peer->lane.memory) {
-        later = peer->told != peer->received && confirms_later(t, peer);
-        if (peer->told != peer->received && !later)
+        later = peer->confirmed != peer->received && confirms_later(t, peer);
+        if (peer->confirmed != peer->received && !later)
             bell_send(&peer->bell, BELL_ACK, peer->received);
         /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
-    } else if (!peer->said_sleep || peer->bell.rung || peer->told != peer->received) {
+    } else if (!peer->said_sleep || peer->bell.rung || peer->confirmed != peer->received) {
         bell_send(&peer->bell, BELL_SLEEP, peer->received);
         peer->said_sleep = true;
         peer->bell.rung = false;
     }
     if (!later)
-        peer->told = peer->received;
+        peer->confirmed = peer->received;
     if (peer->provider->sleep_on)
         t->sleep_count += peer->provider->sleep_on(t, number, t->sleep_on + t->sleep_count);
     else

@@ -52,8 +52,8 @@ struct peer {
     void *way; /* the provider's own */
     struct lane lane;
     uint64_t bytes_out, bytes_in;
-    uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
-    bool said_sleep;               /* and the peer has not rung since */
+    uint32_t sent, received, confirmed; /* frames; confirmed: of received, what the peer knows */
+    bool said_sleep;                    /* and the peer has not rung since */
 };
 
 struct transport {

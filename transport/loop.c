@@ -149,7 +149,7 @@ static int provider_hear(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
 
     peer->bell.acked = peer->sent;
-    peer->told = peer->received;
+    peer->confirmed = peer->received;
     return 0;
 }
 

@@ -12,8 +12,8 @@ static void taken(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
 
     peer->received++;
-    if (peer->received - peer->told >= ACK_EVERY) {
-        peer->told = peer->received;
+    if (peer->received - peer->confirmed >= ACK_EVERY) {
+        peer->confirmed = peer->received;
         bell_send(&peer->bell, BELL_ACK, peer->received);
     }
 }

@@ -11,8 +11,8 @@
 #include "base/socket.h"
 
 /* The variables that a worker is started with. */
-#define SESSION_BELL "VOCL_SESSION_BELL"       /* its bell's descriptor */
-#define SESSION_FELLOWS "VOCL_SESSION_FELLOWS" /* those of its fellows' bells: see fellows_inherit() */
+#define SESSION_BELL "VOCL_SESSION_BELL"   /* its bell's descriptor */
+#define SESSION_PEERS "VOCL_SESSION_PEERS" /* those of its peers' bells: see peers_inherit() */
 #define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
 #define SESSION_LOCAL "VOCL_SESSION_LOCAL"
 #define SESSION_TOKEN "VOCL_SESSION_TOKEN"
@@ -33,10 +33,10 @@ struct tunnel_call {
 
 #define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
 
-enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_FELLOW = 3 };
+enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_PEER = 3 };
 
 /* First thing on a new connection, from the one that connects; extra bytes follow: a placeholder's environment, or the
- * endpoint at which a worker expects its fellows, if it has no bells with them yet. Of a fellow extra is its rank, of a
+ * endpoint at which a worker expects its peers, if it has no bells with them yet. Of a peer extra is its rank, of a
  * worker whom vocl-launcher gave its bell its process. */
 struct hello {
     uint32_t magic, version, byte_order, pointer_size, role, extra;
@@ -45,7 +45,7 @@ struct hello {
 };
 
 /* The answer. */
-struct verdict {
+struct hello_reply {
     uint32_t magic, accepted;
     char why[120];
 };

@@ -159,12 +159,12 @@ static void wait_in_queue(struct request *r)
         refuse(r, *r->why ? r->why : "no devices are free");
         return;
     }
-    if (position != r->told)
+    if (position != r->position_sent)
         connection_send(r->client,
                         json_pack("{s:i, s:s, s:s}", "queued", (int)position, "why", r->why, "ticket", r->ticket));
-    if (!r->told)
+    if (!r->position_sent)
         daemon_changed(r->daemon); /* the others are to know */
-    r->told = position;
+    r->position_sent = position;
     set_timer(r, left < 2000 ? left : 2000);
 }
 
@@ -303,9 +303,9 @@ void broker_request(struct connection *c, const json_t *message)
     if (!r)
         return;
     *r = (struct request){.daemon = d, .client = c, .policy = d->config->policy, .since_ms = clock_ms()};
-    r->wish = (struct place_wish){.count = (unsigned)count,
-                                  .memory = (uint64_t)memory,
-                                  .exclusive = json_is_true(json_object_get(message, "exclusive"))};
+    r->wish = (struct placement_wish){.count = (unsigned)count,
+                                      .memory = (uint64_t)memory,
+                                      .exclusive = json_is_true(json_object_get(message, "exclusive"))};
     snprintf(r->wish.name, sizeof(r->wish.name), "%s", message_text(message, "name", ""));
     snprintf(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
     snprintf(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));

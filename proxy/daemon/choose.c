@@ -1,6 +1,6 @@
 /*
- * What a request can have now, by what the nodes told last: of the devices that its user may have (place.c), without
- * what those could have who have waited longer (queue.c).
+ * What a request can have now, by what the nodes told last: of the devices that its user may have (placement.c),
+ * without what those could have who have waited longer (queue.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define MOST_NODES 256
 
 struct candidates {
-    struct place_device devices[1024];
+    struct placement_device devices[1024];
     const char *names[MOST_NODES], *addresses[MOST_NODES];
     unsigned count;
 };
@@ -49,20 +49,20 @@ static void take_node(const struct request *r, struct candidates *list, unsigned
             return;
         leaf = message_number(device, "leaf", -1);
         list->devices[list->count++] =
-            (struct place_device){.node = number,
-                                  .index = (unsigned)message_number(device, "index", 0),
-                                  .name = message_text(device, "name", ""),
-                                  .type = message_text(device, "type", ""),
-                                  .memory = (uint64_t)message_number(device, "free", 0),
-                                  .whole = (uint64_t)message_number(device, "limit", 0),
-                                  .sessions = (unsigned)message_number(device, "sessions", 0),
-                                  .most = (unsigned)message_number(device, "most", 0),
-                                  .load = json_number_value(json_object_get(device, "load")),
-                                  .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
-                                  .taken = json_is_true(json_object_get(device, "taken")),
-                                  .usable = up,
-                                  .tree = tree,
-                                  .leaf = leaf < leaves ? (int)leaf : -1};
+            (struct placement_device){.node = number,
+                                      .index = (unsigned)message_number(device, "index", 0),
+                                      .name = message_text(device, "name", ""),
+                                      .type = message_text(device, "type", ""),
+                                      .memory = (uint64_t)message_number(device, "free", 0),
+                                      .whole = (uint64_t)message_number(device, "limit", 0),
+                                      .sessions = (unsigned)message_number(device, "sessions", 0),
+                                      .most = (unsigned)message_number(device, "most", 0),
+                                      .load = json_number_value(json_object_get(device, "load")),
+                                      .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
+                                      .taken = json_is_true(json_object_get(device, "taken")),
+                                      .usable = up,
+                                      .tree = tree,
+                                      .leaf = leaf < leaves ? (int)leaf : -1};
     }
 }
 
@@ -114,7 +114,7 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
     r->parts = calloc(MOST_PARTS, sizeof(*r->parts));
     r->part_count = 0;
     for (unsigned i = 0; r->parts && i < r->wish.count; i++) {
-        const struct place_device *device = &list->devices[chosen[i]];
+        const struct placement_device *device = &list->devices[chosen[i]];
         struct part *part = r->parts, *end = r->parts + r->part_count;
 
         while (part < end && strcmp(part->node, list->names[device->node]))
@@ -179,7 +179,7 @@ static void tell_devices(const struct candidates *list, char *text, size_t size)
 /* What those who have waited longer could have is not for this one, unless they do not take it. */
 static bool yield_to_older(struct request *r, struct candidates *list)
 {
-    struct place_device *before = calloc(list->count + 1, sizeof(*before));
+    struct placement_device *before = calloc(list->count + 1, sizeof(*before));
     unsigned chosen[MOST_PARTS];
     bool ever, may_pass;
 
@@ -188,9 +188,9 @@ static bool yield_to_older(struct request *r, struct candidates *list)
     memcpy(before, list->devices, list->count * sizeof(*before));
     may_pass =
         queue_serve_older(r->daemon, r->ticket, clock_ms() - r->since_ms, list->names, list->devices, list->count);
-    if (may_pass && place(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
+    if (may_pass && placement_choose(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
         r->yields_ms = 0;
-    } else if (may_pass && place(before, list->count, &r->wish, r->policy, chosen, &ever)) {
+    } else if (may_pass && placement_choose(before, list->count, &r->wish, r->policy, chosen, &ever)) {
         if (!r->yields_ms)
             r->yields_ms = clock_ms();
         if (clock_ms() - r->yields_ms > YIELD_MS)
@@ -226,7 +226,7 @@ enum outcome request_place(struct request *r)
         outcome = most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
     } else if (stands_back) {
         snprintf(r->why, sizeof(r->why), "another has waited very long for its devices");
-    } else if (place(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
+    } else if (placement_choose(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
     } else if (!ever && json_object_size(r->barred)) {
         tell_bars(r);

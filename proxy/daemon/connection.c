@@ -152,7 +152,7 @@ static bool take_record(struct connection *c, struct evbuffer *input)
 
 static void on_read(struct bufferevent *stream, void *argument)
 {
-    static bool (*const take[])(struct connection *, struct evbuffer *) = {proof_take, proof_give, proof_verdict,
+    static bool (*const take[])(struct connection *, struct evbuffer *) = {proof_take, proof_give, proof_reply,
                                                                            take_record};
     struct evbuffer *input = bufferevent_get_input(stream);
     struct connection *c = argument;
@@ -290,7 +290,7 @@ int connection_listen(struct daemon *d, char *why, size_t why_size)
         return error ? error : -errno;
     }
     evconnlistener_set_error_cb(d->listener, accept_failed);
-    d->strangers_most = strangers_place();
+    d->strangers_most = strangers_room();
     snprintf(d->address, sizeof(d->address), "%s", d->config->listen);
     length = sizeof(address);
     if (!getsockname(evconnlistener_get_fd(d->listener), (struct sockaddr *)&address, &length)) {

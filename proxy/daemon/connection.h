@@ -12,7 +12,7 @@
 #define IDLE_SECONDS 60
 #define MOST_UNREAD (CHANNEL_MOST + 4)
 
-enum phase { PHASE_PROOF, PHASE_GREETING, PHASE_VERDICT, PHASE_OPEN, PHASE_CLOSING };
+enum phase { PHASE_PROOF, PHASE_GREETING, PHASE_REPLY, PHASE_OPEN, PHASE_CLOSING };
 
 struct connection {
     struct connection *next, **at;
@@ -43,11 +43,11 @@ bool proof_take(struct connection *c, struct evbuffer *input);
 /* Whom this daemon came to has greeted it. */
 bool proof_give(struct connection *c, struct evbuffer *input);
 /* And says whether it is believed. */
-bool proof_verdict(struct connection *c, struct evbuffer *input);
+bool proof_reply(struct connection *c, struct evbuffer *input);
 
 /* ---- stranger.c ---- */
 /* How many there may be. */
-unsigned strangers_place(void);
+unsigned strangers_room(void);
 void stranger_begin(struct connection *c, const struct sockaddr *address);
 /* Its first message came under the key that only who it says it is can have. False: there is no place for it. */
 bool stranger_end(struct connection *c);

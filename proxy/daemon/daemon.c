@@ -45,7 +45,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     state_review(d);
     broker_review(d);
     daemon_log_review();
-    evtimer_add(d->told, &heartbeat);
+    evtimer_add(d->publish, &heartbeat);
 }
 
 void daemon_changed(struct daemon *d)
@@ -53,13 +53,13 @@ void daemon_changed(struct daemon *d)
     const struct timeval soon = {0, SOON_US};
     struct timeval next, now, in;
 
-    if (evtimer_pending(d->told, &next)) {
+    if (evtimer_pending(d->publish, &next)) {
         evutil_gettimeofday(&now, NULL);
         evutil_timersub(&next, &now, &in);
         if (evutil_timercmp(&in, &soon, <))
             return;
     }
-    evtimer_add(d->told, &soon);
+    evtimer_add(d->publish, &soon);
 }
 
 /* ---- signals ---- */
@@ -221,7 +221,7 @@ static int run(const char *path, bool detach)
     }
     raise_limits();
     watch_signals(d);
-    d->told = evtimer_new(d->base, tell_now, d);
+    d->publish = evtimer_new(d->base, tell_now, d);
     if (open_all(d, why, sizeof(why))) {
         daemon_log("error", "%s", *why ? why : "cannot start");
         return 1;

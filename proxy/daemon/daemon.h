@@ -14,7 +14,7 @@
  *     drain.c       why the node takes no new sessions
  *     silence.c     who does not answer any more
  *     state.c       what a daemon leaves for the one that is started after it
- *     share.c       the workers' leashes: what they use, and whose turn it is on a device that they share
+ *     share.c       the workers' control connections: what they use, and whose turn it is on a device that they share
  *     peers.c       the other daemons: what they have
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now
@@ -29,7 +29,7 @@
 #include "pool/channel.h"
 #include "pool/poolfile.h"
 #include "proxy/daemon/conf.h"
-#include "proxy/daemon/place.h"
+#include "proxy/daemon/placement.h"
 
 #define SESSION_ID 33
 #define MOST_DEVICES 64
@@ -71,16 +71,16 @@ struct session {
     unsigned long start_time; /* of the process, in clock ticks since the host's start */
     int pidfd;
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
-    struct connection *control;
-    struct relay *relay; /* of its worker's PMI, or NULL */
-    char why[128];       /* it ends */
+    struct connection *client;    /* it stands for the program */
+    struct relay *relay;          /* of its worker's PMI, or NULL */
+    char why[128];                /* it ends */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
     long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
     int killed;
     /* share.c */
-    struct leash *leash;
+    struct control *control;
     struct usage usage;          /* by the worker's word */
     double cpu_seconds;          /* measured */
     double passed[MOST_DEVICES]; /* virtual time on each device */
@@ -103,11 +103,11 @@ struct daemon {
     struct peer *peers;
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
-    struct event *leash_listener;
-    json_t *drains;     /* drain.c */
-    char trouble[128];  /* sessions cannot be recorded: why, or "" */
-    long looked_ms;     /* silence.c */
-    struct event *told; /* state is to be told to watchers soon */
+    struct event *control_listener;
+    json_t *drains;        /* drain.c */
+    char trouble[128];     /* sessions cannot be recorded: why, or "" */
+    long looked_ms;        /* silence.c */
+    struct event *publish; /* state is to be told to watchers soon */
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
         double device_seconds;
@@ -298,7 +298,7 @@ json_t *queue_of_pool(const struct daemon *d);
 /* Gives those who have waited longer what they could have of these devices, whose nodes have these names. False: one of
  * them is not to be passed. */
 bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, const char *const *names,
-                       struct place_device *devices, unsigned count);
+                       struct placement_device *devices, unsigned count);
 unsigned queue_position(const struct daemon *d, const char *ticket);
 /* How long he has waited already at a daemon that is lost, in ms. */
 long queue_age(const struct daemon *d, const char *ticket, const char *user);

@@ -15,7 +15,7 @@
 #define EXCHANGE_MS 30000
 #define EXCHANGE_TAG 7
 
-struct place_of {
+struct entry {
     char name[64], address[128];
 };
 
@@ -36,7 +36,7 @@ static int transfer(const struct mpi_plugin *mpi, int peer, bool sends, void *by
     return error;
 }
 
-static int write_pool(const struct daemon *d, const struct place_of *places, int count, char *why, size_t why_size)
+static int write_pool(const struct daemon *d, const struct entry *places, int count, char *why, size_t why_size)
 {
     char fresh[4096];
     FILE *file;
@@ -57,7 +57,7 @@ static int write_pool(const struct daemon *d, const struct place_of *places, int
     return 0;
 }
 
-static int gather(const struct daemon *d, const struct mpi_plugin *mpi, int rank, int size, struct place_of *places)
+static int gather(const struct daemon *d, const struct mpi_plugin *mpi, int rank, int size, struct entry *places)
 {
     int error = 0;
 
@@ -78,7 +78,7 @@ int exchange_endpoints(struct daemon *d, char *why, size_t why_size)
 {
     static const char *const own[] = {NULL};
     const struct mpi_plugin *mpi;
-    struct place_of *places;
+    struct entry *places;
     int rank, size, error;
     uint32_t last_tag;
 

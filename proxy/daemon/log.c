@@ -16,7 +16,7 @@
 static struct kind {
     const char *format, *level;
     long since_ms;
-    unsigned told, more;
+    unsigned printed, more;
     char last[1024];
 } kinds[KINDS];
 
@@ -42,7 +42,7 @@ static void end_window(struct kind *kind)
         snprintf(line, sizeof(line), "%s (and %u more like this in %d s)", kind->last, kind->more, WINDOW_MS / 1000);
         print(kind->level, line);
     }
-    kind->told = kind->more = 0;
+    kind->printed = kind->more = 0;
 }
 
 /* Whether there have been enough of its kind. */
@@ -57,13 +57,13 @@ static bool is_too_much(const char *level, const char *format, const char *line)
         kind++;
     if (kind == kinds + KINDS)
         return false;
-    if (!kind->told || now - kind->since_ms > WINDOW_MS) {
+    if (!kind->printed || now - kind->since_ms > WINDOW_MS) {
         end_window(kind);
         kind->since_ms = now;
     }
     kind->format = format;
     kind->level = level;
-    if (kind->told++ < MOST_LINES)
+    if (kind->printed++ < MOST_LINES)
         return false;
     kind->more++;
     snprintf(kind->last, sizeof(kind->last), "%s", line);

@@ -304,11 +304,11 @@ void session_release(struct daemon *d, const char *id)
 
 /* ---- running ---- */
 
-static void control_closed(struct connection *c)
+static void client_closed(struct connection *c)
 {
     struct session *s = connection_argument(c);
 
-    s->control = NULL;
+    s->client = NULL;
     relay_close(s);
     if (s->state == SESSION_RESERVED)
         session_end(s, "its program went away");
@@ -316,7 +316,7 @@ static void control_closed(struct connection *c)
         silence_begins(s, connection_is_silent(c) ? SILENCE_TIMEOUT : SILENCE_LOST);
 }
 
-static void control_message(struct connection *c, json_t *message)
+static void client_message(struct connection *c, json_t *message)
 {
     const char *what = message_text(message, "do", ""), *text = json_string_value(json_object_get(message, "text"));
 
@@ -328,19 +328,19 @@ static void control_message(struct connection *c, json_t *message)
         connection_fail(c, "there is no such request in a session");
 }
 
-static const struct connection_owner control = {control_message, control_closed, NULL};
+static const struct connection_owner client = {client_message, client_closed, NULL};
 
 bool session_stands_for(const struct connection *c)
 {
-    return connection_owner(c) == &control;
+    return connection_owner(c) == &client;
 }
 
 void session_attach(struct session *s, struct connection *c)
 {
-    struct connection *before = s->control;
+    struct connection *before = s->client;
 
-    s->control = c;
-    connection_own(c, &control, s);
+    s->client = c;
+    connection_own(c, &client, s);
     silence_begins(s, SILENCE_NONE);
     if (!before)
         return;
@@ -425,7 +425,7 @@ void session_watch(struct session *s)
     if (s->timer)
         event_free(s->timer);
     s->timer = NULL;
-    if (!s->control) /* of a daemon before this one */
+    if (!s->client) /* of a daemon before this one */
         silence_begins(s, SILENCE_LOST);
     if (s->daemon->config->session_seconds) {
         double left = s->began + s->daemon->config->session_seconds - wall_seconds();
@@ -440,7 +440,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     int pmi = -1;
     pid_t pid = -1;
 
-    if (s->state != SESSION_RESERVED || s->control) {
+    if (s->state != SESSION_RESERVED || s->client) {
         snprintf(why, why_size, "it was started already");
         return -EBUSY;
     }
@@ -504,8 +504,8 @@ void session_end(struct session *s, const char *why)
         session_gone(s, 0);
         return;
     }
-    if (s->control)
-        connection_send(s->control, json_pack("{s:s, s:s}", "ended", s->id, "why", why));
+    if (s->client)
+        connection_send(s->client, json_pack("{s:s, s:s}", "ended", s->id, "why", why));
     session_end_worker(s);
     state_save(s); /* for the daemon after this one; where it cannot be, that one does not know it */
     daemon_changed(s->daemon);
@@ -526,10 +526,10 @@ void session_gone(struct session *s, int status)
             snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
         sessions_account(s);
     }
-    if (s->control) {
-        struct connection *c = s->control;
+    if (s->client) {
+        struct connection *c = s->client;
 
-        s->control = NULL;
+        s->client = NULL;
         connection_own(c, NULL, NULL);
         connection_send(c, json_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
         connection_close(c);

@@ -35,7 +35,7 @@ static int check_daemon(const struct connection *c, char *why, size_t why_size)
 
 bool proof_take(struct connection *c, struct evbuffer *input)
 {
-    struct channel_verdict verdict = {.accepted = 1};
+    struct channel_reply reply = {.accepted = 1};
     struct auth_settings settings;
     struct channel_proof proof;
     uint8_t bytes[AUTH_MOST];
@@ -44,28 +44,28 @@ bool proof_take(struct connection *c, struct evbuffer *input)
     if (evbuffer_copyout(input, &proof, sizeof(proof)) < (ssize_t)sizeof(proof))
         return false;
     if (memcmp(proof.magic, CHANNEL_MAGIC, sizeof(proof.magic)) || proof.length > AUTH_MOST) {
-        snprintf(verdict.why, sizeof(verdict.why), "no client of VOCL");
+        snprintf(reply.why, sizeof(reply.why), "no client of VOCL");
         error = -EBADMSG;
     } else if (evbuffer_get_length(input) < sizeof(proof) + proof.length) {
         return false;
     } else if (proof.version != CHANNEL_VERSION) {
-        snprintf(verdict.why, sizeof(verdict.why), "versions of VOCL differ");
+        snprintf(reply.why, sizeof(reply.why), "versions of VOCL differ");
         error = -EPROTO;
     }
     if (!error) {
         evbuffer_drain(input, sizeof(proof));
         evbuffer_remove(input, bytes, proof.length);
         auth_settings_of(c, &settings);
-        error = c->daemon->plugin->check(&settings, c->nonce, bytes, proof.length, c->channel.key, &c->peer,
-                                         verdict.why, sizeof(verdict.why));
+        error = c->daemon->plugin->check(&settings, c->nonce, bytes, proof.length, c->channel.key, &c->peer, reply.why,
+                                         sizeof(reply.why));
     }
     if (!error)
-        error = check_daemon(c, verdict.why, sizeof(verdict.why));
-    verdict.accepted = !error;
-    bufferevent_write(c->stream, &verdict, sizeof(verdict));
+        error = check_daemon(c, reply.why, sizeof(reply.why));
+    reply.accepted = !error;
+    bufferevent_write(c->stream, &reply, sizeof(reply));
     if (error) {
         c->daemon->totals.refused++;
-        daemon_log("warning", "refused %s: %s", c->remote, verdict.why);
+        daemon_log("warning", "refused %s: %s", c->remote, reply.why);
         connection_close(c);
         return false;
     }
@@ -96,20 +96,20 @@ bool proof_give(struct connection *c, struct evbuffer *input)
     proof.length = (uint32_t)length;
     bufferevent_write(c->stream, &proof, sizeof(proof));
     bufferevent_write(c->stream, bytes, length);
-    c->phase = PHASE_VERDICT;
+    c->phase = PHASE_REPLY;
     return true;
 }
 
-bool proof_verdict(struct connection *c, struct evbuffer *input)
+bool proof_reply(struct connection *c, struct evbuffer *input)
 {
-    struct channel_verdict verdict;
+    struct channel_reply reply;
 
-    if (evbuffer_get_length(input) < sizeof(verdict))
+    if (evbuffer_get_length(input) < sizeof(reply))
         return false;
-    evbuffer_remove(input, &verdict, sizeof(verdict));
-    verdict.why[sizeof(verdict.why) - 1] = '\0';
-    if (!verdict.accepted) {
-        daemon_log("warning", "%s refuses this daemon: %s", c->remote, verdict.why);
+    evbuffer_remove(input, &reply, sizeof(reply));
+    reply.why[sizeof(reply.why) - 1] = '\0';
+    if (!reply.accepted) {
+        daemon_log("warning", "%s refuses this daemon: %s", c->remote, reply.why);
         connection_close(c);
         return false;
     }

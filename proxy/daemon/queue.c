@@ -51,24 +51,25 @@ json_t *queue_of_pool(const struct daemon *d)
     return sorted;
 }
 
-static bool read_wish(const json_t *entry, struct place_wish *wish, enum policy *policy)
+static bool read_wish(const json_t *entry, struct placement_wish *wish, enum policy *policy)
 {
     const long long count = message_number(entry, "devices", 0), memory = message_number(entry, "memory", 0);
 
     if (count < 1 || count > MOST_DEVICES || memory < 0)
         return false;
-    *wish = (struct place_wish){.count = (unsigned)count,
-                                .memory = (uint64_t)memory,
-                                .exclusive = json_is_true(json_object_get(entry, "exclusive"))};
+    *wish = (struct placement_wish){.count = (unsigned)count,
+                                    .memory = (uint64_t)memory,
+                                    .exclusive = json_is_true(json_object_get(entry, "exclusive"))};
     snprintf(wish->name, sizeof(wish->name), "%s", message_text(entry, "name", ""));
     snprintf(wish->type, sizeof(wish->type), "%s", message_text(entry, "type", ""));
     return policy_read(message_text(entry, "policy", ""), policy);
 }
 
-static void give(struct place_device *devices, unsigned count, const struct place_wish *wish, const unsigned *chosen)
+static void give(struct placement_device *devices, unsigned count, const struct placement_wish *wish,
+                 const unsigned *chosen)
 {
     for (unsigned i = 0; i < wish->count; i++) {
-        struct place_device *device = &devices[chosen[i]];
+        struct placement_device *device = &devices[chosen[i]];
 
         device->sessions++;
         device->taken |= wish->exclusive;
@@ -79,12 +80,12 @@ static void give(struct place_device *devices, unsigned count, const struct plac
 }
 
 /* One who has waited longer. False if it is not to be passed. */
-static bool serve(const json_t *entry, const char *const *names, struct place_device *devices, unsigned count)
+static bool serve(const json_t *entry, const char *const *names, struct placement_device *devices, unsigned count)
 {
     const json_t *barred = json_object_get(entry, "barred");
     unsigned chosen[MOST_DEVICES], *places = calloc(count + 1, sizeof(*places)), left = 0;
-    struct place_device *theirs = calloc(count + 1, sizeof(*theirs));
-    struct place_wish wish;
+    struct placement_device *theirs = calloc(count + 1, sizeof(*theirs));
+    struct placement_wish wish;
     enum policy policy;
     bool ever = false, good = true;
 
@@ -95,7 +96,7 @@ static bool serve(const json_t *entry, const char *const *names, struct place_de
             places[left] = i;
             theirs[left++] = devices[i];
         }
-        if (place(theirs, left, &wish, policy, chosen, &ever)) {
+        if (placement_choose(theirs, left, &wish, policy, chosen, &ever)) {
             for (unsigned i = 0; i < wish.count; i++)
                 chosen[i] = places[chosen[i]];
             give(devices, count, &wish, chosen);
@@ -109,7 +110,7 @@ static bool serve(const json_t *entry, const char *const *names, struct place_de
 }
 
 bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, const char *const *names,
-                       struct place_device *devices, unsigned count)
+                       struct placement_device *devices, unsigned count)
 {
     json_t *queue = queue_of_pool(d), *entry;
     bool good = true;

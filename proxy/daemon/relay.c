@@ -55,7 +55,7 @@ static void worker_says(evutil_socket_t fd, short what, void *argument)
     (void)what;
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got <= 0 || !s->control) {
+    if (got <= 0 || !s->client) {
         relay_close(s);
         return;
     }
@@ -63,7 +63,7 @@ static void worker_says(evutil_socket_t fd, short what, void *argument)
     if (relay->from_worker > MOST_TEXT || !is_plain(text, (size_t)got))
         refuse(s, "its worker");
     else
-        connection_send(s->control, json_pack("{s:s%}", "pmi", text, (size_t)got));
+        connection_send(s->client, json_pack("{s:s%}", "pmi", text, (size_t)got));
 }
 
 void relay_take(struct session *s, const char *text)

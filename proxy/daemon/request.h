@@ -16,14 +16,14 @@ struct request {
     struct request *next;
     struct daemon *daemon;
     struct connection *client;
-    struct place_wish wish;
+    struct placement_wish wish;
     enum policy policy;
     unsigned share;
     char id[SESSION_ID], program[64], why[256];
     char ticket[SESSION_ID];
     long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
     bool held;                          /* its user has as much as he may */
-    unsigned told;                      /* the place in the queue, from 1 */
+    unsigned position_sent;             /* the place in the queue, from 1 */
     struct part *parts;
     unsigned part_count, tries;
     bool outdated;  /* a node was otherwise than it had told */

@@ -14,15 +14,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "proxy/control.h"
 #include "proxy/daemon/daemon.h"
-#include "proxy/leash.h"
 
 #define SLICE_US 20000
 #define CREDIT_US 50000 /* that an idle session may bring along at most */
 #define REST_US 200000  /* when there are no descriptors */
 #define DEAF_US 2000000 /* a worker that does not give back its turn loses it after so long */
 
-struct leash {
+struct control {
     struct daemon *daemon;
     struct session *session; /* NULL until the process is known to be a session's worker */
     int fd;
@@ -31,15 +31,15 @@ struct leash {
 
 static void grant_next(struct daemon *d, unsigned device);
 
-static void tell(struct session *s, enum leash_kind kind, unsigned device, uint64_t value)
+static void tell(struct session *s, enum control_kind kind, unsigned device, uint64_t value)
 {
-    struct leash_message message = {.kind = kind, .device = device, .values = {value}};
+    struct control_message message = {.kind = kind, .device = device, .values = {value}};
     unsigned place;
 
-    if (!s->leash || !session_uses(s, device, &place))
+    if (!s->control || !session_uses(s, device, &place))
         return;
     message.device = place;
-    if (send(s->leash->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
+    if (send(s->control->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
         daemon_log("warning", "the worker of session %s does not listen", s->id);
 }
 
@@ -86,7 +86,7 @@ static bool others_are_behind(const struct daemon *d, unsigned device, const str
     if (!session_uses(turn, device, &own))
         return true;
     for (const struct session *s = d->sessions; s; s = s->next) {
-        if (s != turn && s->leash && session_uses(s, device, &place) && s->wants[place] &&
+        if (s != turn && s->control && session_uses(s, device, &place) && s->wants[place] &&
             s->passed[place] <= turn->passed[own])
             return true;
     }
@@ -121,7 +121,7 @@ static void slice_over(evutil_socket_t fd, short what, void *argument)
         return;
     }
     device->recalled = true;
-    tell(s, LEASH_RECALL, device->index, 0);
+    tell(s, CONTROL_RECALL, device->index, 0);
     set_slice(device, DEAF_US);
 }
 
@@ -137,7 +137,7 @@ static void grant(struct session *s, struct device *device)
     device->recalled = false;
     if (s->passed[place] > device->least)
         device->least = s->passed[place];
-    tell(s, LEASH_TURN, device->index, 0);
+    tell(s, CONTROL_TURN, device->index, 0);
     set_slice(device, SLICE_US);
 }
 
@@ -151,7 +151,7 @@ static void grant_next(struct daemon *d, unsigned index)
     if (device->turn)
         return;
     for (struct session *s = d->sessions; s; s = s->next) {
-        if (!s->leash || !session_uses(s, index, &place) || !s->wants[place])
+        if (!s->control || !session_uses(s, index, &place) || !s->wants[place])
             continue;
         if (next && s->passed[place] >= least)
             continue;
@@ -198,7 +198,7 @@ void share_review(struct daemon *d, unsigned index)
             continue;
         if (!shared && device->turn == s)
             end_turn(d, index);
-        tell(s, shared ? LEASH_ASK : LEASH_FREE, index, 0);
+        tell(s, shared ? CONTROL_ASK : CONTROL_FREE, index, 0);
         if (shared && !s->passed[place])
             s->passed[place] = device->least;
         if (!shared)
@@ -222,20 +222,20 @@ double device_load(struct device *device)
     return device->load;
 }
 
-/* ---- leashes ---- */
+/* ---- control connections ---- */
 
-static void leash_free(struct leash *leash)
+static void control_free(struct control *control)
 {
-    event_free(leash->readable);
-    close(leash->fd);
-    free(leash);
+    event_free(control->readable);
+    close(control->fd);
+    free(control);
 }
 
 void share_leave(struct session *s)
 {
-    if (s->leash)
-        leash_free(s->leash);
-    s->leash = NULL;
+    if (s->control)
+        control_free(s->control);
+    s->control = NULL;
     for (unsigned i = 0; i < s->device_count; i++) {
         s->wants[i] = false;
         done(s, s->devices[i], false);
@@ -255,9 +255,9 @@ static void add_used(struct session *s, const uint64_t *values)
     s->usage.memory = values[3];
 }
 
-static void take(struct session *s, const struct leash_message *message)
+static void take(struct session *s, const struct control_message *message)
 {
-    if (message->kind == LEASH_USED) {
+    if (message->kind == CONTROL_USED) {
         s->active_ms = clock_ms();
         add_used(s, message->values);
         s->usage.device_ns += message->values[4] * 1000;
@@ -268,17 +268,17 @@ static void take(struct session *s, const struct leash_message *message)
     }
     if (message->device >= s->device_count)
         return;
-    if (message->kind == LEASH_WANT)
+    if (message->kind == CONTROL_WANT)
         want(s, s->devices[message->device]);
-    else if (message->kind == LEASH_DONE)
+    else if (message->kind == CONTROL_DONE)
         done(s, s->devices[message->device], message->values[0]);
 }
 
-static void on_leash(evutil_socket_t fd, short what, void *argument)
+static void on_control(evutil_socket_t fd, short what, void *argument)
 {
-    struct leash *leash = argument;
-    struct leash_message message;
-    struct session *s = leash->session;
+    struct control *control = argument;
+    struct control_message message;
+    struct session *s = control->session;
     ssize_t got = recv(fd, &message, sizeof(message), MSG_DONTWAIT);
 
     (void)what;
@@ -286,11 +286,11 @@ static void on_leash(evutil_socket_t fd, short what, void *argument)
         take(s, &message);
     } else if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
         if (s) {
-            s->leash = NULL;
+            s->control = NULL;
             for (unsigned i = 0; i < s->device_count; i++)
                 done(s, s->devices[i], false);
         }
-        leash_free(leash);
+        control_free(control);
     }
 }
 
@@ -309,7 +309,7 @@ static void listen_again(evutil_socket_t fd, short what, void *argument)
 
     (void)fd;
     (void)what;
-    event_add(d->leash_listener, NULL);
+    event_add(d->control_listener, NULL);
 }
 
 static void on_worker(evutil_socket_t listener, short what, void *argument)
@@ -320,26 +320,26 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
     struct ucred who;
     socklen_t length = sizeof(who);
     struct session *s = NULL;
-    struct leash *leash;
+    struct control *control;
 
     (void)what;
     if (fd < 0) {
         daemon_log("warning", "accepting a worker: %s", strerror(errno));
-        event_del(d->leash_listener); /* it would be ready again at once */
+        event_del(d->control_listener); /* it would be ready again at once */
         event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
         return;
     }
     if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length))
         s = session_of_process(d, who.pid);
-    leash = s && !s->leash ? calloc(1, sizeof(*leash)) : NULL;
-    if (!leash) {
+    control = s && !s->control ? calloc(1, sizeof(*control)) : NULL;
+    if (!control) {
         daemon_log("warning", "refused a process that is no session's worker");
         close(fd);
         return;
     }
-    *leash = (struct leash){d, s, fd, event_new(d->base, fd, EV_READ | EV_PERSIST, on_leash, leash)};
-    event_add(leash->readable, NULL);
-    s->leash = leash;
+    *control = (struct control){d, s, fd, event_new(d->base, fd, EV_READ | EV_PERSIST, on_control, control)};
+    event_add(control->readable, NULL);
+    s->control = control;
     for (unsigned i = 0; i < s->device_count; i++)
         share_review(d, s->devices[i]);
 }
@@ -350,7 +350,7 @@ int share_listen(struct daemon *d, char *why, size_t why_size)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     char path[4096];
 
-    state_path(d, "leash", path, sizeof(path));
+    state_path(d, "control", path, sizeof(path));
     if (strlen(path) >= sizeof(address.sun_path)) {
         snprintf(why, why_size, "%s is too long a name for a socket", path);
         return -ENAMETOOLONG;
@@ -361,8 +361,8 @@ int share_listen(struct daemon *d, char *why, size_t why_size)
         snprintf(why, why_size, "%s: %s", path, strerror(errno));
         return -errno;
     }
-    d->leash_listener = event_new(d->base, fd, EV_READ | EV_PERSIST, on_worker, d);
-    event_add(d->leash_listener, NULL);
+    d->control_listener = event_new(d->base, fd, EV_READ | EV_PERSIST, on_worker, d);
+    event_add(d->control_listener, NULL);
     for (unsigned i = 0; i < d->device_count; i++) {
         d->devices[i].slice = evtimer_new(d->base, slice_over, &d->devices[i]);
         d->devices[i].load_from_us = clock_us();

@@ -213,8 +213,8 @@ static void make_plan(const struct session *s, char *const *environment, struct 
     add(plan, "VOCL_WORKER_DEVICES=%s", list);
     add(plan, "VOCL_WORKER_MEMORY=%llu", (unsigned long long)s->memory);
     add(plan, "VOCL_WORKER_SCRUB=%s", s->daemon->config->scrub);
-    state_path(s->daemon, "leash", path, sizeof(path));
-    add(plan, "VOCL_WORKER_LEASH=%s", path);
+    state_path(s->daemon, "control", path, sizeof(path));
+    add(plan, "VOCL_WORKER_CONTROL=%s", path);
     for (char **at = s->daemon->config->environment; *at; at++)
         add(plan, "%s", *at);
     for (; *environment; environment++)

@@ -14,7 +14,7 @@
 #define STRANGER_UNREAD (64u << 10)
 
 /* Where there are few descriptors strangers get a quarter of them. */
-unsigned strangers_place(void)
+unsigned strangers_room(void)
 {
     struct rlimit files;
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "proxy/launch/attend.h"
-#include "proxy/launch/standin.h"
+#include "proxy/launch/surrogate.h"
 
 #define AGAIN_MS 1000 /* between tries to reach a daemon that was lost, */
 #define TRY_MS 400    /* and how long others wait for one */
@@ -99,7 +99,7 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
     struct pollfd *ready = calloc(count + 2, sizeof(*ready));
 
     while (ready) {
-        const int most = standin_look(lifeline);
+        const int most = surrogate_look(lifeline);
         bool all = true;
 
         ready[0] = (struct pollfd){lifeline, POLLIN | POLLRDHUP, 0};
@@ -110,7 +110,7 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
         }
         if (poll(ready, count + 2, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
             continue;
-        if (ready[0].revents && !standin_hear(lifeline))
+        if (ready[0].revents && !surrogate_hear(lifeline))
             break;
         if (ready[1].revents)
             hooks->readable();
@@ -128,6 +128,6 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
             client_send(&nodes[i].client, leave);
         json_decref(leave);
     }
-    standin_end();
+    surrogate_end();
     free(ready);
 }

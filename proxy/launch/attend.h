@@ -20,7 +20,7 @@ struct attend_hooks {
     void (*readable)(void);                           /* that is */
 };
 
-/* Until the lifeline closes, where bells come to stand in for the program with (standin.h). A daemon that is lost, or
+/* Until the lifeline closes, where bells come to stand in for the program with (surrogate.h). A daemon that is lost, or
  * does not answer, is tried again and again, for the workers go on without it. */
 void attend(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session, int lifeline,
             const struct attend_hooks *hooks);

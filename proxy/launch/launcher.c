@@ -31,7 +31,7 @@
 #include "base/settings.h"
 #include "base/children.h"
 #include "proxy/launch/ranks.h"
-#include "proxy/launch/standin.h"
+#include "proxy/launch/surrogate.h"
 
 #define LIFELINE 3
 #define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
@@ -201,11 +201,11 @@ static void serve_workers(struct ranks *ranks, int output, int ended)
         ready[1] = (struct pollfd){output, POLLIN, 0};
         ready[2] = (struct pollfd){ended, POLLIN, 0};
         count = ranks_poll(ranks, ready + 3);
-        if (poll(ready, count + 3, sooner(standin_look(LIFELINE), hosts_nap(ranks))) < 0)
+        if (poll(ready, count + 3, sooner(surrogate_look(LIFELINE), hosts_nap(ranks))) < 0)
             continue;
         if (ready[1].revents)
             listen_to(output);
-        if (ready[0].revents && !standin_hear(LIFELINE))
+        if (ready[0].revents && !surrogate_hear(LIFELINE))
             break;
         if (ranks_hear(ranks, ready + 3, why, sizeof(why)))
             tell("%s", why);
@@ -272,10 +272,10 @@ static void run_mpiexec(char **arguments, int output[2])
     for (;;) {
         struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
 
-        poll(ready, 2, talking ? standin_look(LIFELINE) : LOOK_MS);
+        poll(ready, 2, talking ? surrogate_look(LIFELINE) : LOOK_MS);
         if (ready[1].revents)
             talking = listen_to(output[0]);
-        if (mpiexec < 0 || (ready[0].revents && !standin_hear(LIFELINE)))
+        if (mpiexec < 0 || (ready[0].revents && !surrogate_hear(LIFELINE)))
             return;
         if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
             tell_end("mpiexec", status);
@@ -302,7 +302,7 @@ int main(int count, char **arguments)
         run_workers(arguments, output);
     else
         run_mpiexec(arguments, output);
-    standin_end();
+    surrogate_end();
     children_end();
     remove_folder(shared_folder());
     fcntl(output[0], F_SETFL, O_NONBLOCK);

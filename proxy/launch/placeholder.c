@@ -44,7 +44,7 @@ int main(void)
 {
     const char *endpoint = getenv(SESSION_LOCAL);
     uint8_t token[TOKEN_BYTES];
-    struct verdict verdict;
+    struct hello_reply reply;
     struct hello hello;
     uint32_t length;
     char *variables = collect(&length), byte = 0;
@@ -59,7 +59,7 @@ int main(void)
     fd = endpoint_connect(endpoint);
     hello_fill(&hello, HELLO_PLACEHOLDER, token, length);
     if (fd < 0 || socket_write_all(fd, &hello, sizeof(hello)) || socket_write_all(fd, variables, length) ||
-        socket_read_all(fd, &verdict, sizeof(verdict), 10000) || !verdict.accepted) {
+        socket_read_all(fd, &reply, sizeof(reply), 10000) || !reply.accepted) {
         vocl_log(LOG_ERROR, "the placeholder was not let in");
         return 1;
     }

@@ -77,12 +77,12 @@ void rank_execute(char *const *arguments)
 /* The descriptors of a session: of each worker its bell, and those to the other workers (a square of them). */
 struct wires {
     unsigned workers;
-    int *bells, *far_bells, *far_pmi, *fellows;
+    int *bells, *far_bells, *far_pmi, *peers;
 };
 
 static int *wire(struct wires *wires, unsigned from, unsigned to)
 {
-    return &wires->fellows[(from - 1) * wires->workers + to - 1];
+    return &wires->peers[(from - 1) * wires->workers + to - 1];
 }
 
 static int wires_open(struct wires *wires, struct ranks *ranks)
@@ -92,7 +92,7 @@ static int wires_open(struct wires *wires, struct ranks *ranks)
 
     *wires = (struct wires){workers, calloc(ranks->size, sizeof(int)), calloc(ranks->size, sizeof(int)),
                             calloc(ranks->size, sizeof(int)), calloc((size_t)workers * workers, sizeof(int))};
-    if (!wires->bells || !wires->far_bells || !wires->far_pmi || !wires->fellows)
+    if (!wires->bells || !wires->far_bells || !wires->far_pmi || !wires->peers)
         return -ENOMEM;
     for (unsigned i = 0; !error && i < ranks->size; i++) {
         error = ranks_pair(ends);
@@ -162,7 +162,7 @@ static void become_worker(struct wires *wires, unsigned rank, const char *progra
     set_number("PMI_SIZE", (int)wires->workers + 1);
     set_number(SESSION_BELL, wires->far_bells[rank]);
     if (list && *list)
-        setenv(SESSION_FELLOWS, list, 1);
+        setenv(SESSION_PEERS, list, 1);
     rank_execute(arguments);
 }
 
@@ -191,14 +191,14 @@ static void wires_close(struct wires *wires)
         if (i && wires->far_bells[i])
             close(wires->far_bells[i]);
     }
-    for (unsigned i = 0; wires->fellows && i < wires->workers * wires->workers; i++) {
-        if (wires->fellows[i])
-            close(wires->fellows[i]);
+    for (unsigned i = 0; wires->peers && i < wires->workers * wires->workers; i++) {
+        if (wires->peers[i])
+            close(wires->peers[i]);
     }
     free(wires->bells);
     free(wires->far_bells);
     free(wires->far_pmi);
-    free(wires->fellows);
+    free(wires->peers);
 }
 
 int ranks_here(struct ranks *ranks, const char *program, unsigned workers, int lifeline, int output, char *why,

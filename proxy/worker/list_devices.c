@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/worker/near.h"
+#include "proxy/worker/affinity.h"
 #include "proxy/worker/worker.h"
 #include "topology/native.h"
 #include "topology/topology.h"
@@ -19,7 +19,7 @@ static const char *type_name(cl_device_type type)
     return type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "custom";
 }
 
-static void print_device(struct near *near, unsigned number, cl_device_id device)
+static void print_device(struct affinity *affinity, unsigned number, cl_device_id device)
 {
     char name[256] = "?";
     cl_device_type type = 0;
@@ -31,9 +31,9 @@ static void print_device(struct near *near, unsigned number, cl_device_id device
     clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
     clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
     name[strcspn(name, "\n")] = '\0';
-    near_device(near, number, number, device);
+    affinity_device(affinity, number, number, device);
     printf("%u %s %u %llu %d %s\n", number, type_name(type), units, (unsigned long long)memory,
-           near_device_at(near, number), name);
+           affinity_device_at(affinity, number), name);
 }
 
 static void print_tree(const struct topology *tree)
@@ -54,16 +54,16 @@ static void print_tree(const struct topology *tree)
 int list_devices(void)
 {
     struct native_device devices[NATIVE_MOST_DEVICES];
-    struct near *near = near_new();
+    struct affinity *affinity = affinity_new();
     unsigned count;
 
-    if (!near)
+    if (!affinity)
         _Exit(1);
     setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
     count = native_devices(devices);
     for (unsigned number = 0; number < count; number++)
-        print_device(near, number, devices[number].device);
-    print_tree(near_tree(near));
+        print_device(affinity, number, devices[number].device);
+    print_tree(affinity_tree(affinity));
     fflush(stdout);
     _Exit(0); /* nothing of OpenCL is torn down */
 }

@@ -16,7 +16,7 @@
 #include "base/crowd.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "proxy/worker/near.h"
+#include "proxy/worker/affinity.h"
 #include "proxy/worker/worker.h"
 
 #define NOTES_FULL (48u << 10)
@@ -100,9 +100,9 @@ static void host_send(void *owner, const void *command, size_t length)
     }
 }
 
-static void flush_fellow(struct worker *worker, unsigned peer)
+static void flush_peer(struct worker *worker, unsigned peer)
 {
-    struct wire_buffer *buffer = &worker->fellows[peer];
+    struct wire_buffer *buffer = &worker->peers[peer];
 
     if (!buffer->length || transport_send(worker->transport, peer, buffer->bytes, buffer->length) == -EAGAIN)
         return;
@@ -115,18 +115,18 @@ static void flush_fellow(struct worker *worker, unsigned peer)
 static void flush_fellows(struct worker *worker)
 {
     for (unsigned peer = 1; worker->waiting && peer < transport_peers(worker->transport); peer++)
-        flush_fellow(worker, peer);
+        flush_peer(worker, peer);
 }
 
-static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
+static int send_peer(void *owner, unsigned peer, const void *command, size_t length)
 {
     struct worker *worker = owner;
-    struct wire_buffer *buffer = peer < transport_peers(worker->transport) ? &worker->fellows[peer] : NULL;
+    struct wire_buffer *buffer = peer < transport_peers(worker->transport) ? &worker->peers[peer] : NULL;
 
     if (!buffer || !transport_peer_alive(worker->transport, peer))
         return -ECONNRESET;
     if (buffer->length + length > NOTES_FULL)
-        flush_fellow(worker, peer);
+        flush_peer(worker, peer);
     worker->waiting += !buffer->length;
     wire_put_bytes(buffer, command, length);
     if (!buffer->failed)
@@ -217,27 +217,27 @@ static void host_collect(void *owner)
 
 static void host_device(void *owner, unsigned place, unsigned number, void *device)
 {
-    near_device(((struct worker *)owner)->near, place, number, device);
+    affinity_device(((struct worker *)owner)->affinity, place, number, device);
 }
 
 static bool host_devices_known(void *owner)
 {
-    return near_devices_known(((struct worker *)owner)->near);
+    return affinity_devices_known(((struct worker *)owner)->affinity);
 }
 
 static bool host_moves(void *owner, unsigned source, unsigned target)
 {
-    return near_moves(((struct worker *)owner)->near, source, target);
+    return affinity_moves(((struct worker *)owner)->affinity, source, target);
 }
 
 static int host_move(void *owner, struct executor_move *move)
 {
-    return near_move(((struct worker *)owner)->near, move);
+    return affinity_move(((struct worker *)owner)->affinity, move);
 }
 
 static void host_moved(void *owner, struct executor_move *move)
 {
-    near_moved(((struct worker *)owner)->near, move);
+    affinity_moved(((struct worker *)owner)->affinity, move);
 }
 
 /* ---- the loop ---- */
@@ -254,11 +254,11 @@ static int turn(struct worker *worker, bool idle)
         worker->status = 1;
         return 0;
     }
-    worker->moves_wait = near_decide(worker->near);
+    worker->moves_wait = affinity_decide(worker->affinity);
     if (idle && output_waits(worker))
         count += forward_output(worker);
-    if (worker->leash)
-        leash_look(worker, idle);
+    if (worker->control)
+        control_look(worker, idle);
     flush_notes(worker);
     flush_fellows(worker);
     return count + done;
@@ -282,7 +282,7 @@ static void loop(struct worker *worker)
         transport_announce(worker->transport);
         if (turn(worker, true) || worker->over)
             continue;
-        most = worker->leash ? executor_turns(worker->executor) : 1000000;
+        most = worker->control ? executor_turns(worker->executor) : 1000000;
         if (worker->notes.length || worker->waiting || worker->moves_wait)
             most = 1000;
         transport_sleep(worker->transport, worker->epoll, most);
@@ -316,7 +316,7 @@ int worker_run(void)
     struct transport_callbacks callbacks = {worker, on_frame, on_lost, NULL};
     struct executor_host host = {.owner = worker,
                                  .send = host_send,
-                                 .send_fellow = host_send_fellow,
+                                 .send_fellow = send_peer,
                                  .give = host_give,
                                  .take = host_take,
                                  .collect = host_collect,
@@ -338,17 +338,17 @@ int worker_run(void)
         fprintf(stderr, "vocl-proxy: %s\n", *why ? why : strerror(-error));
         return 1;
     }
-    worker->fellows = calloc(transport_peers(worker->transport), sizeof(*worker->fellows));
-    worker->near = near_new();
-    if (!worker->fellows || !worker->near)
+    worker->peers = calloc(transport_peers(worker->transport), sizeof(*worker->peers));
+    worker->affinity = affinity_new();
+    if (!worker->peers || !worker->affinity)
         return 1;
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
     host.pipeline = settings_pipeline();
     host.members = transport_peers(worker->transport);
     host.own = transport_rank(worker->transport);
     take_limits(&host);
-    if (getenv("VOCL_WORKER_LEASH"))
-        host.turn = leash_turn;
+    if (getenv("VOCL_WORKER_CONTROL"))
+        host.turn = control_turn;
     error = redirect(worker);
     if (!error)
         error = executor_open(&host, &worker->executor);
@@ -356,9 +356,9 @@ int worker_run(void)
         vocl_log(LOG_ERROR, "starting: %s", strerror(-error));
         return 1;
     }
-    leash_open(worker);
+    control_open(worker);
     loop(worker);
-    leash_close(worker);
+    control_close(worker);
     transport_close(worker->transport);
     /* Native OpenCL and MPI are not torn down: either could hang, and the kernel takes back everything. */
     _exit(worker->status);

@@ -9,13 +9,13 @@
 struct worker {
     struct transport *transport;
     struct executor *executor;
-    struct wire_buffer notes;    /* what waits to be sent */
-    struct wire_buffer *fellows; /* the same for other workers, by rank */
-    unsigned waiting;            /* of those that have something */
-    int output[2], epoll;        /* what this process prints on stdout and stderr; what else wakes it */
-    struct near *near;           /* where its devices are */
+    struct wire_buffer notes;  /* what waits to be sent */
+    struct wire_buffer *peers; /* the same for other workers, by rank */
+    unsigned waiting;          /* of those that have something */
+    int output[2], epoll;      /* what this process prints on stdout and stderr; what else wakes it */
+    struct affinity *affinity; /* where its devices are */
     bool moves_wait;
-    struct leash *leash; /* to the daemon that started it, or NULL */
+    struct control *control; /* to the daemon that started it, or NULL */
     bool over;
     int status;
 };
@@ -25,12 +25,12 @@ int list_devices(void);
 /* Serve one session: returns the exit status when it is over. */
 int worker_run(void);
 
-/* ---- leash.c ---- */
-void leash_open(struct worker *worker);
+/* ---- control.c ---- */
+void control_open(struct worker *worker);
 /* Hear what the daemon says, and tell it what is used: to be called again and again, also before sleeping (idle). */
-void leash_look(struct worker *worker, bool idle);
-void leash_close(struct worker *worker);
+void control_look(struct worker *worker, bool idle);
+void control_close(struct worker *worker);
 /* As executor_host's turn. */
-void leash_turn(void *owner, unsigned place, enum turn_note note);
+void control_turn(void *owner, unsigned place, enum turn_note note);
 
 #endif

@@ -2,26 +2,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/daemon/place.h"
+#include "proxy/daemon/placement.h"
 
-static bool is_wished(const struct place_device *device, const struct place_wish *wish)
+static bool is_wished(const struct placement_device *device, const struct placement_wish *wish)
 {
     return (!*wish->name || !fnmatch(wish->name, device->name, FNM_CASEFOLD)) &&
            (!*wish->type || !strcmp(wish->type, device->type)) && device->whole >= wish->memory;
 }
 
-static bool suits(const struct place_device *device, const struct place_wish *wish)
+static bool suits(const struct placement_device *device, const struct placement_wish *wish)
 {
     return device->usable && device->memory >= wish->memory && is_wished(device, wish);
 }
 
-static bool is_free(const struct place_device *device, const struct place_wish *wish)
+static bool is_free(const struct placement_device *device, const struct placement_wish *wish)
 {
     return !device->taken && (wish->exclusive ? !device->sessions : device->sessions < device->most);
 }
 
 /* How many of the devices of a node could be had, and how many are chosen already. */
-static void count_node(const struct place_device *devices, unsigned count, const struct place_wish *wish,
+static void count_node(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
                        const bool *taken, unsigned node, unsigned *left, unsigned *own)
 {
     *left = *own = 0;
@@ -37,7 +37,7 @@ static void count_node(const struct place_device *devices, unsigned count, const
 
 /* What the devices of a node that are in use, chosen, or at this place get of their links when all send to the host's
  * memory and from there: how much longer it takes than alone, summed up. */
-static double congestion(const struct place_device *devices, unsigned count, const bool *taken, unsigned node,
+static double congestion(const struct placement_device *devices, unsigned count, const bool *taken, unsigned node,
                          unsigned at)
 {
     struct topology_transfer transfers[TOPOLOGY_MOST_TRANSFERS];
@@ -92,9 +92,9 @@ static unsigned detour(const struct topology *tree, unsigned device)
 
 /* Where the device is in its node, as a cost from 0 to below 1: mostly, by how much it and the others would be in each
  * other's way. */
-static double cost_of_place(const struct place_device *devices, unsigned count, const bool *taken, unsigned at)
+static double cost_of_place(const struct placement_device *devices, unsigned count, const bool *taken, unsigned at)
 {
-    const struct place_device *device = &devices[at];
+    const struct placement_device *device = &devices[at];
     double more;
 
     if (!device->tree || device->leaf < 0)
@@ -104,10 +104,10 @@ static double cost_of_place(const struct place_device *devices, unsigned count, 
 }
 
 /* The lower the better; equals in the order of the list. */
-static double cost(const struct place_device *devices, unsigned count, const struct place_wish *wish, const bool *taken,
-                   unsigned at, unsigned needed, enum policy policy)
+static double cost(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
+                   const bool *taken, unsigned at, unsigned needed, enum policy policy)
 {
-    const struct place_device *device = &devices[at];
+    const struct placement_device *device = &devices[at];
     unsigned left, own;
 
     switch (policy) {
@@ -127,7 +127,7 @@ static double cost(const struct place_device *devices, unsigned count, const str
     return 0;
 }
 
-static bool choose(const struct place_device *devices, unsigned count, const struct place_wish *wish,
+static bool choose(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
                    enum policy policy, unsigned *chosen)
 {
     bool *taken = calloc(count + 1, sizeof(*taken));
@@ -160,8 +160,8 @@ static bool choose(const struct place_device *devices, unsigned count, const str
     return true;
 }
 
-bool place(const struct place_device *devices, unsigned count, const struct place_wish *wish, enum policy policy,
-           unsigned *chosen, bool *ever)
+bool placement_choose(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
+                      enum policy policy, unsigned *chosen, bool *ever)
 {
     unsigned suitable = 0;
 

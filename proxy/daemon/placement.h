@@ -1,11 +1,11 @@
 /* Which devices of a pool a session gets. */
-#ifndef VOCL_PROXY_DAEMON_PLACE_H
-#define VOCL_PROXY_DAEMON_PLACE_H
+#ifndef VOCL_PROXY_DAEMON_PLACEMENT_H
+#define VOCL_PROXY_DAEMON_PLACEMENT_H
 
 #include "proxy/daemon/conf.h"
 #include "topology/topology.h"
 
-struct place_device {
+struct placement_device {
     unsigned node, index;
     const char *name, *type;
     uint64_t memory, whole;      /* bytes that a session may have of it now, or were it the only one */
@@ -18,7 +18,7 @@ struct place_device {
     int leaf;                    /* its device in it, or -1 */
 };
 
-struct place_wish {
+struct placement_wish {
     unsigned count;
     char name[128], type[16]; /* pattern as of fnmatch(3); cpu, gpu, accelerator; "": any */
     uint64_t memory;          /* at least; 0: any */
@@ -33,7 +33,7 @@ struct place_wish {
  * the congestion model has it; then those that are nearest to a network interface. False if they are not to be had now;
  * *ever: whether they could be, were nobody else there.
  */
-bool place(const struct place_device *devices, unsigned count, const struct place_wish *wish, enum policy policy,
-           unsigned *chosen, bool *ever);
+bool placement_choose(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
+                      enum policy policy, unsigned *chosen, bool *ever);
 
 #endif

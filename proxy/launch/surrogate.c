@@ -1,4 +1,4 @@
-/* Standing in for a program that is stopped: see standin.h. */
+/* Standing in for a program that is stopped: see surrogate.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,14 +7,14 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/socket.h"
-#include "proxy/launch/standin.h"
+#include "proxy/launch/surrogate.h"
 #include "transport/starter.h"
 
 static int *bells;
 static unsigned count;
 static long looked_ms;
 
-bool standin_hear(int lifeline)
+bool surrogate_hear(int lifeline)
 {
     unsigned came = 1;
     int fd = -1, *more;
@@ -31,13 +31,13 @@ bool standin_hear(int lifeline)
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
-void standin_end(void)
+void surrogate_end(void)
 {
     while (count)
         close(bells[--count]);
 }
 
-int standin_look(int lifeline)
+int surrogate_look(int lifeline)
 {
     const long every = settings_peer_ms() / 4;
     long left = looked_ms + every - clock_ms();

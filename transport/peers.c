@@ -21,7 +21,7 @@ struct entry {
     char host[64], endpoint[128];
 };
 
-int fellows_listen(struct endpoint *endpoint, const char *of, int fd)
+int peers_listen(struct endpoint *endpoint, const char *of, int fd)
 {
     struct sockaddr_storage own;
     socklen_t length = sizeof(own);
@@ -37,7 +37,7 @@ int fellows_listen(struct endpoint *endpoint, const char *of, int fd)
 
 /* ---- the application ---- */
 
-int fellows_introduce(const struct job *job)
+int peers_introduce(const struct job *job)
 {
     for (unsigned i = 0; i < job->member_count; i++) {
         struct bell_record record = {BELL_ROSTER, 0};
@@ -88,7 +88,7 @@ static int call_on(const struct job *job, const struct entry *entry, const uint8
     if (fd < 0)
         return fd;
     socket_tune(fd);
-    hello_fill(&hello, HELLO_FELLOW, token, (uint32_t)job->rank);
+    hello_fill(&hello, HELLO_PEER, token, (uint32_t)job->rank);
     error = socket_write_all(fd, &hello, sizeof(hello));
     if (!error)
         return fd;
@@ -96,13 +96,13 @@ static int call_on(const struct job *job, const struct entry *entry, const uint8
     return error;
 }
 
-/* What is no fellow of this session is hung up on. */
+/* What is no peer of this session is hung up on. */
 static void consider(struct job *job, struct caller *caller, const char *refused)
 {
     const uint32_t rank = caller->hello.extra;
 
     free(caller->extra);
-    if (!refused && caller->hello.role == HELLO_FELLOW && rank > (uint32_t)job->rank && rank < (uint32_t)job->size &&
+    if (!refused && caller->hello.role == HELLO_PEER && rank > (uint32_t)job->rank && rank < (uint32_t)job->size &&
         !is_known(job, rank)) {
         add(job, caller->fd, rank, caller->hello.host);
         return;
@@ -137,7 +137,7 @@ static int call_on_all(struct job *job, const uint8_t *token, long until)
     return error;
 }
 
-int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until)
+int peers_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until)
 {
     unsigned below, above = (unsigned)(job->size - 1 - job->rank);
     struct door door = {.token = token};
@@ -171,7 +171,7 @@ int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t
     return error;
 }
 
-int fellows_inherit(struct job *job, const char *list)
+int peers_inherit(struct job *job, const char *list)
 {
     char host[64] = "";
 

@@ -1,4 +1,14 @@
-/* The parts of the `vocl` command. */
+/*
+ * The parts of the `vocl` command.
+ *
+ *     vocl.c         the command line
+ *     environment.c  what a program is run with
+ *     devices.c      vocl devices
+ *     fail.c         how all of them end
+ *     pool.c         vocl pool (pool.h); show.c prints its tables, top.c is vocl top
+ *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
+ *     calibrate.c    vocl topo calibrate (calibrate.h)
+ */
 #ifndef VOCL_TOOLS_H
 #define VOCL_TOOLS_H
 

@@ -1,4 +1,30 @@
-/* What the files of transport/ share. */
+/*
+ * What the files of transport/ share. What others may have of it: transport.h (a session), starter.h (for who starts
+ * one), loader.h (the plugins).
+ *
+ *     link.c            the members, frames with windows, losses, sleeping (link.h)
+ *     receive.c         frames that arrive
+ *     bulk.c            bulk data
+ *   Providers (provider.h), which carry it:
+ *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
+ *     over_tls.c        by TLS, and over_tls_bulk.c its bulk data (over_tls.h); tls.c is the plugin with OpenSSL
+ * (tls.h) lane.c            through memory of one host (lane.h) loop.c            to the local member, in the same
+ * process Who is there: bell.c            the socket beside MPI, and what is said on it peers.c           the bells
+ * between workers pulse.c           heartbeats, and who has none (pulse.h) watch.c           the same while MPI_Init is
+ * in the way keeper.c          descriptors in a program that may close them (keeper.h) How a session is started
+ * (start.h): job.c             by which way, and what comes of it: struct job start_local.c     workers on this host
+ *     start_hosts.c     on others, by ssh
+ *     start_pool.c      in a pool
+ *     start_mpmd.c      by mpiexec, together with the program
+ *     start_openmpi.c   by Open MPI's mpiexec, for the program
+ *     start_worker.c    the worker's side of all of them
+ *     launch.c          the helper that starts the rest; spawn.c starts that
+ *     gather.c          hellos, until all are there; door.c keeps strangers from keeping anybody waiting
+ *     enter.c           MPI_Init, or what is in its place
+ *     meeting.c         TLS connections of each pair: meeting_open.c the program's side, meeting_join.c a worker's
+ * (meeting.h) guests.c          connections that are not yet somebody's (guests.h) network.c         which network the
+ * session has host.c            limits of this host loader.c          the plugins are loaded
+ */
 #ifndef VOCL_TRANSPORT_INTERNAL_H
 #define VOCL_TRANSPORT_INTERNAL_H
 
@@ -96,9 +122,10 @@ struct job {
 };
 
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
-/* start_worker.c */
-int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
+
+/* ---- start_worker.c ---- */
+int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 
 /* ---- host.c ---- */
 /* A start opens many files: a limit of the program's own that it may exceed is lifted. 0, and what it was to be set

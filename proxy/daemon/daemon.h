@@ -1,24 +1,30 @@
 /*
  * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. What its files share.
  *
+ *     daemon.c      the program: options, signals, what is told to watchers
+ *     conf.c        its configuration (conf.h); check.c says whether it could be followed here
+ *     probe.c       which devices the node has
  *     log.c         what is told to the journal
  *     connection.c  messages to and from others
  *     proof.c       who is at the other end
  *     stranger.c    who has not shown it yet
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
- *     measure.c     what a session costs the host
+ *     measure.c     what a session costs the host; account.c writes it down
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     keep.c        the process between it and the daemon
+ *     relay.c       a way for its MPI to what serves it PMI, at the program's host
  *     drain.c       why the node takes no new sessions
  *     silence.c     who does not answer any more
  *     state.c       what a daemon leaves for the one that is started after it
  *     share.c       the workers' control connections: what they use, and whose turn it is on a device that they share
  *     peers.c       the other daemons: what they have
  *     broker.c      requests for devices, anywhere in the pool
- *     choose.c      what a request can have now
+ *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
  *     queue.c       who waits, in one order
+ *     exchange.c    daemons that mpiexec started find each other
+ *     http.c        the dashboard, and figures for monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -116,7 +122,6 @@ struct daemon {
 };
 
 /* ---- daemon.c ---- */
-int daemon_run(const char *config_path, bool detach);
 /* Something of this node has changed. */
 void daemon_changed(struct daemon *d);
 double wall_seconds(void);
@@ -194,6 +199,9 @@ void session_watch(struct session *s);
 /* What is reserved goes back if nobody comes. */
 void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
+
+/* ---- account.c ---- */
+/* The session is over: a line of what it had and used. */
 void sessions_account(struct session *s);
 
 /* ---- measure.c ---- */
@@ -218,6 +226,7 @@ bool worker_contained(const struct session *s, int number);
 bool worker_group_path(const struct session *s, const char *file, char *path, size_t size);
 /* False: it has no control group. */
 bool worker_kill_group(const struct session *s);
+
 /* ---- keep.c ---- */
 /* What is said of a worker's start: its number, or the errno for which there is none. */
 struct start_word {
@@ -237,7 +246,6 @@ void state_review(struct daemon *d);
 void state_remove(const struct session *s);
 void state_adopt(struct daemon *d);
 void state_path(const struct daemon *d, const char *name, char *path, size_t size);
-
 /* A file there, whole or not at all. 0 or negative errno. */
 int state_write(const struct daemon *d, const char *name, const json_t *content);
 
@@ -249,6 +257,7 @@ int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size);
 bool is_draining(const struct daemon *d);
 /* "slurm: job 7; root: new fan", or nothing. */
 void drain_describe(const struct daemon *d, char *text, size_t size);
+
 /* ---- silence.c ---- */
 void silence_watch(struct daemon *d);
 enum silence {
@@ -306,8 +315,6 @@ long queue_age(const struct daemon *d, const char *ticket, const char *user);
 /* ---- probe.c ---- */
 /* The devices of this node, asked for in a process of its own. 0, or negative errno and why. */
 int probe_devices(struct daemon *d, char *why, size_t why_size);
-/* That process: prints them. */
-int probe_run(void);
 
 /* ---- http.c ---- */
 int http_open(struct daemon *d, char *why, size_t why_size);
@@ -316,6 +323,7 @@ void http_close(struct daemon *d);
 /* ---- check.c ---- */
 /* Says whether the configuration is good, and could be followed here. The exit status. */
 int check_config(const char *path);
+
 /* ---- relay.c ---- */
 /* The session's worker gets a way to the PMI that its client serves: *worker is its end. 0 or negative errno. */
 int relay_open(struct session *s, int *worker);

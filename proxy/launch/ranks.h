@@ -1,4 +1,18 @@
-/* The ranks of a session that vocl-launcher starts: on this host, or on others by ssh. It serves them PMI. */
+/*
+ * What starts a session's processes, and stands between them and the program. Here: the ranks of a session that
+ * vocl-launcher starts, on this host or on others by ssh. It serves them PMI.
+ *
+ *     launcher.c     vocl-launcher: the parent of a session that is not a pool's
+ *     ranks.c        its workers on this host, and all ranks' PMI
+ *     hosts.c        its workers on other hosts
+ *     remote.c       vocl-proxy --remote: what starts a worker there (remote.h)
+ *     tunnel.c       members' connections through ssh: both ends (tunnel.h)
+ *     pmi.c          PMI, as far as MPICH needs it (pmi.h)
+ *     join.c         vocl-join: the program's way into a pool
+ *     attend.c       and what it does while the session runs (attend.h)
+ *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)
+ *     placeholder.c  vocl-placeholder: in rank 0's place for Open MPI's mpiexec
+ */
 #ifndef VOCL_PROXY_LAUNCH_RANKS_H
 #define VOCL_PROXY_LAUNCH_RANKS_H
 

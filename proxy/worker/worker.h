@@ -1,4 +1,11 @@
-/* What the files of a worker share. */
+/*
+ * A worker: the process that serves one session the devices of its node. What its files share.
+ *
+ *     worker.c        the main loop, between the transport and the executor
+ *     affinity.c      where its devices are in the node's PCIe tree: its threads go near them (affinity.h)
+ *     control.c       its end of the connection to the daemon that started it (proxy/control.h)
+ *     list_devices.c  vocl-proxy --probe: the node's devices, for a daemon
+ */
 #ifndef VOCL_PROXY_WORKER_WORKER_H
 #define VOCL_PROXY_WORKER_WORKER_H
 
@@ -20,8 +27,11 @@ struct worker {
     int status;
 };
 
+/* ---- list_devices.c ---- */
 /* Print the native devices. */
 int list_devices(void);
+
+/* ---- worker.c ---- */
 /* Serve one session: returns the exit status when it is over. */
 int worker_run(void);
 

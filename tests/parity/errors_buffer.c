@@ -1,4 +1,4 @@
-/* What the calls about buffers, and the commands on them, answer to wrong arguments. Wait lists: errors_enqueue.c. */
+/* What the calls about buffers, and the commands on them, answer to wrong arguments. Wait lists: errors_event.c. */
 #include "parity.h"
 
 enum { SIZE = 4096 };

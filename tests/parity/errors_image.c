@@ -1,4 +1,4 @@
-/* What the calls about images, and the commands on them, answer to wrong arguments. Wait lists: errors_enqueue.c. */
+/* What the calls about images, and the commands on them, answer to wrong arguments. Wait lists: errors_event.c. */
 #include "parity.h"
 
 enum { WIDTH = 16, HEIGHT = 8, SIZE = WIDTH * HEIGHT * 4 };

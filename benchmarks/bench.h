@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series.h"
+
 #define BENCH_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /*
@@ -71,18 +73,5 @@ uint32_t bench_random(uint32_t *state);
 
 /* Nanoseconds on a clock that only goes forward. */
 double bench_now(void);
-
-/* The samples of one figure. Starts as {0}; reporting frees it. */
-struct series {
-    double *samples;
-    size_t count, space;
-};
-
-void series_add(struct series *s, double sample);
-void series_report(struct series *s, const char *name, const char *unit);
-
-/* The median, and on a line for people what else there is; or, if BENCH_SAMPLES is set, `samples name unit value...`.
- */
-void series_spread(struct series *s, const char *name, const char *unit);
 
 #endif

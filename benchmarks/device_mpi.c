@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series.h"
+
 enum { ROUNDS = 25, LONGEST = 16 << 20 };
 
 enum way { HOST, BY_HAND, DEVICE, PIECES, WAYS };
@@ -51,17 +53,11 @@ static void receive(enum way way, int bytes)
         must(clEnqueueWriteBuffer(commands, buffer, CL_TRUE, 0, (size_t)bytes, host, 0, NULL, NULL), "write");
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static void measure(enum way way, const char *name, int bytes)
 {
     const int times = way == HOST && bytes <= 4096 ? 2000 : bytes <= 65536 ? 50 : 3;
-    double rounds[ROUNDS];
+    struct series rounds = {0};
+    double median;
 
     for (int round = -1; round < ROUNDS; round++) {
         double since = MPI_Wtime();
@@ -76,11 +72,11 @@ static void measure(enum way way, const char *name, int bytes)
             }
         }
         if (round >= 0)
-            rounds[round] = (MPI_Wtime() - since) * 1e6 / times / 2;
+            series_add(&rounds, (MPI_Wtime() - since) * 1e6 / times / 2);
     }
-    qsort(rounds, ROUNDS, sizeof(*rounds), compare);
+    median = series_median(&rounds);
     if (rank == 0)
-        printf("%-24s %9d %10.2f\n", name, bytes, rounds[ROUNDS / 2]);
+        printf("%-24s %9d %10.2f\n", name, bytes, median);
 }
 
 /* What the calls themselves cost: messages to itself, the least of many, as nobody else has to be there in time. */

@@ -7,27 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series.h"
+
 static int rank;
 
-static int compare(const void *left, const void *right)
+static void report(const char *name, struct series *samples, const char *unit)
 {
-    double a = *(const double *)left, b = *(const double *)right;
+    const double median = series_median(samples);
 
-    return (a > b) - (a < b);
-}
-
-static void report(const char *name, double *samples, int count, const char *unit)
-{
-    qsort(samples, (size_t)count, sizeof(*samples), compare);
     if (rank == 0)
-        printf("%s %g %s\n", name, samples[count / 2], unit);
+        printf("%s %g %s\n", name, median, unit);
 }
 
 /* One way, half of there and back. */
 static void latency(const char *name, void *bytes, int length)
 {
     enum { ROUNDS = 21, TURNS = 500 };
-    double samples[ROUNDS];
+    struct series samples = {0};
 
     for (int round = -1; round < ROUNDS; round++) {
         double start = MPI_Wtime();
@@ -40,16 +36,16 @@ static void latency(const char *name, void *bytes, int length)
                 MPI_Send(bytes, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
         }
         if (round >= 0)
-            samples[round] = (MPI_Wtime() - start) / TURNS / 2 * 1e6;
+            series_add(&samples, (MPI_Wtime() - start) / TURNS / 2 * 1e6);
     }
-    report(name, samples, ROUNDS, "us");
+    report(name, &samples, "us");
 }
 
 /* One message, until the other says that it has it. */
 static void bandwidth(const char *name, void *bytes, int length)
 {
     enum { ROUNDS = 15 };
-    double samples[ROUNDS];
+    struct series samples = {0};
 
     for (int round = -2; round < ROUNDS; round++) {
         double start;
@@ -64,24 +60,24 @@ static void bandwidth(const char *name, void *bytes, int length)
             MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
         }
         if (round >= 0)
-            samples[round] = length / (MPI_Wtime() - start) / 1e9;
+            series_add(&samples, length / (MPI_Wtime() - start) / 1e9);
     }
-    report(name, samples, ROUNDS, "GB/s");
+    report(name, &samples, "GB/s");
 }
 
 static void copying(const char *name, char *to, const char *from, size_t length)
 {
     enum { ROUNDS = 15 };
-    double samples[ROUNDS];
+    struct series samples = {0};
 
     for (int round = -2; round < ROUNDS; round++) {
         double start = MPI_Wtime();
 
         memcpy(to, from, length);
         if (round >= 0)
-            samples[round] = (double)length / (MPI_Wtime() - start) / 1e9;
+            series_add(&samples, (double)length / (MPI_Wtime() - start) / 1e9);
     }
-    report(name, samples, ROUNDS, "GB/s");
+    report(name, &samples, "GB/s");
 }
 
 int main(int count, char **words)

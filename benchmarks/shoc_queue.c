@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series.h"
+
 #define CHECK(call) check((call), #call, __LINE__)
 
 enum { MOST = 64, PASSES = 101 };
@@ -34,34 +36,32 @@ static double us_between(cl_event event, cl_profiling_info from, cl_profiling_in
     return ((double)last - (double)first) / 1e3;
 }
 
-static int compare(const void *first, const void *second)
-{
-    double a = *(const double *)first, b = *(const double *)second;
-    return (a > b) - (a < b);
-}
-
 static void measure(int together)
 {
-    double waits[PASSES], whole[PASSES];
+    struct series waits = {0}, whole = {0};
+    char name[64];
     cl_event events[MOST];
     const size_t one = 1;
 
     for (int pass = 0; pass < PASSES; pass++) {
-        waits[pass] = whole[pass] = 0;
+        double wait = 0, all = 0;
+
         for (int i = 0; i < together; i++)
             CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, &events[i]));
         CHECK(clFinish(queue));
         for (int i = 0; i < together; i++) {
-            waits[pass] += us_between(events[i], CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START) / together;
-            whole[pass] += us_between(events[i], CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_END) / together;
+            wait += us_between(events[i], CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START) / together;
+            all += us_between(events[i], CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_END) / together;
             CHECK(clReleaseEvent(events[i]));
         }
         launched += together;
+        series_add(&waits, wait);
+        series_add(&whole, all);
     }
-    qsort(waits, PASSES, sizeof(*waits), compare);
-    qsort(whole, PASSES, sizeof(*whole), compare);
-    printf("shoc_queue_%d_to_start %.6g us\n", together, waits[PASSES / 2]);
-    printf("shoc_queue_%d_to_end %.6g us\n", together, whole[PASSES / 2]);
+    snprintf(name, sizeof(name), "shoc_queue_%d_to_start", together);
+    series_report(&waits, name, "us");
+    snprintf(name, sizeof(name), "shoc_queue_%d_to_end", together);
+    series_report(&whole, name, "us");
 }
 
 int main(void)

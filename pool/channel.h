@@ -1,7 +1,13 @@
 /*
  * Messages between a daemon of the pool and those who talk to it. First, in the clear: the daemon's greeting, the
- * other's proof (auth.h), the daemon's verdict. Then records: a length, and a JSON object in a sealed box (libsodium's
+ * other's proof (auth.h), the daemon's reply. Then records: a length, and a JSON object in a sealed box (libsodium's
  * secretbox) that only the two can open or make, of which none can be left out, repeated or put elsewhere.
+ *
+ *     channel.c    records
+ *     auth.c       ways to prove who one is, as plugins: auth_key.c and auth_munge.c (auth.h)
+ *     poolfile.c   where the daemons are (poolfile.h)
+ *     client.c     a connection to a daemon (client.h)
+ *     race.c       to whichever answers first (race.h)
  */
 #ifndef VOCL_POOL_CHANNEL_H
 #define VOCL_POOL_CHANNEL_H
@@ -29,7 +35,7 @@ struct channel_proof {
     uint32_t version, length; /* bytes that follow */
 };
 
-struct channel_verdict {
+struct channel_reply {
     uint32_t accepted;
     char why[124];
 };

@@ -24,7 +24,7 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
         .key_file = pool->key_file, .user = pool->user, .socket = pool->munge_socket, .daemon = pool->daemon};
     struct channel_greeting greeting;
     struct channel_proof proof = {.magic = CHANNEL_MAGIC, .version = CHANNEL_VERSION};
-    struct channel_verdict verdict;
+    struct channel_reply reply;
     const struct auth_plugin *plugin;
     uint8_t bytes[AUTH_MOST];
     size_t length;
@@ -49,11 +49,11 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     if (!error)
         error = socket_write_all(client->fd, bytes, length);
     if (!error)
-        error = socket_read_all(client->fd, &verdict, sizeof(verdict), until - clock_ms());
+        error = socket_read_all(client->fd, &reply, sizeof(reply), until - clock_ms());
     if (error)
         return say_no(why, why_size, address, strerror(-error));
-    verdict.why[sizeof(verdict.why) - 1] = '\0';
-    return verdict.accepted ? 0 : say_no(why, why_size, address, verdict.why);
+    reply.why[sizeof(reply.why) - 1] = '\0';
+    return reply.accepted ? 0 : say_no(why, why_size, address, reply.why);
 }
 
 /* What was said first is there already. */

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/settings.h"
-#include "proxy/remote.h"
-#include "proxy/worker.h"
+#include "proxy/launch/remote.h"
+#include "proxy/worker/worker.h"
 
 int main(int count, char **arguments)
 {

@@ -1,26 +1,39 @@
 #!/bin/sh
-# Who may include whom (CONTRIBUTING.md has the picture). A directory not named here may include nothing of another.
+# Who may include whom (CONTRIBUTING.md has the picture). A room not named here may include nothing of another. Of others a
+# room includes what is meant for others: what is in a folder's other headers, its internal.h above all, its files share.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 99
+
+# The room that a file is in: its folder at the top, or one of those in which a folder has several programs.
+room()
+{
+    case $1 in
+    proxy/*/*) echo "${1%/*}" ;;
+    *)         echo "${1%%/*}" ;;
+    esac
+}
 
 allowed()
 {
     case $1 in
-    base)       echo "base/*" ;;
-    wire)       echo "wire/* base/*" ;;
-    transport)  echo "transport/* wire/frame.h base/*" ;;
-    executor)   echo "executor/* wire/* base/*" ;;
-    libvocl)    echo "libvocl/* executor/* transport/* wire/* base/*" ;;
-    pool)       echo "pool/* base/*" ;;
-    proxy)      echo "proxy/* pool/* topology/* executor/* transport/* wire/* base/*" ;;
-    tools)      echo "tools/* pool/* topology/* base/*" ;;
-    tests)      echo "tests/* proxy/place.h proxy/pmi.h proxy/tunnel.h xtq/* devcom/* topology/* pool/* executor/* transport/* wire/* base/*" ;;
-    examples)   echo "examples/*" ;;
-    benchmarks) echo "benchmarks/* topology/topology.h topology/bus.h" ;;
-    ground)     echo "ground/* base/*" ;;
-    xtq)        echo "xtq/* ground/* base/*" ;;
-    devcom)     echo "devcom/* ground/* base/*" ;;
-    topology)   echo "topology/* base/*" ;;
+    base)         echo "base/*" ;;
+    wire)         echo "wire/* base/*" ;;
+    transport)    echo "transport/* wire/frame.h base/*" ;;
+    executor)     echo "executor/* topology/native.h wire/* base/*" ;;
+    libvocl)      echo "libvocl/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
+    pool)         echo "pool/* base/*" ;;
+    proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h base/*" ;;
+    proxy/worker) echo "proxy/worker/* proxy/control.h topology/* executor/executor.h transport/transport.h wire/* base/*" ;;
+    proxy/daemon) echo "proxy/daemon/* proxy/control.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
+    proxy/launch) echo "proxy/launch/* pool/* transport/starter.h base/*" ;;
+    tools)        echo "tools/* pool/* topology/* base/*" ;;
+    tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/pmi.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;
+    examples)     echo "examples/*" ;;
+    benchmarks)   echo "benchmarks/* topology/topology.h topology/bus.h" ;;
+    ground)       echo "ground/* base/*" ;;
+    xtq)          echo "xtq/* ground/* base/*" ;;
+    devcom)       echo "devcom/* ground/* base/*" ;;
+    topology)     echo "topology/* base/*" ;;
     esac
 }
 
@@ -41,6 +54,7 @@ set -f # the patterns above are not for the shell to expand
 sources > "$scratch/files"
 while read -r file; do
     directory=${file%%/*}
+    room=$(room "$file")
 
     # "name.h" without a folder is a neighbour, or one of the headers that belong to nobody.
     for include in $(sed -n 's/^ *# *include *"\(.*\)".*/\1/p' "$file"); do
@@ -49,7 +63,12 @@ while read -r file; do
         */*) ;;
         *) include=${file%/*}/$include ;;
         esac
-        permitted "$include" $(allowed "$directory") || echo "$file includes $include"
+        permitted "$include" $(allowed "$room") || echo "$file includes $include"
+        case $include in
+        */internal.h)
+            [ "${include%/*}" = "$room" ] || [ "$directory" = tests ] ||
+                echo "$file includes $include, which only the files of ${include%/*}/ share" ;;
+        esac
     done
 
     for include in $(sed -n 's/^ *# *include *<\(.*\)>.*/\1/p' "$file"); do

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "tools/calibrate.h"
+#include "topology/native.h"
 #include "topology/opencl.h"
 
 #define ROUNDS 7
@@ -21,41 +22,28 @@ struct found {
     unsigned count;
 };
 
-static void find_on(const struct topology *t, cl_platform_id platform, unsigned *number, struct found *out)
+static void add_device(const struct topology *t, cl_device_id id, unsigned number, struct found *found)
 {
-    cl_device_id devices[MOST];
-    cl_uint count = 0;
+    char address[TOPOLOGY_ADDRESS];
+    const bool has_address = topology_pci_address(id, address);
+    const int device = topology_device_of(t, has_address ? address : NULL, number);
 
-    out->count = 0;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST, devices, &count))
-        return;
-    for (cl_uint i = 0; i < count && i < MOST; i++) {
-        char address[TOPOLOGY_ADDRESS];
-        bool has_address = topology_pci_address(devices[i], address);
-        int device = topology_device_of(t, has_address ? address : NULL, (*number)++);
-
-        if (device >= 0)
-            out->devices[out->count++] = (struct placed){devices[i], (unsigned)device};
-    }
+    if (device >= 0 && found->count < MOST)
+        found->devices[found->count++] = (struct placed){id, (unsigned)device};
 }
 
 /* The platform that has most of them. */
 static void find_devices(const struct topology *t, struct found *best)
 {
-    cl_platform_id platforms[32];
-    cl_uint count = 0;
-    unsigned number = 0;
+    struct native_device devices[NATIVE_MOST_DEVICES];
+    const unsigned count = native_devices(devices);
+    struct found found;
 
     best->count = 0;
-    clGetPlatformIDs(32, platforms, &count);
-    for (cl_uint i = 0; i < count && i < 32; i++) {
-        char name[64] = "";
-        struct found found;
-
-        clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL);
-        if (!strcmp(name, "VOCL"))
-            continue;
-        find_on(t, platforms[i], &number, &found);
+    for (unsigned i = 0; i < count; i++) {
+        if (!i || devices[i].platform != devices[i - 1].platform)
+            found.count = 0;
+        add_device(t, devices[i].device, i, &found);
         if (found.count > best->count)
             *best = found;
     }

@@ -1,4 +1,14 @@
-/* The parts of the `vocl` command. */
+/*
+ * The parts of the `vocl` command.
+ *
+ *     vocl.c         the command line
+ *     environment.c  what a program is run with
+ *     devices.c      vocl devices
+ *     fail.c         how all of them end
+ *     pool.c         vocl pool (pool.h); show.c prints its tables, top.c is vocl top
+ *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
+ *     calibrate.c    vocl topo calibrate (calibrate.h)
+ */
 #ifndef VOCL_TOOLS_H
 #define VOCL_TOOLS_H
 
@@ -44,6 +54,14 @@ void environment_set_doors(const struct choices *choices);
 
 /* `vocl devices`, after its options. Returns the exit status. */
 int devices_list(void);
+
+/* How `vocl topo` ends if it is told something wrong. */
+#define topo_misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)
+
+/* Within these bounds, or the program ends and says that it is not what it should be: a number, and bytes such as 8G.
+ */
+double topo_number(const char *text, const char *what, double least, double most);
+double topo_size(const char *text, double least, double most);
 
 /* `vocl topo route`, from that word on. Returns the exit status. */
 int topo_route(int count, char **words);

@@ -46,22 +46,7 @@ struct wishes {
     bool svg, json;
 };
 
-#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)
-
-/* A number, with a unit behind it if units are given. */
-static double number(const char *text, const char *what, bool units)
-{
-    static const char names[] = "KMG";
-    char *end;
-    double value = strtod(text, &end);
-    const char *unit = units && *end ? strchr(names, *end) : NULL;
-
-    for (const char *at = names; unit && at <= unit; at++)
-        value *= 1024;
-    if (end == text || *(unit ? end + 1 : end) || !(value >= 0 && value < 1e18))
-        misuse("%s is no %s", text, what);
-    return value;
-}
+#define MOST 1e18
 
 static struct wishes parse(int count, char **words)
 {
@@ -84,18 +69,18 @@ static struct wishes parse(int count, char **words)
             w.topology = optarg;
             break;
         case 'a':
-            w.tau = number(optarg, "fraction", false);
+            w.tau = topo_number(optarg, "fraction", 0, MOST);
             break;
         case 'b':
-            w.bandwidth = number(optarg, "bandwidth", false);
+            w.bandwidth = topo_number(optarg, "bandwidth", 0, MOST);
             if (w.bandwidth <= 0)
-                misuse("%s is no bandwidth", optarg);
+                topo_misuse("%s is no bandwidth", optarg);
             break;
         case 's':
-            w.bytes = number(optarg, "size", true);
+            w.bytes = topo_size(optarg, 0, MOST);
             break;
         case 'd':
-            w.dimensions = (unsigned)number(optarg, "number of dimensions", false);
+            w.dimensions = (unsigned)topo_number(optarg, "number of dimensions", 0, MOST);
             break;
         case 'v':
             w.svg = true;
@@ -119,7 +104,7 @@ static struct topology *open_tree(const struct wishes *w)
     char why[256] = "";
 
     if (topology_open(w->topology, &t, why, sizeof(why)))
-        misuse("%s%s", why, strcmp(w->topology, "machine") ? "" : "; --topology T1 is an example");
+        topo_misuse("%s%s", why, strcmp(w->topology, "machine") ? "" : "; --topology T1 is an example");
     t->tau = w->tau < 0 ? t->tau : w->tau;
     t->bandwidth = w->bandwidth > 0 ? w->bandwidth * 1024 * MEGA : t->bandwidth;
     return t;
@@ -138,9 +123,9 @@ static const char *parse_end(const struct topology *t, const char *text, const c
     }
     *device = (unsigned)strtoul(text, &end, 10);
     if (end == text || *text < '0' || *text > '9')
-        misuse("\"%s\" does not begin with SOURCE>TARGET", all);
+        topo_misuse("\"%s\" does not begin with SOURCE>TARGET", all);
     if (end - text > 6 || *device >= t->device_count)
-        misuse("%s has devices 0 to %u, not %.*s", t->name, t->device_count - 1, (int)(end - text), text);
+        topo_misuse("%s has devices 0 to %u, not %.*s", t->name, t->device_count - 1, (int)(end - text), text);
     return end;
 }
 
@@ -151,19 +136,19 @@ static const char *parse_transfer(const struct wishes *w, const struct topology 
     char size[32];
 
     if (*at != '>')
-        misuse("\"%s\" does not begin with SOURCE>TARGET", text);
+        topo_misuse("\"%s\" does not begin with SOURCE>TARGET", text);
     at = parse_end(t, at + 1, text, &out->target);
     if (out->source == out->target)
-        misuse("\"%.*s\" goes nowhere", (int)(at - text), text);
+        topo_misuse("\"%.*s\" goes nowhere", (int)(at - text), text);
     out->bytes = w->bytes;
     if (*at == ':') {
         snprintf(size, sizeof(size), "%.*s", (int)strcspn(at + 1, ",@"), at + 1);
-        out->bytes = number(size, "size", true);
+        out->bytes = topo_size(size, 0, MOST);
         at += 1 + strcspn(at + 1, ",@");
     }
     if (*at == '@') {
         snprintf(size, sizeof(size), "%.*s", (int)strcspn(at + 1, ","), at + 1);
-        out->start = number(size, "number of milliseconds", false) / 1e3;
+        out->start = topo_number(size, "number of milliseconds", 0, MOST) / 1e3;
         at += 1 + strcspn(at + 1, ",");
     }
     return at;
@@ -179,15 +164,15 @@ static unsigned parse_transfers(const struct wishes *w, const struct topology *t
 
         text = parse_transfer(w, t, text, &transfer);
         if (count == TOPOLOGY_MOST_TRANSFERS)
-            misuse("more than %d transfers", TOPOLOGY_MOST_TRANSFERS);
+            topo_misuse("more than %d transfers", TOPOLOGY_MOST_TRANSFERS);
         transfers[count++] = transfer;
         if (*text == ',')
             text++;
         else if (*text)
-            misuse("\"%s\" does not begin with a comma", text);
+            topo_misuse("\"%s\" does not begin with a comma", text);
     }
     if (!count)
-        misuse("no transfers");
+        topo_misuse("no transfers");
     return count;
 }
 
@@ -390,7 +375,7 @@ static int predict(const struct wishes *w, const char *text)
     }
     free(t);
     if (error)
-        misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
+        topo_misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
     return 0;
 }
 
@@ -408,7 +393,7 @@ static int order(const struct wishes *w, const char *text)
 
     for (unsigned i = 0; i < count; i++) {
         if (transfers[i].start > 0)
-            misuse("an order is of transfers that all wait: without @MS");
+            topo_misuse("an order is of transfers that all wait: without @MS");
     }
     if (!error && w->json) {
         json_tree(t);
@@ -419,7 +404,7 @@ static int order(const struct wishes *w, const char *text)
     }
     free(t);
     if (error)
-        misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
+        topo_misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
     for (unsigned i = 0; i < count && !w->json; i++)
         printf("%s\n", transfer_name(&transfers[best_order[i]], name));
     if (!w->json)
@@ -451,9 +436,9 @@ static int halo(const struct wishes *w)
     if (!error && w->json)
         return 0;
     if (error == -EINVAL)
-        misuse("a halo exchange is among 8 devices in 2 or 3 dimensions, tau from 0 to below 1");
+        topo_misuse("a halo exchange is among 8 devices in 2 or 3 dimensions, tau from 0 to below 1");
     if (error)
-        misuse("%s", strerror(-error));
+        topo_misuse("%s", strerror(-error));
     printf("the fastest of %lu orders:\n", h.orders);
     for (unsigned device = 0; device < 8; device++) {
         printf("%u >", device);
@@ -474,7 +459,7 @@ static int measure(const struct wishes *w)
     char why[256];
 
     if (w->bytes < 1 || w->bytes > (double)(1ull << 40))
-        misuse("transfers of 1 byte to 1024 GB");
+        topo_misuse("transfers of 1 byte to 1024 GB");
     printf("# %s, measured with transfers of %.0f bytes\n", t->name, w->bytes);
     if (calibrate(t, (size_t)w->bytes, stdout, why, sizeof(why)))
         fail(1, "%s", why);
@@ -529,13 +514,13 @@ int main(int count, char **words)
     rest = words + !bare + optind;
 
     if (w.svg && w.json)
-        misuse("--svg and --json exclude each other");
+        topo_misuse("--svg and --json exclude each other");
     if (w.svg && strcmp(what, "show") && strcmp(what, "predict"))
-        misuse("%s draws nothing", what);
+        topo_misuse("%s draws nothing", what);
     if (transfers && !*rest)
-        misuse("no transfers");
+        topo_misuse("no transfers");
     if (rest[0] && rest[transfers])
-        misuse("what is \"%s\"?", rest[transfers]);
+        topo_misuse("what is \"%s\"?", rest[transfers]);
     if (transfers)
         return *what == 'p' ? predict(&w, *rest) : order(&w, *rest);
     if (!strcmp(what, "halo"))
@@ -546,5 +531,5 @@ int main(int count, char **words)
         return measure(&w);
     if (!strcmp(what, "show"))
         return show(&w);
-    misuse("unknown command \"topo %s\"", what);
+    topo_misuse("unknown command \"topo %s\"", what);
 }

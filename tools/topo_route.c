@@ -10,7 +10,6 @@
 
 #define MOST_MESSAGES 65536
 #define MOST_MEMORY ((size_t)1 << 30) /* of all nodes */
-#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)
 
 static const char *const ports[] = {"N", "E", "W", "S", "U", "host"};
 
@@ -33,20 +32,6 @@ struct plan {
 
 /* ---- what is wanted ---- */
 
-static double number(const char *text, const char *what, double least, double most)
-{
-    static const char names[] = "KMG";
-    char *end;
-    double value = strtod(text, &end);
-    const char *unit = *end ? strchr(names, *end) : NULL;
-
-    for (const char *at = names; unit && at <= unit; at++)
-        value *= 1024;
-    if (end == text || *(unit ? end + 1 : end) || !(value >= least && value <= most))
-        misuse("%s is no %s", text, what);
-    return value;
-}
-
 static struct wishes parse(int count, char **words)
 {
     static const struct option options[] = {
@@ -61,28 +46,28 @@ static struct wishes parse(int count, char **words)
     while ((option = getopt_long(count, words, "+", options, NULL)) != -1) {
         switch (option) {
         case 'r':
-            w.positions = (unsigned)number(optarg, "ring", 1, ROUTE_MOST_NODES);
+            w.positions = (unsigned)topo_number(optarg, "ring", 1, ROUTE_MOST_NODES);
             break;
         case 'm':
-            w.rings = (unsigned)number(optarg, "number of rings", 1, ROUTE_MOST_NODES);
+            w.rings = (unsigned)topo_number(optarg, "number of rings", 1, ROUTE_MOST_NODES);
             break;
         case 'c':
-            w.channels = (unsigned)number(optarg, "number of channels", 1, ROUTE_MOST_CHANNELS);
+            w.channels = (unsigned)topo_number(optarg, "number of channels", 1, ROUTE_MOST_CHANNELS);
             break;
         case 'b':
-            w.model.buffers = (unsigned)number(optarg, "number of packets", 1, 1e6);
+            w.model.buffers = (unsigned)topo_number(optarg, "number of packets", 1, 1e6);
             break;
         case 'l':
-            w.model.latency = number(optarg, "latency", 0, 1e9) * 1e-9;
+            w.model.latency = topo_number(optarg, "latency", 0, 1e9) * 1e-9;
             break;
         case 'w':
-            w.model.bandwidth = number(optarg, "bandwidth", 1e-6, 1e6) * 1e9;
+            w.model.bandwidth = topo_number(optarg, "bandwidth", 1e-6, 1e6) * 1e9;
             break;
         case 'p':
-            w.model.payload = (size_t)number(optarg, "payload", 1, 1 << 20);
+            w.model.payload = (size_t)topo_number(optarg, "payload", 1, 1 << 20);
             break;
         case 's':
-            w.bytes = (size_t)number(optarg, "size", 1, MOST_MEMORY);
+            w.bytes = (size_t)topo_size(optarg, 1, MOST_MEMORY);
             break;
         case 'j':
             w.json = true;
@@ -99,9 +84,9 @@ static struct wishes parse(int count, char **words)
 static void message_add(struct plan *p, unsigned source, unsigned target, size_t bytes, double start)
 {
     if (source >= p->net.nodes || target >= p->net.nodes)
-        misuse("nodes are 0 to %u", p->net.nodes - 1);
+        topo_misuse("nodes are 0 to %u", p->net.nodes - 1);
     if (p->count == MOST_MESSAGES)
-        misuse("at most %d messages", MOST_MESSAGES);
+        topo_misuse("at most %d messages", MOST_MESSAGES);
     p->messages[p->count] = (struct route_message){.source = source, .bytes = bytes, .start = start};
     p->messages[p->count].from = p->used[source];
     p->used[source] += bytes;
@@ -120,24 +105,24 @@ static void parse_messages(struct plan *p, const struct wishes *w, const char *t
         char *late, *size;
 
         if (length >= sizeof(word))
-            misuse("\"%s\" is no message", text);
+            topo_misuse("\"%s\" is no message", text);
         memcpy(word, text, length);
         word[length] = 0;
         if ((late = strchr(word, '@'))) {
             *late = 0;
-            start = number(late + 1, "time", 0, 1e9) * 1e-6;
+            start = topo_number(late + 1, "time", 0, 1e9) * 1e-6;
         }
         if ((size = strchr(word, ':'))) {
             *size = 0;
-            bytes = (size_t)number(size + 1, "size", 1, MOST_MEMORY);
+            bytes = (size_t)topo_size(size + 1, 1, MOST_MEMORY);
         }
         source = strtoul(at, &end, 10);
         if (end == at || *end != '>' || *at < '0' || *at > '9')
-            misuse("\"%s\" is not SOURCE>TARGET", word);
+            topo_misuse("\"%s\" is not SOURCE>TARGET", word);
         at = end + 1;
         target = strtoul(at, &end, 10);
         if (end == at || *end || *at < '0' || *at > '9' || source > UINT16_MAX || target > UINT16_MAX)
-            misuse("\"%s\" is not SOURCE>TARGET", word);
+            topo_misuse("\"%s\" is not SOURCE>TARGET", word);
         message_add(p, (unsigned)source, (unsigned)target, bytes, start);
         if (!text[length])
             return;
@@ -188,7 +173,7 @@ static size_t memory_open(struct plan *p)
     for (unsigned i = 0; i < p->net.nodes; i++)
         most = p->used[i] > most ? p->used[i] : most;
     if (most > MOST_MEMORY / p->net.nodes)
-        misuse("that is more than a simulation has memory for");
+        topo_misuse("that is more than a simulation has memory for");
     for (unsigned i = 0; i < p->net.nodes; i++) {
         p->memories[i] = malloc((size_t)most);
         if (!p->memories[i])
@@ -334,9 +319,9 @@ int topo_route(int count, char **words)
     if (!p)
         fail(1, "no memory");
     if (route_net_make(&p->net, w.positions, w.rings, w.channels))
-        misuse("at most %d nodes", ROUTE_MOST_NODES);
+        topo_misuse("at most %d nodes", ROUTE_MOST_NODES);
     if (what && words[optind + 1])
-        misuse("what is \"%s\"?", words[optind + 1]);
+        topo_misuse("what is \"%s\"?", words[optind + 1]);
     if (!w.json)
         printf(
             "SIMULATED: %u ring%s of %u nodes, %u channel%s with room for %u packets, %.4g ns and %.4g GB/s a link\n",

@@ -4,6 +4,16 @@
  * paper's. Where its text leaves more than one reading, doc/topology.md says which one this is, and why.
  *
  * Functions that return int return 0 or a negative errno.
+ *
+ *     tree.c            the tree: made, checked, asked
+ *     text.c            as text; T1 and T2 are the paper's
+ *     discover.c        of this machine, by hwloc; discover_apart.c in a process of its own
+ *     draw.c            for people to look at
+ *     model.c           how transfers slow each other down; ports.c at one port (ports.h)
+ *     order.c, halo.c   in which order they are best sent, and those of a halo exchange
+ *     bus.c             a worker's transfers, one after the other; simulate.c what that gains (bus.h)
+ *     opencl.c          PCI addresses of OpenCL's devices (opencl.h); native.h walks and numbers these
+ *     route.c           networks of switches with routing registers; route_run.c what happens in them (route.h)
  */
 #ifndef VOCL_TOPOLOGY_TOPOLOGY_H
 #define VOCL_TOPOLOGY_TOPOLOGY_H
@@ -93,8 +103,14 @@ void topology_write(const struct topology *t, FILE *out);
  * it begins with <, or text. */
 int topology_open(const char *name, struct topology **out, char *why, size_t why_size);
 
+struct topology_transfer;
+
 /* ---- draw.c ---- */
 void topology_draw_text(const struct topology *t, FILE *out);
+/* The tree, and with count transfers in it how fast each goes at first (factors) and when it ends, in seconds; names of
+ * nodes may hold anything. */
+void topology_draw_svg(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
+                       const double *factors, const double *ends, FILE *out);
 
 /* ---- model.c ---- */
 
@@ -107,11 +123,6 @@ struct topology_transfer {
     unsigned source, target; /* devices; one of them may be TOPOLOGY_HOST */
     double bytes, start;
 };
-
-/* The tree, and with count transfers in it how fast each goes at first (factors) and when it ends, in seconds; names of
- * nodes may hold anything. */
-void topology_draw_svg(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
-                       const double *factors, const double *ends, FILE *out);
 
 /* What the steps of Algorithm 1 make of the congestion factors, one array for each. */
 enum topology_step { TOPOLOGY_SOURCES, TOPOLOGY_UPSTREAM, TOPOLOGY_DOWNSTREAM, TOPOLOGY_BLOCKED, TOPOLOGY_RAISED };

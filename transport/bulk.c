@@ -22,20 +22,26 @@ static void bulk_end(struct transport *t, struct bulk **at, int status)
     free(bulk);
 }
 
+/* As both sides know it: with a mark for what is from or for the local member, and does not go to the application. */
+static uint32_t tag_of(bool local, uint32_t tag)
+{
+    return (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
+}
+
 static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,
                       bool take, transport_done *done, void *argument)
 {
     struct bulk *bulk;
     int error;
 
-    if (peer >= (unsigned)t->job.size || !t->peers[peer].alive || t->ended)
+    if (!link_is_usable(t, peer))
         return -ECONNRESET;
     bulk = calloc(1, sizeof(*bulk));
     if (!bulk)
         return -ENOMEM;
     *bulk = (struct bulk){.peer = peer,
                           .take = take,
-                          .tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff),
+                          .tag = tag_of(local, tag),
                           .memory = memory,
                           .length = length,
                           .done = done,
@@ -48,34 +54,23 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
     *t->bulk_last = bulk;
     t->bulk_last = &bulk->next;
     *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
+    if (!t->peers[peer].provider->polled)
+        return 0; /* what it sends wakes the other side, and what comes wakes this one */
     t->last_moved = clock_ns();
     t->active_ns = ACTIVE_NS;
     t->bulk_nap_us = 0;
-    if (!t->peers[peer].provider->polled)
-        return 0; /* what it sends wakes the other side, and what comes wakes this one */
     link_hear(t, peer);
     link_ring(&t->peers[peer]);
     return 0;
 }
 
-/* Also what waits for the local member is told when it is polled for. */
-static int loop_start(struct transport *t, bool by_local, uint32_t tag, void *memory, size_t length, bool take,
-                      transport_done *done, void *argument)
-{
-    int error = t->loop ? loop_bulk(t->loop, by_local, take, tag, memory, length, done, argument) : -ECONNRESET;
-
-    if (!error && loop_waits(t->loop))
-        transport_wake(t);
-    return error;
-}
-
+/* A worker reaches the local member through the application. */
 static int bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
                 transport_done *done, void *argument)
 {
-    if (!link_is_local(t, peer))
-        return bulk_start(t, peer, false, tag, memory, length, take, done, argument);
-    return t->client ? loop_start(t, false, tag, memory, length, take, done, argument)
-                     : bulk_start(t, 0, true, tag, memory, length, take, done, argument);
+    const bool through = !t->client && peer == link_local(t);
+
+    return bulk_start(t, through ? 0 : peer, through, tag, memory, length, take, done, argument);
 }
 
 int transport_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
@@ -94,7 +89,7 @@ static int local_bulk(struct transport *t, unsigned peer, uint32_t tag, void *me
                       transport_done *done, void *argument)
 {
     return peer ? bulk_start(t, peer, true, tag, memory, length, take, done, argument)
-                : loop_start(t, true, tag, memory, length, take, done, argument);
+                : loop_bulk(t, take, tag_of(false, tag), memory, length, done, argument);
 }
 
 int transport_local_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
@@ -138,9 +133,13 @@ int bulk_poll(struct transport *t)
 {
     int count = 0, broken = -1;
 
-    for (struct bulk **at = &t->bulks; *at && !t->ended && broken < 0;) {
+    for (struct bulk **at = &t->bulks; *at && broken < 0;) {
         struct bulk *bulk = *at;
 
+        if (!link_is_usable(t, bulk->peer)) {
+            at = &bulk->next;
+            continue;
+        }
         count += t->peers[bulk->peer].provider->bulk_move(t, bulk);
         if (bulk->broken) {
             broken = (int)bulk->peer;

@@ -128,7 +128,7 @@ unsigned door_wait(struct door *door, const int *watched, unsigned count, long m
 
 static size_t extra_of(const struct caller *caller)
 {
-    return caller->rank || caller->hello.role == HELLO_FELLOW ? 0 : caller->hello.extra;
+    return caller->rank || caller->hello.role == HELLO_PEER ? 0 : caller->hello.extra;
 }
 
 /* 1: all of it is here; 0: not yet; or negative errno. */
@@ -187,12 +187,12 @@ bool door_hear(struct door *door, struct caller *caller, const char **refused)
 
 void door_answer(struct caller *caller, const char *refused)
 {
-    struct verdict verdict = {.magic = HELLO_MAGIC, .accepted = !refused};
+    struct hello_reply reply = {.magic = HELLO_MAGIC, .accepted = !refused};
 
     if (refused)
-        memccpy(verdict.why, refused, '\0', sizeof(verdict.why) - 1);
-    if (send(caller->fd, &verdict, sizeof(verdict), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(verdict))
-        vocl_log(LOG_DEBUG, "no verdict for %s: %s", caller->hello.host, strerror(errno));
+        memccpy(reply.why, refused, '\0', sizeof(reply.why) - 1);
+    if (send(caller->fd, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(reply))
+        vocl_log(LOG_DEBUG, "no reply for %s: %s", caller->hello.host, strerror(errno));
     free(caller->extra);
     caller->extra = NULL;
     if (refused)

@@ -39,7 +39,7 @@ static const char *take_worker(struct start *start, const struct caller *caller)
                               .process = caller->rank ? (pid_t)caller->hello.extra : socket_process(caller->fd)};
     if (!caller->rank) {
         if (caller->hello.extra != sizeof(member->endpoint))
-            return "it expects its fellows nowhere";
+            return "it expects its peers nowhere";
         memcpy(member->endpoint, caller->extra, sizeof(member->endpoint));
         member->endpoint[sizeof(member->endpoint) - 1] = '\0';
     }
@@ -142,7 +142,7 @@ int gather_ranks(struct start *start)
         strangers |= !member->rank;
         member->rank = record.value;
     }
-    if (strangers && fellows_introduce(job)) {
+    if (strangers && peers_introduce(job)) {
         snprintf(start->why, start->why_size, "a worker was lost while the others were introduced to it");
         return -ECONNRESET;
     }

@@ -168,9 +168,9 @@ void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
 
     if (!is_free(m, peer, index, tunnelled))
         return;
-    fd = tunnelled ? guest_call(m, peer) : endpoint_connect_start(m->places[peer].endpoint);
+    fd = tunnelled ? guest_call(m, peer) : endpoint_connect_start(m->locations[peer].endpoint);
     if (fd < 0) {
-        vocl_log(LOG_DEBUG, "%s: %s", m->places[peer].endpoint, strerror(-fd));
+        vocl_log(LOG_DEBUG, "%s: %s", m->locations[peer].endpoint, strerror(-fd));
         return;
     }
     guest_identity(identity, m->rank, peer, index);

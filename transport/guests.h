@@ -24,7 +24,7 @@ struct welcome {
     char why[128];
 };
 
-struct place {
+struct location {
     char host[64], endpoint[128];
 };
 
@@ -54,7 +54,7 @@ struct meeting {
     unsigned rank, size, pipes;
     int listeners[2], tunnel; /* or -1 */
     struct tls_way **ways;    /* by number; NULL before the numbers are given */
-    struct place *places;
+    struct location *locations;
     long *next_try;
     struct guest guests[GUESTS];
     char *why;

@@ -1,4 +1,30 @@
-/* What the files of transport/ share. */
+/*
+ * What the files of transport/ share. What others may have of it: transport.h (a session), starter.h (for who starts
+ * one), loader.h (the plugins).
+ *
+ *     link.c            the members, frames with windows, losses, sleeping (link.h)
+ *     receive.c         frames that arrive
+ *     bulk.c            bulk data
+ *   Providers (provider.h), which carry it:
+ *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
+ *     over_tls.c        by TLS, and over_tls_bulk.c its bulk data (over_tls.h); tls.c is the plugin with OpenSSL
+ * (tls.h) lane.c            through memory of one host (lane.h) loop.c            to the local member, in the same
+ * process Who is there: bell.c            the socket beside MPI, and what is said on it peers.c           the bells
+ * between workers pulse.c           heartbeats, and who has none (pulse.h) watch.c           the same while MPI_Init is
+ * in the way keeper.c          descriptors in a program that may close them (keeper.h) How a session is started
+ * (start.h): job.c             by which way, and what comes of it: struct job start_local.c     workers on this host
+ *     start_hosts.c     on others, by ssh
+ *     start_pool.c      in a pool
+ *     start_mpmd.c      by mpiexec, together with the program
+ *     start_openmpi.c   by Open MPI's mpiexec, for the program
+ *     start_worker.c    the worker's side of all of them
+ *     launch.c          the helper that starts the rest; spawn.c starts that
+ *     gather.c          hellos, until all are there; door.c keeps strangers from keeping anybody waiting
+ *     enter.c           MPI_Init, or what is in its place
+ *     meeting.c         TLS connections of each pair: meeting_open.c the program's side, meeting_join.c a worker's
+ * (meeting.h) guests.c          connections that are not yet somebody's (guests.h) network.c         which network the
+ * session has host.c            limits of this host loader.c          the plugins are loaded
+ */
 #ifndef VOCL_TRANSPORT_INTERNAL_H
 #define VOCL_TRANSPORT_INTERNAL_H
 
@@ -12,43 +38,15 @@
 #include "base/clock.h"
 #include "base/socket.h"
 #include "transport/keeper.h"
-#include "transport/plugin.h"
+#include "transport/loader.h"
 #include "transport/provider.h"
 #include "transport/pulse.h"
+#include "transport/starter.h"
 #include "transport/tls.h"
 #include "transport/transport.h"
 
-/* ---- loader.c ---- */
-/* Load the plugin of an MPI ("mpich" or "openmpi"); fresh: into a namespace of its own. NULL and why on failure. */
-const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
-const struct tls_plugin *loader_open_tls(char *why, size_t why_size);
-/* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */
-const char *loader_program_mpi(void);
-/* Whether the plugin's functions come before libc's for the libraries below it, too. */
-bool loader_comes_first(const char *mpi);
-/* Whether the program has a malloc that is not libc's: jemalloc's, a sanitizer's, its own. */
-bool loader_foreign_memory(void);
-
-/* ---- bell.c: the socket beside MPI. It carries hellos, doorbells, and the news that a process is gone ---- */
-
-#define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
-
-enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_FELLOW = 3 };
-
-/* First thing on a new connection, from the one that connects; extra bytes follow: a placeholder's environment, or the
- * endpoint at which a worker expects its fellows, if it has no bells with them yet. Of a fellow extra is its rank, of a
- * worker whom vocl-launcher gave its bell its process. */
-struct hello {
-    uint32_t magic, version, byte_order, pointer_size, role, extra;
-    uint8_t token[TOKEN_BYTES];
-    char host[64];
-};
-
-/* The answer. */
-struct verdict {
-    uint32_t magic, accepted;
-    char why[120];
-};
+/* ---- bell.c: the socket beside MPI. After the hello (starter.h) it carries doorbells, and the news that a process is
+ * gone ---- */
 
 enum bell_kind {
     BELL_SLEEP = 1,
@@ -84,7 +82,6 @@ struct bell {
     uint32_t rank; /* BELL_RANK's */
 };
 
-void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token, uint32_t extra);
 /* NULL if acceptable. */
 const char *hello_check(const struct hello *hello, const uint8_t *token);
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
@@ -92,9 +89,6 @@ void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
 void bell_take(struct bell *bell, const struct bell_record *record);
 /* Take in what the peer has said; never blocks. Returns the number of records. */
 int bell_hear(struct bell *bell);
-/* Say once that somebody is there, or that he is stopped. Not if the other has yet to read what he was told before:
- * what he must not miss is to find room. */
-void bell_beat(int fd, bool stopped);
 /* The next record but heartbeats, which have to come meanwhile. 0 or negative errno. */
 int bell_await(int fd, struct bell_record *record, long until);
 
@@ -128,9 +122,10 @@ struct job {
 };
 
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
-/* start_worker.c */
-int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
+
+/* ---- start_worker.c ---- */
+int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 
 /* ---- host.c ---- */
 /* A start opens many files: a limit of the program's own that it may exceed is lifted. 0, and what it was to be set
@@ -179,35 +174,20 @@ unsigned door_wait(struct door *door, const int *watched, unsigned count, long m
 /* One who has said hello, or a stranger's place is free again: false. It is the caller's own then, fd and extra.
  * *refused: why it cannot be let in, or NULL. */
 bool door_hear(struct door *door, struct caller *caller, const char **refused);
-/* The verdict; with a refusal it is also hung up on. */
+/* The reply; with a refusal it is also hung up on. */
 void door_answer(struct caller *caller, const char *refused);
 void door_close(struct door *door);
 
-/* ---- fellows.c: the bells between workers ---- */
-/* Where this worker will expect its fellows: of the kind of the application's own endpoint, to which fd is connected.
+/* ---- peers.c: the bells between workers ---- */
+/* Where this worker will expect its peers: of the kind of the application's own endpoint, to which fd is connected.
  */
-int fellows_listen(struct endpoint *endpoint, const char *of, int fd);
+int peers_listen(struct endpoint *endpoint, const char *of, int fd);
 /* The application tells each worker which others there are. */
-int fellows_introduce(const struct job *job);
+int peers_introduce(const struct job *job);
 /* A worker takes that in, and has a bell with each other one, but for those that cannot be reached. */
-int fellows_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until);
+int peers_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until);
 /* Or it has them from its birth: "RANK:DESCRIPTOR,...". */
-int fellows_inherit(struct job *job, const char *list);
-
-/* ---- loop.c: the local member ---- */
-struct loop;
-struct loop *loop_open(const struct transport_local *local);
-/* To it, from the application (0) or a worker. */
-int loop_frame(struct loop *loop, unsigned from, const void *bytes, size_t length);
-void loop_lose(struct loop *loop, unsigned peer);
-/* From it to the application. */
-int loop_send(struct loop *loop, const void *bytes, size_t length);
-/* One half of a bulk operation between the two. */
-int loop_bulk(struct loop *loop, bool by_local, bool take, uint32_t tag, void *memory, size_t length,
-              transport_done *done, void *argument);
-int loop_poll(struct loop *loop, bool idle, int (*deliver)(void *owner, const void *bytes, size_t length), void *owner);
-/* Whether there is something for loop_poll() to hand out. */
-bool loop_waits(const struct loop *loop);
+int peers_inherit(struct job *job, const char *list);
 
 /* ---- watch.c ---- */
 struct watch {

@@ -42,11 +42,11 @@ void link_keep(struct transport *t, struct kept *kept, int fd)
         kept_trust(kept, fd);
 }
 
-static int peers_open(struct transport *t)
+static int open_peers(struct transport *t)
 {
     int wake[2], error;
 
-    t->peers = calloc((size_t)t->job.size, sizeof(*t->peers));
+    t->peers = calloc((size_t)t->job.size + 1, sizeof(*t->peers));
     t->sleep_on = calloc((size_t)t->job.size * PROVIDER_MOST_DESCRIPTORS + 2, sizeof(*t->sleep_on));
     if (!t->peers || !t->sleep_on)
         return -ENOMEM;
@@ -54,7 +54,7 @@ static int peers_open(struct transport *t)
         return -errno;
     link_keep(t, &t->wake, wake[0]);
     link_keep(t, &t->waker, wake[1]);
-    for (int i = 0; i < t->job.size; i++)
+    for (unsigned i = 0; i <= link_local(t); i++)
         t->peers[i].bell.socket.fd = t->peers[i].lane.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
         struct member *member = &t->job.members[i];
@@ -106,7 +106,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
                    : job_open_worker(&t->job, on_ending, t, why, why_size);
     if (!error) {
-        error = peers_open(t);
+        error = open_peers(t);
         if (error) {
             snprintf(why, why_size, "%s", strerror(-error));
             transport_close(t);
@@ -136,12 +136,23 @@ int transport_open_worker(const struct transport_callbacks *callbacks, char *why
 /* Workers count the local member whether there is one or not: it is for the application to speak of it. */
 unsigned transport_peers(const struct transport *t)
 {
-    return (unsigned)t->job.size + (!t->client || t->loop);
+    return (unsigned)t->job.size + (!t->client || link_has_local(t));
 }
 
-bool link_is_local(const struct transport *t, unsigned peer)
+unsigned link_local(const struct transport *t)
 {
-    return peer == (unsigned)t->job.size;
+    return (unsigned)t->job.size;
+}
+
+bool link_has_local(const struct transport *t)
+{
+    return t->peers[link_local(t)].alive;
+}
+
+/* The local member is not the job's, and stays when MPI has failed. */
+bool link_is_usable(const struct transport *t, unsigned peer)
+{
+    return peer <= link_local(t) && t->peers[peer].alive && (!t->ended || peer == link_local(t));
 }
 
 unsigned transport_rank(const struct transport *t)
@@ -151,20 +162,14 @@ unsigned transport_rank(const struct transport *t)
 
 bool transport_peer_alive(const struct transport *t, unsigned peer)
 {
-    if (link_is_local(t, peer))
-        return t->client ? t->loop != NULL : t->peers[0].alive;
-    return peer < (unsigned)t->job.size && t->peers[peer].alive;
+    if (!t->client && peer == link_local(t))
+        peer = 0;
+    return peer <= link_local(t) && t->peers[peer].alive;
 }
 
 const char *transport_peer_host(const struct transport *t, unsigned peer)
 {
-    static char own[64];
-
-    if (link_is_local(t, peer)) {
-        gethostname(own, sizeof(own) - 1);
-        return own;
-    }
-    return peer < (unsigned)t->job.size ? t->peers[peer].host : "";
+    return peer <= link_local(t) ? t->peers[peer].host : "";
 }
 
 /* False: it did not come. */
@@ -288,8 +293,8 @@ void link_lose(struct transport *t, unsigned number, const char *why)
     bulk_lose(t, number);
     peer->provider->lose(t, number);
     t->callbacks.lost(t->callbacks.owner, number, why);
-    if (t->loop)
-        loop_lose(t->loop, number);
+    if (link_has_local(t))
+        loop_lose(t, number);
 }
 
 void link_fail(struct transport *t)
@@ -329,8 +334,6 @@ int link_hear(struct transport *t, unsigned number)
 
 bool transport_drained(const struct transport *t, unsigned peer)
 {
-    if (link_is_local(t, peer))
-        return true;
     return t->peers[peer].bell.acked == t->peers[peer].sent;
 }
 
@@ -352,7 +355,7 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
         return error;
     peer->bytes_out += HEADER + length;
     pulse_said(&peer->beat, ++peer->sent);
-    peer->told = peer->received;
+    peer->confirmed = peer->received;
     if (provider->polled)
         link_ring(peer);
     return 0;
@@ -377,9 +380,9 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     struct peer *peer = &t->peers[number];
     int error;
 
-    if (number >= (unsigned)t->job.size || !peer->alive || t->ended)
+    if (!link_is_usable(t, number))
         return -ECONNRESET;
-    if (length > TRANSPORT_MAX_LARGE)
+    if (length > peer->provider->most_frame)
         return -EMSGSIZE;
     if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW) {
         link_hear(t, number);
@@ -394,32 +397,22 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
 
 int transport_send(struct transport *t, unsigned number, const void *bytes, size_t length)
 {
-    if (!link_is_local(t, number))
-        return send_to(t, number, 0, bytes, length);
-    if (!t->client)
+    if (!t->client && number == link_local(t))
         return send_to(t, 0, FRAME_LOCAL, bytes, length);
-    return t->loop ? loop_frame(t->loop, 0, bytes, length) : -ECONNRESET;
+    return send_to(t, number, 0, bytes, length);
 }
 
 int transport_local_send(struct transport *t, unsigned peer, const void *bytes, size_t length)
 {
-    return peer ? send_to(t, peer, FRAME_LOCAL, bytes, length) : loop_send(t->loop, bytes, length);
+    return peer ? send_to(t, peer, FRAME_LOCAL, bytes, length) : loop_send(t, bytes, length);
 }
 
 int transport_add_local(struct transport *t, const struct transport_local *local)
 {
-    t->loop = loop_open(local);
-    return t->loop ? 0 : -ENOMEM;
+    return loop_attach(t, local);
 }
 
 /* ---- progress ---- */
-
-static int from_local(void *owner, const void *bytes, size_t length)
-{
-    struct transport *t = owner;
-
-    return t->callbacks.frame(t->callbacks.owner, (unsigned)t->job.size, bytes, length);
-}
 
 int transport_poll(struct transport *t)
 {
@@ -429,8 +422,6 @@ int transport_poll(struct transport *t)
     t->slept = t->announced = false;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
-    if (t->loop)
-        count += loop_poll(t->loop, false, from_local, t);
     while (more && !t->ended) {
         more = 0;
         for (int i = 0; i < t->job.size && !t->ended; i++) {
@@ -441,11 +432,11 @@ int transport_poll(struct transport *t)
         if (count > 256)
             break;
     }
-    for (int i = 0; i < t->job.size && !t->ended; i++) {
-        if (t->peers[i].alive)
-            count += t->peers[i].provider->poll(t, (unsigned)i);
+    for (unsigned i = 0; i <= link_local(t); i++) {
+        if (link_is_usable(t, i))
+            count += t->peers[i].provider->poll(t, i);
     }
-    if (t->bulks && !t->ended)
+    if (t->bulks)
         count += bulk_poll(t);
     for (int i = 0; i < t->job.size; i++) {
         struct peer *peer = &t->peers[i];
@@ -470,7 +461,7 @@ int transport_poll(struct transport *t)
  * program whose worker has nothing to tell and much to hear never sends one. */
 static bool confirms_later(const struct transport *t, const struct peer *peer)
 {
-    return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->told < TRANSPORT_WINDOW / 4;
+    return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->confirmed < TRANSPORT_WINDOW / 4;
 }
 
 /* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long.
@@ -483,17 +474,17 @@ static bool announce_to(struct transport *t, unsigned number)
     link_hear(t, number);
     /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
     if (!peer->provider->polled && !peer->lane.memory) {
-        later = peer->told != peer->received && confirms_later(t, peer);
-        if (peer->told != peer->received && !later)
+        later = peer->confirmed != peer->received && confirms_later(t, peer);
+        if (peer->confirmed != peer->received && !later)
             bell_send(&peer->bell, BELL_ACK, peer->received);
         /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
-    } else if (!peer->said_sleep || peer->bell.rung || peer->told != peer->received) {
+    } else if (!peer->said_sleep || peer->bell.rung || peer->confirmed != peer->received) {
         bell_send(&peer->bell, BELL_SLEEP, peer->received);
         peer->said_sleep = true;
         peer->bell.rung = false;
     }
     if (!later)
-        peer->told = peer->received;
+        peer->confirmed = peer->received;
     if (peer->provider->sleep_on)
         t->sleep_count += peer->provider->sleep_on(t, number, t->sleep_on + t->sleep_count);
     else
@@ -506,11 +497,11 @@ void transport_announce(struct transport *t)
     bool polled = false, restless = false, all = true;
 
     t->sleep_count = 0;
-    if (t->loop)
-        loop_poll(t->loop, true, from_local, t);
-    for (int i = 0; i < t->job.size; i++) {
+    for (int i = 0; i <= t->job.size; i++) {
         struct peer *peer = &t->peers[i];
 
+        if (peer->alive && peer->provider->idle)
+            peer->provider->idle(t, (unsigned)i);
         if (!peer->alive)
             continue;
         all &= announce_to(t, (unsigned)i);

@@ -52,16 +52,15 @@ struct peer {
     void *way; /* the provider's own */
     struct lane lane;
     uint64_t bytes_out, bytes_in;
-    uint32_t sent, received, told; /* frames; told: of received, what the peer knows */
-    bool said_sleep;               /* and the peer has not rung since */
+    uint32_t sent, received, confirmed; /* frames; confirmed: of received, what the peer knows */
+    bool said_sleep;                    /* and the peer has not rung since */
 };
 
 struct transport {
     struct transport_callbacks callbacks;
     struct job job;
     bool client;
-    struct loop *loop; /* the client's, or NULL */
-    struct peer *peers;
+    struct peer *peers; /* the job's, and after them the client's local member */
     struct bulk *bulks, **bulk_last;
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
@@ -77,8 +76,11 @@ struct transport {
 };
 
 /* ---- link.c ---- */
-/* Whether that is the number of the local member. */
-bool link_is_local(const struct transport *t, unsigned peer);
+/* The number of the local member, whether there is one or not; and whether there is, and it is served here. */
+unsigned link_local(const struct transport *t);
+bool link_has_local(const struct transport *t);
+/* Whether there is something to be sent to and had from a peer: not from those of a job that has ended. */
+bool link_is_usable(const struct transport *t, unsigned peer);
 /* A descriptor of the session: the program may close it (keeper.h). */
 void link_keep(struct transport *t, struct kept *kept, int fd);
 void link_lose(struct transport *t, unsigned number, const char *why);
@@ -88,6 +90,16 @@ void link_fail(struct transport *t);
 void link_ring(struct peer *peer);
 /* Take in what its bell says; the number of things. */
 int link_hear(struct transport *t, unsigned number);
+
+/* ---- loop.c: the local member, for the application's side ---- */
+int loop_attach(struct transport *t, const struct transport_local *local);
+/* To it, from the application (0) or a worker. */
+int loop_frame(struct transport *t, unsigned from, const void *bytes, size_t length);
+void loop_lose(struct transport *t, unsigned peer);
+/* From it to the application: a frame, and one half of a bulk operation. */
+int loop_send(struct transport *t, const void *bytes, size_t length);
+int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t length, transport_done *done,
+              void *argument);
 
 /* ---- receive.c: frames in ---- */
 /* Take one frame of the peer, if there is one: 1, else 0. */

@@ -1,12 +1,13 @@
 /*
- * The local member of a session: served in the application's own process, without MPI. What it is sent it gets at once,
- * inside transport_send(); what it sends waits for transport_poll(), as from any other member.
+ * The provider of the local member, which is served in the application's own process: nothing is carried. What it is
+ * sent it gets at once, inside transport_send(); what it sends waits for transport_poll(), as from any other member.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "transport/internal.h"
+#include "transport/link.h"
 
 struct frame {
     struct frame *next;
@@ -14,10 +15,10 @@ struct frame {
     uint8_t bytes[];
 };
 
-/* One half of a bulk operation between the application and the local member. */
-struct offer {
-    struct offer *next;
-    bool by_local, take;
+/* The local member's half of a bulk operation. */
+struct half {
+    struct half *next;
+    bool take;
     uint32_t tag;
     uint8_t *memory;
     size_t length;
@@ -27,36 +28,46 @@ struct offer {
 
 struct loop {
     struct transport_local local;
-    struct frame *frames, **last_frame;
-    struct offer *offers, **last_offer; /* that wait for the other half */
-    struct offer *done, **last_done;
+    struct frame *frames, **last_frame;   /* from it */
+    struct half *waiting, **last_waiting; /* for the application's half */
+    struct half *done, **last_done;
 };
 
-struct loop *loop_open(const struct transport_local *local)
+static struct loop *loop_of(const struct transport *t)
 {
+    return t->peers[link_local(t)].way;
+}
+
+/* It knows already what its bell would tell it. */
+static void carry_nothing(void *carrier, unsigned number, const struct bell_record *record)
+{
+    (void)carrier, (void)number, (void)record;
+}
+
+/* ---- what the local member does ---- */
+
+int loop_attach(struct transport *t, const struct transport_local *local)
+{
+    struct peer *peer = &t->peers[link_local(t)];
     struct loop *loop = calloc(1, sizeof(*loop));
 
     if (!loop)
-        return NULL;
+        return -ENOMEM;
     loop->local = *local;
     loop->last_frame = &loop->frames;
-    loop->last_offer = &loop->offers;
+    loop->last_waiting = &loop->waiting;
     loop->last_done = &loop->done;
-    return loop;
+    gethostname(peer->host, sizeof(peer->host) - 1);
+    peer->bell.carry = carry_nothing;
+    peer->provider = &provider_loop;
+    peer->way = loop;
+    peer->alive = true;
+    return 0;
 }
 
-int loop_frame(struct loop *loop, unsigned from, const void *bytes, size_t length)
+int loop_send(struct transport *t, const void *bytes, size_t length)
 {
-    return loop->local.frame(loop->local.owner, from, bytes, length);
-}
-
-void loop_lose(struct loop *loop, unsigned peer)
-{
-    loop->local.lost(loop->local.owner, peer);
-}
-
-int loop_send(struct loop *loop, const void *bytes, size_t length)
-{
+    struct loop *loop = loop_of(t);
     struct frame *frame = malloc(sizeof(*frame) + length);
 
     if (!frame)
@@ -69,71 +80,177 @@ int loop_send(struct loop *loop, const void *bytes, size_t length)
     return 0;
 }
 
-static struct offer *find_half(struct loop *loop, const struct offer *other)
+static void append(struct half ***last, struct half *half)
 {
-    for (struct offer **at = &loop->offers; *at; at = &(*at)->next) {
-        struct offer *offer = *at;
-
-        if (offer->tag != other->tag || offer->by_local == other->by_local || offer->take == other->take)
-            continue;
-        *at = offer->next;
-        if (loop->last_offer == &offer->next)
-            loop->last_offer = at;
-        return offer;
-    }
-    return NULL;
+    half->next = NULL;
+    **last = half;
+    *last = &half->next;
 }
 
-static void append(struct offer ***last, struct offer *offer)
+/* Both halves are there. What waits for them is told when it is polled for. */
+static void meet(struct transport *t, struct bulk *bulk, struct half *half)
 {
-    offer->next = NULL;
-    **last = offer;
-    *last = &offer->next;
-}
+    const size_t length = bulk->length < half->length ? bulk->length : half->length;
 
-int loop_bulk(struct loop *loop, bool by_local, bool take, uint32_t tag, void *memory, size_t length,
-              transport_done *done, void *argument)
-{
-    struct offer *offer = malloc(sizeof(*offer)), *half;
-
-    if (!offer)
-        return -ENOMEM;
-    *offer = (struct offer){NULL, by_local, take, tag, memory, length, done, argument};
-    half = find_half(loop, offer);
-    if (!half) {
-        append(&loop->last_offer, offer);
-        return 0;
-    }
     if (length)
-        memcpy(take ? memory : half->memory, take ? half->memory : memory,
-               length < half->length ? length : half->length);
-    append(&loop->last_done, half);
-    append(&loop->last_done, offer);
+        memcpy(half->take ? half->memory : bulk->memory, half->take ? bulk->memory : half->memory, length);
+    bulk->complete = true;
+    append(&loop_of(t)->last_done, half);
+    transport_wake(t);
+}
+
+int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t length, transport_done *done,
+              void *argument)
+{
+    struct loop *loop = loop_of(t);
+    struct half *half = malloc(sizeof(*half));
+    struct bulk *bulk = t->bulks;
+
+    if (!half)
+        return -ENOMEM;
+    *half = (struct half){NULL, take, tag, memory, length, done, argument};
+    while (bulk && (bulk->peer != link_local(t) || bulk->complete || bulk->tag != tag || bulk->take == take))
+        bulk = bulk->next;
+    if (bulk)
+        meet(t, bulk, half);
+    else
+        append(&loop->last_waiting, half);
     return 0;
 }
 
-int loop_poll(struct loop *loop, bool idle, int (*deliver)(void *owner, const void *bytes, size_t length), void *owner)
+/* ---- what happens to it ---- */
+
+int loop_frame(struct transport *t, unsigned from, const void *bytes, size_t length)
 {
+    const struct transport_local *local = &loop_of(t)->local;
+
+    return local->frame(local->owner, from, bytes, length);
+}
+
+void loop_lose(struct transport *t, unsigned peer)
+{
+    const struct transport_local *local = &loop_of(t)->local;
+
+    local->lost(local->owner, peer);
+}
+
+/* ---- the provider ---- */
+
+static int provider_send(struct transport *t, unsigned peer, uint32_t number, struct frame_header header,
+                         const void *bytes, size_t length)
+{
+    (void)peer, (void)number, (void)header;
+    return loop_frame(t, 0, bytes, length);
+}
+
+/* It has taken all that it was sent, and knows what was taken of its own. */
+static int provider_hear(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+
+    peer->bell.acked = peer->sent;
+    peer->confirmed = peer->received;
+    return 0;
+}
+
+static bool provider_receive(struct transport *t, unsigned number, uint32_t frame_number, struct arrived *arrived)
+{
+    const struct peer *peer = &t->peers[number];
+    const struct frame *frame = loop_of(t)->frames;
+
+    (void)frame_number;
+    if (frame)
+        *arrived = (struct arrived){{FRAME_WHOLE, peer->bell.acked}, frame->bytes, frame->length};
+    return frame != NULL;
+}
+
+static void provider_taken(struct transport *t, unsigned peer)
+{
+    struct loop *loop = loop_of(t);
+    struct frame *frame = loop->frames;
+
+    (void)peer;
+    loop->frames = frame->next;
+    if (!frame->next)
+        loop->last_frame = &loop->frames;
+    free(frame);
+}
+
+static int provider_bulk_start(struct transport *t, struct bulk *bulk)
+{
+    struct loop *loop = loop_of(t);
+
+    for (struct half **at = &loop->waiting; *at; at = &(*at)->next) {
+        struct half *half = *at;
+
+        if (half->tag != bulk->tag || half->take == bulk->take)
+            continue;
+        *at = half->next;
+        if (loop->last_waiting == &half->next)
+            loop->last_waiting = at;
+        meet(t, bulk, half);
+        break;
+    }
+    return 0;
+}
+
+/* It moves all at once, when the second half comes. */
+static int provider_bulk_move(struct transport *t, struct bulk *bulk)
+{
+    (void)t, (void)bulk;
+    return 0;
+}
+
+static int progress(struct transport *t, unsigned peer, bool idle)
+{
+    struct loop *loop = loop_of(t);
     int count = loop->local.poll(loop->local.owner, idle);
 
-    for (struct frame *frame; (frame = loop->frames); count++) {
-        loop->frames = frame->next;
-        if (!frame->next)
-            loop->last_frame = &loop->frames;
-        deliver(owner, frame->bytes, frame->length);
-        free(frame);
-    }
-    for (struct offer *offer; (offer = loop->done); count++) {
-        loop->done = offer->next;
-        if (!offer->next)
+    while (t->peers[peer].alive && receive_frame(t, peer))
+        count++;
+    for (struct half *half; (half = loop->done); count++) {
+        loop->done = half->next;
+        if (!half->next)
             loop->last_done = &loop->done;
-        offer->done(offer->argument, 0);
-        free(offer);
+        half->done(half->argument, 0);
+        free(half);
     }
     return count;
 }
 
-bool loop_waits(const struct loop *loop)
+static int provider_poll(struct transport *t, unsigned peer)
 {
-    return loop->frames || loop->done;
+    return progress(t, peer, false);
 }
+
+static void provider_idle(struct transport *t, unsigned peer)
+{
+    progress(t, peer, true);
+}
+
+static unsigned provider_sleep_on(struct transport *t, unsigned peer, struct pollfd *descriptors)
+{
+    (void)t, (void)peer, (void)descriptors;
+    return 0;
+}
+
+static void provider_lose(struct transport *t, unsigned peer)
+{
+    (void)t, (void)peer;
+}
+
+const struct provider provider_loop = {
+    .name = "loop",
+    .most_frame = SIZE_MAX,
+    .bells = true,
+    .send = provider_send,
+    .receive = provider_receive,
+    .taken = provider_taken,
+    .hear = provider_hear,
+    .bulk_start = provider_bulk_start,
+    .bulk_move = provider_bulk_move,
+    .poll = provider_poll,
+    .idle = provider_idle,
+    .sleep_on = provider_sleep_on,
+    .lose = provider_lose,
+};

@@ -21,7 +21,7 @@ const struct tls_plugin *tls_plugin;
  * either, the first goes through what started the workers. Who had to do so before does not wait for long. */
 static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct meeting *m, unsigned peer, long waited)
 {
-    const bool there = *m->places[peer].endpoint != '\0', tunnelled = m->ways[peer]->tunnelled;
+    const bool there = *m->locations[peer].endpoint != '\0', tunnelled = m->ways[peer]->tunnelled;
     const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
 
     if (peer > m->rank)
@@ -105,8 +105,8 @@ int meeting_have_size(struct meeting *m)
 {
     m->ways = calloc(m->size, sizeof(*m->ways));
     m->next_try = calloc(m->size, sizeof(*m->next_try));
-    m->places = m->places ? m->places : calloc(m->size, sizeof(*m->places));
-    return m->ways && m->next_try && m->places ? 0 : -ENOMEM;
+    m->locations = m->locations ? m->locations : calloc(m->size, sizeof(*m->locations));
+    return m->ways && m->next_try && m->locations ? 0 : -ENOMEM;
 }
 
 void meeting_end(struct meeting *m)
@@ -117,6 +117,6 @@ void meeting_end(struct meeting *m)
     }
     free(m->ways);
     free(m->next_try);
-    free(m->places);
+    free(m->locations);
     free(m);
 }

@@ -84,10 +84,11 @@ static int take_welcome(struct meeting *m, struct tls *tls, int fd, long until)
     m->rank = welcome.rank;
     m->size = welcome.size;
     m->pipes = welcome.pipes;
-    m->places = calloc(m->size, sizeof(*m->places));
-    error = m->places ? exchange(tls, fd, m->places, m->size * sizeof(*m->places), until, true) : -ENOMEM;
+    m->locations = calloc(m->size, sizeof(*m->locations));
+    error = m->locations ? exchange(tls, fd, m->locations, m->size * sizeof(*m->locations), until, true) : -ENOMEM;
     for (unsigned i = 0; !error && i < m->size; i++)
-        m->places[i].host[sizeof(m->places->host) - 1] = m->places[i].endpoint[sizeof(m->places->endpoint) - 1] = '\0';
+        m->locations[i].host[sizeof(m->locations->host) - 1] =
+            m->locations[i].endpoint[sizeof(m->locations->endpoint) - 1] = '\0';
     return error;
 }
 
@@ -143,7 +144,7 @@ static struct tls *reach(struct meeting *m, const char *endpoint, struct endpoin
 
     *fd = alone ? -ENETUNREACH : connect_direct(m, endpoint);
     if (*fd >= 0 && (tls = knock(m, *fd, until)))
-        listens = !fellows_listen(own, endpoint, *fd);
+        listens = !peers_listen(own, endpoint, *fd);
     else if (*fd < 0 && !alone)
         snprintf(m->why, m->why_size, "%s: %s", endpoint, strerror(-*fd));
     *tunnelled = !tls && m->tunnel >= 0;
@@ -197,7 +198,7 @@ static int hail(struct meeting *m, const char *endpoint, struct endpoint *own, l
         return error;
     }
     if (!tunnelled)
-        memcpy(m->places[0].endpoint, endpoint, strnlen(endpoint, sizeof(m->places->endpoint) - 1));
+        memcpy(m->locations[0].endpoint, endpoint, strnlen(endpoint, sizeof(m->locations->endpoint) - 1));
     socket_be_patient(fd);
     kept_trust(&m->ways[0]->frames.socket, fd);
     m->ways[0]->frames.tls = tls;
@@ -232,11 +233,11 @@ static int take_members(struct meeting *m)
                 snprintf(m->why, m->why_size, "not all connections with the application could be made");
                 return -ETIMEDOUT;
             }
-            vocl_log(LOG_WARN, "worker %u on %s cannot be reached", rank, m->places[rank].host);
+            vocl_log(LOG_WARN, "worker %u on %s cannot be reached", rank, m->locations[rank].host);
             way_free(m->ways[rank], false);
         } else {
             *member = (struct member){.fd = -1, .rank = rank, .way = m->ways[rank]};
-            snprintf(member->host, sizeof(member->host), "%s", m->places[rank].host);
+            snprintf(member->host, sizeof(member->host), "%s", m->locations[rank].host);
             job->member_count++;
         }
         m->ways[rank] = NULL;

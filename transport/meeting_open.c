@@ -91,8 +91,8 @@ static int give_numbers(struct meeting *m)
                 m->ways[member->rank = next] = member->way;
             next++;
         }
-        memcpy(m->places[member->rank].host, member->host, sizeof(member->host));
-        memcpy(m->places[member->rank].endpoint, member->endpoint, sizeof(member->endpoint));
+        memcpy(m->locations[member->rank].host, member->host, sizeof(member->host));
+        memcpy(m->locations[member->rank].endpoint, member->endpoint, sizeof(member->endpoint));
     }
     return 0;
 }
@@ -104,8 +104,8 @@ static int welcome_all(struct meeting *m)
             .magic = HELLO_MAGIC, .accepted = 1, .rank = rank, .size = m->size, .pipes = m->pipes};
 
         if (!guest_write(m->ways[rank]->frames.tls, &welcome, sizeof(welcome)) ||
-            !guest_write(m->ways[rank]->frames.tls, m->places, m->size * sizeof(*m->places))) {
-            snprintf(m->why, m->why_size, "a worker on %s was lost at the start", m->places[rank].host);
+            !guest_write(m->ways[rank]->frames.tls, m->locations, m->size * sizeof(*m->locations))) {
+            snprintf(m->why, m->why_size, "a worker on %s was lost at the start", m->locations[rank].host);
             return -ECONNRESET;
         }
     }
@@ -117,7 +117,8 @@ static int check_whole(const struct meeting *m)
     for (unsigned rank = 1; rank < m->size; rank++) {
         if (way_is_whole(m->ways[rank]))
             continue;
-        snprintf(m->why, m->why_size, "not all connections with the worker on %s could be made", m->places[rank].host);
+        snprintf(m->why, m->why_size, "not all connections with the worker on %s could be made",
+                 m->locations[rank].host);
         return -ETIMEDOUT;
     }
     return 0;

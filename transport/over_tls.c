@@ -188,7 +188,7 @@ void way_want(struct transport *t, unsigned peer, uint32_t id)
     struct tls_way *way = way_of(t, peer);
     const struct want want = {id, 0, way->early_taken};
 
-    way->early_told = way->early_taken;
+    way->early_confirmed = way->early_taken;
     if (!add_message(&way->urgent, MESSAGE_WANT, &want, sizeof(want), NULL, 0))
         way_break(way, &t->peers[peer], "no memory for what is to be said to it");
     else

@@ -96,7 +96,7 @@ struct tls_way {
     struct offer *offers, **offers_last;
     unsigned offer_count;
     uint64_t early_given, early_given_taken; /* bytes sent unasked, and those of them that were taken */
-    uint64_t early_taken, early_told;        /* and of the other side's */
+    uint64_t early_taken, early_confirmed;   /* and of the other side's */
 };
 
 /* ---- over_tls.c ---- */

@@ -186,7 +186,7 @@ static bool bind_offer(struct transport *t, struct bulk *bulk, struct offer **at
         way->early_taken += offer->early;
         if (offer->early < offer->length)
             way_want(t, bulk->peer, offer->id);
-        else if (way->early_taken - way->early_told >= EARLY_TOLD)
+        else if (way->early_taken - way->early_confirmed >= EARLY_TOLD)
             way_want(t, bulk->peer, 0);
     }
     free(offer->bytes);

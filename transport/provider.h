@@ -1,7 +1,7 @@
 /*
- * Providers: what carries the bytes of a pair of members. Each is one file that fills one struct: over_mpi.c, lane.c,
- * over_tls.c. link.c, receive.c and bulk.c make frames with windows, bulk data and losses of whatever a pair has. The
- * local member (loop.c) is in the same process, and nothing is carried.
+ * Providers: what carries the bytes of a pair of members. Each is one file, or one and those named after it, that fills
+ * one struct: over_mpi.c, lane.c, over_tls*.c, and loop.c for the local member, which is in the same process. link.c,
+ * receive.c and bulk.c make frames with windows, bulk data and losses of whatever a pair has.
  */
 #ifndef VOCL_TRANSPORT_PROVIDER_H
 #define VOCL_TRANSPORT_PROVIDER_H
@@ -35,7 +35,7 @@ struct provider {
     size_t most_frame; /* longer ones go another way */
     bool polled;       /* it moves only when it is looked at; else there are descriptors to sleep on */
     bool bells;        /* it carries the bell, too; else there is a socket for that */
-    /* 0 or negative errno. */
+    /* 0 or negative errno. NULL: it is open when the peer is there. */
     int (*open)(struct transport *t, unsigned peer);
     /* The frame of that number, from 0: copied. 0, or negative errno: -EXDEV, it has to go another way. */
     int (*send)(struct transport *t, unsigned peer, uint32_t number, struct frame_header header, const void *bytes,
@@ -56,6 +56,8 @@ struct provider {
     void (*follow)(struct transport *t, unsigned peer);
     /* The number of things that moved; what it sleeps on; whether it wants to be looked at soon. */
     int (*poll)(struct transport *t, unsigned peer);
+    /* Before that: nothing else is to be done, so what waited for this may be. */
+    void (*idle)(struct transport *t, unsigned peer);
     unsigned (*sleep_on)(struct transport *t, unsigned peer, struct pollfd *descriptors);
     bool (*restless)(const struct transport *t, unsigned peer);
     /* The peer is lost: nothing more is sent or received. */
@@ -64,6 +66,6 @@ struct provider {
     void (*close)(struct transport *t, unsigned peer, bool forget);
 };
 
-extern const struct provider provider_mpi, provider_lane, provider_tls;
+extern const struct provider provider_mpi, provider_lane, provider_tls, provider_loop;
 
 #endif

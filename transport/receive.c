@@ -12,8 +12,8 @@ static void taken(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
 
     peer->received++;
-    if (peer->received - peer->told >= ACK_EVERY) {
-        peer->told = peer->received;
+    if (peer->received - peer->confirmed >= ACK_EVERY) {
+        peer->confirmed = peer->received;
         bell_send(&peer->bell, BELL_ACK, peer->received);
     }
 }
@@ -26,9 +26,9 @@ static void deliver(struct transport *t, unsigned number, bool local, const void
     if (!local)
         error = t->callbacks.frame(t->callbacks.owner, number, bytes, length);
     else if (t->client)
-        error = t->loop ? loop_frame(t->loop, number, bytes, length) : -EBADMSG;
+        error = link_has_local(t) ? loop_frame(t, number, bytes, length) : -EBADMSG;
     else
-        error = number ? -EBADMSG : t->callbacks.frame(t->callbacks.owner, (unsigned)t->job.size, bytes, length);
+        error = number ? -EBADMSG : t->callbacks.frame(t->callbacks.owner, link_local(t), bytes, length);
     if (error)
         link_lose(t, number, "it sent a malformed frame");
 }

@@ -7,25 +7,6 @@
 #define MAX_WORKERS 1024
 #define HELLO_MS 10000
 
-/* The variables that a worker is started with. */
-#define SESSION_BELL "VOCL_SESSION_BELL"       /* its bell's descriptor */
-#define SESSION_FELLOWS "VOCL_SESSION_FELLOWS" /* those of its fellows' bells: see fellows_inherit() */
-#define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
-#define SESSION_LOCAL "VOCL_SESSION_LOCAL"
-#define SESSION_TOKEN "VOCL_SESSION_TOKEN"
-#define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
-#define SESSION_HOST "VOCL_SESSION_HOST"     /* what the program calls the worker's host, or its address, */
-#define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* and who carries connections through what started the worker */
-
-/* The place where a program that listens nowhere is said to be. */
-#define TUNNEL_ENDPOINT "ssh"
-
-/* A worker gives who carries its connections one of them, for this member. What comes back is others' connections, and
- * from time to time a word without one: so long there is a program at the other end, though it may be stopped. */
-struct tunnel_call {
-    uint32_t to;
-};
-
 struct start {
     struct job *job;
     void (*ending)(void *);

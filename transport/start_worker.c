@@ -10,10 +10,10 @@
 #include "base/settings.h"
 #include "transport/meeting.h"
 
-/* own: where this worker expects its fellows, or NULL if it has them. */
+/* own: where this worker expects its peers, or NULL if it has them. */
 static int say_hello(int fd, const uint8_t *token, const struct endpoint *own, char *why, size_t why_size)
 {
-    struct verdict verdict;
+    struct hello_reply reply;
     struct hello hello;
     int error;
 
@@ -22,10 +22,10 @@ static int say_hello(int fd, const uint8_t *token, const struct endpoint *own, c
     if (!error && own)
         error = socket_write_all(fd, own->text, sizeof(own->text));
     if (!error)
-        error = socket_read_all(fd, &verdict, sizeof(verdict), HELLO_MS);
-    if (!error && (verdict.magic != HELLO_MAGIC || !verdict.accepted)) {
-        verdict.why[sizeof(verdict.why) - 1] = '\0';
-        snprintf(why, why_size, "refused: %s", verdict.magic == HELLO_MAGIC ? verdict.why : "not a VOCL program");
+        error = socket_read_all(fd, &reply, sizeof(reply), HELLO_MS);
+    if (!error && (reply.magic != HELLO_MAGIC || !reply.accepted)) {
+        reply.why[sizeof(reply.why) - 1] = '\0';
+        snprintf(why, why_size, "refused: %s", reply.magic == HELLO_MAGIC ? reply.why : "not a VOCL program");
         error = -EPROTO;
     } else if (error) {
         snprintf(why, why_size, "hello: %s", strerror(-error));
@@ -57,7 +57,7 @@ static int call_on(const char *endpoint, const uint8_t *token, struct endpoint *
     }
     socket_tune(fd);
     listen_there_only(endpoint, fd);
-    error = fellows_listen(own, endpoint, fd);
+    error = peers_listen(own, endpoint, fd);
     if (error)
         own->fd = -1;
     else
@@ -121,7 +121,7 @@ static int open_born(struct job *job, const char *given, void (*ending)(void *),
     if (!error)
         error = have_member(job, bell);
     if (!error)
-        error = fellows_inherit(job, getenv(SESSION_FELLOWS));
+        error = peers_inherit(job, getenv(SESSION_PEERS));
     if (error && !*why)
         snprintf(why, why_size, "the bells: %s", strerror(-error));
     return error;
@@ -161,7 +161,7 @@ static int open_called(struct job *job, const char *endpoint, void (*ending)(voi
         error = have_member(job, bell);
     if (!error) {
         job->whole = !endpoint;
-        error = fellows_join(job, &own, invitation.token, until);
+        error = peers_join(job, &own, invitation.token, until);
         if (error)
             snprintf(why, why_size, "the other workers: %s", strerror(-error));
     }

@@ -76,9 +76,9 @@ int transport_local_take(struct transport *transport, unsigned peer, uint32_t ta
 unsigned transport_peers(const struct transport *transport);
 unsigned transport_rank(const struct transport *transport);
 bool transport_peer_alive(const struct transport *transport, unsigned peer);
-/* The name of the host a peer runs on, as it said in its hello ("" for this process). */
-/* Bytes received from and sent to all others so far, bulk data included. */
+/* Bytes received from and sent to all other processes so far, bulk data included. */
 void transport_bytes(const struct transport *t, uint64_t *in, uint64_t *out);
+/* The name of the host a peer runs on, as it said in its hello ("" for this process). */
 const char *transport_peer_host(const struct transport *transport, unsigned peer);
 
 /*

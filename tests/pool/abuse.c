@@ -14,16 +14,16 @@
 
 #include "base/socket.h"
 #include "pool/client.h"
+#include "tests/draw.h"
 
 enum { CROWD = 1000 };
 
 static struct poolfile pool;
-static unsigned seed = 1;
+static uint64_t seed = 1;
 
-static unsigned draw(unsigned below)
+static unsigned pick(unsigned below)
 {
-    seed = seed * 1664525u + 1013904223u;
-    return (seed >> 8) % below;
+    return draw_below(&seed, below);
 }
 
 static int dial(void)
@@ -82,7 +82,7 @@ static void be_nobody(void)
     send_bytes("", 0);
     for (size_t length = 1; length <= sizeof(bytes); length *= 4) {
         for (size_t i = 0; i < length; i++)
-            bytes[i] = (uint8_t)draw(256);
+            bytes[i] = (uint8_t)pick(256);
         send_bytes(bytes, length);
     }
     send_bytes("GET / HTTP/1.1\r\n\r\n", 18);
@@ -100,8 +100,8 @@ static void be_nobody(void)
     memcpy(bytes, &proof, sizeof(proof));
     for (int i = 0; i < 200; i++) {
         for (unsigned k = 0; k < 100; k++)
-            bytes[sizeof(proof) + k] = (uint8_t)draw(256);
-        send_bytes(bytes, sizeof(proof) + draw(101));
+            bytes[sizeof(proof) + k] = (uint8_t)pick(256);
+        send_bytes(bytes, sizeof(proof) + pick(101));
     }
 }
 
@@ -140,10 +140,10 @@ static void forge(void)
 
     for (int i = 0; i < 50; i++) {
         struct client client = connect_well();
-        uint32_t length = i < 5 ? UINT32_MAX >> i : draw(4000);
+        uint32_t length = i < 5 ? UINT32_MAX >> i : pick(4000);
 
         for (size_t k = 0; k < sizeof(bytes); k++)
-            bytes[k] = (uint8_t)draw(256);
+            bytes[k] = (uint8_t)pick(256);
         memcpy(bytes, &length, sizeof(length));
         socket_write_all(client.fd, bytes, sizeof(bytes));
         client_close(&client);
@@ -154,29 +154,29 @@ static json_t *any_value(int depth)
 {
     json_t *list;
 
-    switch (draw(depth > 2 ? 7 : 9)) {
+    switch (pick(depth > 2 ? 7 : 9)) {
     case 0:
         return json_null();
     case 1:
         return json_true();
     case 2:
-        return json_integer((json_int_t)draw(10) - 5);
+        return json_integer((json_int_t)pick(10) - 5);
     case 3:
-        return json_integer((json_int_t)((uint64_t)draw(1u << 24) << 39));
+        return json_integer((json_int_t)((uint64_t)pick(1u << 24) << 39));
     case 4:
-        return json_real(1e300 * draw(5));
+        return json_real(1e300 * pick(5));
     case 5:
         return json_string("n1");
     case 6:
-        return json_sprintf("%0*d", (int)draw(3000) + 1, 7);
+        return json_sprintf("%0*d", (int)pick(3000) + 1, 7);
     case 7:
         list = json_array();
-        for (unsigned i = draw(100); i; i--)
+        for (unsigned i = pick(100); i; i--)
             json_array_append_new(list, any_value(depth + 1));
         return list;
     default:
         list = json_object();
-        for (unsigned i = draw(5); i; i--)
+        for (unsigned i = pick(5); i; i--)
             json_object_set_new(list, "session", any_value(depth + 1));
         return list;
     }
@@ -193,12 +193,12 @@ static void say_nonsense(void)
     for (int i = 0; i < 300; i++) {
         struct client client = connect_well();
 
-        for (unsigned k = draw(10) + 1; k; k--) {
+        for (unsigned k = pick(10) + 1; k; k--) {
             json_t *message = json_object();
 
-            json_object_set_new(message, "do", draw(20) ? json_string(words[draw(11)]) : any_value(0));
-            for (unsigned m = draw(8); m; m--)
-                json_object_set_new(message, members[draw(18)], any_value(0));
+            json_object_set_new(message, "do", pick(20) ? json_string(words[pick(11)]) : any_value(0));
+            for (unsigned m = pick(8); m; m--)
+                json_object_set_new(message, members[pick(18)], any_value(0));
             client_send(&client, message);
             json_decref(message);
         }

@@ -15,7 +15,7 @@ says()
 says "^PASS the file of keys $scratch/keys"
 says "^PASS the daemon listens at 127.0.0.1:$port"
 says "^PASS the daemon's web page is at 127.0.0.1:$((port + 1))"
-says "^PASS the daemon's socket $scratch/state/leash hangs up"
+says "^PASS the daemon's socket $scratch/state/control hangs up"
 says '^FAIL the configuration does not say network'
 chmod 644 "$scratch/keys"
 says "^FAIL the file of keys $scratch/keys has mode 644"

@@ -41,11 +41,11 @@ static int come(const char *daemon, struct channel_greeting *greeting)
 static void show(int fd, const char *credential)
 {
     struct channel_proof proof = {CHANNEL_MAGIC, CHANNEL_VERSION, (uint32_t)strlen(credential)};
-    struct channel_verdict verdict = {0, "hung up"};
+    struct channel_reply reply = {0, "hung up"};
 
     if (!socket_write_all(fd, &proof, sizeof(proof)) && !socket_write_all(fd, credential, proof.length))
-        socket_read_all(fd, &verdict, sizeof(verdict), PATIENCE_MS);
-    printf("%.*s\n", (int)sizeof(verdict.why), verdict.accepted ? "accepted" : verdict.why);
+        socket_read_all(fd, &reply, sizeof(reply), PATIENCE_MS);
+    printf("%.*s\n", (int)sizeof(reply.why), reply.accepted ? "accepted" : reply.why);
     fflush(stdout);
 }
 

@@ -131,7 +131,7 @@ start_at="$at_far env $mark VOCL_LIBEXECDIR=$scratch/libexec"
 start_daemon
 tried "a pool" env VOCL_POOL="$scratch/pool" vocl run -- "$carried" wait
 grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "the program's door was not found"
-for door in "tcp 10.96.0.2 $port vocl-poold" "tcp 10.96.0.2 $((port + 1)) vocl-poold" "unix packets $scratch/state/leash vocl-poold"; do
+for door in "tcp 10.96.0.2 $port vocl-poold" "tcp 10.96.0.2 $((port + 1)) vocl-poold" "unix packets $scratch/state/control vocl-poold"; do
     grep -q "^$door" "$scratch/doors" || fail "the daemon's door was not found: $door"
 done
 kill -0 "$daemon" || fail "the daemon has ended: $(cat "$scratch/log")"

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "executor/executor.h"
+#include "tests/draw.h"
 #include "transport/transport.h"
 #include "wire/tables.h"
 #include "wire/wire.h"
@@ -24,12 +25,6 @@ struct liar {
     uint64_t random, odds; /* one in so many is changed at random */
     bool over;
 };
-
-static uint64_t next_random(struct liar *liar)
-{
-    liar->random = liar->random * 6364136223846793005u + 1442695040888963407u;
-    return liar->random >> 13;
-}
 
 static bool lies(const struct liar *liar, const char *lie)
 {
@@ -200,14 +195,14 @@ static void change(struct liar *liar, uint8_t *bytes, size_t length)
                                      0x01000001, 65536, 255};
     const size_t count = length / 4;
 
-    for (uint64_t changes = 1 + next_random(liar) % 3; count && changes; changes--) {
-        const size_t at = next_random(liar) % count * 4;
-        const uint32_t word = words[next_random(liar) % (sizeof(words) / sizeof(*words))];
+    for (uint64_t changes = 1 + draw(&liar->random) % 3; count && changes; changes--) {
+        const size_t at = draw(&liar->random) % count * 4;
+        const uint32_t word = words[draw(&liar->random) % (sizeof(words) / sizeof(*words))];
 
-        if (next_random(liar) % 2)
+        if (draw(&liar->random) % 2)
             memcpy(bytes + at, &word, sizeof(word));
         else
-            bytes[next_random(liar) % length] ^= (uint8_t)(1u << next_random(liar) % 8);
+            bytes[draw(&liar->random) % length] ^= (uint8_t)(1u << draw(&liar->random) % 8);
     }
 }
 
@@ -216,9 +211,9 @@ static void lie_at_random(struct liar *liar, const uint8_t *command, size_t leng
     const size_t before = liar->notes.length;
 
     wire_put_bytes(&liar->notes, command, length);
-    if (next_random(liar) % liar->odds)
+    if (draw(&liar->random) % liar->odds)
         return;
-    switch (next_random(liar) % 8) {
+    switch (draw(&liar->random) % 8) {
     case 0: /* told twice */
         wire_put_bytes(&liar->notes, command, length);
         break;
@@ -227,7 +222,7 @@ static void lie_at_random(struct liar *liar, const uint8_t *command, size_t leng
         break;
     default: /* half of the call's number stays what it is: else nobody listens */
         if (!liar->notes.failed && length > WIRE_HEADER + 4)
-            change(liar, liar->notes.bytes + before + WIRE_HEADER + (next_random(liar) % 8 ? 4 : 0),
+            change(liar, liar->notes.bytes + before + WIRE_HEADER + (draw(&liar->random) % 8 ? 4 : 0),
                    length - WIRE_HEADER - 4);
     }
 }
@@ -310,7 +305,7 @@ int main(void)
     const struct timespec nap = {0, 100000};
     char why[512] = "";
 
-    liar.odds = 4 + next_random(&liar) % 120; /* some come far */
+    liar.odds = 4 + draw(&liar.random) % 120; /* some come far */
     setenv("VOCL_WORKER", "1", 1);
     if (executor_open(&host, &liar.executor) || transport_open_worker(&callbacks, why, sizeof(why), &liar.transport)) {
         fprintf(stderr, "liar: %s\n", why);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/pmi.h"
+#include "proxy/launch/pmi.h"
 
 #define RANKS 3
 

@@ -46,15 +46,15 @@ wait $crowd
 # The log: bounded, however many are refused; the kind and how many are told.
 [ "$(lines)" -lt 100 ] || fail "$(lines) lines: $(head -c 3000 "$scratch/log")"
 before=$(lines)
-python3 - "$scratch/state/leash" << 'END' || fail "no leash"
+python3 - "$scratch/state/control" << 'END' || fail "no control socket"
 import socket, sys
 for _ in range(3000):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(sys.argv[1])
     s.close()
 END
-serves "3000 at the leash"
-[ $(($(lines) - before)) -lt 20 ] || fail "the leash: $(($(lines) - before)) lines"
+serves "3000 at the control socket"
+[ $(($(lines) - before)) -lt 20 ] || fail "the control socket: $(($(lines) - before)) lines"
 told()
 {
     grep -q 'no session.s worker (and [0-9]* more' "$scratch/log"

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/draw.h"
+
 enum { BUFFERS = 6, QUEUES = 7, COUNT = 4096, SIZE = COUNT * 4, MOST = 64, WAITS = 64 };
 
 static const char *source = "kernel void next(global uint *data, uint factor, uint more, uint rounds)\n"
@@ -48,8 +50,7 @@ static uint64_t state;
 
 static uint32_t pick(uint32_t below)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % below;
+    return draw_below(&state, below);
 }
 
 static void need(cl_int status, const char *what, int line)

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/draw.h"
+
 enum { THREADS = 16, COUNT = 1024, SIZE = COUNT * 4, SHARED = 4 };
 
 static const char *source = "kernel void add(global int *data, int what) { data[get_global_id(0)] += what; }\n";
@@ -32,7 +34,7 @@ static bool with_loader;
 
 struct thread {
     pthread_t thread;
-    uint32_t random;
+    uint64_t random;
     cl_kernel kernel;
     cl_command_queue own;
     cl_int *data;
@@ -40,8 +42,7 @@ struct thread {
 
 static uint32_t pick(struct thread *t, uint32_t below)
 {
-    t->random = t->random * 1664525u + 1013904223u;
-    return (t->random >> 8) % below;
+    return draw_below(&t->random, below);
 }
 
 static void need(cl_int status, const char *what, int line)

@@ -68,6 +68,13 @@ status=$?
 exec 9>&-
 wait_until 2 none_left "$mark" || fail "left after the loss of the worker: $(session_processes "$mark")"
 
+# MPI is lost with the descriptors that the program closes; what needs none goes on.
+if [ -n "$MPIEXEC_OPENMPI" ]; then
+    echo | env "$mark" vocl run --local --workers 1 --mpi openmpi -- "$top_builddir/tests/session/survivor" close \
+        > "$scratch/out" 2> "$scratch/err" || fail "after the loss of MPI: $(cat "$scratch/out" "$scratch/err")"
+    wait_until 2 none_left "$mark" || fail "left after the loss of MPI: $(session_processes "$mark")"
+fi
+
 # What the command line takes.
 vocl run --workers 0 -- true > /dev/null 2>&1
 [ $? -eq 2 ] || fail "no workers and no local devices is taken"

@@ -1,9 +1,12 @@
 /* A context of two workers, of which the second is killed when this program says that it is ready; a line on standard
- * input says that it is done. What the first has goes on; what needs the second fails, and nothing waits for ever. */
+ * input says that it is done. "survivor close": this program then closes all descriptors that it does not know, by
+ * which it may lose the second. What the first has goes on; what needs the second fails, and nothing waits for ever. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { COUNT = 65536, SIZE = COUNT * 4 };
 
@@ -36,7 +39,7 @@ static cl_int add(cl_command_queue queue, cl_mem buffer, cl_int what, cl_uint co
     return clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, count, wait, event);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
     static int zeroes[COUNT], data[COUNT];
     cl_platform_id platform;
@@ -74,6 +77,8 @@ int main(void)
     puts("ready");
     fflush(stdout);
     getchar();
+    if (count > 1 && !strcmp(arguments[1], "close"))
+        closefrom(3);
 
     want("what waits for the lost worker does not fail", clWaitForEvents(1, &behind) != CL_SUCCESS);
     want("the lost worker's event does not fail", clWaitForEvents(1, &stuck) != CL_SUCCESS);

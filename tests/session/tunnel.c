@@ -1,7 +1,7 @@
 /*
- * Connections through another (proxy/tunnel.c), both ends in one process: what goes in comes out, who does not take
- * what comes for him holds up nobody else and is sent no more than there is room for, a dead end is noticed, and one
- * that breaks the rules is refused.
+ * Connections through another (proxy/launch/tunnel.c), both ends in one process: what goes in comes out, who does not
+ * take what comes for him holds up nobody else and is sent no more than there is room for, a dead end is noticed, and
+ * one that breaks the rules is refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "proxy/tunnel.h"
+#include "proxy/launch/tunnel.h"
 
 #define MOST 8
 #define CHUNK (256u << 10)

@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tests/draw.h"
 #include "topology/bus.h"
 
 static unsigned below(unsigned limit)
 {
-    static unsigned long state = 7;
+    static uint64_t state = 7;
 
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state >> 33) % limit;
+    return draw_below(&state, limit);
 }
 
 static struct topology *tree(void)

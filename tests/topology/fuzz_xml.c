@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/draw.h"
 #include "topology/topology.h"
 
 static unsigned below(unsigned limit)
 {
-    static unsigned long state = 99;
+    static uint64_t state = 99;
 
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state >> 33) % limit;
+    return draw_below(&state, limit);
 }
 
 /* Something changed, left out or there twice. */

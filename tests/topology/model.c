@@ -8,17 +8,17 @@
 #undef NDEBUG
 #include <assert.h>
 
+#include "tests/draw.h"
 #include "topology/ports.h"
 
 #define TAU 0.2
 #define NEAR(left, right) (fabs((left) - (right)) < 1e-9)
 
-static uint32_t state = 1;
+static uint64_t state = 1;
 
 static unsigned below(unsigned limit)
 {
-    state = state * 1664525u + 1013904223u;
-    return (state >> 8) % limit;
+    return draw_below(&state, limit);
 }
 
 static struct topology *tree(const char *name)

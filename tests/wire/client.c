@@ -1,3 +1,4 @@
+#include "tests/draw.h"
 #include "tests/wire/client.h"
 
 #include <errno.h>
@@ -13,8 +14,7 @@ void random_seed(uint64_t seed)
 
 uint64_t random_next(void)
 {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return random_state >> 13;
+    return draw(&random_state);
 }
 
 static const char source[] = "kernel void touch(global int *data, int value, local int *part)\n"

@@ -195,7 +195,7 @@ static void test_patches(struct sampler_state *state)
             before[i] = (uint8_t)(i * 7);
         memcpy(after, before, sizeof(after));
         for (int change = 0; change < round % 12; change++)
-            after[WIRE_HEADER + (size_t)(next(state) % (sizeof(after) - WIRE_HEADER))] ^= 0x55;
+            after[WIRE_HEADER + (size_t)(draw(&state->random) % (sizeof(after) - WIRE_HEADER))] ^= 0x55;
         length = wire_diff(before, after, sizeof(before), patch);
         if (length == WIRE_NO_PATCH)
             continue;

@@ -2,6 +2,7 @@
 #ifndef VOCL_TESTS_WIRE_SAMPLES_H
 #define VOCL_TESTS_WIRE_SAMPLES_H
 
+#include "tests/draw.h"
 #include "wire/wire.h"
 
 enum { SAMPLE_ITEMS = 5 };
@@ -13,15 +14,9 @@ struct sampler_state {
 static const uint32_t sample_ids[SAMPLE_ITEMS] = {1, 0x01000002, 3, UINT32_MAX, 5};
 static const char sample_bytes[] = "some bytes, and an odd number";
 
-static uint64_t next(struct sampler_state *state)
-{
-    state->random = state->random * 6364136223846793005u + 1442695040888963407u;
-    return state->random >> 13;
-}
-
 static uint32_t items(struct sampler_state *state, uint32_t most)
 {
-    return (uint32_t)(next(state) % ((most < SAMPLE_ITEMS ? most : SAMPLE_ITEMS) + 1));
+    return (uint32_t)(draw(&state->random) % ((most < SAMPLE_ITEMS ? most : SAMPLE_ITEMS) + 1));
 }
 
 #define FILL(name)                                                                                                     \
@@ -32,29 +27,30 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define SEND(name, number) FILL(name)
 #define NOTE(name, number) FILL(name)
 #define FELLOW(name, number) FILL(name)
-#define CALL(name, number) FILL(name) m->call = (uint32_t)next(state);
+#define CALL(name, number) FILL(name) m->call = (uint32_t)draw(&state->random);
 #define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
-    FILL(name##_reply) m->call = (uint32_t)next(state);
+    FILL(name##_reply) m->call = (uint32_t)draw(&state->random);
 #define END }
-#define ID(name) m->name = (uint32_t)next(state);
-#define NEW_ID(name) m->name = (uint32_t)next(state);
-#define U32(name) m->name = (uint32_t)next(state);
-#define I32(name) m->name = (int32_t)next(state);
-#define U64(name) m->name = next(state);
-#define RANGE(name, low, high) m->name = (uint32_t)((low) + next(state) % ((high) - (low) + 1));
-#define BITS(name, mask) m->name = next(state) & (mask);
+#define ID(name) m->name = (uint32_t)draw(&state->random);
+#define NEW_ID(name) m->name = (uint32_t)draw(&state->random);
+#define U32(name) m->name = (uint32_t)draw(&state->random);
+#define I32(name) m->name = (int32_t)draw(&state->random);
+#define U64(name) m->name = draw(&state->random);
+#define RANGE(name, low, high) m->name = (uint32_t)((low) + draw(&state->random) % ((high) - (low) + 1));
+#define BITS(name, mask) m->name = draw(&state->random) & (mask);
 #define IDS(name, most)                                                                                                \
     m->name = sample_ids;                                                                                              \
     m->name##_count = items(state, most);
 #define U64S(name, most)                                                                                               \
     m->name##_count = items(state, most);                                                                              \
     for (uint32_t i = 0; i < m->name##_count; i++)                                                                     \
-        m->name[i] = next(state);
+        m->name[i] = draw(&state->random);
 #define BLOB(name, most)                                                                                               \
     m->name = sample_bytes;                                                                                            \
-    m->name##_length = (uint32_t)(next(state) % ((most) < sizeof(sample_bytes) ? (most) + 1 : sizeof(sample_bytes)));
+    m->name##_length =                                                                                                 \
+        (uint32_t)(draw(&state->random) % ((most) < sizeof(sample_bytes) ? (most) + 1 : sizeof(sample_bytes)));
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"

@@ -28,7 +28,7 @@ int main(void)
     const char *bell = getenv("VOCL_SESSION_BELL"), *how = getenv("VOCL_TEST_HELLO");
     const char *endpoint = getenv("VOCL_SESSION_ENDPOINT"); /* of one that is not born with a bell */
     uint8_t token[TOKEN_BYTES] = {0};
-    struct verdict verdict;
+    struct hello_reply reply;
     struct hello hello;
     int fd;
 
@@ -45,9 +45,9 @@ int main(void)
         return 97;
     if (!strcmp(how, "half"))
         return 0;
-    if (socket_read_all(fd, &verdict, sizeof(verdict), 5000))
+    if (socket_read_all(fd, &reply, sizeof(reply), 5000))
         return 96;
-    verdict.why[sizeof(verdict.why) - 1] = '\0';
-    fprintf(stderr, "vocl: the worker was told: %s\n", verdict.accepted ? "welcome" : verdict.why);
+    reply.why[sizeof(reply.why) - 1] = '\0';
+    fprintf(stderr, "vocl: the worker was told: %s\n", reply.accepted ? "welcome" : reply.why);
     return 1;
 }

@@ -1,0 +1,435 @@
+#include <fnmatch.h>
+#include <grp.h>
+#include <libconfig.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "base/socket.h"
+#include "base/text.h"
+#include "proxy/daemon/conf.h"
+
+static const struct {
+    const char *name;
+    size_t offset;
+    const char *fallback;
+} texts[] = {
+    {"name", offsetof(struct config, name), NULL},
+    {"listen", offsetof(struct config, listen), "127.0.0.1:7801"},
+    {"pool-file", offsetof(struct config, pool_file), SETTINGS_POOL_FILE},
+    {"auth", offsetof(struct config, method), "munge"},
+    {"key-file", offsetof(struct config, key_file), SYSCONFDIR "/vocl/keys"},
+    {"munge-socket", offsetof(struct config, munge_socket), NULL},
+    {"state-directory", offsetof(struct config, state), "/run/vocl"},
+    {"http", offsetof(struct config, http), ""},
+    {"accounting", offsetof(struct config, accounting), ""},
+    {"cgroup", offsetof(struct config, cgroup), "auto"},
+    {"network", offsetof(struct config, network), "tls"},
+    {"scrub", offsetof(struct config, scrub), "own"},
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} lists[] = {
+    {"allow", offsetof(struct config, allow)},
+    {"deny", offsetof(struct config, deny)},
+    {"admins", offsetof(struct config, admins)},
+    {"environment", offsetof(struct config, environment)},
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    unsigned fallback, most;
+} numbers[] = {
+    {"queue-limit", offsetof(struct config, queue_limit), 100, 100000},
+    {"connection-limit", offsetof(struct config, connection_limit), 512, 100000},
+    {"connections-per-user", offsetof(struct config, connections_per_user), 128, 100000},
+    {"sessions-per-user", offsetof(struct config, sessions_per_user), 8, 100000},
+    {"devices-per-user", offsetof(struct config, devices_per_user), 64, 100000},
+    {"least-uid", offsetof(struct config, least_uid), 1000, 2000000000},
+    {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
+    {"idle-limit", offsetof(struct config, idle_seconds), 0, 100000000},
+    {"worker-cpu-percent", offsetof(struct config, worker_cpus), 0, 1000000},
+    {"worker-processes", offsetof(struct config, worker_processes), 4096, 4000000},
+};
+
+static const char *const others[] = {"policy", "worker-memory", "devices"};
+
+#define DEVICE_SESSIONS 16
+#define FIELD(config, type, offset) (*(type *)((char *)(config) + (offset)))
+
+static const char *const policies[] = {"pack", "spread", "least-loaded", "order"};
+
+const char *policy_name(enum policy policy)
+{
+    return policies[policy];
+}
+
+bool policy_read(const char *text, enum policy *policy)
+{
+    for (unsigned i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
+        if (!strcmp(text, policies[i])) {
+            *policy = (enum policy)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool complain(char *why, size_t why_size, const struct config *config, const config_setting_t *setting,
+                     const char *text)
+{
+    snprintf(why, why_size, "%s:%u: %s: %s", config->path, config_setting_source_line(setting),
+             config_setting_name(setting) ? config_setting_name(setting) : "entry", text);
+    return false;
+}
+
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        if (!strcmp(name, texts[i].name))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        if (!strcmp(name, lists[i].name))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        if (!strcmp(name, numbers[i].name))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        if (!strcmp(name, others[i]))
+            return true;
+    }
+    return false;
+}
+
+/* ---- values; where there is no such member they leave what there is, and it is good ---- */
+
+#define NEEDS_TEXT "a text in quotes is needed"
+
+static bool read_text(const struct config *config, const config_setting_t *group, const char *name, const char **text,
+                      char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+
+    if (!setting)
+        return true;
+    if (config_setting_type(setting) != CONFIG_TYPE_STRING)
+        return complain(why, why_size, config, setting, NEEDS_TEXT);
+    *text = config_setting_get_string(setting);
+    return true;
+}
+
+static bool read_number(const struct config *config, const config_setting_t *group, const char *name, unsigned least,
+                        unsigned most, unsigned *number, char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+    char text[80];
+    long long value;
+
+    if (!setting)
+        return true;
+    snprintf(text, sizeof(text), "a whole number from %u to %u is needed", least, most);
+    if (config_setting_type(setting) != CONFIG_TYPE_INT && config_setting_type(setting) != CONFIG_TYPE_INT64)
+        return complain(why, why_size, config, setting, text);
+    value = config_setting_get_int64(setting);
+    if (value < least || value > most)
+        return complain(why, why_size, config, setting, text);
+    *number = (unsigned)value;
+    return true;
+}
+
+/* A number, or a text such as "8G". */
+static bool read_bytes(const struct config *config, const config_setting_t *group, const char *name, uint64_t *bytes,
+                       char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+    long long value = -1;
+
+    if (!setting)
+        return true;
+    if (config_setting_type(setting) == CONFIG_TYPE_STRING &&
+        text_read_bytes(config_setting_get_string(setting), bytes))
+        return true;
+    if (config_setting_type(setting) == CONFIG_TYPE_INT || config_setting_type(setting) == CONFIG_TYPE_INT64)
+        value = config_setting_get_int64(setting);
+    if (value < 0)
+        return complain(why, why_size, config, setting, "a number of bytes is needed, such as \"8G\"");
+    *bytes = (uint64_t)value;
+    return true;
+}
+
+static bool read_list(const struct config *config, const config_setting_t *group, const char *name, char ***list,
+                      char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(group, name);
+    const int count = setting ? config_setting_length(setting) : 0;
+
+    *list = calloc((size_t)count + 1, sizeof(**list));
+    if (setting && !config_setting_is_array(setting) && !config_setting_is_list(setting))
+        return complain(why, why_size, config, setting, "a list of texts is needed: [\"one\", \"two\"]");
+    for (int i = 0; *list && i < count; i++) {
+        const char *text = config_setting_get_string_elem(setting, i);
+
+        if (!text || !*text)
+            return complain(why, why_size, config, setting, "a list of texts is needed, none of them empty");
+        (*list)[i] = strdup(text);
+    }
+    return true;
+}
+
+/* ---- rules of devices ---- */
+
+static bool check_rule_members(const struct config *config, const config_setting_t *entry, char *why, size_t why_size)
+{
+    static const char *const known[] = {"match", "mode", "sessions", "memory"};
+
+    if (!config_setting_is_group(entry))
+        return complain(why, why_size, config, entry, "a device's rule is a group: { match = \"*\"; }");
+    for (int i = 0; i < config_setting_length(entry); i++) {
+        const config_setting_t *member = config_setting_get_elem(entry, (unsigned)i);
+        bool good = false;
+
+        for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
+            good |= !strcmp(config_setting_name(member), known[k]);
+        if (!good)
+            return complain(why, why_size, config, member, "no such part of a device's rule");
+    }
+    return true;
+}
+
+static bool read_rule(const struct config *config, const config_setting_t *entry, struct device_rule *rule, char *why,
+                      size_t why_size)
+{
+    const char *match = NULL, *mode = "shared";
+
+    *rule = (struct device_rule){.sessions = DEVICE_SESSIONS};
+    if (!check_rule_members(config, entry, why, why_size) ||
+        !read_text(config, entry, "match", &match, why, why_size) ||
+        !read_text(config, entry, "mode", &mode, why, why_size) ||
+        !read_number(config, entry, "sessions", 1, 10000, &rule->sessions, why, why_size) ||
+        !read_bytes(config, entry, "memory", &rule->memory, why, why_size))
+        return false;
+    if (!match)
+        return complain(why, why_size, config, entry, "a device's rule needs a match");
+    if (strcmp(mode, "shared") && strcmp(mode, "exclusive") && strcmp(mode, "hidden"))
+        return complain(why, why_size, config, entry, "mode is shared, exclusive or hidden");
+    rule->match = strdup(match);
+    rule->exclusive = !strcmp(mode, "exclusive");
+    rule->hidden = !strcmp(mode, "hidden");
+    if (rule->exclusive)
+        rule->sessions = 1;
+    return true;
+}
+
+static bool read_rules(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(root, "devices");
+    const int count = setting ? config_setting_length(setting) : 0;
+
+    if (setting && !config_setting_is_list(setting))
+        return complain(why, why_size, config, setting, "a list of groups is needed: ( { match = \"*\"; } )");
+    config->rules = calloc((size_t)count + 1, sizeof(*config->rules));
+    for (int i = 0; config->rules && i < count; i++) {
+        if (!read_rule(config, config_setting_get_elem(setting, (unsigned)i), &config->rules[i], why, why_size))
+            return false;
+        config->rule_count++;
+    }
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool read_texts(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        const char *text = texts[i].fallback;
+
+        if (!read_text(config, root, texts[i].name, &text, why, why_size))
+            return false;
+        FIELD(config, char *, texts[i].offset) = text ? strdup(text) : NULL;
+    }
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        if (!read_list(config, root, lists[i].name, &FIELD(config, char **, lists[i].offset), why, why_size))
+            return false;
+    }
+    return true;
+}
+
+static bool read_numbers(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        unsigned *field = &FIELD(config, unsigned, numbers[i].offset);
+
+        *field = numbers[i].fallback;
+        if (field == &config->least_uid && geteuid() && geteuid() < *field)
+            *field = geteuid(); /* whom alone it serves */
+        if (!read_number(config, root, numbers[i].name, 0, numbers[i].most, field, why, why_size))
+            return false;
+    }
+    return read_bytes(config, root, "worker-memory", &config->worker_memory, why, why_size);
+}
+
+bool config_is_address(const char *text, unsigned least_port)
+{
+    const char *port = "";
+    char host[128];
+    uint64_t number;
+
+    return !address_split(text, host, sizeof(host), &port) && *host &&
+           text_read_number(port, least_port, 65535, &number);
+}
+
+static bool check_names(const struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    for (int i = 0; i < config_setting_length(root); i++) {
+        const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
+
+        if (!is_known(config_setting_name(setting)))
+            return complain(why, why_size, config, setting, "no such setting");
+    }
+    return true;
+}
+
+static bool check_values(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    const char *policy = "pack";
+
+    for (char **at = config->environment; *at; at++) {
+        if (!strchr(*at, '=') || **at == '=')
+            return complain(why, why_size, config, config_setting_get_member(root, "environment"),
+                            "entries are NAME=VALUE");
+    }
+    if (!config_is_address(config->listen, 0))
+        return complain(why, why_size, config, config_setting_get_member(root, "listen"),
+                        "an address and port is needed, such as 10.0.0.1:7801");
+    if (*config->http && !config_is_address(config->http, 1))
+        return complain(why, why_size, config, config_setting_get_member(root, "http"),
+                        "an address and port is needed, such as 127.0.0.1:7880");
+    if (strcmp(config->method, "munge") && strcmp(config->method, "key"))
+        return complain(why, why_size, config, config_setting_get_member(root, "auth"), "munge or key");
+    if (strcmp(config->network, "mpi") && strcmp(config->network, "tls"))
+        return complain(why, why_size, config, config_setting_get_member(root, "network"), "mpi or tls");
+    if (config->name && (!*config->name || strlen(config->name) > 62 || strpbrk(config->name, " \t\n#")))
+        return complain(why, why_size, config, config_setting_get_member(root, "name"),
+                        "a word of at most 62 letters is needed");
+    if (!read_text(config, root, "policy", &policy, why, why_size))
+        return false;
+    if (!policy_read(policy, &config->policy))
+        return complain(why, why_size, config, config_setting_get_member(root, "policy"),
+                        "pack, spread, least-loaded or order");
+    if (strcmp(config->scrub, "own") && strcmp(config->scrub, "all") && strcmp(config->scrub, "none"))
+        return complain(why, why_size, config, config_setting_get_member(root, "scrub"), "own, all or none");
+    return true;
+}
+
+static bool read_all(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    return check_names(config, root, why, why_size) && read_texts(config, root, why, why_size) &&
+           read_numbers(config, root, why, why_size) && check_values(config, root, why, why_size) &&
+           read_rules(config, root, why, why_size);
+}
+
+struct config *config_load(const char *path, char *why, size_t why_size)
+{
+    struct config *config = calloc(1, sizeof(*config));
+    char host[64] = "localhost";
+    config_t file;
+    bool good = true;
+
+    if (!config)
+        return NULL;
+    config->path = strdup(path ? path : "defaults");
+    config_init(&file);
+    if (path && !config_read_file(&file, path)) {
+        if (config_error_type(&file) == CONFIG_ERR_FILE_IO)
+            snprintf(why, why_size, "%s: cannot be read", path);
+        else
+            snprintf(why, why_size, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
+        good = false;
+    }
+    good = good && read_all(config, config_root_setting(&file), why, why_size);
+    config_destroy(&file);
+    if (!good) {
+        config_free(config);
+        return NULL;
+    }
+    gethostname(host, sizeof(host) - 1);
+    if (!config->name)
+        config->name = strdup(host);
+    return config;
+}
+
+static void free_list(char **list)
+{
+    for (char **at = list; at && *at; at++)
+        free(*at);
+    free(list);
+}
+
+void config_free(struct config *config)
+{
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        free(FIELD(config, char *, texts[i].offset));
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        free_list(FIELD(config, char **, lists[i].offset));
+    for (unsigned i = 0; i < config->rule_count; i++)
+        free(config->rules[i].match);
+    free(config->rules);
+    free(config->path);
+    free(config);
+}
+
+const struct device_rule *config_rule(const struct config *config, const char *device)
+{
+    static const struct device_rule fallback = {.sessions = DEVICE_SESSIONS};
+
+    for (unsigned i = 0; i < config->rule_count; i++) {
+        if (!fnmatch(config->rules[i].match, device, 0))
+            return &config->rules[i];
+    }
+    return &fallback;
+}
+
+/* ---- who may ---- */
+
+static bool in_group(const char *user, gid_t own, const char *name)
+{
+    struct group *group = getgrnam(name);
+
+    if (!group)
+        return false;
+    if (group->gr_gid == own)
+        return true;
+    for (char **member = group->gr_mem; *member; member++) {
+        if (!strcmp(*member, user))
+            return true;
+    }
+    return false;
+}
+
+bool config_lists(char *const *list, const char *user, gid_t group)
+{
+    for (; *list; list++) {
+        if (!strcmp(*list, "*") || !strcmp(*list, user) || (**list == '@' && in_group(user, group, *list + 1)))
+            return true;
+    }
+    return false;
+}
+
+bool config_allows(const struct config *config, const char *user, gid_t group)
+{
+    return !config_lists(config->deny, user, group) && (!*config->allow || config_lists(config->allow, user, group));
+}
+
+bool config_is_admin(const struct config *config, const char *user, uid_t uid, gid_t group)
+{
+    return uid == 0 || uid == geteuid() || config_lists(config->admins, user, group);
+}

@@ -1,0 +1,372 @@
+/*
+ * Connections to and from the daemon, and messages on them. One that does not read what it asked for is closed. Who is
+ * at the other end is found out in proof.c, and until then it is a stranger, stranger.c.
+ */
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <event2/util.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "base/socket.h"
+#include "proxy/daemon/connection.h"
+
+#define REST_MS 200 /* when there are no descriptors */
+#define MOST_UNSENT (4u << 20)
+
+const struct auth_peer *connection_peer(const struct connection *c)
+{
+    return &c->peer;
+}
+
+const char *connection_remote(const struct connection *c)
+{
+    return c->remote;
+}
+
+struct daemon *connection_daemon(const struct connection *c)
+{
+    return c->daemon;
+}
+
+const struct connection_owner *connection_owner(const struct connection *c)
+{
+    return c->owner;
+}
+
+void *connection_argument(const struct connection *c)
+{
+    return c->argument;
+}
+
+void connection_destroy(struct connection *c)
+{
+    if (c->busy) {
+        c->gone = true;
+        return;
+    }
+    *c->at = c->next;
+    if (c->next)
+        c->next->at = c->at;
+    if (c->deadline)
+        event_free(c->deadline);
+    if (c->owner && c->owner->closed)
+        c->owner->closed(c);
+    bufferevent_free(c->stream);
+    free(c);
+}
+
+void connection_set_seconds(struct connection *c, int reading)
+{
+    const struct timeval read = {reading, 0}, write = {10, 0};
+
+    bufferevent_set_timeouts(c->stream, reading ? &read : NULL, &write);
+}
+
+void connection_close(struct connection *c)
+{
+    if (c->phase == PHASE_CLOSING)
+        return;
+    c->phase = PHASE_CLOSING;
+    bufferevent_disable(c->stream, EV_READ);
+    if (!evbuffer_get_length(bufferevent_get_output(c->stream)))
+        connection_destroy(c);
+}
+
+void connection_own(struct connection *c, const struct connection_owner *owner, void *argument)
+{
+    c->owner = owner;
+    c->argument = argument;
+    connection_set_seconds(c, owner ? 0 : IDLE_SECONDS);
+}
+
+void connection_send(struct connection *c, json_t *message)
+{
+    size_t length;
+    uint8_t *record = c->phase == PHASE_OPEN ? channel_seal(&c->channel, message, &length) : NULL;
+
+    json_decref(message);
+    if (!record)
+        return;
+    bufferevent_write(c->stream, record, length);
+    free(record);
+    if (evbuffer_get_length(bufferevent_get_output(c->stream)) <= MOST_UNSENT)
+        return;
+    daemon_log("warning", "%s does not read what it is sent: closed", c->remote);
+    c->phase = PHASE_CLOSING;
+    connection_destroy(c);
+}
+
+void connection_fail(struct connection *c, const char *error)
+{
+    connection_send(c, json_pack("{s:s}", "error", error));
+}
+
+/* ---- messages ---- */
+
+static bool take_record(struct connection *c, struct evbuffer *input)
+{
+    uint8_t head[4], *box;
+    json_t *message;
+    long length;
+
+    if (evbuffer_copyout(input, head, sizeof(head)) < (ssize_t)sizeof(head))
+        return false;
+    length = channel_length(head);
+    if (length > 0 && evbuffer_get_length(input) < sizeof(head) + (size_t)length)
+        return false;
+    evbuffer_drain(input, sizeof(head));
+    box = length > 0 ? evbuffer_pullup(input, length) : NULL;
+    message = box ? channel_open(&c->channel, box, (size_t)length) : NULL;
+    if (!message) {
+        c->daemon->totals.refused++;
+        daemon_log("warning", "%s sent what is no message (a wrong key?): closed", c->remote);
+        connection_close(c);
+        return false;
+    }
+    evbuffer_drain(input, (size_t)length);
+    if (c->stranger && !stranger_end(c)) {
+        json_decref(message);
+        return false;
+    }
+    c->heard_ms = clock_ms();
+    if (!strcmp(message_text(message, "do", ""), "pulse")) {
+        c->pulses = true;
+        connection_send(c, json_pack("{s:b}", "pulse", 1));
+    } else if (c->owner && c->owner->message)
+        c->owner->message(c, message);
+    else if (c->owner)
+        connection_fail(c, "this connection is for what it was asked for before");
+    else if (!c->outgoing)
+        message_take(c, message);
+    json_decref(message);
+    return c->phase == PHASE_OPEN;
+}
+
+static void on_read(struct bufferevent *stream, void *argument)
+{
+    static bool (*const take[])(struct connection *, struct evbuffer *) = {proof_take, proof_give, proof_reply,
+                                                                           take_record};
+    struct evbuffer *input = bufferevent_get_input(stream);
+    struct connection *c = argument;
+
+    c->busy = true;
+    while (c->phase != PHASE_CLOSING && take[c->phase](c, input))
+        ;
+    c->busy = false;
+    if (c->gone)
+        connection_destroy(c);
+}
+
+static void on_written(struct bufferevent *stream, void *argument)
+{
+    struct connection *c = argument;
+
+    (void)stream;
+    if (c->phase == PHASE_CLOSING)
+        connection_destroy(c);
+}
+
+static void on_event(struct bufferevent *stream, short what, void *argument)
+{
+    struct connection *c = argument;
+
+    (void)stream;
+    if (what & BEV_EVENT_CONNECTED)
+        return;
+    c->phase = PHASE_CLOSING;
+    connection_destroy(c);
+}
+
+static struct connection *connection_new(struct daemon *d, int fd, enum phase phase)
+{
+    struct connection *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return NULL;
+    c->stream = bufferevent_socket_new(d->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    if (!c->stream) {
+        free(c);
+        return NULL;
+    }
+    c->daemon = d;
+    c->phase = phase;
+    c->next = d->connections;
+    c->at = &d->connections;
+    if (c->next)
+        c->next->at = &c->next;
+    d->connections = c;
+    c->channel.is_daemon = phase == PHASE_PROOF;
+    bufferevent_setcb(c->stream, on_read, on_written, on_event, c);
+    bufferevent_setwatermark(c->stream, EV_READ, 0, MOST_UNREAD);
+    connection_set_seconds(c, PROOF_SECONDS);
+    bufferevent_enable(c->stream, EV_READ | EV_WRITE);
+    return c;
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int length,
+                      void *argument)
+{
+    struct daemon *d = argument;
+    struct channel_greeting greeting;
+    struct connection *c;
+    char host[64], port[8];
+
+    (void)listener;
+    d->totals.connections++;
+    socket_tune(fd);
+    c = connection_new(d, fd, PHASE_PROOF);
+    if (!c) {
+        close(fd);
+        return;
+    }
+    if (getnameinfo(address, (socklen_t)length, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV))
+        snprintf(c->remote, sizeof(c->remote), "?");
+    else
+        address_join(host, (unsigned)atoi(port), c->remote, sizeof(c->remote));
+    stranger_begin(c, address);
+    channel_greet(&greeting, d->config->method);
+    memcpy(c->nonce, greeting.nonce, sizeof(c->nonce));
+    bufferevent_write(c->stream, &greeting, sizeof(greeting));
+}
+
+static void listen_again(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    evconnlistener_enable(d->listener);
+}
+
+/* Who comes stays in the kernel's queue; to ask for him again at once would be all that the daemon did. */
+static void accept_failed(struct evconnlistener *listener, void *argument)
+{
+    const struct timeval rest = {0, REST_MS * 1000};
+    struct daemon *d = argument;
+
+    daemon_log("warning", "accepting a connection: %s", strerror(errno));
+    evconnlistener_disable(listener);
+    event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
+}
+
+static int find_address(const char *address, struct sockaddr_storage *found, socklen_t *length)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
+    const char *port;
+    char host[128];
+    int error = address_split(address, host, sizeof(host), &port);
+
+    if (error)
+        return error;
+    if (getaddrinfo(host, port, &hints, &list))
+        return -ADDRESS_UNKNOWN;
+    memcpy(found, list->ai_addr, list->ai_addrlen);
+    *length = list->ai_addrlen;
+    freeaddrinfo(list);
+    return 0;
+}
+
+int connection_listen(struct daemon *d, char *why, size_t why_size)
+{
+    struct sockaddr_storage address;
+    socklen_t length;
+    int error = find_address(d->config->listen, &address, &length);
+
+    if (!error)
+        d->listener = evconnlistener_new_bind(d->base, on_accept, d,
+                                              LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024,
+                                              (struct sockaddr *)&address, (int)length);
+    if (error || !d->listener) {
+        snprintf(why, why_size, "listening at %s: %s", d->config->listen, address_error(error ? error : -errno));
+        return error ? error : -errno;
+    }
+    evconnlistener_set_error_cb(d->listener, accept_failed);
+    d->strangers_most = strangers_room();
+    snprintf(d->address, sizeof(d->address), "%s", d->config->listen);
+    length = sizeof(address);
+    if (!getsockname(evconnlistener_get_fd(d->listener), (struct sockaddr *)&address, &length)) {
+        char host[64], port[8];
+
+        if (!getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port, sizeof(port),
+                         NI_NUMERICHOST | NI_NUMERICSERV))
+            address_join(host, (unsigned)atoi(port), d->address, sizeof(d->address));
+    }
+    return 0;
+}
+
+struct connection *connection_open(struct daemon *d, const char *node, const char *address,
+                                   const struct connection_owner *owner, void *argument)
+{
+    struct sockaddr_storage found;
+    struct connection *c;
+    socklen_t length;
+
+    if (find_address(address, &found, &length))
+        return NULL;
+    c = connection_new(d, -1, PHASE_GREETING);
+    if (!c)
+        return NULL;
+    c->outgoing = true;
+    snprintf(c->remote, sizeof(c->remote), "%s", address);
+    snprintf(c->node, sizeof(c->node), "%s", node);
+    if (bufferevent_socket_connect(c->stream, (struct sockaddr *)&found, (int)length)) {
+        connection_destroy(c);
+        return NULL;
+    }
+    c->owner = owner;
+    c->argument = argument;
+    socket_tune(bufferevent_getfd(c->stream));
+    return c;
+}
+
+#define AT_WORK_MS 10000 /* who has no session yet may be busy getting one */
+
+bool connection_is_silent(const struct connection *c)
+{
+    return c->pulses && clock_ms() - c->heard_ms > settings_peer_ms() + (session_stands_for(c) ? 0 : AT_WORK_MS);
+}
+
+void connections_judge(struct daemon *d, long now, bool was_away)
+{
+    struct connection *next;
+
+    for (struct connection *c = d->connections; c; c = next) {
+        next = c->next;
+        if (was_away)
+            c->heard_ms = now;
+        if (c->phase != PHASE_OPEN || !connection_is_silent(c))
+            continue;
+        daemon_log("warning", "%s does not answer any more", c->remote);
+        c->phase = PHASE_CLOSING;
+        connection_destroy(c);
+        next = d->connections; /* others may have gone with it */
+    }
+}
+
+void connections_close(struct daemon *d)
+{
+    while (d->connections) {
+        d->connections->phase = PHASE_CLOSING;
+        connection_destroy(d->connections);
+    }
+}
+
+void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c))
+{
+    struct connection *next;
+
+    for (struct connection *c = d->connections; c; c = next) {
+        next = c->next;
+        if (c->owner == owner && c->phase == PHASE_OPEN)
+            visit(c);
+    }
+}

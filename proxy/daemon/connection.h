@@ -1,0 +1,55 @@
+/* What connection.c, proof.c and stranger.c share. */
+#ifndef VOCL_PROXY_DAEMON_CONNECTION_H
+#define VOCL_PROXY_DAEMON_CONNECTION_H
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <sys/socket.h>
+
+#include "proxy/daemon/daemon.h"
+
+#define PROOF_SECONDS 5 /* in all, however it is spent */
+#define IDLE_SECONDS 60
+#define MOST_UNREAD (CHANNEL_MOST + 4)
+
+enum phase { PHASE_PROOF, PHASE_GREETING, PHASE_REPLY, PHASE_OPEN, PHASE_CLOSING };
+
+struct connection {
+    struct connection *next, **at;
+    struct daemon *daemon;
+    struct bufferevent *stream;
+    enum phase phase;
+    struct channel channel;
+    uint8_t nonce[AUTH_NONCE];
+    struct auth_peer peer;
+    char remote[64], node[64]; /* of an outgoing one, to which */
+    uint8_t address[16];       /* whose strangers it counts with */
+    const struct connection_owner *owner;
+    void *argument;
+    struct event *deadline; /* a stranger's */
+    bool pulses;            /* it says that it is there */
+    long heard_ms;
+    bool outgoing, stranger, busy, gone; /* busy: inside one of its callbacks */
+};
+
+/* Its memory goes at once, or when its callback returns. */
+void connection_destroy(struct connection *c);
+/* For how long it may say nothing; 0: for ever. */
+void connection_set_seconds(struct connection *c, int reading);
+
+/* ---- proof.c: each false if there is more to come, or the connection is closed ---- */
+/* Who came says who he is. */
+bool proof_take(struct connection *c, struct evbuffer *input);
+/* Whom this daemon came to has greeted it. */
+bool proof_give(struct connection *c, struct evbuffer *input);
+/* And says whether it is believed. */
+bool proof_reply(struct connection *c, struct evbuffer *input);
+
+/* ---- stranger.c ---- */
+/* How many there may be. */
+unsigned strangers_room(void);
+void stranger_begin(struct connection *c, const struct sockaddr *address);
+/* Its first message came under the key that only who it says it is can have. False: there is no place for it. */
+bool stranger_end(struct connection *c);
+
+#endif

@@ -1,0 +1,317 @@
+/* vocl-poold, which vocl-proxy becomes unless it is a worker: the daemon's life from configuration to its end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#include "base/settings.h"
+#include "proxy/daemon/daemon.h"
+
+#define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
+#define HEARTBEAT_MS 2000
+#define SOON_US 50000
+
+double wall_seconds(void)
+{
+    struct timeval now;
+
+    gettimeofday(&now, NULL);
+    return (double)now.tv_sec + (double)now.tv_usec / 1e6;
+}
+
+/* ---- telling the others ---- */
+
+static void tell_now(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+    const long quarter = settings_peer_ms() / 4, most = HEARTBEAT_MS;
+    const long every = quarter && quarter < most ? quarter : most;
+    const struct timeval heartbeat = {every / 1000, every % 1000 * 1000};
+
+    (void)fd;
+    (void)what;
+    if (d->watchers)
+        watchers_tell(d);
+    state_review(d);
+    broker_review(d);
+    daemon_log_review();
+    evtimer_add(d->publish, &heartbeat);
+}
+
+void daemon_changed(struct daemon *d)
+{
+    const struct timeval soon = {0, SOON_US};
+    struct timeval next, now, in;
+
+    if (evtimer_pending(d->publish, &next)) {
+        evutil_gettimeofday(&now, NULL);
+        evutil_timersub(&next, &now, &in);
+        if (evutil_timercmp(&in, &soon, <))
+            return;
+    }
+    evtimer_add(d->publish, &soon);
+}
+
+/* ---- signals ---- */
+
+/* What cannot change while the daemon runs stays. */
+static void keep(char **fresh, char **old, bool *differs)
+{
+    char *text = *fresh;
+
+    *differs |= strcmp(text, *old) != 0;
+    *fresh = *old;
+    *old = text;
+}
+
+static void take_config(struct daemon *d, struct config *fresh)
+{
+    struct config *old = d->config;
+    const bool http_changes = strcmp(fresh->http, old->http) != 0;
+    bool needs_restart = false;
+    char why[512];
+
+    keep(&fresh->name, &old->name, &needs_restart);
+    keep(&fresh->listen, &old->listen, &needs_restart);
+    keep(&fresh->state, &old->state, &needs_restart);
+    keep(&fresh->method, &old->method, &needs_restart);
+    if (needs_restart)
+        daemon_log("warning", "name, listen, state-directory and auth need a restart");
+    d->config = fresh;
+    config_free(old);
+    if (!http_changes)
+        return;
+    http_close(d);
+    if (*d->config->http && http_open(d, why, sizeof(why)))
+        daemon_log("error", "%s", why);
+}
+
+/* Both files, or neither. */
+static void reload(evutil_socket_t number, short what, void *argument)
+{
+    struct daemon *d = argument;
+    struct poolfile pool = {.count = 0};
+    struct config *fresh;
+    char why[512];
+
+    (void)number;
+    (void)what;
+    fresh = config_load(d->config->path, why, sizeof(why));
+    if (!fresh || poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why))) {
+        daemon_log("error", "the configuration stays as it was: %s", why);
+        poolfile_free(&pool);
+        if (fresh)
+            config_free(fresh);
+        return;
+    }
+    take_config(d, fresh);
+    poolfile_free(&d->pool);
+    d->pool = pool;
+    peers_open(d);
+    daemon_log("notice", "read %s again", d->config->path);
+    daemon_changed(d);
+}
+
+/* The sessions go on; the daemon that is started next takes them over. */
+static void terminate(evutil_socket_t number, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)number;
+    (void)what;
+    event_base_loopexit(d->base, NULL);
+}
+
+static void watch_signals(struct daemon *d)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN); /* mpiexec's word that another daemon is lost */
+    event_add(evsignal_new(d->base, SIGHUP, reload, d), NULL);
+    event_add(evsignal_new(d->base, SIGTERM, terminate, d), NULL);
+    event_add(evsignal_new(d->base, SIGINT, terminate, d), NULL);
+}
+
+/* ---- start ---- */
+
+/* Nothing of who started it: mpiexec, for one, waits until nobody holds its pipes. */
+static void close_inherited(void)
+{
+    const char *text = getenv("PMI_FD"); /* MPI's, until exchange_endpoints() is done */
+    const unsigned pmi = text ? (unsigned)atoi(text) : 2;
+
+    if (pmi > 3)
+        close_range(3, pmi - 1, 0);
+    close_range(pmi > 2 ? pmi + 1 : 3, ~0u, 0);
+}
+
+static void raise_limits(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files))
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int open_all(struct daemon *d, char *why, size_t why_size)
+{
+    int error;
+
+    d->plugin = auth_open(d->config->method, why, why_size);
+    if (!d->plugin)
+        return -ENOENT;
+    error = channel_prepare();
+    if (!error)
+        error = state_open(d, why, why_size);
+    if (!error)
+        error = probe_devices(d, why, why_size);
+    if (!error)
+        error = share_listen(d, why, why_size);
+    if (!error)
+        error = connection_listen(d, why, why_size);
+    if (!error)
+        error = exchange_endpoints(d, why, why_size);
+    if (!error && *d->config->http)
+        error = http_open(d, why, why_size);
+    return error;
+}
+
+/* Its log then is in its state directory: who started it is not to wait for the end of it. */
+static int go_to_background(struct daemon *d)
+{
+    char path[4096];
+    int log;
+
+    state_path(d, "log", path, sizeof(path));
+    log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (log < 0 || daemon(0, 0)) {
+        daemon_log("error", "%s: %s", path, strerror(errno));
+        return -errno;
+    }
+    dup2(log, STDERR_FILENO);
+    close(log);
+    return event_reinit(d->base);
+}
+
+static int run(const char *path, bool detach)
+{
+    struct daemon *d = calloc(1, sizeof(*d));
+    char why[512] = "";
+
+    if (!d)
+        return 1;
+    close_inherited();
+    d->requests_last = &d->requests;
+    d->config = config_load(path, why, sizeof(why));
+    d->base = d->config ? event_base_new() : NULL;
+    if (!d->base) {
+        daemon_log("error", "%s", why);
+        return 2;
+    }
+    raise_limits();
+    watch_signals(d);
+    d->publish = evtimer_new(d->base, tell_now, d);
+    if (open_all(d, why, sizeof(why))) {
+        daemon_log("error", "%s", *why ? why : "cannot start");
+        return 1;
+    }
+    if (poolfile_read_file(&d->pool, d->config->pool_file, why, sizeof(why)))
+        daemon_log("notice", "alone in its pool: %s", why);
+    if (detach && go_to_background(d))
+        return 1;
+    drain_open(d);
+    state_adopt(d);
+    silence_watch(d);
+    peers_open(d);
+    daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
+    daemon_changed(d);
+    event_base_dispatch(d->base);
+    daemon_log("notice", "%s ends%s", d->config->name, d->sessions ? "; its sessions go on" : "");
+    http_close(d);
+    peers_close(d);
+    connections_close(d);
+    return 0;
+}
+
+static void usage(FILE *to)
+{
+    fputs("usage: vocl-proxy [--config=FILE] [--check-config] [--detach]\n"
+          "       vocl-proxy --make-key=NODE\n"
+          "       vocl-proxy --worker\n"
+          "Serves the OpenCL devices of this node to a pool: the daemon, see vocl-proxy(1).\n"
+          "  --config=FILE    its configuration, default " DEFAULT_CONFIG "\n"
+          "  --check-config   says whether that is good, and ends\n"
+          "  --make-key=NODE  a node's line of the key file, with its secret key; others' files get it without\n"
+          "  --detach         goes to the background when it is ready\n"
+          "  --worker         serves one session: started by VOCL, or by mpiexec beside the program that is served\n"
+          "  --help           this text\n"
+          "  --version\n",
+          to);
+}
+
+static int make_key(const char *node)
+{
+    uint8_t public[crypto_box_PUBLICKEYBYTES], secret[crypto_box_SECRETKEYBYTES];
+    char public_text[2 * sizeof(public) + 1], secret_text[2 * sizeof(secret) + 1];
+
+    if (channel_prepare() || crypto_box_keypair(public, secret))
+        return 1;
+    printf("@%s %s %s\n", node, sodium_bin2hex(public_text, sizeof(public_text), public, sizeof(public)),
+           sodium_bin2hex(secret_text, sizeof(secret_text), secret, sizeof(secret)));
+    return 0;
+}
+
+int main(int count, char **words)
+{
+    static const struct option options[] = {{"config", required_argument, NULL, 'c'},
+                                            {"check-config", no_argument, NULL, 'k'},
+                                            {"make-key", required_argument, NULL, 'm'},
+                                            {"detach", no_argument, NULL, 'd'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    const char *path = DEFAULT_CONFIG;
+    bool check = false, detach = false;
+    int option;
+
+    while ((option = getopt_long(count, words, "c:", options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            path = optarg;
+            break;
+        case 'k':
+            check = true;
+            break;
+        case 'd':
+            detach = true;
+            break;
+        case 'm':
+            return make_key(optarg);
+        case 'h':
+            usage(stdout);
+            return 0;
+        case 'v':
+            puts("vocl-proxy " PACKAGE_VERSION);
+            return 0;
+        default:
+            usage(stderr);
+            return 2;
+        }
+    }
+    if (optind < count) {
+        usage(stderr);
+        return 2;
+    }
+    return check ? check_config(path) : run(path, detach);
+}

@@ -1,0 +1,338 @@
+/*
+ * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. What its files share.
+ *
+ *     daemon.c      the program: options, signals, what is told to watchers
+ *     conf.c        its configuration (conf.h); check.c says whether it could be followed here
+ *     probe.c       which devices the node has
+ *     log.c         what is told to the journal
+ *     connection.c  messages to and from others
+ *     proof.c       who is at the other end
+ *     stranger.c    who has not shown it yet
+ *     message.c     what a message asks for, and who may
+ *     node.c        the sessions on this node: reserved, running, ended
+ *     measure.c     what a session costs the host; account.c writes it down
+ *     lapse.c       who reserved and did not come
+ *     start.c       the worker's process
+ *     keep.c        the process between it and the daemon
+ *     relay.c       a way for its MPI to what serves it PMI, at the program's host
+ *     drain.c       why the node takes no new sessions
+ *     silence.c     who does not answer any more
+ *     state.c       what a daemon leaves for the one that is started after it
+ *     share.c       the workers' control connections: what they use, and whose turn it is on a device that they share
+ *     peers.c       the other daemons: what they have
+ *     broker.c      requests for devices, anywhere in the pool
+ *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
+ *     queue.c       who waits, in one order
+ *     exchange.c    daemons that mpiexec started find each other
+ *     http.c        the dashboard, and figures for monitoring
+ */
+#ifndef VOCL_PROXY_DAEMON_DAEMON_H
+#define VOCL_PROXY_DAEMON_DAEMON_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "pool/channel.h"
+#include "pool/poolfile.h"
+#include "proxy/daemon/conf.h"
+#include "proxy/daemon/placement.h"
+
+#define SESSION_ID 33
+#define MOST_DEVICES 64
+
+struct device {
+    unsigned index;
+    char name[128], type[16];
+    uint64_t memory;
+    unsigned units;
+    int leaf; /* its number in the node's PCIe tree, or -1 */
+    /* share.c */
+    struct session *turn; /* who may launch now, or NULL */
+    struct event *slice;
+    long since_us, busy_us; /* what of the turn is not charged yet; all turns */
+    long load_from_us, load_busy_us;
+    double load, least; /* lately, 0 to 1; virtual time of those that share it */
+    bool recalled;
+};
+
+enum session_state { SESSION_RESERVED, SESSION_RUNNING, SESSION_ENDING };
+
+struct usage {
+    uint64_t launches, bytes_in, bytes_out, memory, device_ns;
+};
+
+struct session {
+    struct session *next;
+    struct daemon *daemon;
+    char id[SESSION_ID], user[64], program[64], from[64];
+    uid_t uid;
+    gid_t gid;
+    enum session_state state;
+    unsigned devices[MOST_DEVICES], device_count;
+    uint64_t memory;          /* of each device, 0: all there is */
+    unsigned share;           /* weight */
+    bool exclusive, started;  /* started: there was a worker */
+    double began;             /* wall clock, seconds */
+    pid_t pid, keeper;        /* keeper: the parent of the worker, which pid is */
+    unsigned long start_time; /* of the process, in clock ticks since the host's start */
+    int pidfd;
+    struct event *exited, *timer; /* timer: reservation, time limit, killing */
+    struct connection *client;    /* it stands for the program */
+    struct relay *relay;          /* of its worker's PMI, or NULL */
+    char why[128];                /* it ends */
+    /* silence.c */
+    long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
+    long worked_ms;         /* processor time by then */
+    long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
+    int killed;
+    /* share.c */
+    struct control *control;
+    struct usage usage;          /* by the worker's word */
+    double cpu_seconds;          /* measured */
+    double passed[MOST_DEVICES]; /* virtual time on each device */
+    bool wants[MOST_DEVICES];
+};
+
+struct daemon {
+    struct event_base *base;
+    struct config *config;
+    const struct auth_plugin *plugin;
+    struct poolfile pool;
+    char address[128]; /* others reach it there */
+    struct device devices[MOST_DEVICES];
+    unsigned device_count;
+    char *tree;                  /* the node's PCIe tree as text, or NULL */
+    struct topology *known_tree; /* the same */
+    struct session *sessions;
+    struct connection *connections;
+    unsigned strangers_most, watchers;
+    struct peer *peers;
+    struct request *requests, **requests_last;
+    struct evconnlistener *listener;
+    struct event *control_listener;
+    json_t *drains;        /* drain.c */
+    char trouble[128];     /* sessions cannot be recorded: why, or "" */
+    long looked_ms;        /* silence.c */
+    struct event *publish; /* state is to be told to watchers soon */
+    struct {
+        uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
+        double device_seconds;
+    } totals;
+    struct http *http;
+};
+
+/* ---- daemon.c ---- */
+/* Something of this node has changed. */
+void daemon_changed(struct daemon *d);
+double wall_seconds(void);
+
+/* ---- log.c ---- */
+/* One line on stderr for the journal: key=value pairs after the text. Of warnings and errors of one kind, which is the
+ * format, there are few in some seconds; the rest is counted. */
+__attribute__((format(printf, 2, 3))) void daemon_log(const char *level, const char *format, ...);
+/* Tells what was counted. To be called every few seconds. */
+void daemon_log_review(void);
+
+/* ---- connection.c ---- */
+struct connection;
+struct connection_owner {
+    void (*message)(struct connection *c, json_t *message); /* borrowed */
+    void (*closed)(struct connection *c);                   /* its memory goes afterwards */
+    void (*opened)(struct connection *c);                   /* outgoing: it may be used now; or NULL */
+};
+
+int connection_listen(struct daemon *d, char *why, size_t why_size);
+/* To another daemon. NULL if it cannot be tried. */
+struct connection *connection_open(struct daemon *d, const char *node, const char *address,
+                                   const struct connection_owner *owner, void *argument);
+/* Takes message over. */
+void connection_send(struct connection *c, json_t *message);
+/* After what is to be sent was sent. */
+void connection_close(struct connection *c);
+const struct auth_peer *connection_peer(const struct connection *c);
+const char *connection_remote(const struct connection *c);
+struct daemon *connection_daemon(const struct connection *c);
+const struct connection_owner *connection_owner(const struct connection *c);
+void *connection_argument(const struct connection *c);
+/* An accepted connection belongs to something from now on: it may be silent, and closed() is told when it ends. */
+void connection_own(struct connection *c, const struct connection_owner *owner, void *argument);
+/* Whether it has said that it is there, and then nothing for longer than it may. */
+bool connection_is_silent(const struct connection *c);
+/* Those that are silent are lost. was_away: it is this daemon that did not listen. */
+void connections_judge(struct daemon *d, long now, bool was_away);
+void connection_fail(struct connection *c, const char *error);
+/* Every open one of that owner. */
+void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
+void connections_close(struct daemon *d);
+
+/* ---- message.c ---- */
+void message_take(struct connection *c, json_t *message);
+/* A member of a message; fallback where there is none or it is of another kind. */
+const char *message_text(const json_t *message, const char *name, const char *fallback);
+long long message_number(const json_t *message, const char *name, long long fallback);
+/* A new list of numbers. */
+json_t *message_list(const unsigned *numbers, unsigned count);
+void watchers_tell(struct daemon *d);
+
+/* ---- node.c ---- */
+json_t *node_describe(const struct daemon *d);
+struct session *session_find(const struct daemon *d, const char *id);
+/* NULL and why; *never: it will not be otherwise later. */
+struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size);
+/* What was reserved and is not started is not needed any more. */
+void session_release(struct daemon *d, const char *id);
+/* For the one that asked: starts the worker. 0, or negative errno and why. */
+int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
+/* Whether it is a session's. */
+bool session_stands_for(const struct connection *c);
+/* Whoever stood for its program before: from now on it is this connection. */
+void session_attach(struct session *s, struct connection *c);
+/* Ends it, with time for the worker to end by itself. */
+void session_end(struct session *s, const char *why);
+/* The same without a word to anybody. */
+void session_end_worker(struct session *s);
+/* The worker's process is gone, or there was none. */
+void session_gone(struct session *s, int status);
+bool session_uses(const struct session *s, unsigned device, unsigned *place);
+/* The worker that runs already, after a restart. */
+void session_watch(struct session *s);
+/* What is reserved goes back if nobody comes. */
+void session_expect(struct session *s);
+struct session *session_new(struct daemon *d, const char *id);
+
+/* ---- account.c ---- */
+/* The session is over: a line of what it had and used. */
+void sessions_account(struct session *s);
+
+/* ---- measure.c ---- */
+/* Its processor time until now; to be called while its process, or what is left of it, is there. */
+void measure_session(struct session *s);
+/* What its worker told, which cannot be more than there was. */
+double measure_device_seconds(const struct session *s);
+
+/* ---- lapse.c ---- */
+/* A reservation of that user's came to nothing; after some of them he gets none for a while. */
+void lapse_note(uid_t uid);
+/* For how long he gets none here: 0 if he does. */
+long lapse_seconds(uid_t uid);
+
+/* ---- start.c ---- */
+/* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
+pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
+void worker_clean(struct session *s);
+/* SIGKILL is for all that it has started, too. */
+bool worker_contained(const struct session *s, int number);
+/* Where a file of its control group is, or with "" the group. False: there are none. */
+bool worker_group_path(const struct session *s, const char *file, char *path, size_t size);
+/* False: it has no control group. */
+bool worker_kill_group(const struct session *s);
+
+/* ---- keep.c ---- */
+/* What is said of a worker's start: its number, or the errno for which there is none. */
+struct start_word {
+    pid_t worker;
+    int error;
+};
+/* In a child of the daemon's: starts a worker by become(), and stays until all that it starts is gone. Does not return.
+ * problem: where start_words go. */
+void keeper_run(const struct session *s, void (*become)(void *argument, int log, int problem), void *argument,
+                int problem) __attribute__((noreturn));
+
+/* ---- state.c ---- */
+int state_open(struct daemon *d, char *why, size_t why_size);
+/* 0, or negative errno: then it must not be. */
+int state_save(const struct session *s);
+void state_review(struct daemon *d);
+void state_remove(const struct session *s);
+void state_adopt(struct daemon *d);
+void state_path(const struct daemon *d, const char *name, char *path, size_t size);
+/* A file there, whole or not at all. 0 or negative errno. */
+int state_write(const struct daemon *d, const char *name, const json_t *content);
+
+/* ---- drain.c ---- */
+void drain_open(struct daemon *d);
+/* 0, or negative errno and why. */
+int drain_add(struct daemon *d, const char *owner, const char *by, const char *reason, char *why, size_t why_size);
+int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size);
+bool is_draining(const struct daemon *d);
+/* "slurm: job 7; root: new fan", or nothing. */
+void drain_describe(const struct daemon *d, char *text, size_t size);
+
+/* ---- silence.c ---- */
+void silence_watch(struct daemon *d);
+enum silence {
+    SILENCE_NONE,    /* somebody stands for the program */
+    SILENCE_LEFT,    /* it has ended, so the worker will */
+    SILENCE_TIMEOUT, /* it has not answered for too long already */
+    SILENCE_LOST     /* who stands for it may come back */
+};
+void silence_begins(struct session *s, enum silence kind);
+
+/* ---- share.c ---- */
+int share_listen(struct daemon *d, char *why, size_t why_size);
+void share_leave(struct session *s);
+/* Who uses a device has changed. */
+void share_review(struct daemon *d, unsigned device);
+double device_load(struct device *device);
+
+/* ---- peers.c ---- */
+/* Those of the pool file; who is there already and still in it stays. */
+void peers_open(struct daemon *d);
+void peers_close(struct daemon *d);
+/* What every node of the pool has told last, this one's included: a new array. */
+json_t *peers_directory(struct daemon *d);
+/* Adds who waits at the others, or waited at those that are lost. */
+void peers_waiting(const struct daemon *d, json_t *list);
+void peers_waited(const struct daemon *d, json_t *list);
+/* A node's PCIe tree, or NULL. */
+const struct topology *peer_tree(const struct daemon *d, const char *node);
+/* Free() it. NULL: it cannot be read. */
+struct topology *tree_of_text(const char *text, const char *node);
+/* What a node told last is wrong: it gets nothing until it tells again. */
+bool peer_outdate(struct daemon *d, const char *node);
+bool peer_send(struct daemon *d, const char *node, json_t *message);
+
+/* ---- broker.c ---- */
+void broker_request(struct connection *c, const json_t *message);
+/* Somebody's devices have changed: whoever waits may have a turn. */
+void broker_review(struct daemon *d);
+/* What a node said to the reservation of a part. */
+void broker_answer(struct daemon *d, const char *node, const json_t *answer);
+/* Who waits at this daemon: a new array. */
+json_t *broker_queue(const struct daemon *d);
+
+/* ---- queue.c ---- */
+/* Who waits in the pool, the longest first: a new array. */
+json_t *queue_of_pool(const struct daemon *d);
+/* Gives those who have waited longer what they could have of these devices, whose nodes have these names. False: one of
+ * them is not to be passed. */
+bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, const char *const *names,
+                       struct placement_device *devices, unsigned count);
+unsigned queue_position(const struct daemon *d, const char *ticket);
+/* How long he has waited already at a daemon that is lost, in ms. */
+long queue_age(const struct daemon *d, const char *ticket, const char *user);
+
+/* ---- probe.c ---- */
+/* The devices of this node, asked for in a process of its own. 0, or negative errno and why. */
+int probe_devices(struct daemon *d, char *why, size_t why_size);
+
+/* ---- http.c ---- */
+int http_open(struct daemon *d, char *why, size_t why_size);
+void http_close(struct daemon *d);
+
+/* ---- check.c ---- */
+/* Says whether the configuration is good, and could be followed here. The exit status. */
+int check_config(const char *path);
+
+/* ---- relay.c ---- */
+/* The session's worker gets a way to the PMI that its client serves: *worker is its end. 0 or negative errno. */
+int relay_open(struct session *s, int *worker);
+/* What the client has to say there. */
+void relay_take(struct session *s, const char *text);
+void relay_close(struct session *s);
+
+/* ---- exchange.c ---- */
+/* Under mpiexec: every rank learns where all are, and the first writes the pool file. */
+int exchange_endpoints(struct daemon *d, char *why, size_t why_size);
+
+#endif

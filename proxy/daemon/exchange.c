@@ -1,0 +1,104 @@
+/*
+ * Daemons that mpiexec started, one on each node, learn from each other by MPI where all of them are; the first writes
+ * the pool file, every one where its own configuration says. MPI is left at once: a daemon is to outlive the others.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proxy/daemon/daemon.h"
+#include "transport/loader.h"
+
+#define EXCHANGE_MS 30000
+#define EXCHANGE_TAG 7
+
+struct entry {
+    char name[64], address[128];
+};
+
+static int transfer(const struct mpi_plugin *mpi, int peer, bool sends, void *bytes, size_t length)
+{
+    const long until = clock_ms() + EXCHANGE_MS;
+    struct plugin_request request;
+    size_t got;
+    int done = 0, error = sends ? mpi->send(peer, PLUGIN_CONTROL, EXCHANGE_TAG, bytes, length, &request)
+                                : mpi->receive(peer, PLUGIN_CONTROL, EXCHANGE_TAG, bytes, length, &request);
+
+    while (!error && !done) {
+        error = mpi->test(&request, &done, &got);
+        if (!done && clock_ms() > until)
+            error = -1;
+        usleep(100);
+    }
+    return error;
+}
+
+static int write_pool(const struct daemon *d, const struct entry *places, int count, char *why, size_t why_size)
+{
+    char fresh[4096];
+    FILE *file;
+
+    snprintf(fresh, sizeof(fresh), "%s.%d.new", d->config->pool_file, (int)getpid());
+    file = fopen(fresh, "we");
+    if (file) {
+        fprintf(file, "auth %s\n", d->config->method);
+        if (geteuid())
+            fprintf(file, "daemon-uid %u\n", (unsigned)geteuid());
+        for (int i = 0; i < count; i++)
+            fprintf(file, "node %.63s %.127s\n", places[i].name, places[i].address);
+    }
+    if (!file || fclose(file) || rename(fresh, d->config->pool_file)) {
+        snprintf(why, why_size, "%s: %s", d->config->pool_file, strerror(errno));
+        return -errno;
+    }
+    return 0;
+}
+
+static int gather(const struct daemon *d, const struct mpi_plugin *mpi, int rank, int size, struct entry *places)
+{
+    int error = 0;
+
+    snprintf(places[rank].name, sizeof(places[rank].name), "%s", d->config->name);
+    snprintf(places[rank].address, sizeof(places[rank].address), "%s", d->address);
+    for (int peer = 1; !error && !rank && peer < size; peer++)
+        error = transfer(mpi, peer, false, &places[peer], sizeof(*places));
+    for (int peer = 1; !error && !rank && peer < size; peer++)
+        error = transfer(mpi, peer, true, places, (size_t)size * sizeof(*places));
+    if (rank)
+        error = transfer(mpi, 0, true, &places[rank], sizeof(*places));
+    if (rank && !error)
+        error = transfer(mpi, 0, false, places, (size_t)size * sizeof(*places));
+    return error;
+}
+
+int exchange_endpoints(struct daemon *d, char *why, size_t why_size)
+{
+    static const char *const own[] = {NULL};
+    const struct mpi_plugin *mpi;
+    struct entry *places;
+    int rank, size, error;
+    uint32_t last_tag;
+
+    if (!getenv("PMI_RANK") && !getenv("OMPI_COMM_WORLD_RANK"))
+        return 0;
+    mpi = loader_open(getenv("OMPI_COMM_WORLD_RANK") ? "openmpi" : "mpich", false, why, why_size);
+    if (!mpi)
+        return -ENOENT;
+    if (mpi->init(own, NULL, NULL, false, &rank, &size, &last_tag)) {
+        snprintf(why, why_size, "MPI_Init_thread failed %s", mpi->complaint());
+        return -EIO;
+    }
+    places = calloc((size_t)size, sizeof(*places));
+    error = places ? gather(d, mpi, rank, size, places) : -ENOMEM;
+    if (error)
+        snprintf(why, why_size, "the daemons of the job do not find each other");
+    else if (!rank || access(d->config->pool_file, R_OK))
+        error = write_pool(d, places, size, why, why_size);
+    if (!error)
+        error = mpi->finish();
+    free(places);
+    return error;
+}

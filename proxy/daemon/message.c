@@ -1,0 +1,203 @@
+/* What the messages of clients and other daemons ask for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "proxy/daemon/daemon.h"
+
+const char *message_text(const json_t *message, const char *name, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(message, name));
+
+    return text ? text : fallback;
+}
+
+long long message_number(const json_t *message, const char *name, long long fallback)
+{
+    const json_t *number = json_object_get(message, name);
+
+    return json_is_integer(number) ? (long long)json_integer_value(number) : fallback;
+}
+
+json_t *message_list(const unsigned *numbers, unsigned count)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(numbers[i]));
+    return list;
+}
+
+/* ---- other daemons: they are told of every change, and ask for reservations ---- */
+
+static void watcher_closed(struct connection *c)
+{
+    connection_daemon(c)->watchers--;
+}
+
+static void reserve(struct connection *c, const json_t *message)
+{
+    struct daemon *d = connection_daemon(c);
+    char why[256] = "";
+    const char *id = message_text(message, "session", "");
+    bool never = false;
+    struct session *s = session_reserve(d, message, &never, why, sizeof(why));
+
+    connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
+                         : json_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
+}
+
+static void release(struct connection *c, const json_t *message)
+{
+    session_release(connection_daemon(c), message_text(message, "session", ""));
+}
+
+static void watcher_message(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", "");
+
+    if (!strcmp(what, "reserve"))
+        reserve(c, message);
+    else if (!strcmp(what, "release"))
+        release(c, message);
+    else
+        connection_fail(c, "there is no such request of a daemon");
+}
+
+static const struct connection_owner watcher = {watcher_message, watcher_closed, NULL};
+
+static void tell(struct connection *c)
+{
+    connection_send(c, json_pack("{s:o}", "state", node_describe(connection_daemon(c))));
+}
+
+static void watch(struct connection *c)
+{
+    const struct daemon *d = connection_daemon(c);
+
+    connection_daemon(c)->watchers++;
+    connection_own(c, &watcher, NULL);
+    if (d->tree) /* it stays the same */
+        connection_send(c, json_pack("{s:s}", "tree", d->tree));
+    tell(c);
+}
+
+void watchers_tell(struct daemon *d)
+{
+    connections_each(d, &watcher, tell);
+}
+
+/* ---- what is asked for ---- */
+
+static void tell_status(struct connection *c)
+{
+    struct daemon *d = connection_daemon(c);
+
+    connection_send(c, json_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
+                                 "queue", queue_of_pool(d)));
+}
+
+static void start(struct connection *c, const json_t *message)
+{
+    const struct auth_peer *peer = connection_peer(c);
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+    char why[256] = "";
+
+    if (!s || s->uid != peer->uid)
+        connection_fail(c, "there is no such session of yours here");
+    else if (session_start(s, c, message, why, sizeof(why)))
+        connection_fail(c, why);
+    else
+        connection_send(c, json_pack("{s:s}", "started", s->id));
+}
+
+/* Who stood for a session's program comes back to this daemon, or to the one after it. */
+static void attach(struct connection *c, const json_t *message)
+{
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+
+    if (!s || s->state != SESSION_RUNNING || s->uid != connection_peer(c)->uid) {
+        connection_fail(c, "there is no such session of yours here");
+        return;
+    }
+    session_attach(s, c);
+    connection_send(c, json_pack("{s:s}", "attached", s->id));
+}
+
+static bool is_admin(struct connection *c)
+{
+    const struct auth_peer *peer = connection_peer(c);
+
+    return config_is_admin(connection_daemon(c)->config, peer->name, peer->uid, peer->gid);
+}
+
+/* Whose drain it is: a name that the client says, or its own. */
+static void drain(struct connection *c, const json_t *message, bool begins)
+{
+    const char *user = connection_peer(c)->name, *owner = message_text(message, "owner", user);
+    const char *reason = message_text(message, "reason", "");
+    struct daemon *d = connection_daemon(c);
+    char why[256] = "";
+
+    if (!is_admin(c))
+        snprintf(why, sizeof(why), "only administrators of the pool may");
+    else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
+        snprintf(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
+    else if (begins ? drain_add(d, owner, user, reason, why, sizeof(why)) : drain_lift(d, owner, why, sizeof(why)))
+        daemon_log("warning", "%s not by %s for %s: %s", begins ? "drained" : "resumed", user, owner, why);
+    else
+        daemon_log("notice", "%s by %s for %s%s%s", begins ? "drained" : "resumed", user, owner, *reason ? ": " : "",
+                   reason);
+    if (*why)
+        connection_fail(c, why);
+    else
+        connection_send(c, json_pack("{s:b}", "draining", is_draining(d)));
+}
+
+static void kill_session(struct connection *c, const json_t *message)
+{
+    struct daemon *d = connection_daemon(c);
+    const char *id = message_text(message, "session", "");
+    struct session *s = session_find(d, id);
+    char why[128];
+
+    if (!s || (s->uid != connection_peer(c)->uid && !is_admin(c))) {
+        connection_fail(c, "there is no such session here that you may end");
+        return;
+    }
+    snprintf(why, sizeof(why), "ended by %s", connection_peer(c)->name);
+    connection_send(c, json_pack("{s:s}", "killed", s->id));
+    session_end(s, why);
+}
+
+void message_take(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", "");
+    const struct auth_peer *peer = connection_peer(c);
+    struct daemon *d = connection_daemon(c);
+
+    if (!strcmp(what, "request")) { /* each node decides for its devices */
+        broker_request(c, message);
+        return;
+    }
+    if (!peer->is_daemon && !config_allows(d->config, peer->name, peer->gid) && !is_admin(c)) {
+        daemon_log("warning", "%s (%s) may not use this node", peer->name, connection_remote(c));
+        connection_fail(c, "you may not use this node");
+        return;
+    }
+    if (!strcmp(what, "status"))
+        tell_status(c);
+    else if (!strcmp(what, "start"))
+        start(c, message);
+    else if (!strcmp(what, "attach"))
+        attach(c, message);
+    else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
+        drain(c, message, *what == 'd');
+    else if (!strcmp(what, "kill"))
+        kill_session(c, message);
+    else if (!peer->is_daemon)
+        connection_fail(c, "there is no such request");
+    else if (!strcmp(what, "watch"))
+        watch(c);
+    else
+        connection_fail(c, "there is no such request");
+}

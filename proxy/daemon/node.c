@@ -1,0 +1,541 @@
+/*
+ * The sessions on this node. A broker reserves devices for one (session_reserve); its client comes with what the
+ * worker needs (session_start), or the reservation lapses; the session is over when the worker's process is.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/process.h"
+#include "base/socket.h"
+#include "proxy/daemon/daemon.h"
+#include "transport/starter.h"
+
+#define RESERVED_SECONDS 20
+#define GRACE_SECONDS 2
+#define MOST_VARIABLES 16
+#define MOST_RANKS 65 /* the program, and a worker on each of 64 nodes */
+
+struct session *session_find(const struct daemon *d, const char *id)
+{
+    struct session *s = d->sessions;
+
+    while (s && strcmp(s->id, id))
+        s = s->next;
+    return s;
+}
+
+bool session_uses(const struct session *s, unsigned device, unsigned *place)
+{
+    for (unsigned i = 0; i < s->device_count; i++) {
+        if (s->devices[i] == device) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a session has of each of its devices: what it asked for, or what it uses without having asked. The worker tells
+ * of all its devices together. */
+static uint64_t memory_of(const struct session *s)
+{
+    const uint64_t used = s->device_count ? s->usage.memory / s->device_count : 0;
+
+    return used > s->memory ? used : s->memory;
+}
+
+/* taken: one of them has it for itself. */
+static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memory, bool *taken)
+{
+    unsigned count = 0, place;
+
+    *memory = 0;
+    *taken = false;
+    for (const struct session *s = d->sessions; s; s = s->next) {
+        if (!session_uses(s, device, &place))
+            continue;
+        *memory += memory_of(s);
+        *taken |= s->exclusive;
+        count++;
+    }
+    return count;
+}
+
+/* ---- what is told of them ---- */
+
+static json_t *describe_device(const struct daemon *d, unsigned index)
+{
+    struct device *device = (struct device *)(uintptr_t)&d->devices[index];
+    const struct device_rule *rule = config_rule(d->config, device->name);
+    uint64_t taken, all = rule->memory && rule->memory < device->memory ? rule->memory : device->memory, left;
+    bool alone;
+    unsigned users = users_of(d, index, &taken, &alone);
+    const double load = device_load(device);
+
+    left = device->memory > taken ? device->memory - taken : 0;
+    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:b, s:f}", "index", (int)index, "leaf",
+                     device->leaf, "name", device->name, "type", device->type, "memory", (json_int_t)device->memory,
+                     "limit", (json_int_t)all, "free", (json_int_t)left, "units", (int)device->units, "mode",
+                     rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions, "sessions", (int)users,
+                     "taken", alone, "load", load < 1 ? load : 1); /* workers tell of their time once a second */
+}
+
+static json_t *describe_session(const struct session *s)
+{
+    static const char *const states[] = {"reserved", "running", "ending"};
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user",
+                     s->user, "program", s->program, "from", s->from, "state", states[s->state], "devices",
+                     message_list(s->devices, s->device_count), "share", (int)s->share, "began", s->began,
+                     "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches",
+                     (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                     (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
+}
+
+json_t *node_describe(const struct daemon *d)
+{
+    json_t *devices = json_array(), *sessions = json_array();
+    char drains[512];
+
+    drain_describe(d, drains, sizeof(drains));
+    for (unsigned i = 0; i < d->device_count; i++) {
+        if (!config_rule(d->config, d->devices[i].name)->hidden)
+            json_array_append_new(devices, describe_device(d, i));
+    }
+    for (struct session *s = d->sessions; s; s = s->next) {
+        measure_session(s);
+        json_array_append_new(sessions, describe_session(s));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
+                     "state",
+                     *d->trouble      ? "failing"
+                     : is_draining(d) ? "draining"
+                                      : "up",
+                     "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
+                     devices, "sessions", sessions, "queue", broker_queue(d));
+}
+
+/* ---- reserved ---- */
+
+struct session *session_new(struct daemon *d, const char *id)
+{
+    struct session *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->daemon = d;
+    s->pidfd = -1;
+    snprintf(s->id, sizeof(s->id), "%s", id);
+    s->began = wall_seconds();
+    s->share = 100;
+    s->next = d->sessions;
+    d->sessions = s;
+    return s;
+}
+
+static void session_free(struct session *s)
+{
+    struct session **at = &s->daemon->sessions;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    if (s->exited)
+        event_free(s->exited);
+    if (s->timer)
+        event_free(s->timer);
+    if (s->pidfd >= 0)
+        close(s->pidfd);
+    relay_close(s);
+    free(s);
+}
+
+static void set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds)
+{
+    const struct timeval time = {(long)seconds, (long)(seconds * 1e6) % 1000000};
+
+    if (s->timer)
+        event_free(s->timer);
+    s->timer = evtimer_new(s->daemon->base, run, s);
+    if (s->timer)
+        evtimer_add(s->timer, &time);
+}
+
+static void lapsed(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+
+    (void)fd;
+    (void)what;
+    daemon_log("warning", "a reservation of %s lapses: nobody came to start it", s->user);
+    lapse_note(s->uid);
+    session_end(s, "nobody came to start it");
+}
+
+void session_expect(struct session *s)
+{
+    set_timer(s, lapsed, RESERVED_SECONDS);
+}
+
+static bool take_devices(struct session *s, const json_t *wish)
+{
+    const json_t *list = json_object_get(wish, "devices");
+    unsigned place;
+
+    if (!json_array_size(list) || json_array_size(list) > s->daemon->device_count)
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_int_t index = json_integer_value(json_array_get(list, i));
+
+        if (index < 0 || index >= s->daemon->device_count || session_uses(s, (unsigned)index, &place))
+            return false;
+        s->devices[s->device_count++] = (unsigned)index;
+    }
+    return true;
+}
+
+/* Whether the devices can be had: the broker knows only what it was told a moment ago. */
+static const char *refuse_devices(const struct session *s, bool exclusive, uint64_t memory)
+{
+    for (unsigned i = 0; i < s->device_count; i++) {
+        const struct device *device = &s->daemon->devices[s->devices[i]];
+        const struct device_rule *rule = config_rule(s->daemon->config, device->name);
+        uint64_t taken;
+        bool alone;
+        unsigned users = users_of(s->daemon, s->devices[i], &taken, &alone) - 1; /* s itself */
+
+        if (rule->hidden || alone || users >= rule->sessions || (exclusive && users))
+            return "a device is taken";
+        if (memory > (rule->memory ? rule->memory : device->memory) || taken + memory > device->memory)
+            return "a device has less memory left";
+    }
+    return NULL;
+}
+
+/* Whether the user is the one of that number here, too, and may have devices. */
+static bool takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why,
+                       size_t why_size)
+{
+    const struct passwd *here = uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
+
+    if (uid < d->config->least_uid)
+        snprintf(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
+                 d->config->least_uid);
+    else if (!here)
+        snprintf(why, why_size, "%s knows no user %lld", d->config->name, uid);
+    else if (strcmp(here->pw_name, name))
+        snprintf(why, why_size, "to %s user %lld is %s, and not %s", d->config->name, uid, here->pw_name, name);
+    else if (gid < 0 || gid >= UINT32_MAX || !config_allows(d->config, name, (gid_t)gid))
+        snprintf(why, why_size, "%s may not use the devices of %s", name, d->config->name);
+    else
+        return true;
+    return false;
+}
+
+struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size)
+{
+    const char *id = message_text(wish, "session", ""), *refused = NULL, *user = message_text(wish, "user", "");
+    uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
+    const long long uid = message_number(wish, "uid", -1), gid = message_number(wish, "gid", -1);
+    bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
+    struct session *s;
+    long away;
+
+    snprintf(why, why_size, "a request that is none");
+    if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || uid < 0)
+        return NULL;
+    if (is_draining(d)) {
+        snprintf(why, why_size, "the node takes no sessions");
+        return NULL;
+    }
+    if (!takes_user(d, user, uid, gid, why, why_size)) {
+        *never = true;
+        return NULL;
+    }
+    away = lapse_seconds((uid_t)uid);
+    if (away) {
+        snprintf(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
+        return NULL;
+    }
+    s = session_new(d, id);
+    if (!s)
+        return NULL;
+    snprintf(s->user, sizeof(s->user), "%s", user);
+    snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
+    snprintf(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
+    s->uid = (uid_t)uid;
+    s->gid = (gid_t)gid;
+    s->share = (unsigned)message_number(wish, "share", 100);
+    if (!take_devices(s, wish) || s->share < 1 || s->share > 10000)
+        refused = why;
+    if (!refused)
+        refused = refuse_devices(s, exclusive, memory);
+    if (refused) {
+        if (refused != why)
+            snprintf(why, why_size, "%s", refused);
+        session_free(s);
+        return NULL;
+    }
+    s->exclusive = exclusive;
+    s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
+    if (state_save(s)) {
+        snprintf(why, why_size, "%s %s", d->config->name, d->trouble);
+        session_free(s);
+        return NULL;
+    }
+    session_expect(s);
+    daemon_changed(d);
+    return s;
+}
+
+void session_release(struct daemon *d, const char *id)
+{
+    struct session *s = session_find(d, id);
+
+    if (s && s->state == SESSION_RESERVED)
+        session_end(s, "not needed");
+}
+
+/* ---- running ---- */
+
+static void client_closed(struct connection *c)
+{
+    struct session *s = connection_argument(c);
+
+    s->client = NULL;
+    relay_close(s);
+    if (s->state == SESSION_RESERVED)
+        session_end(s, "its program went away");
+    else if (s->state == SESSION_RUNNING && !s->alone_until_ms)
+        silence_begins(s, connection_is_silent(c) ? SILENCE_TIMEOUT : SILENCE_LOST);
+}
+
+static void client_message(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", ""), *text = json_string_value(json_object_get(message, "text"));
+
+    if (!strcmp(what, "leave"))
+        silence_begins(connection_argument(c), SILENCE_LEFT);
+    else if (!strcmp(what, "pmi") && text)
+        relay_take(connection_argument(c), text);
+    else
+        connection_fail(c, "there is no such request in a session");
+}
+
+static const struct connection_owner client = {client_message, client_closed, NULL};
+
+bool session_stands_for(const struct connection *c)
+{
+    return connection_owner(c) == &client;
+}
+
+void session_attach(struct session *s, struct connection *c)
+{
+    struct connection *before = s->client;
+
+    s->client = c;
+    connection_own(c, &client, s);
+    silence_begins(s, SILENCE_NONE);
+    if (!before)
+        return;
+    connection_own(before, NULL, NULL);
+    connection_close(before);
+}
+
+static void time_is_up(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    session_end(argument, "its time is up");
+}
+
+/* What a worker needs to know, and nothing else of what comes from outside. */
+static bool is_plain(const char *text)
+{
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-[]=") == strlen(text);
+}
+
+static bool take_environment(const struct config *config, const json_t *message, char **list, char *why,
+                             size_t why_size)
+{
+    static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US=", "VOCL_PEER_TIMEOUT="};
+    const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
+    const char *secret = message_text(message, "secret", "");
+    const long long rank = message_number(message, "rank", 0), size = message_number(message, "size", 0);
+    const json_t *given = json_object_get(message, "environment"), *variable;
+    uint8_t bytes[SECRET_BYTES];
+    unsigned count = 0;
+    size_t index;
+
+    if (!*secret && strcmp(config->network, "mpi")) {
+        snprintf(why, why_size, "the network of node %s is %s, and the session's is mpi", config->name,
+                 config->network);
+        return false;
+    }
+    snprintf(why, why_size, "no worker can be started with that");
+    if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
+        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)))
+        return false;
+    json_array_foreach(given, index, variable)
+    {
+        const char *text = json_string_value(variable);
+        bool known = false;
+
+        if (!text || strlen(text) > 200 || !is_plain(text) || count + 6 >= MOST_VARIABLES)
+            return false;
+        for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+            known |= !strncmp(text, settings[i], strlen(settings[i]));
+        if (known && asprintf(&list[count++], "%s", text) < 0)
+            return false;
+    }
+    return asprintf(&list[count], SESSION_ENDPOINT "=%s", endpoint) >= 0 &&
+           (*secret ? asprintf(&list[count + 1], SESSION_SECRET "=%s", secret)
+                    : asprintf(&list[count + 1], SESSION_TOKEN "=%s", token)) >= 0 &&
+           asprintf(&list[count + 2], "PMI_RANK=%lld", rank) >= 0 &&
+           asprintf(&list[count + 3], "PMI_SIZE=%lld", size) >= 0;
+}
+
+static void exited(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+    siginfo_t info = {0};
+
+    (void)fd;
+    (void)what;
+    measure_session(s);           /* it is there until it is waited for */
+    worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
+    if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid)
+        info.si_status = -1; /* not this daemon's child, but that of one before it */
+    session_gone(s, info.si_code == CLD_EXITED || !info.si_pid ? info.si_status : 128 + info.si_status);
+}
+
+void session_watch(struct session *s)
+{
+    s->pidfd = (int)syscall(SYS_pidfd_open, s->keeper, 0);
+    s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
+    if (s->exited)
+        event_add(s->exited, NULL);
+    s->state = SESSION_RUNNING;
+    if (s->timer)
+        event_free(s->timer);
+    s->timer = NULL;
+    if (!s->client) /* of a daemon before this one */
+        silence_begins(s, SILENCE_LOST);
+    if (s->daemon->config->session_seconds) {
+        double left = s->began + s->daemon->config->session_seconds - wall_seconds();
+
+        set_timer(s, time_is_up, left > 0.01 ? left : 0.01);
+    }
+}
+
+int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size)
+{
+    char *environment[MOST_VARIABLES] = {NULL};
+    int pmi = -1;
+    pid_t pid = -1;
+
+    if (s->state != SESSION_RESERVED || s->client) {
+        snprintf(why, why_size, "it was started already");
+        return -EBUSY;
+    }
+    if (take_environment(s->daemon->config, message, environment, why, why_size) &&
+        (*message_text(message, "secret", "") || !relay_open(s, &pmi)))
+        pid = worker_start(s, environment, pmi, why, why_size);
+    if (pmi >= 0)
+        close(pmi);
+    for (unsigned i = 0; i < MOST_VARIABLES; i++)
+        free(environment[i]);
+    if (pid < 0) {
+        relay_close(s);
+        return -EIO;
+    }
+    s->pid = pid;
+    s->started = true;
+    s->start_time = process_start_time(pid);
+    s->began = wall_seconds();
+    session_watch(s);
+    if (state_save(s)) {
+        snprintf(why, why_size, "%s %s", s->daemon->config->name, s->daemon->trouble);
+        session_end(s, why);
+        return -EIO;
+    }
+    session_attach(s, c);
+    s->daemon->totals.sessions++;
+    daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->id, s->user, s->program,
+               s->from, s->device_count, (int)pid);
+    for (unsigned i = 0; i < s->device_count; i++)
+        share_review(s->daemon, s->devices[i]);
+    daemon_changed(s->daemon);
+    return 0;
+}
+
+/* ---- over ---- */
+
+static void kill_harder(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+
+    (void)fd;
+    (void)what;
+    worker_contained(s, SIGKILL);
+    set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
+void session_end_worker(struct session *s)
+{
+    s->state = SESSION_ENDING;
+    worker_contained(s, SIGTERM);
+    set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
+void session_end(struct session *s, const char *why)
+{
+    if (s->state == SESSION_ENDING)
+        return;
+    snprintf(s->why, sizeof(s->why), "%s", why);
+    if (s->state == SESSION_RESERVED) {
+        s->state = SESSION_ENDING;
+        session_gone(s, 0);
+        return;
+    }
+    if (s->client)
+        connection_send(s->client, json_pack("{s:s, s:s}", "ended", s->id, "why", why));
+    session_end_worker(s);
+    state_save(s); /* for the daemon after this one; where it cannot be, that one does not know it */
+    daemon_changed(s->daemon);
+}
+
+void session_gone(struct session *s, int status)
+{
+    struct daemon *d = s->daemon;
+    unsigned devices[MOST_DEVICES], count = s->device_count;
+
+    memcpy(devices, s->devices, sizeof(devices));
+    share_leave(s);
+    state_remove(s);
+    if (s->started) {
+        worker_clean(s);
+        d->totals.failed += status > 0;
+        if (!*s->why && status > 0)
+            snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
+        sessions_account(s);
+    }
+    if (s->client) {
+        struct connection *c = s->client;
+
+        s->client = NULL;
+        connection_own(c, NULL, NULL);
+        connection_send(c, json_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
+        connection_close(c);
+    }
+    session_free(s);
+    for (unsigned i = 0; i < count; i++)
+        share_review(d, devices[i]);
+    daemon_changed(d);
+}

@@ -1,0 +1,39 @@
+/* A request for devices: what broker.c and choose.c share. */
+#ifndef VOCL_PROXY_DAEMON_REQUEST_H
+#define VOCL_PROXY_DAEMON_REQUEST_H
+
+#include "proxy/daemon/daemon.h"
+
+#define MOST_PARTS 64
+
+struct part {
+    char node[64], address[128];
+    unsigned devices[MOST_DEVICES], count;
+    enum { PART_ASKED, PART_GOOD, PART_BAD } state;
+};
+
+struct request {
+    struct request *next;
+    struct daemon *daemon;
+    struct connection *client;
+    struct placement_wish wish;
+    enum policy policy;
+    unsigned share;
+    char id[SESSION_ID], program[64], why[256];
+    char ticket[SESSION_ID];
+    long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
+    bool held;                          /* its user has as much as he may */
+    unsigned position_sent;             /* the place in the queue, from 1 */
+    struct part *parts;
+    unsigned part_count, tries;
+    bool outdated;  /* a node was otherwise than it had told */
+    json_t *barred; /* by node: why it will never have this user */
+    struct event *timer;
+};
+
+enum outcome { OUTCOME_WAIT, OUTCOME_TRYING, OUTCOME_NEVER };
+
+/* Whether it can have its devices now; then r->parts are what it is to have, otherwise r->why says why not. */
+enum outcome request_place(struct request *r);
+
+#endif

@@ -1,0 +1,371 @@
+/*
+ * Devices that several sessions share. One session at a time has the turn on a device, for a slice; of those that want
+ * it the one is next that had the least of it so far, by its weight. What counts is measured here: the time from the
+ * turn's beginning until the worker says that nothing of it runs there any more. While only one session uses a device
+ * its worker asks nobody.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proxy/control.h"
+#include "proxy/daemon/daemon.h"
+
+#define SLICE_US 20000
+#define CREDIT_US 50000 /* that an idle session may bring along at most */
+#define REST_US 200000  /* when there are no descriptors */
+#define DEAF_US 2000000 /* a worker that does not give back its turn loses it after so long */
+
+struct control {
+    struct daemon *daemon;
+    struct session *session; /* NULL until the process is known to be a session's worker */
+    int fd;
+    struct event *readable;
+};
+
+static void grant_next(struct daemon *d, unsigned device);
+
+static void tell(struct session *s, enum control_kind kind, unsigned device, uint64_t value)
+{
+    struct control_message message = {.kind = kind, .device = device, .values = {value}};
+    unsigned place;
+
+    if (!s->control || !session_uses(s, device, &place))
+        return;
+    message.device = place;
+    if (send(s->control->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
+        daemon_log("warning", "the worker of session %s does not listen", s->id);
+}
+
+static unsigned users(const struct daemon *d, unsigned device)
+{
+    unsigned count = 0, place;
+
+    for (const struct session *s = d->sessions; s; s = s->next)
+        count += s->state == SESSION_RUNNING && session_uses(s, device, &place);
+    return count;
+}
+
+/* ---- turns ---- */
+
+/* What the turn has cost so far is charged to its session. */
+static void charge(struct device *device)
+{
+    long now = clock_us();
+    struct session *s = device->turn;
+    unsigned place;
+
+    if (!s || !session_uses(s, device->index, &place))
+        return;
+    device->busy_us += now - device->since_us;
+    s->passed[place] += (double)(now - device->since_us) * 100 / s->share;
+    s->usage.device_ns += (uint64_t)(now - device->since_us) * 1000;
+    s->daemon->totals.device_seconds += (double)(now - device->since_us) / 1e6;
+    device->since_us = now;
+}
+
+static void end_turn(struct daemon *d, unsigned device)
+{
+    charge(&d->devices[device]);
+    d->devices[device].turn = NULL;
+    d->devices[device].recalled = false;
+    event_del(d->devices[device].slice);
+}
+
+/* Whether somebody waits who has had less of it. */
+static bool others_are_behind(const struct daemon *d, unsigned device, const struct session *turn)
+{
+    unsigned place, own;
+
+    if (!session_uses(turn, device, &own))
+        return true;
+    for (const struct session *s = d->sessions; s; s = s->next) {
+        if (s != turn && s->control && session_uses(s, device, &place) && s->wants[place] &&
+            s->passed[place] <= turn->passed[own])
+            return true;
+    }
+    return false;
+}
+
+static void set_slice(struct device *device, long microseconds)
+{
+    const struct timeval time = {microseconds / 1000000, microseconds % 1000000};
+
+    evtimer_add(device->slice, &time);
+}
+
+static void slice_over(evutil_socket_t fd, short what, void *argument)
+{
+    struct device *device = argument;
+    struct session *s = device->turn;
+
+    (void)fd;
+    (void)what;
+    if (!s)
+        return;
+    if (device->recalled) {
+        daemon_log("warning", "session %s does not give back its turn", s->id);
+        end_turn(s->daemon, device->index);
+        grant_next(s->daemon, device->index);
+        return;
+    }
+    charge(device);
+    if (!others_are_behind(s->daemon, device->index, s)) {
+        set_slice(device, SLICE_US);
+        return;
+    }
+    device->recalled = true;
+    tell(s, CONTROL_RECALL, device->index, 0);
+    set_slice(device, DEAF_US);
+}
+
+static void grant(struct session *s, struct device *device)
+{
+    unsigned place;
+
+    if (!session_uses(s, device->index, &place))
+        return;
+    s->wants[place] = false;
+    device->turn = s;
+    device->since_us = clock_us();
+    device->recalled = false;
+    if (s->passed[place] > device->least)
+        device->least = s->passed[place];
+    tell(s, CONTROL_TURN, device->index, 0);
+    set_slice(device, SLICE_US);
+}
+
+static void grant_next(struct daemon *d, unsigned index)
+{
+    struct device *device = &d->devices[index];
+    struct session *next = NULL;
+    double least = 0;
+    unsigned place;
+
+    if (device->turn)
+        return;
+    for (struct session *s = d->sessions; s; s = s->next) {
+        if (!s->control || !session_uses(s, index, &place) || !s->wants[place])
+            continue;
+        if (next && s->passed[place] >= least)
+            continue;
+        next = s;
+        least = s->passed[place];
+    }
+    if (next)
+        grant(next, device);
+}
+
+static void want(struct session *s, unsigned index)
+{
+    struct device *device = &s->daemon->devices[index];
+    unsigned place;
+
+    if (!session_uses(s, index, &place) || s->wants[place] || device->turn == s)
+        return;
+    s->wants[place] = true;
+    if (s->passed[place] < device->least - CREDIT_US)
+        s->passed[place] = device->least - CREDIT_US;
+    if (!device->turn)
+        grant_next(s->daemon, index);
+}
+
+static void done(struct session *s, unsigned index, bool wants_more)
+{
+    unsigned place;
+
+    if (session_uses(s, index, &place))
+        s->wants[place] = wants_more;
+    if (s->daemon->devices[index].turn == s)
+        end_turn(s->daemon, index);
+    grant_next(s->daemon, index);
+}
+
+void share_review(struct daemon *d, unsigned index)
+{
+    struct device *device = &d->devices[index];
+    const bool shared = users(d, index) > 1;
+    unsigned place;
+
+    for (struct session *s = d->sessions; s; s = s->next) {
+        if (s->state != SESSION_RUNNING || !session_uses(s, index, &place))
+            continue;
+        if (!shared && device->turn == s)
+            end_turn(d, index);
+        tell(s, shared ? CONTROL_ASK : CONTROL_FREE, index, 0);
+        if (shared && !s->passed[place])
+            s->passed[place] = device->least;
+        if (!shared)
+            s->wants[place] = false;
+    }
+    if (shared)
+        grant_next(d, index);
+}
+
+double device_load(struct device *device)
+{
+    const long now = clock_us(), passed = now - device->load_from_us;
+
+    if (device->turn)
+        charge(device);
+    if (passed > 1000000) {
+        device->load = (double)(device->busy_us - device->load_busy_us) / (double)passed;
+        device->load_from_us = now;
+        device->load_busy_us = device->busy_us;
+    }
+    return device->load;
+}
+
+/* ---- control connections ---- */
+
+static void control_free(struct control *control)
+{
+    event_free(control->readable);
+    close(control->fd);
+    free(control);
+}
+
+void share_leave(struct session *s)
+{
+    if (s->control)
+        control_free(s->control);
+    s->control = NULL;
+    for (unsigned i = 0; i < s->device_count; i++) {
+        s->wants[i] = false;
+        done(s, s->devices[i], false);
+    }
+}
+
+static void add_used(struct session *s, const uint64_t *values)
+{
+    struct daemon *d = s->daemon;
+
+    d->totals.launches += values[0] - s->usage.launches;
+    d->totals.bytes_in += values[1] - s->usage.bytes_in;
+    d->totals.bytes_out += values[2] - s->usage.bytes_out;
+    s->usage.launches = values[0];
+    s->usage.bytes_in = values[1];
+    s->usage.bytes_out = values[2];
+    s->usage.memory = values[3];
+}
+
+static void take(struct session *s, const struct control_message *message)
+{
+    if (message->kind == CONTROL_USED) {
+        s->active_ms = clock_ms();
+        add_used(s, message->values);
+        s->usage.device_ns += message->values[4] * 1000;
+        s->daemon->totals.device_seconds += (double)message->values[4] / 1e6;
+        for (unsigned i = 0; i < s->device_count; i++)
+            s->daemon->devices[s->devices[i]].busy_us += (long)message->values[4] / (long)s->device_count;
+        return;
+    }
+    if (message->device >= s->device_count)
+        return;
+    if (message->kind == CONTROL_WANT)
+        want(s, s->devices[message->device]);
+    else if (message->kind == CONTROL_DONE)
+        done(s, s->devices[message->device], message->values[0]);
+}
+
+static void on_control(evutil_socket_t fd, short what, void *argument)
+{
+    struct control *control = argument;
+    struct control_message message;
+    struct session *s = control->session;
+    ssize_t got = recv(fd, &message, sizeof(message), MSG_DONTWAIT);
+
+    (void)what;
+    if (got == sizeof(message) && s) {
+        take(s, &message);
+    } else if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
+        if (s) {
+            s->control = NULL;
+            for (unsigned i = 0; i < s->device_count; i++)
+                done(s, s->devices[i], false);
+        }
+        control_free(control);
+    }
+}
+
+static struct session *session_of_process(struct daemon *d, pid_t pid)
+{
+    struct session *s = d->sessions;
+
+    while (s && (s->pid != pid || s->state == SESSION_RESERVED))
+        s = s->next;
+    return s;
+}
+
+static void listen_again(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    event_add(d->control_listener, NULL);
+}
+
+static void on_worker(evutil_socket_t listener, short what, void *argument)
+{
+    const struct timeval rest = {0, REST_US};
+    struct daemon *d = argument;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred who;
+    socklen_t length = sizeof(who);
+    struct session *s = NULL;
+    struct control *control;
+
+    (void)what;
+    if (fd < 0) {
+        daemon_log("warning", "accepting a worker: %s", strerror(errno));
+        event_del(d->control_listener); /* it would be ready again at once */
+        event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
+        return;
+    }
+    if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length))
+        s = session_of_process(d, who.pid);
+    control = s && !s->control ? calloc(1, sizeof(*control)) : NULL;
+    if (!control) {
+        daemon_log("warning", "refused a process that is no session's worker");
+        close(fd);
+        return;
+    }
+    *control = (struct control){d, s, fd, event_new(d->base, fd, EV_READ | EV_PERSIST, on_control, control)};
+    event_add(control->readable, NULL);
+    s->control = control;
+    for (unsigned i = 0; i < s->device_count; i++)
+        share_review(d, s->devices[i]);
+}
+
+int share_listen(struct daemon *d, char *why, size_t why_size)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    char path[4096];
+
+    state_path(d, "control", path, sizeof(path));
+    if (strlen(path) >= sizeof(address.sun_path)) {
+        snprintf(why, why_size, "%s is too long a name for a socket", path);
+        return -ENAMETOOLONG;
+    }
+    strcpy(address.sun_path, path);
+    unlink(path);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) || listen(fd, 64)) {
+        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        return -errno;
+    }
+    d->control_listener = event_new(d->base, fd, EV_READ | EV_PERSIST, on_worker, d);
+    event_add(d->control_listener, NULL);
+    for (unsigned i = 0; i < d->device_count; i++) {
+        d->devices[i].slice = evtimer_new(d->base, slice_over, &d->devices[i]);
+        d->devices[i].load_from_us = clock_us();
+    }
+    return 0;
+}

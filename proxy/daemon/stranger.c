@@ -1,0 +1,140 @@
+/*
+ * Before the other end of a connection has proved who it is, by a first message under the connection's key, it is a
+ * stranger, who gets little time and little room: strangers have places of their own, so many for an address, and where
+ * these are taken the next one has the place of the one that has been there longest. So they hold up nobody who knows
+ * who he is.
+ */
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "proxy/daemon/connection.h"
+
+#define STRANGERS 256 /* a quarter of them of one address */
+#define STRANGER_UNREAD (64u << 10)
+
+/* Where there are few descriptors strangers get a quarter of them. */
+unsigned strangers_room(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 4 >= STRANGERS)
+        return STRANGERS;
+    return (unsigned)files.rlim_cur / 4;
+}
+
+static bool is_stranger_of(const struct connection *c, const uint8_t *address)
+{
+    return c->stranger && !c->gone && (!address || !memcmp(c->address, address, sizeof(c->address)));
+}
+
+/* How many of an address, NULL: of all, there are; and who of them has been there longest. */
+static unsigned count_strangers(const struct daemon *d, const uint8_t *address, struct connection **oldest)
+{
+    unsigned count = 0;
+
+    for (struct connection *c = d->connections; c; c = c->next) { /* the newest first */
+        if (!is_stranger_of(c, address))
+            continue;
+        *oldest = c;
+        count++;
+    }
+    return count;
+}
+
+/* The oldest of the address that has most. */
+static struct connection *find_excess(const struct daemon *d)
+{
+    struct connection *found = NULL, *oldest = NULL;
+    unsigned most = 0, count;
+
+    for (struct connection *c = d->connections; c; c = c->next) {
+        count = c->stranger ? count_strangers(d, c->address, &oldest) : 0;
+        if (count <= most)
+            continue;
+        most = count;
+        found = oldest;
+    }
+    return found;
+}
+
+static void turn_away(struct connection *c, const char *why)
+{
+    c->daemon->totals.refused++;
+    daemon_log("warning", "%s has not proved who it is: %s", c->remote, why);
+    c->phase = PHASE_CLOSING;
+    connection_destroy(c);
+}
+
+static void make_room(struct daemon *d, const uint8_t *address)
+{
+    struct connection *oldest = NULL;
+
+    if (count_strangers(d, address, &oldest) >= d->strangers_most / 4 + 1)
+        turn_away(oldest, "another one of its address has its place");
+    else if (count_strangers(d, NULL, &oldest) >= d->strangers_most)
+        turn_away(find_excess(d), "another one has its place");
+}
+
+static void time_is_up(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    turn_away(argument, "its time is up");
+}
+
+void stranger_begin(struct connection *c, const struct sockaddr *address)
+{
+    const struct timeval time = {PROOF_SECONDS, 0};
+
+    if (address->sa_family == AF_INET)
+        memcpy(c->address, &((const struct sockaddr_in *)address)->sin_addr, 4);
+    else if (address->sa_family == AF_INET6) /* who has one address there has all of its network */
+        memcpy(c->address, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
+    make_room(c->daemon, c->address);
+    c->stranger = true;
+    c->deadline = evtimer_new(c->daemon->base, time_is_up, c);
+    if (c->deadline)
+        evtimer_add(c->deadline, &time);
+    bufferevent_setwatermark(c->stream, EV_READ, 0, STRANGER_UNREAD);
+}
+
+/* Other daemons and root always get in. */
+static bool has_place(const struct connection *c, char *why, size_t why_size)
+{
+    const struct config *config = c->daemon->config;
+    unsigned all = 0, own = 0;
+
+    if (c->peer.is_daemon || !c->peer.uid)
+        return true;
+    for (const struct connection *other = c->daemon->connections; other; other = other->next) {
+        const bool counts = !other->outgoing && !other->stranger && other->phase == PHASE_OPEN;
+
+        all += counts;
+        own += counts && other->peer.uid == c->peer.uid;
+    }
+    if (own >= config->connections_per_user)
+        snprintf(why, why_size, "you have as many connections as you may: %u", config->connections_per_user);
+    else if (all >= config->connection_limit)
+        snprintf(why, why_size, "the daemon has as many connections as it takes: %u", config->connection_limit);
+    return own < config->connections_per_user && all < config->connection_limit;
+}
+
+bool stranger_end(struct connection *c)
+{
+    char why[128];
+    bool good = has_place(c, why, sizeof(why));
+
+    c->stranger = false;
+    event_free(c->deadline);
+    c->deadline = NULL;
+    bufferevent_setwatermark(c->stream, EV_READ, 0, MOST_UNREAD);
+    connection_set_seconds(c, IDLE_SECONDS);
+    if (good)
+        return true;
+    c->daemon->totals.refused++;
+    daemon_log("warning", "refused %s (%s): %s", c->remote, c->peer.name, why);
+    connection_fail(c, why);
+    connection_close(c);
+    return false;
+}

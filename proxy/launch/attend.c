@@ -1,0 +1,133 @@
+/* Standing for a program with its nodes' daemons: see attend.h. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "proxy/launch/attend.h"
+#include "proxy/launch/surrogate.h"
+
+#define AGAIN_MS 1000 /* between tries to reach a daemon that was lost, */
+#define TRY_MS 400    /* and how long others wait for one */
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+static void hear(struct attended *nodes, unsigned i, const struct attend_hooks *hooks)
+{
+    struct attended *node = &nodes[i];
+    json_t *message = NULL;
+    int error = client_receive(&node->client, &message, 100);
+
+    if (error == -ETIMEDOUT)
+        return;
+    if (!error && json_object_get(message, "pmi"))
+        hooks->pmi(i, text_of(message, "pmi"));
+    if (!error && json_object_get(message, "ended")) {
+        node->over = true;
+        if (*text_of(message, "why") && !node->told)
+            hooks->ended(node->name, text_of(message, "why"));
+        node->told |= *text_of(message, "why");
+    }
+    json_decref(message);
+    if (!error)
+        return;
+    client_close(&node->client); /* the daemon's end is not the worker's */
+    hooks->lost(i);
+}
+
+void attend_beat(struct attended *nodes, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (nodes[i].client.fd >= 0 && client_beat(&nodes[i].client))
+            client_close(&nodes[i].client);
+    }
+}
+
+static void attach(struct attended *node, const struct poolfile *pool, const char *session)
+{
+    json_t *question = json_pack("{s:s, s:s}", "do", "attach", "session", session), *answer = NULL;
+    char why[256];
+    int error = client_connect_within(&node->client, pool, node->address, TRY_MS, why, sizeof(why));
+
+    if (!error)
+        error = client_send(&node->client, question);
+    if (!error)
+        error = client_receive(&node->client, &answer, TRY_MS);
+    node->over |= !error && json_object_get(answer, "error");
+    if (error || node->over)
+        client_close(&node->client);
+    json_decref(question);
+    json_decref(answer);
+}
+
+/* One of those that are lost, the next time another. */
+static void attach_next(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session)
+{
+    static long tried_ms;
+    static unsigned next;
+
+    if (clock_ms() - tried_ms < AGAIN_MS)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        struct attended *node = &nodes[next++ % count];
+
+        if (node->client.fd >= 0 || node->over)
+            continue;
+        attach(node, pool, session);
+        tried_ms = clock_ms();
+        return;
+    }
+}
+
+/* most: or -1, any. */
+static int least(int most, int tick)
+{
+    return most >= 0 && most < tick ? most : tick;
+}
+
+void attend(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session, int lifeline,
+            const struct attend_hooks *hooks)
+{
+    struct pollfd *ready = calloc(count + 2, sizeof(*ready));
+
+    while (ready) {
+        const int most = surrogate_look(lifeline);
+        bool all = true;
+
+        ready[0] = (struct pollfd){lifeline, POLLIN | POLLRDHUP, 0};
+        ready[1] = (struct pollfd){*hooks->own, POLLIN, 0};
+        for (unsigned i = 0; i < count; i++) {
+            ready[i + 2] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
+            all &= nodes[i].client.fd >= 0 || nodes[i].over;
+        }
+        if (poll(ready, count + 2, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
+            continue;
+        if (ready[0].revents && !surrogate_hear(lifeline))
+            break;
+        if (ready[1].revents)
+            hooks->readable();
+        for (unsigned i = 0; i < count; i++) {
+            if (ready[i + 2].revents)
+                hear(nodes, i, hooks);
+        }
+        attend_beat(nodes, count);
+        attach_next(nodes, count, pool, session);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        json_t *leave = json_pack("{s:s}", "do", "leave");
+
+        if (nodes[i].client.fd >= 0)
+            client_send(&nodes[i].client, leave);
+        json_decref(leave);
+    }
+    surrogate_end();
+    free(ready);
+}

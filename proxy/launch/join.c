@@ -1,0 +1,354 @@
+/*
+ * vocl-join: gets an application its devices of a pool. Started by libvocl, so that authentication, JSON and the rest
+ * stay out of the application's process. Descriptor 3 is the lifeline to it, on which both say lines:
+ *
+ *     queued POSITION WHY          the request waits
+ *     granted NODES ADDRESS NETWORK
+ *                                  so many workers; the first node's daemon; what the pool wants a session carried by
+ *     session ENDPOINT TOKEN       from the application: where workers say hello. What comes back is a descriptor: PMI.
+ *                                  With a secret in the token's place it is carried by TLS, and there is no PMI
+ *     failed WHY                   that was all
+ *     ended NODE WHY               a worker's end, if there is something to say about it; also in the log
+ *
+ * Then it has the nodes' daemons start the workers, serves all ranks PMI (the workers' comes and goes through the
+ * daemons), and stays until the application is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdarg.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/socket.h"
+#include "base/text.h"
+#include "pool/client.h"
+#include "proxy/launch/attend.h"
+#include "proxy/launch/pmi.h"
+
+#define LIFELINE 3
+#define MOST_NODES 64
+#define MOST_TRIES 30 /* to find a daemon again, once one was there */
+#define RETRY_MS 1000
+
+static struct attended nodes[MOST_NODES];
+static unsigned node_count;
+static struct pmi *server;
+static int own_pmi = -1; /* where rank 0 speaks it */
+static char session[64], endpoint[160], token_text[2 * SECRET_BYTES + 1], network[8] = "tls";
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    char text[1000], line[1002];
+    va_list arguments;
+    size_t length;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    length = strlen(text_visible(text, line, sizeof(line) - 1)); /* some of it is a peer's */
+    line[length] = '\n';
+    if (socket_write_all(LIFELINE, line, length + 1))
+        exit(0); /* the application is gone */
+}
+
+__attribute__((noreturn)) static void give_up(const char *why)
+{
+    say("failed %s", why);
+    exit(1);
+}
+
+/* ---- the request ---- */
+
+static json_t *make_request(void)
+{
+    char program[64] = "", visible[64];
+    uint64_t memory = 0;
+    const char *name = getenv("VOCL_POOL_PROGRAM");
+    json_t *request;
+
+    if (!text_read_bytes(settings_string(SETTING_POOL_MEMORY), &memory))
+        give_up("VOCL_POOL_MEMORY is no size in bytes, such as 8G");
+    request = json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:s, s:s, s:s}", "do", "request", "count",
+                        (json_int_t)settings_number(SETTING_POOL_COUNT), "wait",
+                        (json_int_t)settings_number(SETTING_POOL_WAIT), "share",
+                        (json_int_t)settings_number(SETTING_POOL_SHARE), "exclusive",
+                        settings_number(SETTING_POOL_EXCLUSIVE) != 0, "memory", (json_int_t)memory, "type",
+                        settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
+                        settings_string(SETTING_POOL_POLICY));
+    snprintf(program, sizeof(program), "%s", name ? name : "");
+    if (json_object_set_new(request, "program", json_string(program))) /* no UTF-8 */
+        json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
+    return request;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+static void take_grant(const json_t *message)
+{
+    const json_t *list = json_object_get(message, "nodes"), *node;
+    size_t i;
+
+    snprintf(session, sizeof(session), "%s", text_of(message, "granted"));
+    if (*text_of(message, "network"))
+        snprintf(network, sizeof(network), "%s", text_of(message, "network"));
+    json_array_foreach(list, i, node)
+    {
+        if (node_count == MOST_NODES)
+            break;
+        snprintf(nodes[node_count].name, sizeof(nodes->name), "%s", text_of(node, "name"));
+        snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
+        nodes[node_count].client.fd = -1;
+        node_count++;
+    }
+}
+
+/* Within that time, in milliseconds. */
+static bool application_goes(int time)
+{
+    struct pollfd ready = {LIFELINE, POLLRDHUP, 0};
+
+    return poll(&ready, 1, time) > 0 && ready.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+/* Until there is an answer. If a daemon is lost meanwhile, the next one is asked, or the same when it is back. */
+static void get_devices(const struct poolfile *pool, struct client *client)
+{
+    json_t *message, *request = make_request();
+    bool had_daemon = false;
+    char why[512];
+    int error = -1;
+
+    for (int tries = 0; error && tries < MOST_TRIES; tries++) {
+        if (client_connect_any(client, pool, why, sizeof(why))) {
+            if (!had_daemon)
+                give_up(why);
+            if (application_goes(RETRY_MS))
+                exit(0);
+            continue;
+        }
+        had_daemon = true;
+        error = client_send(client, request);
+        while (!error && !node_count) {
+            error = client_receive(client, &message, 200);
+            if (application_goes(0))
+                exit(0);
+            if (error == -ETIMEDOUT) {
+                error = client_beat(client);
+                continue;
+            }
+            if (error)
+                break;
+            if (json_object_get(message, "error"))
+                give_up(text_of(message, "error"));
+            if (json_object_get(message, "ticket")) /* the place in the queue, should the daemon be lost */
+                json_object_set(request, "ticket", json_object_get(message, "ticket"));
+            if (json_object_get(message, "queued"))
+                say("queued %lld %s", (long long)json_integer_value(json_object_get(message, "queued")),
+                    text_of(message, "why"));
+            else
+                take_grant(message);
+            json_decref(message);
+        }
+        if (!node_count) {
+            client_explain(client, error, why, sizeof(why));
+            client_close(client);
+        }
+    }
+    json_decref(request);
+    if (!node_count)
+        give_up(why);
+}
+
+/* ---- the ranks ---- */
+
+/* Answers that PMI has for a rank. */
+static void answer(void *owner, unsigned rank, const char *line, size_t length)
+{
+    json_t *message;
+
+    (void)owner;
+    if (!rank) {
+        if (socket_write_all(own_pmi, line, length))
+            shutdown(own_pmi, SHUT_RDWR);
+        return;
+    }
+    message = json_pack("{s:s, s:s%}", "do", "pmi", "text", line, length);
+    if (client_send(&nodes[rank - 1].client, message))
+        client_close(&nodes[rank - 1].client);
+    json_decref(message);
+}
+
+/* Rank 0 is the program: it gets its end with the lifeline. */
+static void open_pmi(void)
+{
+    int ends[2];
+
+    server = pmi_open(node_count + 1, answer, NULL);
+    if (!server || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        give_up(strerror(ENOMEM));
+    own_pmi = ends[0];
+    if (socket_send_descriptors(LIFELINE, "", 1, &ends[1], 1))
+        exit(0);
+    close(ends[1]);
+}
+
+/* Who still starts does not any more, on any node. */
+static void end_pmi(void)
+{
+    say("failed MPI cannot start: %s", pmi_why(server));
+    exit(1);
+}
+
+static bool by_tls(void)
+{
+    return strlen(token_text) == 2 * SECRET_BYTES;
+}
+
+static const char *setting_line(const char *name, char *line, size_t size)
+{
+    snprintf(line, size, "%s=%s", name, getenv(name));
+    return line;
+}
+
+static void add_settings(json_t *environment)
+{
+    static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US", "VOCL_PEER_TIMEOUT"};
+    char line[128];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (getenv(names[i]))
+            json_array_append_new(environment, json_string(setting_line(names[i], line, sizeof(line))));
+    }
+}
+
+static void start_worker(struct attended *node, const struct poolfile *pool)
+{
+    json_t *message, *answer, *environment = json_array();
+    char why[512];
+
+    add_settings(environment);
+    message = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o}", "do", "start", "session", session, "endpoint", endpoint,
+                        by_tls() ? "secret" : "token", token_text, "rank", (int)(node - nodes) + 1, "size",
+                        (int)node_count + 1, "environment", environment);
+    if (client_connect(&node->client, pool, node->address, why, sizeof(why)))
+        give_up(why);
+    client_beat(&node->client); /* from here on the daemon misses it */
+    if (client_call(&node->client, message, &answer, why, sizeof(why)))
+        give_up(why);
+    json_decref(message);
+    json_decref(answer);
+}
+
+static void start_workers(const struct poolfile *pool, struct client *broker)
+{
+    for (unsigned i = 0; i < node_count; i++) {
+        start_worker(&nodes[i], pool);
+        client_beat(broker); /* what it says to that is of no interest any more */
+        attend_beat(nodes, i);
+    }
+}
+
+/* ---- the session ---- */
+
+static void read_session(void)
+{
+    char line[512];
+    size_t length = 0;
+
+    while (length + 1 < sizeof(line)) {
+        if (socket_read_all(LIFELINE, line + length, 1, 60000))
+            exit(0);
+        if (line[length] == '\n')
+            break;
+        length++;
+    }
+    line[length] = '\0';
+    if (sscanf(line, "session %159s %64s", endpoint, token_text) != 2)
+        exit(1);
+}
+
+static void hear_pmi(unsigned node, const char *text)
+{
+    if (server && pmi_hear(server, node + 1, text, strlen(text)))
+        end_pmi();
+}
+
+/* The daemon's end is not the worker's, if that has started. */
+static void lose_pmi(unsigned node)
+{
+    if (server && pmi_lose(server, node + 1))
+        end_pmi();
+}
+
+static void hear_own(void)
+{
+    char text[4096];
+    ssize_t got = recv(own_pmi, text, sizeof(text), MSG_DONTWAIT);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0 && pmi_hear(server, 0, text, (size_t)got))
+        end_pmi();
+    if (got > 0)
+        return;
+    close(own_pmi);
+    own_pmi = -1;
+    if (pmi_lose(server, 0))
+        end_pmi();
+}
+
+/* A worker's end, if there is something to say about it: to the application, and on its standard error, if that is
+ * VOCL's, too: the application itself sees no more than that its worker is gone. */
+static void tell_end(const char *node, const char *why)
+{
+    char name[128], text[512];
+
+    say("ended %s %s", node, why);
+    vocl_log(LOG_ERROR, "%s has ended the session: %s", text_visible(node, name, sizeof(name)),
+             text_visible(why, text, sizeof(text)));
+}
+
+static const struct attend_hooks hooks = {tell_end, hear_pmi, lose_pmi, &own_pmi, hear_own};
+
+int main(void)
+{
+    struct client broker = {.fd = -1}; /* until all is started: what is not goes back when this closes */
+    struct poolfile pool;
+    char why[512];
+
+    signal(SIGPIPE, SIG_IGN);
+    if (fcntl(LIFELINE, F_GETFD) < 0) {
+        fprintf(stderr, "vocl-join: started by VOCL only\n");
+        return 2;
+    }
+    if (poolfile_read(&pool, settings_string(SETTING_POOL), why, sizeof(why)))
+        give_up(why);
+    if (*settings_string(SETTING_POOL_USER))
+        pool.user = strdup(settings_string(SETTING_POOL_USER));
+    get_devices(&pool, &broker);
+    if (!strcmp(pool.network, "tls")) /* who wants more than the pool does may have it */
+        strcpy(network, "tls");
+    else if (*pool.network && strcmp(pool.network, network))
+        give_up("its daemons want tls, and its file says mpi");
+    say("granted %u %s %s", node_count, nodes[0].address, network);
+    read_session();
+    if (!by_tls())
+        open_pmi();
+    start_workers(&pool, &broker);
+    client_close(&broker);
+    attend(nodes, node_count, &pool, session, LIFELINE, &hooks);
+    return 0;
+}

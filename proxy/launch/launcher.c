@@ -1,0 +1,312 @@
+/*
+ * vocl-launcher: owns a session's processes. Descriptor 3 is the lifeline to the application: when it closes, however
+ * the application ended, everything is given a moment to end by itself and then killed.
+ *
+ *     vocl-launcher --workers N        workers on this host
+ *     vocl-launcher --hosts A,B,...    a worker on each of these, by ssh
+ *     vocl-launcher MPIEXEC WORDS...   Open MPI's own starter
+ *
+ * On the lifeline it hands descriptors to the application, which transport/start_local.c and start_hosts.c take, and
+ * then says at most `failed WHY`.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/children.h"
+#include "proxy/launch/ranks.h"
+#include "proxy/launch/surrogate.h"
+
+#define LIFELINE 3
+#define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
+#define LOOK_MS 100
+#define WORDS_MS 50 /* that the last words of a process may take */
+
+static char reason[256];
+static enum { SAYS_NOTHING, SAYS_SOMETHING, SAYS_PLAINLY, SAYS_WHY } reason_kind;
+
+/* Of what is said by those who start others: what ssh says is why, plain words are likelier to be than what mpiexec
+ * says of itself, and what comes first is likelier than what follows from it. */
+static void consider_line(const char *line)
+{
+    static const char *const whys[] = {"ssh", "Permission denied", "Host key verification", "Connection ", "kex_"};
+    int kind = strchr("=- *\r", *line) || !strncmp(line, "Warning:", 8) ? SAYS_NOTHING
+               : *line == '['                                           ? SAYS_SOMETHING
+                                                                        : SAYS_PLAINLY;
+
+    for (size_t i = 0; i < sizeof(whys) / sizeof(*whys); i++) {
+        if (!strncmp(line, whys[i], strlen(whys[i])))
+            kind = SAYS_WHY;
+    }
+    if (strstr(line, ": Permission denied ("))
+        kind = SAYS_WHY;
+    if (kind <= (int)reason_kind)
+        return;
+    reason_kind = kind;
+    snprintf(reason, sizeof(reason), "%.*s", (int)strcspn(line, "\r"), line);
+}
+
+/* Workers log for themselves, at the level that was asked for; the words of others are for the curious, and one of
+ * their lines may say why they ended. */
+static int listen_to(int output)
+{
+    char text[4096];
+    ssize_t got = read(output, text, sizeof(text) - 1);
+
+    if (got <= 0)
+        return 0;
+    text[got] = '\0';
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (!strncmp(line, "vocl", 4)) {
+            fprintf(stderr, "%s\n", line);
+            continue;
+        }
+        vocl_log(LOG_INFO, "a process of the session: %s", line);
+        consider_line(line);
+    }
+    return 1;
+}
+
+/* The folder in which an Open MPI of this host keeps the memory that its ranks share: ours to make and to remove. */
+static const char *shared_folder(void)
+{
+    const char *folder = getenv("OMPI_MCA_btl_vader_backing_directory");
+
+    return folder && !strncmp(folder, "/dev/shm/vocl-", 14) ? folder : NULL;
+}
+
+static void remove_folder(const char *folder)
+{
+    DIR *directory = folder ? opendir(folder) : NULL;
+
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));)
+        unlinkat(dirfd(directory), entry->d_name, 0);
+    closedir(directory);
+    rmdir(folder);
+}
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, sizeof(text) - 1, format, arguments);
+    va_end(arguments);
+    length = length < (int)sizeof(text) - 1 ? length : (int)sizeof(text) - 2;
+    vocl_log(LOG_INFO, "%s", text);
+    text[length++] = '\n';
+    if (send(LIFELINE, "failed ", 7, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+        send(LIFELINE, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return; /* the application is gone too, or does not listen any more */
+}
+
+static void tell_end(const char *who, int status)
+{
+    tell("%s ended with %s %d%s%s", who, WIFSIGNALED(status) ? "signal" : "status",
+         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
+}
+
+/* mpiexec crashes in a folder that has been removed, and cannot start a worker in one to which there is no path. */
+static void have_folder(void)
+{
+    char *folder = getcwd(NULL, 0);
+
+    if ((!folder || chdir(folder)) && !chdir("/"))
+        vocl_log(LOG_INFO, "the session's folder is /: the program's cannot be reached any more");
+    free(folder);
+}
+
+/* The program's own limit may be as low as it likes. */
+static void have_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* ---- workers ---- */
+
+static void listen_for(int output, int milliseconds)
+{
+    struct pollfd ready = {output, POLLIN, 0};
+
+    while (poll(&ready, 1, milliseconds) > 0 && listen_to(output))
+        ;
+}
+
+static void reap_workers(struct ranks *ranks, int output)
+{
+    char who[32];
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        unsigned rank = ranks_reaped(ranks, pid);
+
+        if (!rank)
+            continue;
+        listen_for(output, WORDS_MS);
+        snprintf(who, sizeof(who), "worker %u", rank);
+        if (reason_kind == SAYS_WHY)
+            tell("%s", reason);
+        else
+            tell_end(who, status);
+    }
+}
+
+/* The shorter of two times, of which -1 is none. */
+static int sooner(int one, int other)
+{
+    return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
+/* Until the application is gone, or all workers are. */
+static void serve_workers(struct ranks *ranks, int output, int ended)
+{
+    struct pollfd *ready = NULL;
+    char why[256];
+
+    while (ranks->running) {
+        struct pollfd *more = realloc(ready, (ranks_width(ranks) + 3) * sizeof(*ready));
+        struct signalfd_siginfo info;
+        unsigned count;
+
+        if (!more)
+            break;
+        ready = more;
+        ready[0] = (struct pollfd){LIFELINE, POLLIN, 0};
+        ready[1] = (struct pollfd){output, POLLIN, 0};
+        ready[2] = (struct pollfd){ended, POLLIN, 0};
+        count = ranks_poll(ranks, ready + 3);
+        if (poll(ready, count + 3, sooner(surrogate_look(LIFELINE), hosts_nap(ranks))) < 0)
+            continue;
+        if (ready[1].revents)
+            listen_to(output);
+        if (ready[0].revents && !surrogate_hear(LIFELINE))
+            break;
+        if (ranks_hear(ranks, ready + 3, why, sizeof(why)))
+            tell("%s", why);
+        if (ready[2].revents && read(ended, &info, sizeof(info)) > 0)
+            reap_workers(ranks, output);
+    }
+    hosts_finish(ranks);
+    free(ready);
+}
+
+static void run_workers(char **arguments, int output[2])
+{
+    char program[4096], why[256];
+    struct ranks ranks;
+    sigset_t children;
+    int ended, error;
+
+    snprintf(program, sizeof(program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
+    if (!strcmp(arguments[1], "--workers"))
+        error = ranks_here(&ranks, program, (unsigned)atoi(arguments[2]), LIFELINE, output[1], why, sizeof(why));
+    else
+        error = ranks_there(&ranks, program, arguments[2], LIFELINE, output[1], why, sizeof(why));
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, NULL);
+    ended = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (error || ended < 0) {
+        tell("%s", error ? why : strerror(errno));
+    } else {
+        close(output[1]);
+        kill(getpid(), SIGCHLD); /* for who ended before there was somebody to hear it */
+        serve_workers(&ranks, output[0], ended);
+    }
+    ranks_close(&ranks);
+}
+
+/* ---- mpiexec ---- */
+
+static pid_t start(char **arguments, int output)
+{
+    pid_t pid = fork();
+
+    if (pid)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setpgid(0, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    execvp(arguments[0], arguments);
+    fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
+    _exit(127);
+}
+
+static void run_mpiexec(char **arguments, int output[2])
+{
+    bool talking = true;
+    int status = 0;
+    pid_t mpiexec;
+
+    if (shared_folder() && mkdir(shared_folder(), 0700))
+        vocl_log(LOG_WARN, "%s: %s", shared_folder(), strerror(errno));
+    mpiexec = start(arguments + 1, output[1]);
+    close(output[1]);
+    for (;;) {
+        struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
+
+        poll(ready, 2, talking ? surrogate_look(LIFELINE) : LOOK_MS);
+        if (ready[1].revents)
+            talking = listen_to(output[0]);
+        if (mpiexec < 0 || (ready[0].revents && !surrogate_hear(LIFELINE)))
+            return;
+        if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
+            tell_end("mpiexec", status);
+            return;
+        }
+    }
+}
+
+int main(int count, char **arguments)
+{
+    int output[2];
+
+    if (count < 2 || fcntl(LIFELINE, F_SETFD, FD_CLOEXEC)) {
+        fprintf(stderr, "vocl-launcher: started by VOCL only\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    have_folder();
+    have_descriptors();
+    if (pipe2(output, O_CLOEXEC))
+        return 1;
+    if (count == 3 && (!strcmp(arguments[1], "--workers") || !strcmp(arguments[1], "--hosts")))
+        run_workers(arguments, output);
+    else
+        run_mpiexec(arguments, output);
+    surrogate_end();
+    children_end();
+    remove_folder(shared_folder());
+    fcntl(output[0], F_SETFL, O_NONBLOCK);
+    while (listen_to(output[0])) /* a worker's last words */
+        ;
+    return 0;
+}

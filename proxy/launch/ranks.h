@@ -1,0 +1,78 @@
+/*
+ * What starts a session's processes, and stands between them and the program. Here: the ranks of a session that
+ * vocl-launcher starts, on this host or on others by ssh. It serves them PMI.
+ *
+ *     launcher.c     vocl-launcher: the parent of a session that is not a pool's
+ *     ranks.c        its workers on this host, and all ranks' PMI
+ *     hosts.c        its workers on other hosts
+ *     remote.c       vocl-proxy --remote: what starts a worker there (remote.h)
+ *     tunnel.c       members' connections through ssh: both ends (tunnel.h)
+ *     pmi.c          PMI, as far as MPICH needs it (pmi.h)
+ *     join.c         vocl-join: the program's way into a pool
+ *     attend.c       and what it does while the session runs (attend.h)
+ *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)
+ *     placeholder.c  vocl-placeholder: in rank 0's place for Open MPI's mpiexec
+ */
+#ifndef VOCL_PROXY_LAUNCH_RANKS_H
+#define VOCL_PROXY_LAUNCH_RANKS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "proxy/launch/pmi.h"
+
+struct ranks {
+    unsigned size; /* rank 0 is the program */
+    int *pmi;      /* where each speaks PMI, or -1 */
+    pid_t *pids;
+    unsigned running;
+    struct pmi *server;
+    struct stages *stages; /* of those that ssh starts, or NULL */
+    int calls;             /* where the program is handed connections that come through ssh, or -1 */
+};
+
+/* All functions: 0, or negative errno and why. */
+
+/* Workers here: their bells and rank 0's PMI go to the program, through lifeline. output becomes their standard output
+ * and error. */
+int ranks_here(struct ranks *ranks, const char *program, unsigned workers, int lifeline, int output, char *why,
+               size_t why_size);
+/* A worker on each of the hosts, which have commas between them. */
+int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int lifeline, int output, char *why,
+                size_t why_size);
+/* How many descriptors there are to poll at most; those, and how many they are; and what was found. An error ends PMI
+ * for all: those that are still starting fail. */
+unsigned ranks_width(const struct ranks *ranks);
+unsigned ranks_poll(struct ranks *ranks, struct pollfd *fds);
+int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t why_size);
+/* Nobody is served PMI any more; who is still starting fails. */
+void ranks_close(struct ranks *ranks);
+/* A child has ended: its rank, or 0 if it is none. */
+unsigned ranks_reaped(struct ranks *ranks, pid_t pid);
+
+/* ---- ranks.c, for hosts.c ---- */
+int ranks_open(struct ranks *ranks, unsigned workers);
+int ranks_pair(int ends[2]);
+/* A child's start: it ends with this process, and its words go to output. */
+void rank_become(int output);
+void rank_execute(char *const *arguments);
+
+/* ---- hosts.c ---- */
+/* Whether there is something to tell this rank's starter; and some of it. */
+bool host_tells(const struct ranks *ranks, unsigned rank);
+void host_tell(struct ranks *ranks, unsigned rank);
+/* What it said: the number of bytes that are no PMI, or negative errno. */
+ssize_t host_hear(struct ranks *ranks, unsigned rank, const char *bytes, size_t length);
+/* As ranks_width(), ranks_poll() and ranks_hear(), of what goes through ssh. */
+unsigned hosts_width(const struct ranks *ranks);
+unsigned hosts_poll(struct ranks *ranks, struct pollfd *fds);
+void hosts_turn(struct ranks *ranks, const struct pollfd *fds);
+/* How long to wait at most, in milliseconds, or -1. */
+int hosts_nap(const struct ranks *ranks);
+/* The program is gone: what it said last goes out. */
+void hosts_finish(struct ranks *ranks);
+void hosts_close(struct ranks *ranks);
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * vocl-proxy --remote: started by ssh, or what is used in its place, on a host that is to have a worker. What the
+ * worker needs to know comes on standard input, so that nobody sees it in a list of processes; then both sides of the
+ * connection carry the worker's PMI, or, in a session over TLS, connections between it and others that cannot be made
+ * in another way. When the connection closes, whyever, the worker and what it has started end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/socket.h"
+#include "base/children.h"
+#include "proxy/launch/remote.h"
+#include "proxy/launch/tunnel.h"
+#include "transport/starter.h"
+
+#define HEADER_MS 30000
+#define LOOK_MS 100
+#define LAST_WORDS_MS 500
+
+/* Exactly so many bytes of standard input, which need not be a socket. */
+static int read_all(char *bytes, size_t length, long until)
+{
+    while (length) {
+        struct pollfd ready = {0, POLLIN, 0};
+        long left = until - clock_ms();
+        ssize_t got;
+
+        if (left <= 0 || poll(&ready, 1, (int)left) <= 0)
+            return -ETIMEDOUT;
+        got = read(0, bytes, length);
+        if (got == 0)
+            return -ECONNRESET;
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            return -errno;
+        bytes += got > 0 ? got : 0;
+        length -= got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+static int write_all(int fd, const char *bytes, size_t length)
+{
+    while (length) {
+        ssize_t sent = write(fd, bytes, length);
+
+        if (sent < 0 && errno != EINTR)
+            return -errno;
+        bytes += sent > 0 ? sent : 0;
+        length -= sent > 0 ? (size_t)sent : 0;
+    }
+    return 0;
+}
+
+static char *read_header(size_t *length)
+{
+    const long until = clock_ms() + HEADER_MS;
+    char line[32] = "", *header;
+    size_t at = 0;
+
+    while (!read_all(line + at, 1, until) && line[at] != '\n' && at + 2 < sizeof(line))
+        at++;
+    line[at] = line[at] == '\n' ? '\n' : '\0';
+    if (sscanf(line, REMOTE_HEADER, length) != 1 || !*length || *length > REMOTE_MOST_HEADER)
+        return NULL;
+    header = malloc(*length + 1);
+    if (!header || read_all(header, *length, until)) {
+        free(header);
+        return NULL;
+    }
+    header[*length] = '\0';
+    return header;
+}
+
+/* Where sshd was reached, there its clients may reach a worker, too. */
+static char *keep_address(void)
+{
+    const char *connection = getenv("SSH_CONNECTION");
+    char address[64], *line = NULL;
+
+    if (connection && sscanf(connection, "%*s %*s %63s", address) == 1 &&
+        asprintf(&line, SESSION_HOST "=%s", address) < 0)
+        line = NULL;
+    return line;
+}
+
+/* The folder is the program's, if it is here, too. */
+static int take_header(void)
+{
+    size_t length;
+    char *header = read_header(&length), *at, *address = keep_address();
+
+    if (!header)
+        return -EPROTO;
+    if (chdir(header) && chdir("/"))
+        vocl_log(LOG_INFO, "no folder: %s", strerror(errno));
+    clearenv();
+    for (at = header + strlen(header) + 1; at < header + length; at += strlen(at) + 1) {
+        if (strchr(at, '=') > at && putenv(at))
+            return -ENOMEM;
+    }
+    if (address && putenv(address))
+        return -ENOMEM;
+    return 0; /* the environment is in them, so they stay */
+}
+
+/* It speaks PMI there, or has its connections carried. */
+static pid_t start_worker(int end, const char *variable)
+{
+    char program[4096], text[16], *arguments[] = {program, (char *)(uintptr_t) "--worker", NULL};
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    pid_t pid = length < 0 ? -1 : fork();
+
+    if (pid)
+        return pid;
+    program[length] = '\0';
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0);
+    dup2(2, 1);
+    close(0);
+    if (open("/dev/null", O_RDONLY) < 0)
+        _exit(127);
+    snprintf(text, sizeof(text), "%d", end);
+    setenv(variable, text, 1);
+    fcntl(end, F_SETFD, 0);
+    execv(program, arguments);
+    fprintf(stderr, "vocl-proxy: %s\n", strerror(errno));
+    _exit(127);
+}
+
+/* What came on one side goes to the other; false at the end. */
+static bool carry(int from, int to)
+{
+    char bytes[4096];
+    ssize_t got = read(from, bytes, sizeof(bytes));
+
+    return got > 0 ? !write_all(to, bytes, (size_t)got) : got < 0 && (errno == EINTR || errno == EAGAIN);
+}
+
+static int status_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* Until the connection closes or the worker ends; its status. */
+static int relay(pid_t worker, int pmi)
+{
+    bool speaks = true;
+    int status = 0;
+
+    for (;;) {
+        struct pollfd ready[] = {{0, POLLIN, 0}, {speaks ? pmi : -1, POLLIN, 0}};
+
+        poll(ready, 2, speaks ? -1 : LOOK_MS);
+        if (ready[0].revents && !carry(0, pmi))
+            return 0;
+        if (ready[1].revents)
+            speaks = carry(pmi, 1);
+        if (!speaks && waitpid(worker, &status, WNOHANG) == worker)
+            return status_of(status);
+    }
+}
+
+/* ---- over TLS ---- */
+
+/* The worker calls another member. False: it calls nobody any more. */
+static bool hear_worker(struct tunnel *tunnel, int worker)
+{
+    struct tunnel_call call;
+    unsigned count = 1;
+    int fd = -1;
+    ssize_t got = socket_receive_descriptors(worker, &call, sizeof(call), &fd, &count, 1);
+
+    if (got == (ssize_t)sizeof(call) && count)
+        tunnel_call(tunnel, call.to, fd);
+    else if (count)
+        close(fd);
+    return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
+}
+
+/* The worker is to know that the program's host is there, whatever the program does. */
+static void vouch(int worker, long *vouched_ms)
+{
+    const long now = clock_ms();
+
+    if (worker < 0 || now - *vouched_ms < settings_tick_ms())
+        return;
+    *vouched_ms = now;
+    send(worker, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static bool on_call(void *owner, unsigned from, unsigned to, int fd)
+{
+    const int *worker = owner;
+
+    (void)from, (void)to;
+    return *worker >= 0 && tunnel_hand(*worker, fd);
+}
+
+/* Until the connection closes, or nobody answers at its other end, or the worker has ended and what it said has gone;
+ * its status. */
+static int carry_calls(pid_t pid, int worker)
+{
+    const char *size = getenv("PMI_SIZE");
+    struct tunnel *tunnel =
+        tunnel_open(0, 1, false, REMOTE_MOST_CALLS * (size ? (unsigned)atoi(size) : 2), on_call, &worker, 0);
+    int process = pidfd_open(pid, 0), status = 0, error = tunnel && process >= 0 ? 0 : -ENOMEM;
+    struct pollfd *ready = NULL;
+    long until = -1, vouched_ms = 0;
+
+    while (!error && (until < 0 || (clock_ms() < until && !tunnel_is_idle(tunnel)))) {
+        struct pollfd *more = realloc(ready, (tunnel_width(tunnel) + 2) * sizeof(*ready));
+        unsigned count;
+
+        if (!more)
+            break;
+        ready = more;
+        ready[0] = (struct pollfd){until < 0 ? process : -1, POLLIN, 0};
+        ready[1] = (struct pollfd){worker, POLLIN, 0};
+        count = tunnel_poll(tunnel, ready + 2);
+        if (poll(ready, count + 2, until < 0 ? tunnel_nap() : LOOK_MS) < 0)
+            continue;
+        if (ready[1].revents && !hear_worker(tunnel, worker)) {
+            close(worker);
+            worker = -1;
+        }
+        error = tunnel_turn(tunnel, ready + 2, count);
+        vouch(worker, &vouched_ms);
+        if (ready[0].revents && waitpid(pid, &status, WNOHANG) == pid)
+            until = clock_ms() + LAST_WORDS_MS;
+    }
+    if (worker >= 0)
+        close(worker);
+    if (process >= 0)
+        close(process);
+    free(ready);
+    tunnel_close(tunnel);
+    return error && until < 0 ? 0 : status_of(status);
+}
+
+int remote_run(void)
+{
+    bool tls;
+    int ends[2], status = 1;
+    pid_t worker;
+
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (take_header()) {
+        fprintf(stderr, "vocl-proxy --remote: started by VOCL only\n");
+        return 2;
+    }
+    tls = getenv(SESSION_SECRET) != NULL;
+    if (write_all(1, "\n" REMOTE_THERE "\n", strlen(REMOTE_THERE) + 2) ||
+        socketpair(AF_UNIX, (tls ? SOCK_SEQPACKET : SOCK_STREAM) | SOCK_CLOEXEC, 0, ends))
+        return 1;
+    worker = start_worker(ends[1], tls ? SESSION_TUNNEL : "PMI_FD");
+    close(ends[1]);
+    if (worker > 0 && tls)
+        status = carry_calls(worker, ends[0]);
+    else if (worker > 0)
+        status = relay(worker, ends[0]);
+    if (!tls)
+        close(ends[0]);
+    children_end();
+    return status;
+}

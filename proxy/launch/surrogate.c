@@ -1,0 +1,57 @@
+/* Standing in for a program that is stopped: see surrogate.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/settings.h"
+#include "base/socket.h"
+#include "proxy/launch/surrogate.h"
+#include "transport/starter.h"
+
+static int *bells;
+static unsigned count;
+static long looked_ms;
+
+bool surrogate_hear(int lifeline)
+{
+    unsigned came = 1;
+    int fd = -1, *more;
+    ssize_t got;
+    char byte;
+
+    got = socket_receive_descriptors(lifeline, &byte, 1, &fd, &came, 1);
+    if (came && (more = realloc(bells, (count + 1) * sizeof(*bells)))) {
+        bells = more;
+        bells[count++] = fd;
+    } else if (came) {
+        close(fd);
+    }
+    return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
+}
+
+void surrogate_end(void)
+{
+    while (count)
+        close(bells[--count]);
+}
+
+int surrogate_look(int lifeline)
+{
+    const long every = settings_peer_ms() / 4;
+    long left = looked_ms + every - clock_ms();
+    pid_t program;
+
+    if (!every || !count)
+        return -1;
+    if (left > 0)
+        return (int)left;
+    looked_ms = clock_ms();
+    program = socket_process(lifeline);
+    if (program && process_is_stopped(program)) {
+        for (unsigned i = 0; i < count; i++)
+            bell_beat(bells[i], true);
+    }
+    return (int)every;
+}

@@ -1,0 +1,141 @@
+/* The worker's end of its control connection: see control.h. A worker that no daemon started has none. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "proxy/control.h"
+#include "proxy/worker/worker.h"
+
+#define RETRY_US 1000000
+#define REPORT_US 1000000
+#define LOOK_US 100 /* while there is other work */
+
+struct control {
+    const char *path;
+    int fd, epoll;
+    long tried_us, reported_us, looked_us;
+    struct executor *executor;
+    struct transport *transport;
+    uint64_t last[4];
+};
+
+static void lose(struct control *control)
+{
+    if (control->fd >= 0)
+        close(control->fd);
+    control->fd = -1;
+    /* without a daemon there is nobody to share with */
+    for (unsigned place = 0; place < 64; place++)
+        executor_turn(control->executor, place, TURN_FREE);
+}
+
+static void say(struct control *control, const struct control_message *message)
+{
+    if (control->fd >= 0 && send(control->fd, message, sizeof(*message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+        errno != EAGAIN)
+        lose(control);
+}
+
+void control_turn(void *owner, unsigned place, enum turn_note note)
+{
+    const struct control_message message = {
+        .kind = note == TURN_WANTED ? CONTROL_WANT : CONTROL_DONE, .device = place, .values = {note == TURN_YIELDED}};
+
+    say(((struct worker *)owner)->control, &message);
+}
+
+static void connect_to_daemon(struct control *control)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct epoll_event event = {.events = EPOLLIN};
+
+    control->tried_us = clock_us();
+    strncpy(address.sun_path, control->path, sizeof(address.sun_path) - 1);
+    control->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (control->fd < 0)
+        return;
+    if (connect(control->fd, (struct sockaddr *)&address, sizeof(address)) ||
+        epoll_ctl(control->epoll, EPOLL_CTL_ADD, control->fd, &event)) {
+        close(control->fd);
+        control->fd = -1;
+    }
+}
+
+void control_open(struct worker *worker)
+{
+    const char *path = getenv("VOCL_WORKER_CONTROL");
+    struct control *control = path ? calloc(1, sizeof(*control)) : NULL;
+
+    if (!control)
+        return;
+    control->path = path;
+    control->epoll = worker->epoll;
+    control->executor = worker->executor;
+    control->transport = worker->transport;
+    worker->control = control;
+    connect_to_daemon(control);
+}
+
+static void hear(struct control *control)
+{
+    static const enum turn_note notes[] = {[CONTROL_FREE] = TURN_FREE,
+                                           [CONTROL_ASK] = TURN_ASK,
+                                           [CONTROL_TURN] = TURN_YOURS,
+                                           [CONTROL_RECALL] = TURN_RECALLED};
+    struct control_message message;
+    ssize_t got;
+
+    while ((got = recv(control->fd, &message, sizeof(message), MSG_DONTWAIT)) == sizeof(message)) {
+        if (message.kind >= CONTROL_FREE && message.kind <= CONTROL_RECALL)
+            executor_turn(control->executor, message.device, notes[message.kind]);
+        if (control->fd < 0)
+            return;
+    }
+    if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+        lose(control);
+}
+
+static void report(struct control *control)
+{
+    struct control_message message = {.kind = CONTROL_USED};
+    struct executor_usage usage;
+
+    executor_usage(control->executor, &usage);
+    message.values[0] = usage.launches;
+    transport_bytes(control->transport, &message.values[1], &message.values[2]);
+    message.values[3] = usage.memory;
+    message.values[4] = usage.busy_us;
+    if (usage.busy_us || memcmp(message.values, control->last, sizeof(control->last)))
+        say(control, &message);
+    memcpy(control->last, message.values, sizeof(control->last));
+}
+
+void control_look(struct worker *worker, bool idle)
+{
+    struct control *control = worker->control;
+    const long now = clock_us();
+
+    if (!idle && now - control->looked_us < LOOK_US)
+        return;
+    control->looked_us = now;
+    if (control->fd < 0 && now - control->tried_us > RETRY_US)
+        connect_to_daemon(control);
+    if (control->fd >= 0)
+        hear(control);
+    if (control->fd >= 0 && now - control->reported_us > REPORT_US) {
+        control->reported_us = now;
+        report(control);
+    }
+}
+
+void control_close(struct worker *worker)
+{
+    if (worker->control && worker->control->fd >= 0)
+        report(worker->control);
+}

@@ -1,0 +1,69 @@
+/* vocl-proxy --probe: prints the native devices, one a line, in the order in which a worker numbers them; then the
+ * node's PCIe tree, if it is known, each line after the word tree. */
+#include <CL/cl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/worker/affinity.h"
+#include "proxy/worker/worker.h"
+#include "topology/native.h"
+#include "topology/topology.h"
+
+static const char *type_name(cl_device_type type)
+{
+    if (type & CL_DEVICE_TYPE_GPU)
+        return "gpu";
+    if (type & CL_DEVICE_TYPE_CPU)
+        return "cpu";
+    return type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "custom";
+}
+
+static void print_device(struct affinity *affinity, unsigned number, cl_device_id device)
+{
+    char name[256] = "?";
+    cl_device_type type = 0;
+    cl_uint units = 0;
+    cl_ulong memory = 0;
+
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
+    name[strcspn(name, "\n")] = '\0';
+    affinity_device(affinity, number, number, device);
+    printf("%u %s %u %llu %d %s\n", number, type_name(type), units, (unsigned long long)memory,
+           affinity_device_at(affinity, number), name);
+}
+
+static void print_tree(const struct topology *tree)
+{
+    char *text = NULL, *save = NULL;
+    size_t size;
+    FILE *out = tree ? open_memstream(&text, &size) : NULL;
+
+    if (!out)
+        return;
+    topology_write(tree, out);
+    fclose(out);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        printf("tree %s\n", line);
+    free(text);
+}
+
+int list_devices(void)
+{
+    struct native_device devices[NATIVE_MOST_DEVICES];
+    struct affinity *affinity = affinity_new();
+    unsigned count;
+
+    if (!affinity)
+        _Exit(1);
+    setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
+    count = native_devices(devices);
+    for (unsigned number = 0; number < count; number++)
+        print_device(affinity, number, devices[number].device);
+    print_tree(affinity_tree(affinity));
+    fflush(stdout);
+    _Exit(0); /* nothing of OpenCL is torn down */
+}

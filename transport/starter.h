@@ -1,0 +1,59 @@
+/*
+ * What the programs beside a session say to its members, and hear from them: those that start processes of it, and
+ * those that stand for one (proxy/launch, proxy/daemon). The members' own side of it is in internal.h and start.h.
+ */
+#ifndef VOCL_TRANSPORT_STARTER_H
+#define VOCL_TRANSPORT_STARTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/socket.h"
+
+/* The variables that a worker is started with. */
+#define SESSION_BELL "VOCL_SESSION_BELL"   /* its bell's descriptor */
+#define SESSION_PEERS "VOCL_SESSION_PEERS" /* those of its peers' bells: see peers_inherit() */
+#define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
+#define SESSION_LOCAL "VOCL_SESSION_LOCAL"
+#define SESSION_TOKEN "VOCL_SESSION_TOKEN"
+#define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
+#define SESSION_HOST "VOCL_SESSION_HOST"     /* what the program calls the worker's host, or its address, */
+#define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* and who carries connections through what started the worker */
+
+/* The place where a program that listens nowhere is said to be. */
+#define TUNNEL_ENDPOINT "ssh"
+
+/* A worker gives who carries its connections one of them, for this member. What comes back is others' connections, and
+ * from time to time a word without one: so long there is a program at the other end, though it may be stopped. */
+struct tunnel_call {
+    uint32_t to;
+};
+
+/* ---- bell.c: how a bell begins ---- */
+
+#define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
+
+enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_PEER = 3 };
+
+/* First thing on a new connection, from the one that connects; extra bytes follow: a placeholder's environment, or the
+ * endpoint at which a worker expects its peers, if it has no bells with them yet. Of a peer extra is its rank, of a
+ * worker whom vocl-launcher gave its bell its process. */
+struct hello {
+    uint32_t magic, version, byte_order, pointer_size, role, extra;
+    uint8_t token[TOKEN_BYTES];
+    char host[64];
+};
+
+/* The answer. */
+struct hello_reply {
+    uint32_t magic, accepted;
+    char why[120];
+};
+
+/* This process' own hello. */
+void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token, uint32_t extra);
+/* Say once on a bell that somebody is there, or that he is stopped. Not if the other has yet to read what he was told
+ * before: what he must not miss is to find room. */
+void bell_beat(int fd, bool stopped);
+
+#endif

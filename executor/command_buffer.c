@@ -99,23 +99,6 @@ cl_int recording_info(const struct object *object, cl_uint param, size_t size, v
 
 /* ---- recording ---- */
 
-static bool is_recordable(uint16_t number)
-{
-    switch (number) {
-    case WIRE_enqueue_ndrange:
-    case WIRE_copy_buffer:
-    case WIRE_fill_buffer:
-    case WIRE_copy_rect:
-    case WIRE_copy_image:
-    case WIRE_fill_image:
-    case WIRE_copy_image_to_buffer:
-    case WIRE_copy_buffer_to_image:
-    case WIRE_enqueue_barrier:
-        return true;
-    }
-    return false;
-}
-
 /* The sync points that the command waits for, as the native OpenCL numbers them; and room for its own. */
 static int prepare(struct recording *r, const uint32_t *points, uint32_t count)
 {
@@ -159,7 +142,7 @@ int exec_record(struct executor *x, const struct wire_record *m)
     uint16_t number;
     int bad;
 
-    if (!object || x->recording || wire_next(&frame, &number, &fields) != 1 || frame.left || !is_recordable(number))
+    if (!object || x->recording || wire_next(&frame, &number, &fields) != 1 || frame.left || !(wire_flags(number) & WIRE_RECORDABLE))
         return -EBADMSG;
     if (!is_usable(object))
         return 0;

@@ -429,7 +429,6 @@ bool is_usable(const struct object *object);
 
 #define SEND(name, number) int exec_##name(struct executor *x, const struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #define FELLOW(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -58,7 +58,6 @@ static bool finished(const struct wire_cursor *in)
 #define CALL(name, number)                                                                                             \
     GET(name)                                                                                                          \
     m->call = wire_get_u32(in);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     return finished(in);                                                                                               \
     }                                                                                                                  \
@@ -67,8 +66,7 @@ static bool finished(const struct wire_cursor *in)
 #define END                                                                                                            \
     return finished(in);                                                                                               \
     }
-#define ID(name) m->name = wire_get_u32(in);
-#define NEW_ID(name) m->name = wire_get_u32(in);
+#define NUMBER(name) m->name = wire_get_u32(in);
 #define U32(name) m->name = wire_get_u32(in);
 #define I32(name) m->name = (int32_t)wire_get_u32(in);
 #define U64(name) m->name = wire_get_u64(in);
@@ -80,9 +78,25 @@ static bool finished(const struct wire_cursor *in)
     m->name = wire_get_u64(in);                                                                                        \
     if (m->name & ~(uint64_t)(mask))                                                                                   \
         in->failed = true;
-#define IDS(name, most) m->name = get_list(in, &m->name##_count, 4, most);
+#define NUMBERS(name, most) m->name = get_list(in, &m->name##_count, 4, most);
 #define U64S(name, most) get_u64s(in, &m->name##_count, m->name, most);
 #define BLOB(name, most) m->name = get_list(in, &m->name##_length, 1, most);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
+
+unsigned wire_flags(uint16_t number)
+{
+    switch (number) {
+#define SEND(name, number)                                                                                             \
+    case number:                                                                                                       \
+        return 0
+#define RECORDABLE | WIRE_RECORDABLE
+#define LAUNCH | WIRE_LAUNCH
+#define END ;
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+    }
+    return 0;
+}

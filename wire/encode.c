@@ -66,7 +66,6 @@ static void put_list(struct wire_buffer *out, const void *items, uint32_t count,
 #define CALL(name, number)                                                                                             \
     PUT(name, number)                                                                                                  \
     wire_put_u32(out, m->call);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     end(out, start);                                                                                                   \
     }                                                                                                                  \
@@ -75,14 +74,13 @@ static void put_list(struct wire_buffer *out, const void *items, uint32_t count,
 #define END                                                                                                            \
     end(out, start);                                                                                                   \
     }
-#define ID(name) wire_put_u32(out, m->name);
-#define NEW_ID(name) wire_put_u32(out, m->name);
+#define NUMBER(name) wire_put_u32(out, m->name);
 #define U32(name) wire_put_u32(out, m->name);
 #define I32(name) wire_put_u32(out, (uint32_t)m->name);
 #define U64(name) wire_put_u64(out, m->name);
 #define RANGE(name, low, high) wire_put_u32(out, m->name);
 #define BITS(name, mask) wire_put_u64(out, m->name);
-#define IDS(name, most) put_list(out, m->name, m->name##_count, 4, most);
+#define NUMBERS(name, most) put_list(out, m->name, m->name##_count, 4, most);
 #define U64S(name, most) put_list(out, m->name, m->name##_count, 8, most);
 #define BLOB(name, most) put_list(out, m->name, m->name##_length, 1, most);
 #include "wire/fields.h"

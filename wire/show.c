@@ -54,20 +54,18 @@ static void add_u64s(struct text *text, const char *name, const uint64_t *items,
 #define CALL(name, number)                                                                                             \
     SHOW(name)                                                                                                         \
     add(text, " call=%" PRIu32, m.call);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     SHOW(name##_reply)                                                                                                 \
     add(text, " call=%" PRIu32, m.call);
 #define END }
-#define ID(name) add(text, " " #name "=%" PRIu32, m.name);
-#define NEW_ID(name) add(text, " " #name "=%" PRIu32, m.name);
+#define NUMBER(name) add(text, " " #name "=%" PRIu32, m.name);
 #define U32(name) add(text, " " #name "=%" PRIu32, m.name);
 #define I32(name) add(text, " " #name "=%" PRId32, m.name);
 #define U64(name) add(text, " " #name "=%" PRIu64, m.name);
 #define RANGE(name, low, high) add(text, " " #name "=%" PRIu32, m.name);
 #define BITS(name, mask) add(text, " " #name "=%#" PRIx64, m.name);
-#define IDS(name, most) add_u32s(text, #name, m.name, m.name##_count);
+#define NUMBERS(name, most) add_u32s(text, #name, m.name, m.name##_count);
 #define U64S(name, most) add_u64s(text, #name, m.name, m.name##_count);
 #define BLOB(name, most) add(text, " " #name "=<%" PRIu32 " bytes>", m.name##_length);
 #include "wire/fields.h"
@@ -84,7 +82,6 @@ static void show_fields(uint16_t number, struct wire_cursor *in, struct text *te
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #define REPLY(name)                                                                                                    \
     case WIRE_##name | WIRE_REPLY:                                                                                     \
         show_##name##_reply(in, text);                                                                                 \
@@ -120,7 +117,6 @@ const char *wire_name(uint16_t number)
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"

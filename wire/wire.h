@@ -74,7 +74,6 @@ enum wire_hint { WIRE_HINT_MIGRATE = 1, WIRE_HINT_ADVISE, WIRE_HINT_LAST = WIRE_
 enum wire_number {
 #define SEND(name, number) WIRE_##name = number,
 #define CALL(name, number) WIRE_##name = number,
-#define SLOW_CALL(name, number) WIRE_##name = number,
 #define NOTE(name, number) WIRE_##name = number,
 #define FELLOW(name, number) WIRE_##name = number,
 #include "wire/fields.h"
@@ -86,7 +85,6 @@ enum wire_number {
 #define CALL(name, number)                                                                                             \
     struct wire_##name {                                                                                               \
         uint32_t call;
-#define SLOW_CALL(name, number) CALL(name, number)
 #define NOTE(name, number) struct wire_##name {
 #define FELLOW(name, number) struct wire_##name {
 #define REPLY(name)                                                                                                    \
@@ -97,14 +95,13 @@ enum wire_number {
 #define END                                                                                                            \
     }                                                                                                                  \
     ;
-#define ID(name) uint32_t name;
-#define NEW_ID(name) uint32_t name;
+#define NUMBER(name) uint32_t name;
 #define U32(name) uint32_t name;
 #define I32(name) int32_t name;
 #define U64(name) uint64_t name;
 #define RANGE(name, low, high) uint32_t name;
 #define BITS(name, mask) uint64_t name;
-#define IDS(name, most)                                                                                                \
+#define NUMBERS(name, most)                                                                                            \
     const uint32_t *name;                                                                                              \
     uint32_t name##_count;
 #define U64S(name, most)                                                                                               \
@@ -127,7 +124,6 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 
 #define SEND(name, number) void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define REPLY(name) void wire_put_##name##_reply(struct wire_buffer *out, const struct wire_##name##_reply *m);
@@ -136,16 +132,19 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 #include "wire/fields_end.h"
 
 /* wire_get_X decodes the fields of one command; false if anything is out of bounds. Lists and blobs point into the
- * frame. Every ID still has to be looked up. */
+ * frame. Every number of an object still has to be looked up. */
 #define SEND(name, number) bool wire_get_##name(struct wire_cursor *in, struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define REPLY(name) bool wire_get_##name##_reply(struct wire_cursor *in, struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
+
+/* What the description says of a command beside its fields. */
+enum wire_flag { WIRE_RECORDABLE = 1, WIRE_LAUNCH = 2 };
+unsigned wire_flags(uint16_t number);
 
 /*
  * Take the next command off a frame: its number, and a cursor over its fields. Returns 1, 0 at the frame's end, or

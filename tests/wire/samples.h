@@ -33,19 +33,17 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define NOTE(name, number) FILL(name)
 #define FELLOW(name, number) FILL(name)
 #define CALL(name, number) FILL(name) m->call = (uint32_t)next(state);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     FILL(name##_reply) m->call = (uint32_t)next(state);
 #define END }
-#define ID(name) m->name = (uint32_t)next(state);
-#define NEW_ID(name) m->name = (uint32_t)next(state);
+#define NUMBER(name) m->name = (uint32_t)next(state);
 #define U32(name) m->name = (uint32_t)next(state);
 #define I32(name) m->name = (int32_t)next(state);
 #define U64(name) m->name = next(state);
 #define RANGE(name, low, high) m->name = (uint32_t)((low) + next(state) % ((high) - (low) + 1));
 #define BITS(name, mask) m->name = next(state) & (mask);
-#define IDS(name, most)                                                                                                \
+#define NUMBERS(name, most)                                                                                            \
     m->name = sample_ids;                                                                                              \
     m->name##_count = items(state, most);
 #define U64S(name, most)                                                                                               \
@@ -68,7 +66,6 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define NOTE(name, number) SAME(name)
 #define FELLOW(name, number) SAME(name)
 #define CALL(name, number) SAME(name) same &= a->call == b->call;
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     return same;                                                                                                       \
     }                                                                                                                  \
@@ -76,14 +73,14 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define END                                                                                                            \
     return same;                                                                                                       \
     }
-#define ID(name) same &= a->name == b->name;
-#define NEW_ID(name) same &= a->name == b->name;
+#define NUMBER(name) same &= a->name == b->name;
 #define U32(name) same &= a->name == b->name;
 #define I32(name) same &= a->name == b->name;
 #define U64(name) same &= a->name == b->name;
 #define RANGE(name, low, high) same &= a->name == b->name;
 #define BITS(name, mask) same &= a->name == b->name;
-#define IDS(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 4 * a->name##_count);
+#define NUMBERS(name, most)                                                                                            \
+    same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 4 * a->name##_count);
 #define U64S(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 8 * a->name##_count);
 #define BLOB(name, most) same &= a->name##_length == b->name##_length && !memcmp(a->name, b->name, a->name##_length);
 #include "wire/fields.h"

@@ -117,37 +117,31 @@ static cl_int start(struct command *c, struct transfer *t)
     return transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);
 }
 
-int exec_fetch(struct executor *x, const struct wire_fetch *m)
+int exec_fetch(struct command *c, const struct exec_fetch *m)
 {
+    struct executor *x = c->x;
     struct side side;
     struct transfer *t;
-    struct command c;
-    cl_mem memory;
-    int bad = executor_is_fellow(x, m->peer) ? 0 : -EBADMSG;
 
-    if (!bad)
-        bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
-    if (!bad &&
-        !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count))
-        bad = -EBADMSG;
-    if (!bad)
-        bad = buffer_of(&c, m->memory, &memory);
-    if (bad)
-        return bad;
-    side.memory = c.error ? NULL : memory;
+    if (!executor_is_fellow(x, m->peer) || !c->object)
+        return -EBADMSG;
+    if (!side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count))
+        return -EBADMSG;
+    command_uses(c, m->memory);
+    side.memory = c->error ? NULL : m->memory->native;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     if (side.memory && !bounds_side(&side))
-        c.error = CL_INVALID_VALUE;
-    t = transfer_new(x, c.error ? NULL : c.queue->queue, &side, 0, false);
+        c->error = CL_INVALID_VALUE;
+    t = transfer_new(x, c->error ? NULL : c->queue->native, &side, 0, false);
     if (!t)
         return -ENOMEM;
     t->peer = m->peer;
-    t->event_id = m->event;
-    if (!c.error)
-        c.error = start(&c, t);
-    if (c.error) { /* the loan has to end all the same */
-        t->error = c.error;
+    t->event_id = c->object->id;
+    if (!c->error)
+        c->error = start(c, t);
+    if (c->error) { /* the loan has to end all the same */
+        t->error = c->error;
         t->mapped = false;
         t->parts = 1;
         free(t->bytes);
@@ -158,7 +152,7 @@ int exec_fetch(struct executor *x, const struct wire_fetch *m)
         ask(t);
     else
         hear(t);
-    return command_end(&c, c.error);
+    return 0;
 }
 
 int exec_piece_here(struct executor *x, unsigned peer, const struct wire_piece_here *m)

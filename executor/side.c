@@ -94,7 +94,7 @@ bool side_is_plain(const struct side *side)
     return !side->is_image && !side->is_rect && !side->svm;
 }
 
-bool side_can_map(const struct executor *x, const struct object *queue, const struct side *side)
+bool side_can_map(const struct executor *x, const struct queue *queue, const struct side *side)
 {
-    return side_is_plain(side) && queue->unified && x->host.zero_copy && !driver_flush_waits(queue->queue);
+    return side_is_plain(side) && queue->unified && x->host.zero_copy && !driver_flush_waits(queue->native);
 }

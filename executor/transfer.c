@@ -163,7 +163,7 @@ static void written(struct executor *x, struct job *job)
 
 static cl_int write_inline(struct command *c, const struct side *side, const void *data)
 {
-    struct transfer *t = transfer_new(c->x, c->queue->queue, side, 0, false);
+    struct transfer *t = transfer_new(c->x, c->queue->native, side, 0, false);
     cl_int error;
 
     if (!t)
@@ -388,62 +388,70 @@ cl_int transfer_read_whole(struct command *c, struct transfer *t)
     return read_block(c, t);
 }
 
-static cl_int side_error(const struct command *c, const struct side *side)
+static void check_side(struct command *c, const struct side *side)
 {
-    return c->error ? c->error : bounds_side(side) ? CL_SUCCESS : CL_INVALID_VALUE;
+    if (!c->error && !bounds_side(side))
+        c->error = CL_INVALID_VALUE;
 }
 
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length)
 {
-    cl_int error;
     struct transfer *t;
 
     if (!tag) {
         if (length != side->size || !length)
             return -EBADMSG;
-        error = side_error(c, side);
-        return command_end(c, error ? error : write_inline(c, side, data));
+        check_side(c, side);
+        if (!c->error)
+            c->error = write_inline(c, side, data);
+        return 0;
     }
     if (length || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
-    error = side_error(c, side);
-    t = transfer_new(c->x, c->queue->queue, side, tag, false);
+    check_side(c, side);
+    t = transfer_new(c->x, c->queue->native, side, tag, false);
     if (!t)
         return -ENOMEM;
-    if (!error && in_chunks(t))
-        error = transfer_through_ring(c, t);
-    else if (!error && side_can_map(c->x, c->queue, side))
-        error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
-    else if (!error)
-        error = write_block(c, t);
-    if (error) {
-        t->error = error;
+    if (!c->error && in_chunks(t))
+        c->error = transfer_through_ring(c, t);
+    else if (!c->error && side_can_map(c->x, c->queue, side))
+        c->error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
+    else if (!c->error)
+        c->error = write_block(c, t);
+    if (c->error) {
+        t->error = c->error;
         if (!t->mapped)
             free(t->bytes);
         transfer_discard(t);
     }
-    return command_end(c, error);
+    return 0;
+}
+
+static cl_int read_whole_or_in_chunks(struct command *c, struct transfer *t)
+{
+    if (t->side.size > WIRE_MAX_INLINE && in_chunks(t))
+        return transfer_through_ring(c, t);
+    return transfer_read_whole(c, t);
 }
 
 int transfer_read(struct command *c, const struct side *side, uint32_t tag)
 {
-    struct transfer *t = NULL;
-    cl_int error;
+    struct transfer *t;
 
     if (!tag || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
-    error = side_error(c, side);
-    if (!error) {
-        t = transfer_new(c->x, c->queue->queue, side, tag, true);
+    check_side(c, side);
+    if (!c->error) {
+        t = transfer_new(c->x, c->queue->native, side, tag, true);
         if (!t)
             return -ENOMEM;
-        error = side->size > WIRE_MAX_INLINE && in_chunks(t) ? transfer_through_ring(c, t) : transfer_read_whole(c, t);
-        if (error)
+        c->error = read_whole_or_in_chunks(c, t);
+        if (c->error)
             transfer_free(t);
     }
-    if (error)
-        say_data(c->x, tag, error, NULL, 0);
-    return command_end(c, error);
+    if (c->error)
+        say_data(c->x, tag, c->error, NULL, 0);
+    return 0;
 }
 
 /* ---- contents of new objects ---- */
@@ -459,7 +467,7 @@ static void filled(void *argument, int status)
     executor_resume(x);
 }
 
-int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag, const void *data,
+int transfer_fill(struct executor *x, struct context *context, const struct side *side, uint32_t tag, const void *data,
                   uint32_t length)
 {
     struct transfer *t;

@@ -3,7 +3,8 @@
 
 static struct side side_at(const struct executor *x, uint64_t address, uint64_t size)
 {
-    return (struct side){.svm = (void *)(uintptr_t)address, .size = size, .usm = usm_at(x, address)};
+    return (struct side){
+        .svm = (void *)(uintptr_t)address, .usm = usm_at(x, address), .part = {.kind = WIRE_PIECE, .size = size}};
 }
 
 int exec_write_svm(struct command *c, const struct exec_write_svm *m)
@@ -45,7 +46,7 @@ static bool is_foreign(const struct executor *x, const struct exec_fill_svm *m)
 
 static int fill_foreign(struct command *c, const struct exec_fill_svm *m)
 {
-    const struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size};
+    const struct side side = {.svm = (void *)(uintptr_t)m->address, .part = {.kind = WIRE_PIECE, .size = m->size}};
     uint8_t *bytes = malloc(m->size);
     int bad;
 

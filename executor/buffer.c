@@ -22,7 +22,7 @@ static void create(struct executor *x, cl_mem_flags flags, const struct exec_cre
 int exec_create_buffer(struct executor *x, const struct exec_create_buffer *m)
 {
     struct memory *buffer = m->buffer;
-    struct side side = {.size = m->size};
+    struct side side;
     cl_mem_flags flags = m->flags;
 
     if (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
@@ -39,8 +39,10 @@ int exec_create_buffer(struct executor *x, const struct exec_create_buffer *m)
         buffer->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     else if (!buffer->error)
         create(x, flags, m);
-    side.memory = buffer->error ? NULL : buffer->native;
-    return m->tag || m->data_length ? transfer_fill(x, m->context, &side, m->tag, m->data, m->data_length) : 0;
+    if (!m->tag && !m->data_length)
+        return 0;
+    side = side_piece(buffer->error ? NULL : buffer->native, 0, m->size);
+    return transfer_fill(x, m->context, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_create_sub_buffer(struct executor *x, const struct exec_create_sub_buffer *m)
@@ -84,7 +86,7 @@ int exec_set_content_size(struct executor *x, const struct exec_set_content_size
 
 int exec_write_buffer(struct command *c, const struct exec_write_buffer *m)
 {
-    const struct side side = {.memory = m->buffer->native, .offset = m->offset, .size = m->size};
+    const struct side side = side_piece(m->buffer->native, m->offset, m->size);
 
     command_uses(c, m->buffer);
     return transfer_write(c, &side, m->tag, m->data, m->data_length);
@@ -92,7 +94,7 @@ int exec_write_buffer(struct command *c, const struct exec_write_buffer *m)
 
 int exec_read_buffer(struct command *c, const struct exec_read_buffer *m)
 {
-    const struct side side = {.memory = m->buffer->native, .offset = m->offset, .size = m->size};
+    const struct side side = side_piece(m->buffer->native, m->offset, m->size);
 
     command_uses(c, m->buffer);
     return transfer_read(c, &side, m->tag);

@@ -232,6 +232,7 @@ int exec_link_program(struct executor *x, const struct exec_link_program *m)
     if (!b)
         return -EBADMSG;
     b->id = m->program->id;
+    m->program->error = CL_SUCCESS;
     b->context = m->context->native;
     clRetainContext(b->context);
     slow_start(x, &b->slow);

@@ -48,6 +48,7 @@ struct executor;
 #define U64S(name, most)                                                                                               \
     uint32_t name##_count;                                                                                             \
     uint64_t name[most];
+#define REGION(name, kinds) struct wire_region name;
 #define BLOB(name, most)                                                                                               \
     const void *name;                                                                                                  \
     uint32_t name##_length;

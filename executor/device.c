@@ -104,6 +104,7 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
         if (!device)
             break;
         device->native = devices[i];
+        device->error = CL_SUCCESS;
         device->place = device->id - 1 < TURNS ? device->id - 1 : TURNS - 1; /* they are the first to be numbered */
         if (x->host.device)
             x->host.device(x->host.owner, device->place, first + i, device->native);
@@ -194,6 +195,7 @@ int exec_create_sub_devices(struct executor *x, const struct exec_create_sub_dev
         if (!part)
             return -EBADMSG;
         part->native = made[i];
+        part->error = CL_SUCCESS;
         part->place = m->device->place;
         part->part = true;
     }

@@ -68,6 +68,7 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
 #define U64S(name, most)                                                                                               \
     m->name##_count = w->name##_count;                                                                                 \
     memcpy(m->name, w->name, sizeof(m->name));
+#define REGION(name, kinds) m->name = w->name;
 #define BLOB(name, most)                                                                                               \
     m->name##_length = w->name##_length;                                                                               \
     m->name = w->name;

@@ -74,7 +74,7 @@ static void taken(void *argument, int status)
 
 static void take_ready(struct transfer *t, uint32_t tag)
 {
-    if (t->x->host.take(t->x->host.owner, t->peer, tag, t->bytes, t->side.size, taken, t))
+    if (t->x->host.take(t->x->host.owner, t->peer, tag, t->bytes, t->side.part.size, taken, t))
         taken(t, -EIO);
 }
 
@@ -111,7 +111,7 @@ static void hear(struct transfer *t)
 
 static cl_int start(struct command *c, struct transfer *t)
 {
-    if (t->side.size <= WIRE_MAX_UNASKED || !side_can_map(c->x, c->queue, &t->side))
+    if (t->side.part.size <= WIRE_MAX_UNASKED || !side_can_map(c->x, c->queue, &t->side))
         return transfer_into_block(c, t);
     t->parts = 2;
     return transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);
@@ -125,10 +125,9 @@ int exec_fetch(struct command *c, const struct exec_fetch *m)
 
     if (!executor_is_fellow(x, m->peer) || !c->object)
         return -EBADMSG;
-    if (!side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count))
-        return -EBADMSG;
     command_uses(c, m->memory);
-    side.memory = c->error ? NULL : m->memory->native;
+    if (!side_from(&side, c->error ? NULL : m->memory->native, &m->part))
+        return -EBADMSG;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     if (side.memory && !bounds_side(&side))
@@ -148,7 +147,7 @@ int exec_fetch(struct command *c, const struct exec_fetch *m)
         t->bytes = NULL;
     }
     wait_for_piece(t);
-    if (!t->mapped && t->side.size > WIRE_MAX_UNASKED)
+    if (!t->mapped && t->side.part.size > WIRE_MAX_UNASKED)
         ask(t);
     else
         hear(t);
@@ -168,7 +167,7 @@ int exec_piece_here(struct executor *x, unsigned peer, const struct wire_piece_h
 
     if (!t)
         return early_keep(x, &early) ? 0 : -ENOMEM;
-    if (!error && has_room(t) && m->data_length == t->side.size)
+    if (!error && has_room(t) && m->data_length == t->side.part.size)
         memcpy(t->bytes, m->data, m->data_length);
     else if (!error)
         error = CL_OUT_OF_RESOURCES;
@@ -186,8 +185,8 @@ int exec_piece_ready(struct executor *x, unsigned peer, const struct wire_piece_
     if (!has_room(t)) { /* it was not asked for, or the command has failed: what comes is thrown away */
         bool unasked = t->mapped;
 
-        if (!unasked && t->side.size <= WIRE_MAX_UNASKED)
-            t->bytes = malloc(t->side.size);
+        if (!unasked && t->side.part.size <= WIRE_MAX_UNASKED)
+            t->bytes = malloc(t->side.part.size);
         if (unasked || !t->bytes) {
             over(t, CL_OUT_OF_RESOURCES);
             return -EBADMSG;

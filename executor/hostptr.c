@@ -19,9 +19,8 @@ int exec_bring(struct executor *x, const struct exec_bring *m)
     struct context *context = context_of(x, memory);
     struct side side;
 
-    if (!context || !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+    if (!context || !side_from(&side, is_usable(memory) ? memory->native : NULL, &m->part))
         return -EBADMSG;
-    side.memory = is_usable(memory) ? memory->native : NULL;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     return transfer_fill(x, context, &side, m->tag, m->data, m->data_length);
@@ -36,10 +35,8 @@ int exec_take(struct executor *x, const struct exec_take *m)
     struct side side;
     cl_int error;
 
-    if (!context || !m->tag ||
-        !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+    if (!context || !m->tag || !side_from(&side, is_usable(memory) ? memory->native : NULL, &m->part))
         return -EBADMSG;
-    side.memory = is_usable(memory) ? memory->native : NULL;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     if (side.memory && !bounds_side(&side))

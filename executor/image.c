@@ -58,7 +58,7 @@ int exec_create_image(struct executor *x, const struct exec_create_image *m)
                                 .image_row_pitch = m->row_pitch,
                                 .image_slice_pitch = m->slice_pitch,
                                 .mem_object = m->buffer ? m->buffer->native : NULL};
-    struct side side = {.is_image = true, .size = m->bytes, .region = {m->width, 1, 1}};
+    struct side side = {.part = {.kind = WIRE_IMAGE, .size = m->bytes, .region = {m->width, 1, 1}}};
     struct memory *image = m->image;
 
     if (m->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR))
@@ -72,13 +72,13 @@ int exec_create_image(struct executor *x, const struct exec_create_image *m)
     if (!m->tag && !m->data_length)
         return 0;
     if (desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
-        side.region[1] = m->array_size;
+        side.part.region[1] = m->array_size;
     else if (desc.image_type != CL_MEM_OBJECT_IMAGE1D)
-        side.region[1] = m->height;
+        side.part.region[1] = m->height;
     if (desc.image_type == CL_MEM_OBJECT_IMAGE3D)
-        side.region[2] = m->depth;
+        side.part.region[2] = m->depth;
     else if (desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY)
-        side.region[2] = m->array_size;
+        side.part.region[2] = m->array_size;
     side.memory = image->error ? NULL : image->native;
     if (is_usable(image) && !side_fits(&side))
         return -EBADMSG;

@@ -1,33 +1,31 @@
 /* Commands on images. */
 #include "executor/internal.h"
 
-static int image_side(struct command *c, struct memory *image, struct side *side)
+/* What is on its way has to fit, or a native call would run over it. */
+static int uses_image(struct command *c, struct memory *image, const struct side *side)
 {
-    if (!side->is_image)
-        return -EBADMSG;
     command_uses(c, image);
-    side->memory = image->native;
     return c->error || side_fits(side) ? 0 : -EBADMSG;
 }
 
 int exec_write_image(struct command *c, const struct exec_write_image *m)
 {
     struct side side;
-    int bad = side_from(&side, m->bytes, m->origin, m->origin_count, m->region, m->region_count, NULL, 0)
-                  ? image_side(c, m->image, &side)
-                  : -EBADMSG;
 
-    return bad ? bad : transfer_write(c, &side, m->tag, m->data, m->data_length);
+    if (!side_image(&side, m->image->native, m->origin, m->origin_count, m->region, m->region_count, m->bytes) ||
+        uses_image(c, m->image, &side))
+        return -EBADMSG;
+    return transfer_write(c, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_read_image(struct command *c, const struct exec_read_image *m)
 {
     struct side side;
-    int bad = side_from(&side, m->bytes, m->origin, m->origin_count, m->region, m->region_count, NULL, 0)
-                  ? image_side(c, m->image, &side)
-                  : -EBADMSG;
 
-    return bad ? bad : transfer_read(c, &side, m->tag);
+    if (!side_image(&side, m->image->native, m->origin, m->origin_count, m->region, m->region_count, m->bytes) ||
+        uses_image(c, m->image, &side))
+        return -EBADMSG;
+    return transfer_read(c, &side, m->tag);
 }
 
 static void uses_both(struct command *c, struct memory *source, struct memory *target)

@@ -270,18 +270,20 @@ void command_copies(struct command *c, struct memory *source, struct memory *tar
 #define SIDE_MOST_BYTES (UINT64_C(1) << 40)
 struct side { /* how the bytes get in and out of the object */
     cl_mem memory;
-    void *svm;             /* instead of an object */
-    const struct usm *usm; /* svm is unified shared memory; or NULL */
-    bool is_image, is_rect;
-    size_t offset, size; /* size: of the data, always */
-    size_t origin[3], region[3], row_pitch, slice_pitch;
+    void *svm;                   /* instead of an object; then only part.size is of interest */
+    const struct usm *usm;       /* svm is unified shared memory; or NULL */
+    struct wire_region part;     /* in the object */
     size_t host_row, host_slice; /* of the data's memory; 0: tight */
 };
-/* From fields of the wire, as lend and fetch have them, without the object; false if they do not hold together. */
-bool side_from(struct side *side, uint64_t size, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-               uint32_t region_count, const uint64_t *pitch, uint32_t pitch_count);
-bool side_rect(struct side *side, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+/* False if the numbers do not hold together. */
+bool side_from(struct side *side, cl_mem memory, const struct wire_region *part);
+/* A piece of a buffer. */
+struct side side_piece(cl_mem memory, uint64_t offset, uint64_t size);
+/* Of fields of the wire; false if they do not hold together. */
+bool side_rect(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
                uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch);
+bool side_image(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+                uint32_t region_count, uint64_t size);
 /* Whether an image's bytes are those of the region, or the native call would run over the block. */
 bool side_fits(const struct side *side);
 /* A piece of a buffer. */

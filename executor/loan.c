@@ -76,7 +76,7 @@ static void end(struct loan *loan, cl_int error)
 
 static bool is_large(const struct loan *loan)
 {
-    return loan->side.size > WIRE_MAX_UNASKED;
+    return loan->side.part.size > WIRE_MAX_UNASKED;
 }
 
 /* What was mapped goes to the one that asked for it, or nowhere. */
@@ -110,7 +110,7 @@ static void serve(struct loan *loan, cl_uint count, cl_event *events)
     struct transfer *t;
     cl_int error;
 
-    x->loan_tag = x->loan_tag % 0x3fffff + 1;
+    x->loan_tag = wire_tag(x->loan_tag);
     t = transfer_new(x, loan->mover.native, &loan->side, x->loan_tag, true);
     if (!t) {
         end(loan, CL_OUT_OF_HOST_MEMORY);
@@ -215,8 +215,7 @@ int exec_lend(struct executor *x, const struct exec_lend *m)
     *loan = (struct loan){.x = x, .peer = m->peer, .event_id = m->event};
     loan->after = calloc(m->after_count + 1, sizeof(*loan->after));
     bad = loan->after ? 0 : -ENOMEM;
-    if (!bad && !side_from(&loan->side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch,
-                           m->pitch_count))
+    if (!bad && !side_from(&loan->side, NULL, &m->part))
         bad = -EBADMSG;
     if (!bad)
         bad = hold(loan, m);

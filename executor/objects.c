@@ -55,7 +55,7 @@ void *object_new(struct executor *x, unsigned kind, uint32_t id)
         return NULL;
     table->slots[at] = calloc(1, size_of(kind));
     if (table->slots[at])
-        table->slots[at]->id = id;
+        *table->slots[at] = (struct object){.id = id, .error = CL_OUT_OF_RESOURCES};
     return table->slots[at];
 }
 

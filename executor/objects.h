@@ -128,7 +128,7 @@ struct table {
 
 /* The object of a kind (enum wire_kind) with that number, or NULL. */
 void *object_get(const struct executor *x, unsigned kind, uint32_t id);
-/* NULL when the number is in use or no good. */
+/* NULL when the number is in use or no good. It has an error until its maker says otherwise. */
 void *object_new(struct executor *x, unsigned kind, uint32_t id);
 /* With what it has natively. */
 void object_drop(struct executor *x, unsigned kind, struct object *object);

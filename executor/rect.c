@@ -5,10 +5,10 @@ int exec_write_rect(struct command *c, const struct exec_write_rect *m)
 {
     struct side side;
 
-    if (!side_rect(&side, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch, m->slice_pitch))
+    if (!side_rect(&side, m->buffer->native, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch,
+                   m->slice_pitch))
         return -EBADMSG;
     command_uses(c, m->buffer);
-    side.memory = m->buffer->native;
     return transfer_write(c, &side, m->tag, m->data, m->data_length);
 }
 
@@ -16,10 +16,10 @@ int exec_read_rect(struct command *c, const struct exec_read_rect *m)
 {
     struct side side;
 
-    if (!side_rect(&side, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch, m->slice_pitch))
+    if (!side_rect(&side, m->buffer->native, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch,
+                   m->slice_pitch))
         return -EBADMSG;
     command_uses(c, m->buffer);
-    side.memory = m->buffer->native;
     return transfer_read(c, &side, m->tag);
 }
 

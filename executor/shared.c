@@ -6,21 +6,20 @@
 /* How much of the shared memory is touched; 0: that is not good. */
 static uint64_t extent(const struct side *side)
 {
-    const size_t *region = side->region;
-    const bool flat = !side->is_image && !side->is_rect;
+    const uint64_t *region = side->part.region, size = side->part.size;
     const uint64_t row = side->host_row, slice = side->host_slice;
     uint64_t rows, slices;
 
-    if (flat)
-        return side->size;
+    if (side->part.kind == WIRE_PIECE)
+        return size;
     rows = region[1];
     slices = region[2];
     if (!rows || !slices || !region[0] || row > MOST_PITCH || slice > MOST_PITCH || rows > UINT32_MAX ||
         slices > UINT32_MAX)
         return 0;
-    if (side->is_image) { /* the rows of an array of one dimension are slices */
+    if (side->part.kind == WIRE_IMAGE) { /* the rows of an array of one dimension are slices */
         const unsigned __int128 all = (unsigned __int128)(rows - 1) * (row > slice ? row : slice) +
-                                      (unsigned __int128)(slices - 1) * slice + side->size / rows / slices;
+                                      (unsigned __int128)(slices - 1) * slice + size / rows / slices;
 
         return all > MOST_PITCH ? 0 : (uint64_t)all;
     } else {
@@ -37,8 +36,7 @@ static int move(struct command *c, const struct exec_read_shared *m, bool writes
     struct side side;
     uint64_t touched;
 
-    if (!side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count) ||
-        m->shared_pitch_count != (side_is_plain(&side) ? 0 : 2))
+    if (!side_from(&side, m->memory->native, &m->part) || m->shared_pitch_count != (side_is_plain(&side) ? 0 : 2))
         return -EBADMSG;
     if (m->shared_pitch_count) {
         side.host_row = m->shared_pitch[0];
@@ -48,7 +46,6 @@ static int move(struct command *c, const struct exec_read_shared *m, bool writes
     if (!touched || !svm_has(c->x, m->address, touched))
         return -EBADMSG;
     command_uses(c, m->memory);
-    side.memory = m->memory->native;
     if (!c->error && !side_fits(&side))
         return -EBADMSG;
     if (!c->error && !bounds_side(&side))
@@ -56,7 +53,7 @@ static int move(struct command *c, const struct exec_read_shared *m, bool writes
     if (c->error)
         return 0;
     if (!writes)
-        move_begin(c, c->queue->place, EXECUTOR_HOST, side.size, &side.memory, 1);
+        move_begin(c, c->queue->place, EXECUTOR_HOST, side.part.size, &side.memory, 1);
     c->error = writes ? side_write(c->queue->native, &side, there, CL_FALSE, c->wait_count, command_waits(c), c->ask)
                       : side_read(c->queue->native, &side, there, c->wait_count, command_waits(c), c->ask);
     return 0;

@@ -141,7 +141,7 @@ cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags 
     t->gate = transfer_gate(c, t, &error);
     if (error)
         return error;
-    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, flags, t->side.offset, t->side.size,
+    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, flags, t->side.part.origin[0], t->side.part.size,
                                   c->wait_count, command_waits(c), &t->first, &error);
     if (error)
         return error;
@@ -168,12 +168,12 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
 
     if (!t)
         return CL_OUT_OF_HOST_MEMORY;
-    t->bytes = malloc(side->size);
+    t->bytes = malloc(side->part.size);
     if (!t->bytes) {
         transfer_free(t);
         return CL_OUT_OF_HOST_MEMORY;
     }
-    memcpy(t->bytes, data, side->size);
+    memcpy(t->bytes, data, side->part.size);
     error = side_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, command_waits(c), &t->first);
     if (error) {
         transfer_free(t);
@@ -201,13 +201,13 @@ static void taken(void *argument, int status)
 /* The other side has it in pieces where the command says so; the callbacks come once for each. */
 static size_t piece_size(const struct transfer *t)
 {
-    return t->tag & CHUNKED && t->side.size > WIRE_CHUNK ? WIRE_CHUNK : t->side.size;
+    return t->tag & WIRE_TAG_CHUNKED && t->side.part.size > WIRE_CHUNK ? WIRE_CHUNK : t->side.part.size;
 }
 
 static void take_all(struct transfer *t, uint8_t *memory)
 {
     const struct executor_host *host = &t->x->host;
-    const size_t size = t->side.size, piece = piece_size(t);
+    const size_t size = t->side.part.size, piece = piece_size(t);
     const uint32_t tag = t->tag;
     const unsigned peer = t->peer;
 
@@ -238,11 +238,11 @@ static void discarded(void *argument, int status)
 
 void transfer_discard(struct transfer *t)
 {
-    size_t length = t->side.size;
+    size_t length = t->side.part.size;
 
     t->mapped = false;
     t->bytes = malloc(length);
-    if (t->tag & CHUNKED) { /* in the pieces in which it comes */
+    if (t->tag & WIRE_TAG_CHUNKED) { /* in the pieces in which it comes */
         for (size_t at = 0; t->bytes && at < length; at += WIRE_CHUNK) {
             size_t piece = length - at < WIRE_CHUNK ? length - at : WIRE_CHUNK;
             bool last = at + piece == length;
@@ -279,7 +279,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     cl_event *wait = malloc((c->wait_count + 1) * sizeof(*wait));
     cl_int error;
 
-    t->bytes = malloc(t->side.size);
+    t->bytes = malloc(t->side.part.size);
     t->gate = transfer_gate(c, t, &error);
     if (!wait || !t->bytes || error) {
         free(wait);
@@ -323,7 +323,7 @@ static void given(void *argument, int status)
 static void give_all(struct transfer *t)
 {
     const struct executor_host *host = &t->x->host;
-    const size_t size = t->side.size, piece = piece_size(t);
+    const size_t size = t->side.part.size, piece = piece_size(t);
     const uint8_t *memory = t->bytes;
     const uint32_t tag = t->tag;
     const unsigned peer = t->peer;
@@ -337,8 +337,8 @@ static void give_all(struct transfer *t)
 
 void transfer_give(struct transfer *t)
 {
-    if (t->error || t->side.size <= WIRE_MAX_INLINE) {
-        transfer_say_result(t, t->bytes, t->error ? 0 : t->side.size);
+    if (t->error || t->side.part.size <= WIRE_MAX_INLINE) {
+        transfer_say_result(t, t->bytes, t->error ? 0 : t->side.part.size);
         transfer_open_gate(t);
         transfer_free(t);
         return;
@@ -361,10 +361,10 @@ static cl_int read_block(struct command *c, struct transfer *t)
 {
     cl_int error;
 
-    t->bytes = malloc(t->side.size);
+    t->bytes = malloc(t->side.part.size);
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
-    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.size, &t->side.memory, 1);
+    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);
     if (error)
         return error;
@@ -378,12 +378,12 @@ static cl_int read_block(struct command *c, struct transfer *t)
 /* Where clFlush waits for the gate, nothing that the gate waits for may be behind it in the queue. */
 static bool in_chunks(const struct transfer *t)
 {
-    return t->tag & CHUNKED && !driver_flush_waits(t->queue);
+    return t->tag & WIRE_TAG_CHUNKED && !driver_flush_waits(t->queue);
 }
 
 cl_int transfer_read_whole(struct command *c, struct transfer *t)
 {
-    if (t->side.size > WIRE_MAX_INLINE && side_can_map(c->x, c->queue, &t->side))
+    if (t->side.part.size > WIRE_MAX_INLINE && side_can_map(c->x, c->queue, &t->side))
         return transfer_through_map(c, t, CL_MAP_READ, read_reached);
     return read_block(c, t);
 }
@@ -399,14 +399,15 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
     struct transfer *t;
 
     if (!tag) {
-        if (length != side->size || !length)
+        if (length != side->part.size || !length)
             return -EBADMSG;
         check_side(c, side);
         if (!c->error)
             c->error = write_inline(c, side, data);
         return 0;
     }
-    if (length || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
+    if (length || !side->part.size || side->part.size > SIDE_MOST_BYTES ||
+        (tag & WIRE_TAG_CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
     check_side(c, side);
     t = transfer_new(c->x, c->queue->native, side, tag, false);
@@ -429,7 +430,7 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
 
 static cl_int read_whole_or_in_chunks(struct command *c, struct transfer *t)
 {
-    if (t->side.size > WIRE_MAX_INLINE && in_chunks(t))
+    if (t->side.part.size > WIRE_MAX_INLINE && in_chunks(t))
         return transfer_through_ring(c, t);
     return transfer_read_whole(c, t);
 }
@@ -438,7 +439,8 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
 {
     struct transfer *t;
 
-    if (!tag || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
+    if (!tag || !side->part.size || side->part.size > SIDE_MOST_BYTES ||
+        (tag & WIRE_TAG_CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
     check_side(c, side);
     if (!c->error) {
@@ -472,7 +474,7 @@ int transfer_fill(struct executor *x, struct context *context, const struct side
 {
     struct transfer *t;
 
-    if (!context->spare || !tag == !length || (length && length != side->size))
+    if (!context->spare || !tag == !length || (length && length != side->part.size))
         return -EBADMSG;
     if (side->memory && !bounds_side(side))
         return -EBADMSG;
@@ -482,13 +484,13 @@ int transfer_fill(struct executor *x, struct context *context, const struct side
     if (!t)
         return -ENOMEM;
     t->error = side->memory ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    t->bytes = malloc(side->size);
+    t->bytes = malloc(side->part.size);
     if (!t->bytes) {
         transfer_free(t);
         return -ENOMEM;
     }
     x->held = true;
-    if (!x->host.take(x->host.owner, 0, tag, t->bytes, side->size, filled, t))
+    if (!x->host.take(x->host.owner, 0, tag, t->bytes, side->part.size, filled, t))
         return 0;
     x->held = false;
     transfer_free(t);

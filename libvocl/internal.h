@@ -315,9 +315,8 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
-/* On the wire, as in lend. */
-void part_put(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
-              uint64_t *region, uint32_t *pitch_count, uint64_t *pitch);
+/* The same for the wire. */
+struct wire_region part_region(const struct part *part);
 cl_int part_before(struct enqueue *e, const struct part *part, unsigned use);
 void part_after(struct enqueue *e, const struct part *part);
 /* All that a copy needs before it is sent. *sent: another node has its source, and it was sent as a transfer straight

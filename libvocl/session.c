@@ -84,28 +84,17 @@ cl_int node_lost_error(void)
 
 /* ---- what arrives ---- */
 
-static void trace(const char *direction, unsigned peer, const void *command, size_t length)
-{
-    char text[512];
-
-    wire_show(command, length, text, sizeof(text));
-    vocl_trace("%s %u: %s", direction, peer, text);
-}
-
 static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
 {
     struct session *session = owner;
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
-    const uint8_t *command = frame.at;
     uint16_t number;
     int more;
 
     if (peer == 0 || peer > session->node_count)
         return -EBADMSG;
+    wire_trace("<-", peer, bytes, length);
     while ((more = wire_next(&frame, &number, &fields)) == 1) {
-        if (vocl_tracing())
-            trace("<-", peer, command, (size_t)(frame.at - command));
-        command = frame.at;
         if (!note_take(&session->nodes[peer - 1], number, fields)) {
             vocl_log(LOG_ERROR, "worker %u sent a malformed %s", peer, wire_name(number));
             return -EBADMSG;

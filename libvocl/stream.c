@@ -19,20 +19,6 @@ struct wire_buffer *stream_begin(struct node *node)
     return &node->batch;
 }
 
-static void trace(struct node *node)
-{
-    struct wire_cursor frame = wire_cursor(node->batch.bytes, node->batch.length), fields;
-    const uint8_t *command = frame.at;
-    uint16_t number;
-    char text[512];
-
-    while (wire_next(&frame, &number, &fields) == 1) {
-        wire_show(command, (size_t)(frame.at - command), text, sizeof(text));
-        vocl_trace("-> %u: %s", node->peer, text);
-        command = frame.at;
-    }
-}
-
 enum { AGAIN = WIRE_HEADER + 8 }; /* bytes of the command without a patch */
 
 static void remember(struct node *node, const uint8_t *bytes, size_t length)
@@ -84,8 +70,7 @@ void stream_push(struct node *node)
     error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
     if (error == -EAGAIN)
         return;
-    if (vocl_tracing())
-        trace(node);
+    wire_trace("->", node->peer, node->batch.bytes, node->batch.length);
     if (error)
         vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));
     if (node->batch.capacity > (1u << 20))

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "transport/link.h"
+#include "wire/frame.h"
 
 #define ACTIVE_NS 2000000        /* bulk data that moved this recently is worth spinning for, */
 #define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
@@ -35,7 +36,8 @@ static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t t
         return -ENOMEM;
     *bulk = (struct bulk){.peer = peer,
                           .take = take,
-                          .tag = (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff),
+                          .tag = (local ? 0x800000u : 0) | (tag & WIRE_TAG_CHUNKED ? 0x400000u : 0) |
+                                 (tag & WIRE_TAG_NUMBERS),
                           .memory = memory,
                           .length = length,
                           .done = done,

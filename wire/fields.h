@@ -78,6 +78,9 @@
 #ifndef U64S
 #define U64S(name, most)
 #endif
+#ifndef REGION
+#define REGION(name, kinds)
+#endif
 #ifndef BLOB
 #define BLOB(name, most)
 #endif

@@ -24,4 +24,5 @@
 #undef RANGE
 #undef BITS
 #undef U64S
+#undef REGION
 #undef BLOB

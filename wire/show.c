@@ -40,6 +40,18 @@ static void add_u64s(struct text *text, const char *name, const uint64_t *items,
     add(text, "]");
 }
 
+static void add_region(struct text *text, const char *name, const struct wire_region *part)
+{
+    add(text, " %s=%s of %" PRIu64, name,
+        part->kind == WIRE_PIECE  ? "piece"
+        : part->kind == WIRE_RECT ? "rect"
+                                  : "image",
+        part->size);
+    add_u64s(text, "origin", part->origin, part->kind == WIRE_PIECE ? 1 : 3);
+    add_u64s(text, "region", part->region, part->kind == WIRE_PIECE ? 0 : 3);
+    add_u64s(text, "pitch", part->pitch, part->kind == WIRE_RECT ? 2 : 0);
+}
+
 #define SHOW(name)                                                                                                     \
     static void show_##name(struct wire_cursor *in, struct text *text)                                                 \
     {                                                                                                                  \
@@ -67,6 +79,7 @@ static void add_u64s(struct text *text, const char *name, const uint64_t *items,
 #define BITS(name, mask) add(text, " " #name "=%#" PRIx64, m.name);
 #define NUMBERS(name, most) add_u32s(text, #name, m.name, m.name##_count);
 #define U64S(name, most) add_u64s(text, #name, m.name, m.name##_count);
+#define REGION(name, kinds) add_region(text, #name, &m.name);
 #define BLOB(name, most) add(text, " " #name "=<%" PRIu32 " bytes>", m.name##_length);
 #include "wire/fields.h"
 #include "wire/commands.def"

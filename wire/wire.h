@@ -28,7 +28,7 @@
 #define WIRE_MAX_AGAIN 512            /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
 #define WIRE_GRANULE 4096     /* bytes of a buffer that are taken whole when some of them have changed */
-#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
+#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag says so */
 
 #define WIRE_HEADER 8
 #define WIRE_REPLY 0x8000u /* the answer to call n has number n | WIRE_REPLY */
@@ -71,6 +71,20 @@ enum wire_usm { WIRE_USM_HOST = 1, WIRE_USM_DEVICE, WIRE_USM_SHARED, WIRE_USM_LA
 
 enum wire_hint { WIRE_HINT_MIGRATE = 1, WIRE_HINT_ADVISE, WIRE_HINT_LAST = WIRE_HINT_ADVISE };
 
+/* Part of a memory object. On the wire: the size, and three lists of numbers, whose lengths tell the kind. */
+enum wire_region_kind {                 /* origin     region    pitch */
+                        WIRE_PIECE = 1, /* offset     none      none: of a buffer */
+                        WIRE_RECT = 2,  /* bytes, rows, slices  of rows, of slices: of a buffer */
+                        WIRE_IMAGE = 4, /* pixels     pixels    none: of an image */
+                        WIRE_ANY_REGION =
+                            WIRE_PIECE | WIRE_RECT | WIRE_IMAGE /* without WIRE_RECT there is no third list */
+};
+struct wire_region {
+    enum wire_region_kind kind;
+    uint64_t size; /* bytes */
+    uint64_t origin[3], region[3], pitch[2];
+};
+
 enum wire_number {
 #define SEND(name, number) WIRE_##name = number,
 #define CALL(name, number) WIRE_##name = number,
@@ -107,6 +121,7 @@ enum wire_number {
 #define U64S(name, most)                                                                                               \
     uint32_t name##_count;                                                                                             \
     uint64_t name[most];
+#define REGION(name, kinds) struct wire_region name;
 #define BLOB(name, most)                                                                                               \
     const void *name;                                                                                                  \
     uint32_t name##_length;
@@ -154,6 +169,9 @@ int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *f
 
 /* One command as a line of text, for VOCL_TRACE and for the logs. Always terminated. */
 void wire_show(const void *command, size_t length, char *text, size_t text_size);
+
+/* The commands of a frame, a line for each, if VOCL_TRACE asks for it. direction: "->" or "<-". */
+void wire_trace(const char *direction, unsigned peer, const void *frame, size_t length);
 
 /* "enqueue_ndrange", or "unknown". */
 const char *wire_name(uint16_t number);

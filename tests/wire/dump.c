@@ -22,6 +22,10 @@ int main(void)
 #define BITS(name, mask) printf("  u64 " #name " of %#x\n", mask);
 #define NUMBERS(name, most) printf("  ids " #name ", at most %u\n", most);
 #define U64S(name, most) printf("  u64s " #name ", at most %u\n", most);
+#define REGION(name, kinds)                                                                                            \
+    printf("  u64 size\n  u64s origin, at most 3\n  u64s region, at most 3\n");                                        \
+    if ((kinds)&WIRE_RECT)                                                                                             \
+        printf("  u64s pitch, at most 2\n");
 #define BLOB(name, most) printf("  bytes " #name ", at most %u\n", most);
 #include "wire/fields.h"
 #include "wire/commands.def"

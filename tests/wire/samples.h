@@ -24,6 +24,22 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
     return (uint32_t)(next(state) % ((most < SAMPLE_ITEMS ? most : SAMPLE_ITEMS) + 1));
 }
 
+static inline struct wire_region region(struct sampler_state *state, unsigned kinds)
+{
+    struct wire_region part = {.kind = WIRE_PIECE, .size = next(state), .origin = {next(state)}};
+
+    do
+        part.kind = 1u << next(state) % 3;
+    while (!(part.kind & kinds));
+    for (int i = 0; part.kind != WIRE_PIECE && i < 3; i++) {
+        part.origin[i] = next(state);
+        part.region[i] = next(state);
+    }
+    for (int i = 0; part.kind == WIRE_RECT && i < 2; i++)
+        part.pitch[i] = next(state);
+    return part;
+}
+
 #define FILL(name)                                                                                                     \
     static void fill_##name(struct wire_##name *m, struct sampler_state *state)                                        \
     {                                                                                                                  \
@@ -50,6 +66,7 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
     m->name##_count = items(state, most);                                                                              \
     for (uint32_t i = 0; i < m->name##_count; i++)                                                                     \
         m->name[i] = next(state);
+#define REGION(name, kinds) m->name = region(state, kinds);
 #define BLOB(name, most)                                                                                               \
     m->name = sample_bytes;                                                                                            \
     m->name##_length = (uint32_t)(next(state) % ((most) < sizeof(sample_bytes) ? (most) + 1 : sizeof(sample_bytes)));
@@ -82,6 +99,7 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define NUMBERS(name, most)                                                                                            \
     same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 4 * a->name##_count);
 #define U64S(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 8 * a->name##_count);
+#define REGION(name, kinds) same &= !memcmp(&a->name, &b->name, sizeof(a->name));
 #define BLOB(name, most) same &= a->name##_length == b->name##_length && !memcmp(a->name, b->name, a->name##_length);
 #include "wire/fields.h"
 #include "wire/commands.def"

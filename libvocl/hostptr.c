@@ -253,7 +253,6 @@ static cl_int ask(const struct hosted *h, struct node *node, size_t offset, size
     const uint32_t granules = (uint32_t)((size + GRANULE - 1) / GRANULE);
     struct wire_changes m = {.memory = h->memory->object.id, .offset = offset, .size = size, .hashes = hashes};
     struct wire_changes_reply reply;
-    struct wire_buffer *out;
     struct call call;
     cl_int error;
 
@@ -263,16 +262,12 @@ static cl_int ask(const struct hosted *h, struct node *node, size_t offset, size
         hashes[i] = hash_bytes(h->spans[0].base + offset + at, length);
     }
     m.hashes_length = granules * (uint32_t)sizeof(*hashes);
-    out = call_begin(node, WIRE_changes, &call);
-    m.call = call.id;
-    wire_put_changes(out, &m);
-    error = call_end(&call);
+    error = call_changes(node, &m, &reply, &call);
     if (error)
         return error;
-    if (!wire_get_changes_reply(&call.fields, &reply) || (!reply.error && reply.changed_length != granules))
+    error = reply.error;
+    if (!error && reply.changed_length != granules)
         error = CL_OUT_OF_RESOURCES;
-    else
-        error = reply.error;
     if (!error)
         memcpy(changed, reply.changed, granules);
     call_free(&call);

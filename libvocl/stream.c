@@ -200,32 +200,22 @@ cl_int call_wait(struct call *call)
     return call->status == -ENOMEM ? CL_OUT_OF_HOST_MEMORY : call->status ? node_lost_error() : CL_SUCCESS;
 }
 
-cl_int call_end(struct call *call)
-{
-    call_send(call);
-    return call_wait(call);
-}
-
 void call_free(struct call *call)
 {
     free(call->bytes);
     call->bytes = NULL;
 }
 
-cl_int call_outcome(struct node *node, const struct object *object)
+cl_int native_outcome(struct node *node, const struct object *object)
 {
     struct wire_outcome m = {.kind = atomic_load(&object->kind), .object = object->id};
     struct wire_outcome_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_outcome, &call);
-    cl_int error;
+    cl_int error = call_outcome(node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_outcome(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_outcome_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     call_free(&call);
     return error;
 }

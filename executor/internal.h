@@ -187,7 +187,7 @@ bool gates_may_fail(const struct gates *gates, uint64_t behind);
 /* Hold an event while any gate of now may fail; the number of the newest. */
 uint64_t gates_hold(struct gates *gates, cl_event event);
 
-/* slow.c: jobs for the helper thread */
+/* dispatch.c: jobs for the helper thread */
 struct slow {
     struct job job; /* run on the loop's thread afterwards; frees */
     struct slow *next;

@@ -369,8 +369,8 @@ static void put_address_command(struct wire_buffer *out, unsigned which)
         PUT(read_shared, Q, E, .memory = OBJECT(1), .part = PIECE(0, 64), .address = address);
         break;
     case 11:
-        PUT(write_shared, Q, E, .memory = IMAGE, .part = {WIRE_IMAGE, 64, {0}, {4, 4, 1}, {0}},
-            .address = address, .shared_pitch_count = 2, .shared_pitch = {64, 256});
+        PUT(write_shared, Q, E, .memory = IMAGE, .part = {WIRE_IMAGE, 64, {0}, {4, 4, 1}, {0}}, .address = address,
+            .shared_pitch_count = 2, .shared_pitch = {64, 256});
         break;
     }
 }

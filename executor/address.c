@@ -1,94 +1,93 @@
-/* Buffers that have an address on the device (cl_ext_buffer_device_address). */
+/* Commands on memory that is named by address: shared virtual memory, unified shared memory. */
 #include "executor/internal.h"
 
-static cl_int ask_addresses(struct object *buffer, const struct object *context)
+static struct side side_at(const struct executor *x, uint64_t address, uint64_t size)
 {
-    cl_uint count = 0;
-    cl_int error = clGetContextInfo(context->context, CL_CONTEXT_NUM_DEVICES, sizeof(count), &count, NULL);
-
-    if (error)
-        return error;
-    buffer->addresses = calloc(count + 1, sizeof(*buffer->addresses));
-    if (!buffer->addresses)
-        return CL_OUT_OF_HOST_MEMORY;
-    buffer->address_count = count;
-    return clGetMemObjectInfo(buffer->memory, CL_MEM_DEVICE_ADDRESS_EXT, count * sizeof(*buffer->addresses),
-                              buffer->addresses, NULL);
+    return (struct side){
+        .svm = (void *)(uintptr_t)address, .usm = usm_at(x, address), .part = {.kind = WIRE_PIECE, .size = size}};
 }
 
-/* The function that OpenCL 3.0 has for it is asked for only where the extension, which needs 3.0, is there. */
-static cl_int create(struct executor *x, const struct object *context, const struct wire_create_addressed_buffer *m,
-                     struct object *buffer)
+int exec_write_svm(struct command *c, const struct exec_write_svm *m)
 {
-    const cl_mem_properties properties[] = {CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, CL_TRUE, 0};
-    cl_int error;
+    const struct side side = side_at(c->x, m->address, m->size);
 
-    if (!context_function(context->context, "clSetKernelArgDevicePointerEXT"))
-        return CL_INVALID_DEVICE;
-    if (!quota_take(x, m->size))
-        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    buffer->memory = clCreateBufferWithProperties(context->context, properties, m->flags, m->size, NULL, &error);
-    if (error) {
-        quota_give_back(x, m->size);
-        return error;
-    }
-    quota_count(x, buffer->memory, m->size);
-    buffer->size = m->size;
-    error = scrub_buffer(context, buffer->memory, m->size);
-    return error ? error : ask_addresses(buffer, context);
+    return svm_has(c->x, m->address, m->size) ? transfer_write(c, &side, m->tag, m->data, m->data_length) : -EBADMSG;
 }
 
-int exec_create_addressed_buffer(struct executor *x, const struct wire_create_addressed_buffer *m)
+int exec_read_svm(struct command *c, const struct exec_read_svm *m)
 {
-    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
-    struct object *buffer = context ? object_new(x, WIRE_MEMORY, m->buffer) : NULL;
-    struct wire_create_addressed_buffer_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
+    const struct side side = side_at(c->x, m->address, m->size);
 
-    if (!buffer || m->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
+    return svm_has(c->x, m->address, m->size) ? transfer_read(c, &side, m->tag) : -EBADMSG;
+}
+
+static cl_int copy(const struct command *c, const struct exec_copy_svm *m)
+{
+    const struct usm *usm = usm_at(c->x, m->target);
+    void *to = (void *)(uintptr_t)m->target;
+    const void *from = (void *)(uintptr_t)m->source;
+    const cl_event *wait = command_waits(c);
+
+    if (!usm)
+        usm = usm_at(c->x, m->source);
+    if (usm)
+        return usm->clEnqueueMemcpyINTEL(c->queue->native, CL_FALSE, to, from, m->size, c->wait_count, wait, c->ask);
+    return clEnqueueSVMMemcpy(c->queue->native, CL_FALSE, to, from, m->size, c->wait_count, wait, c->ask);
+}
+
+/* Memory that native OpenCL has not allocated it can copy to, where the device takes any address, but PoCL 7.0 dies of
+ * filling it. */
+static bool is_foreign(const struct executor *x, const struct exec_fill_svm *m)
+{
+    const struct allocation *a = allocation_at(x, m->address, m->size);
+
+    return (!a || !(a->native || a->usm)) && m->size <= UINT32_MAX;
+}
+
+static int fill_foreign(struct command *c, const struct exec_fill_svm *m)
+{
+    const struct side side = {.svm = (void *)(uintptr_t)m->address, .part = {.kind = WIRE_PIECE, .size = m->size}};
+    uint8_t *bytes = malloc(m->size);
+    int bad;
+
+    for (size_t at = 0; bytes && at + m->pattern_length <= m->size; at += m->pattern_length)
+        memcpy(bytes + at, m->pattern, m->pattern_length);
+    if (!bytes || m->size % m->pattern_length)
+        c->error = bytes ? CL_INVALID_VALUE : CL_OUT_OF_HOST_MEMORY;
+    bad = c->error ? 0 : transfer_write(c, &side, 0, bytes, (uint32_t)m->size);
+    free(bytes);
+    return bad;
+}
+
+static cl_int fill(const struct command *c, const struct exec_fill_svm *m)
+{
+    const struct usm *usm = usm_at(c->x, m->address);
+    void *to = (void *)(uintptr_t)m->address;
+    const cl_event *wait = command_waits(c);
+
+    if (usm)
+        return usm->clEnqueueMemFillINTEL(c->queue->native, to, m->pattern, m->pattern_length, m->size, c->wait_count,
+                                          wait, c->ask);
+    return clEnqueueSVMMemFill(c->queue->native, to, m->pattern, m->pattern_length, m->size, c->wait_count, wait,
+                               c->ask);
+}
+
+int exec_copy_svm(struct command *c, const struct exec_copy_svm *m)
+{
+    if (!svm_has(c->x, m->target, m->size) || !svm_has(c->x, m->source, m->size))
         return -EBADMSG;
-    buffer->context_id = m->context;
-    buffer->error = is_usable(context) ? create(x, context, m, buffer) : CL_INVALID_CONTEXT;
-    reply.error = buffer->error;
-    if (!buffer->error) {
-        reply.addresses = buffer->addresses;
-        reply.addresses_length = buffer->address_count * (uint32_t)sizeof(*buffer->addresses);
-    }
-    wire_put_create_addressed_buffer_reply(&out, &reply);
-    executor_send(x, &out);
+    if (!c->error)
+        c->error = copy(c, m);
     return 0;
 }
 
-static bool is_in(const struct object *buffer, uint64_t address)
+int exec_fill_svm(struct command *c, const struct exec_fill_svm *m)
 {
-    for (uint32_t i = 0; i < buffer->address_count; i++) {
-        if (buffer->addresses[i] && address - buffer->addresses[i] < buffer->size)
-            return true;
-    }
-    return false;
-}
-
-bool addressed_has(const struct executor *x, uint64_t address)
-{
-    const struct table *memories = &x->tables[WIRE_MEMORY];
-
-    for (uint32_t i = 0; i < memories->count; i++) {
-        const struct object *buffer = memories->slots[i];
-
-        if (buffer && is_usable(buffer) && is_in(buffer, address))
-            return true;
-    }
-    return false;
-}
-
-cl_int address_set_argument(const struct executor *x, const struct object *kernel, cl_uint index, uint64_t address)
-{
-    clSetKernelArgDevicePointerEXT_fn set;
-    cl_context context = NULL;
-
-    if (address && !addressed_has(x, address)) /* a released object is the program's mistake, not the protocol's */
-        return CL_INVALID_KERNEL_ARGS;
-    clGetKernelInfo(kernel->kernel, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL);
-    set = (clSetKernelArgDevicePointerEXT_fn)context_function(context, "clSetKernelArgDevicePointerEXT");
-    return set ? set(kernel->kernel, index, address) : CL_INVALID_OPERATION;
+    if (!svm_has(c->x, m->address, m->size) || !m->pattern_length)
+        return -EBADMSG;
+    if (!c->error && is_foreign(c->x, m))
+        return fill_foreign(c, m);
+    if (!c->error)
+        c->error = fill(c, m);
+    return 0;
 }

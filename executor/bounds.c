@@ -99,11 +99,16 @@ bool bounds_image_of(cl_mem image, cl_mem source)
 
 bool bounds_side(const struct side *side)
 {
+    const struct wire_region *part = &side->part;
+
     if (side->svm)
         return true; /* svm_has() was asked */
-    if (side->is_image)
-        return bounds_region(side->memory, side->origin, side->region);
-    if (side->is_rect)
-        return bounds_rect(side->memory, side->origin, side->region, side->row_pitch, side->slice_pitch);
-    return bounds_piece(side->memory, side->offset, side->size);
+    switch (part->kind) {
+    case WIRE_IMAGE:
+        return bounds_region(side->memory, part->origin, part->region);
+    case WIRE_RECT:
+        return bounds_rect(side->memory, part->origin, part->region, part->pitch[0], part->pitch[1]);
+    default:
+        return bounds_piece(side->memory, part->origin[0], part->size);
+    }
 }

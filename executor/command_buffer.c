@@ -53,15 +53,14 @@ static bool find_recorder(cl_device_id device, struct recorder *r)
     return all;
 }
 
-int exec_create_command_buffer(struct executor *x, const struct wire_create_command_buffer *m)
+int exec_create_command_buffer(struct executor *x, const struct exec_create_command_buffer *m)
 {
     const cl_command_buffer_properties_khr properties[] = {CL_COMMAND_BUFFER_FLAGS_KHR, m->flags, 0};
-    struct object *queue = object_get(x, WIRE_QUEUE, m->queue);
-    struct object *object = queue ? object_new(x, WIRE_COMMAND_BUFFER, m->command_buffer) : NULL;
+    struct command_buffer *object = m->command_buffer;
+    struct queue *queue = m->queue;
     struct recording *r;
 
-    if (!object)
-        return -EBADMSG;
+    (void)x;
     r = object->recording = calloc(1, sizeof(*r));
     object->error = queue->error;
     if (!r)
@@ -70,12 +69,12 @@ int exec_create_command_buffer(struct executor *x, const struct wire_create_comm
         object->error = CL_INVALID_OPERATION;
     if (!object->error)
         r->buffer =
-            r->recorder.clCreateCommandBufferKHR(1, &queue->queue, m->flags ? properties : NULL, &object->error);
-    object->command_buffer = r ? r->buffer : NULL;
+            r->recorder.clCreateCommandBufferKHR(1, &queue->native, m->flags ? properties : NULL, &object->error);
+    object->native = r ? r->buffer : NULL;
     return 0;
 }
 
-void recording_free(struct executor *x, struct object *object)
+void recording_free(struct executor *x, struct command_buffer *object)
 {
     struct recording *r = object->recording;
 
@@ -92,29 +91,12 @@ void recording_free(struct executor *x, struct object *object)
     free(r);
 }
 
-cl_int recording_info(const struct object *object, cl_uint param, size_t size, void *value, size_t *length)
+cl_int recording_info(const struct command_buffer *object, cl_uint param, size_t size, void *value, size_t *length)
 {
-    return object->recording->recorder.clGetCommandBufferInfoKHR(object->command_buffer, param, size, value, length);
+    return object->recording->recorder.clGetCommandBufferInfoKHR(object->native, param, size, value, length);
 }
 
 /* ---- recording ---- */
-
-static bool is_recordable(uint16_t number)
-{
-    switch (number) {
-    case WIRE_enqueue_ndrange:
-    case WIRE_copy_buffer:
-    case WIRE_fill_buffer:
-    case WIRE_copy_rect:
-    case WIRE_copy_image:
-    case WIRE_fill_image:
-    case WIRE_copy_image_to_buffer:
-    case WIRE_copy_buffer_to_image:
-    case WIRE_enqueue_barrier:
-        return true;
-    }
-    return false;
-}
 
 /* The sync points that the command waits for, as the native OpenCL numbers them; and room for its own. */
 static int prepare(struct recording *r, const uint32_t *points, uint32_t count)
@@ -152,14 +134,15 @@ static bool count(struct executor *x, struct recording *r, size_t size)
     return true;
 }
 
-int exec_record(struct executor *x, const struct wire_record *m)
+int exec_record(struct executor *x, const struct exec_record *m)
 {
-    struct object *object = object_get(x, WIRE_COMMAND_BUFFER, m->command_buffer);
+    struct command_buffer *object = m->command_buffer;
     struct wire_cursor frame = wire_cursor(m->command, m->command_length), fields;
     uint16_t number;
     int bad;
 
-    if (!object || x->recording || wire_next(&frame, &number, &fields) != 1 || frame.left || !is_recordable(number))
+    if (x->recording || wire_next(&frame, &number, &fields) != 1 || frame.left ||
+        !(wire_flags(number) & WIRE_RECORDABLE))
         return -EBADMSG;
     if (!is_usable(object))
         return 0;
@@ -176,7 +159,7 @@ int exec_record(struct executor *x, const struct wire_record *m)
     return bad;
 }
 
-void recording_end(struct object *object, cl_int error)
+void recording_end(struct command_buffer *object, cl_int error)
 {
     struct recording *r = object->recording;
 
@@ -187,46 +170,46 @@ void recording_end(struct object *object, cl_int error)
 
 #define WAITS r->wait_count, r->wait_count ? r->wait : NULL, &r->point, NULL
 
-cl_int record_copy_buffer(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_buffer *m)
+cl_int record_copy_buffer(struct recording *r, const struct exec_copy_buffer *m)
 {
-    return r->recorder.clCommandCopyBufferKHR(r->buffer, NULL, from, to, m->source_offset, m->target_offset, m->size,
-                                              WAITS);
+    return r->recorder.clCommandCopyBufferKHR(r->buffer, NULL, m->source->native, m->target->native, m->source_offset,
+                                              m->target_offset, m->size, WAITS);
 }
 
-cl_int record_copy_rect(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_rect *m)
+cl_int record_copy_rect(struct recording *r, const struct exec_copy_rect *m)
 {
-    return r->recorder.clCommandCopyBufferRectKHR(r->buffer, NULL, from, to, m->source_origin, m->target_origin,
-                                                  m->region, m->source_row_pitch, m->source_slice_pitch,
-                                                  m->target_row_pitch, m->target_slice_pitch, WAITS);
+    return r->recorder.clCommandCopyBufferRectKHR(
+        r->buffer, NULL, m->source->native, m->target->native, m->source_origin, m->target_origin, m->region,
+        m->source_row_pitch, m->source_slice_pitch, m->target_row_pitch, m->target_slice_pitch, WAITS);
 }
 
-cl_int record_fill_buffer(struct recording *r, cl_mem buffer, const struct wire_fill_buffer *m)
+cl_int record_fill_buffer(struct recording *r, const struct exec_fill_buffer *m)
 {
-    return r->recorder.clCommandFillBufferKHR(r->buffer, NULL, buffer, m->pattern, m->pattern_length, m->offset,
-                                              m->size, WAITS);
+    return r->recorder.clCommandFillBufferKHR(r->buffer, NULL, m->buffer->native, m->pattern, m->pattern_length,
+                                              m->offset, m->size, WAITS);
 }
 
-cl_int record_copy_image(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_image *m)
+cl_int record_copy_image(struct recording *r, const struct exec_copy_image *m)
 {
-    return r->recorder.clCommandCopyImageKHR(r->buffer, NULL, from, to, m->source_origin, m->target_origin, m->region,
-                                             WAITS);
+    return r->recorder.clCommandCopyImageKHR(r->buffer, NULL, m->source->native, m->target->native, m->source_origin,
+                                             m->target_origin, m->region, WAITS);
 }
 
-cl_int record_fill_image(struct recording *r, cl_mem image, const void *colour, const struct wire_fill_image *m)
+cl_int record_fill_image(struct recording *r, const void *colour, const struct exec_fill_image *m)
 {
-    return r->recorder.clCommandFillImageKHR(r->buffer, NULL, image, colour, m->origin, m->region, WAITS);
+    return r->recorder.clCommandFillImageKHR(r->buffer, NULL, m->image->native, colour, m->origin, m->region, WAITS);
 }
 
-cl_int record_copy_image_to_buffer(struct recording *r, cl_mem from, cl_mem to,
-                                   const struct wire_copy_image_to_buffer *m)
+cl_int record_copy_image_to_buffer(struct recording *r, const struct exec_copy_image_to_buffer *m)
 {
-    return r->recorder.clCommandCopyImageToBufferKHR(r->buffer, NULL, from, to, m->origin, m->region, m->offset, WAITS);
+    return r->recorder.clCommandCopyImageToBufferKHR(r->buffer, NULL, m->source->native, m->target->native, m->origin,
+                                                     m->region, m->offset, WAITS);
 }
 
-cl_int record_copy_buffer_to_image(struct recording *r, cl_mem from, cl_mem to,
-                                   const struct wire_copy_buffer_to_image *m)
+cl_int record_copy_buffer_to_image(struct recording *r, const struct exec_copy_buffer_to_image *m)
 {
-    return r->recorder.clCommandCopyBufferToImageKHR(r->buffer, NULL, from, to, m->offset, m->origin, m->region, WAITS);
+    return r->recorder.clCommandCopyBufferToImageKHR(r->buffer, NULL, m->source->native, m->target->native, m->offset,
+                                                     m->origin, m->region, WAITS);
 }
 
 /* PoCL 3.1 takes a kernel's arguments when the command buffer is enqueued, not when it is recorded: so it gets a kernel
@@ -247,8 +230,9 @@ static cl_int keep_kernel(struct recording *r, cl_kernel *kernel)
     return error;
 }
 
-cl_int record_ndrange(struct recording *r, cl_kernel kernel, const struct wire_enqueue_ndrange *m)
+cl_int record_ndrange(struct recording *r, const struct exec_enqueue_ndrange *m)
 {
+    cl_kernel kernel = m->kernel->native;
     cl_int error = keep_kernel(r, &kernel);
 
     if (error)
@@ -264,37 +248,28 @@ cl_int record_barrier(struct recording *r)
 
 /* ---- running ---- */
 
-int exec_finalize_command_buffer(struct executor *x, const struct wire_finalize_command_buffer *m)
+int exec_finalize_command_buffer(struct executor *x, const struct exec_finalize_command_buffer *m)
 {
-    struct object *object = object_get(x, WIRE_COMMAND_BUFFER, m->command_buffer);
+    struct command_buffer *object = m->command_buffer;
     struct wire_finalize_command_buffer_reply reply = {.call = m->call};
     struct wire_buffer out = {0};
 
-    if (!object)
-        return -EBADMSG;
     if (is_usable(object))
-        object->error = object->recording->recorder.clFinalizeCommandBufferKHR(object->command_buffer);
+        object->error = object->recording->recorder.clFinalizeCommandBufferKHR(object->native);
     reply.error = object->error;
     wire_put_finalize_command_buffer_reply(&out, &reply);
     executor_send(x, &out);
     return 0;
 }
 
-int exec_enqueue_command_buffer(struct executor *x, const struct wire_enqueue_command_buffer *m)
+int exec_enqueue_command_buffer(struct command *c, const struct exec_enqueue_command_buffer *m)
 {
-    struct object *object = object_get(x, WIRE_COMMAND_BUFFER, m->command_buffer);
-    struct command c;
-    int bad;
+    const struct command_buffer *object = m->command_buffer;
 
-    if (!object)
-        return -EBADMSG;
-    bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
-    if (bad)
-        return bad;
-    if (!c.error && !is_usable(object))
-        c.error = object->error ? object->error : CL_INVALID_COMMAND_BUFFER_KHR;
-    return command_end(
-        &c, c.error ? c.error
-                    : object->recording->recorder.clEnqueueCommandBufferKHR(1, &c.queue->queue, object->command_buffer,
-                                                                            c.wait_count, command_waits(&c), c.ask));
+    if (!c->error && !is_usable(object))
+        c->error = object->error ? object->error : CL_INVALID_COMMAND_BUFFER_KHR;
+    if (!c->error)
+        c->error = object->recording->recorder.clEnqueueCommandBufferKHR(1, &c->queue->native, object->native,
+                                                                         c->wait_count, command_waits(c), c->ask);
+    return 0;
 }

@@ -39,7 +39,7 @@ static void find_platforms(struct executor *x)
     }
 }
 
-int exec_list_platforms(struct executor *x, const struct wire_list_platforms *m)
+int exec_list_platforms(struct executor *x, const struct exec_list_platforms *m)
 {
     struct wire_list_platforms_reply reply = {.call = m->call};
     struct wire_buffer out = {0};
@@ -90,23 +90,24 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, WIRE_MAX_DEVICES, devices, &count))
         return 0;
     for (cl_uint i = 0; i < count && i < WIRE_MAX_DEVICES; i++) {
-        struct object *device = NULL;
+        struct device *device = NULL;
 
         if (!is_given(x, first + i))
             continue;
         for (uint32_t at = 1; at < table->count && table->slots[at]; at++) {
-            if (table->slots[at]->device == devices[i])
-                device = table->slots[at];
+            if (table->slots[at]->native == devices[i])
+                device = (struct device *)table->slots[at];
             next = at + 1;
         }
         if (!device)
             device = object_new(x, WIRE_DEVICE, next);
         if (!device)
             break;
-        device->device = devices[i];
+        device->native = devices[i];
+        device->error = CL_SUCCESS;
         device->place = device->id - 1 < TURNS ? device->id - 1 : TURNS - 1; /* they are the first to be numbered */
         if (x->host.device)
-            x->host.device(x->host.owner, device->place, first + i, device->device);
+            x->host.device(x->host.owner, device->place, first + i, device->native);
         ids[added++] = device->id;
         next = device->id + 1;
     }
@@ -114,7 +115,7 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
     return added;
 }
 
-int exec_describe_platform(struct executor *x, const struct wire_describe_platform *m)
+int exec_describe_platform(struct executor *x, const struct exec_describe_platform *m)
 {
     struct wire_describe_platform_reply reply = {.call = m->call, .error = CL_INVALID_PLATFORM};
     struct wire_buffer infos = {0}, out = {0};
@@ -147,18 +148,15 @@ static bool is_withheld(cl_device_info param)
     return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE || param == CL_DEVICE_REFERENCE_COUNT;
 }
 
-int exec_describe_device(struct executor *x, const struct wire_describe_device *m)
+int exec_describe_device(struct executor *x, const struct exec_describe_device *m)
 {
-    struct object *device = object_get(x, WIRE_DEVICE, m->device);
     struct wire_describe_device_reply reply = {.call = m->call};
     struct wire_buffer infos = {0}, out = {0};
     static char value[65536];
     size_t size;
 
-    if (!device)
-        return -EBADMSG;
     for (cl_device_info param = CL_DEVICE_TYPE; param <= CL_DEVICE_TYPE + 0x7f; param++) {
-        if (is_withheld(param) || clGetDeviceInfo(device->device, param, sizeof(value), value, &size))
+        if (is_withheld(param) || clGetDeviceInfo(m->device->native, param, sizeof(value), value, &size))
             continue;
         quota_info(x, param, value, size);
         wire_put_info(&infos, param, value, size);
@@ -173,35 +171,49 @@ int exec_describe_device(struct executor *x, const struct wire_describe_device *
     return 0;
 }
 
-static cl_int make_sub_devices(cl_device_id device, const struct wire_create_sub_devices *m, cl_device_id *made,
-                               cl_uint *count)
+static cl_int make_sub_devices(const struct exec_create_sub_devices *m, cl_device_id *made, cl_uint *count)
 {
     cl_device_partition_property properties[1025] = {0};
 
     memcpy(properties, m->properties_length ? m->properties : properties, m->properties_length);
-    return clCreateSubDevices(device, properties, m->sub_devices_count, m->sub_devices_count ? made : NULL, count);
+    return clCreateSubDevices(m->device->native, properties, m->sub_devices_count, m->sub_devices_count ? made : NULL,
+                              count);
 }
 
-int exec_create_sub_devices(struct executor *x, const struct wire_create_sub_devices *m)
+int exec_create_sub_devices(struct executor *x, const struct exec_create_sub_devices *m)
 {
-    struct object *device = object_get(x, WIRE_DEVICE, m->device);
     struct wire_create_sub_devices_reply reply = {.call = m->call};
     struct wire_buffer out = {0};
     cl_device_id made[WIRE_MAX_DEVICES];
 
-    if (!device || m->properties_length % sizeof(cl_device_partition_property))
+    if (m->properties_length % sizeof(cl_device_partition_property))
         return -EBADMSG;
-    reply.error = make_sub_devices(device->device, m, made, &reply.count);
+    reply.error = make_sub_devices(m, made, &reply.count);
     for (uint32_t i = 0; !reply.error && i < m->sub_devices_count; i++) {
-        struct object *part = i < reply.count ? object_new(x, WIRE_DEVICE, m->sub_devices[i]) : NULL;
+        struct device *part = i < reply.count ? object_new(x, WIRE_DEVICE, m->sub_devices[i]) : NULL;
 
         if (!part)
             return -EBADMSG;
-        part->device = made[i];
-        part->place = device->place;
+        part->native = made[i];
+        part->error = CL_SUCCESS;
+        part->place = m->device->place;
         part->part = true;
     }
     wire_put_create_sub_devices_reply(&out, &reply);
     executor_send(x, &out);
     return 0;
+}
+
+void devices_native(struct device *const *devices, uint32_t count, cl_device_id *native)
+{
+    for (uint32_t i = 0; i < count; i++)
+        native[i] = devices[i]->native;
+}
+
+bool device_is_unified(cl_device_id device)
+{
+    cl_bool unified = CL_FALSE;
+
+    clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+    return unified;
 }

@@ -1,26 +1,123 @@
-/* From bytes to handlers: every command of commands.def has its exec_<name>, or the linker complains. */
+/* From bytes to handlers: every command of commands.def has its exec_<name>, or the linker complains. Numbers become
+ * objects on the way, as the description says. */
 #include "base/log.h"
 #include "executor/internal.h"
 
 static void *slow_thread(void *argument);
 
-int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields)
+/* ---- from numbers to objects ---- */
+
+/* NULL: one of them is none. */
+static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids, uint32_t count)
 {
-    switch (number) {
-#define SEND(name, number)                                                                                             \
-    case number: {                                                                                                     \
-        struct wire_##name m;                                                                                          \
+    void **objects = x->listed + x->listed_count;
+
+    if (count > MOST_LISTED - x->listed_count)
+        return NULL;
+    x->listed_count += count;
+    for (uint32_t i = 0; i < count; i++) {
+        objects[i] = object_get(x, kind, ids[i]);
+        if (!objects[i])
+            return NULL;
+    }
+    return objects;
+}
+
+#define RESOLVE(name)                                                                                                  \
+    __attribute__((unused)) static bool resolve_##name(struct executor *x, const struct wire_##name *w,                \
+                                                       struct exec_##name *m)                                          \
+    {                                                                                                                  \
+        (void)x, (void)w, (void)m;
+#define SEND(name, number) RESOLVE(name)
+#define ENQUEUE(name, number) RESOLVE(name)
+#define NOTE(name, number) RESOLVE(name)
+#define FELLOW(name, number) RESOLVE(name)
+#define CALL(name, number) RESOLVE(name) m->call = w->call;
+#define REPLY(name)                                                                                                    \
+    return true;                                                                                                       \
+    }                                                                                                                  \
+    RESOLVE(name##_reply)
+#define END                                                                                                            \
+    return true;                                                                                                       \
+    }
+#define EVENT_WANTED
+#define WAIT_LIST
+#define OPTIONAL_ID(kind, name)                                                                                        \
+    m->name = w->name ? object_get(x, WIRE_##kind, w->name) : NULL;                                                    \
+    if (w->name && !m->name)                                                                                           \
+        return false;
+#define FOUND(name, object)                                                                                            \
+    m->name = object;                                                                                                  \
+    if (!m->name)                                                                                                      \
+        return false;
+#define ID(kind, name) FOUND(name, object_get(x, WIRE_##kind, w->name))
+#define ID_OF(field, name) FOUND(name, object_get(x, w->field, w->name))
+#define NEW_ID(kind, name) FOUND(name, object_new(x, WIRE_##kind, w->name))
+#define IDS(kind, name, most)                                                                                          \
+    m->name##_count = w->name##_count;                                                                                 \
+    FOUND(name, resolve_list(x, WIRE_##kind, w->name, w->name##_count))
+#define NUMBER(name) m->name = w->name;
+#define NUMBERS(name, most)                                                                                            \
+    m->name##_count = w->name##_count;                                                                                 \
+    m->name = w->name;
+#define U32(name) m->name = w->name;
+#define I32(name) m->name = w->name;
+#define U64(name) m->name = w->name;
+#define RANGE(name, low, high) m->name = w->name;
+#define BITS(name, mask) m->name = w->name;
+#define U64S(name, most)                                                                                               \
+    m->name##_count = w->name##_count;                                                                                 \
+    memcpy(m->name, w->name, sizeof(m->name));
+#define REGION(name, kinds) m->name = w->name;
+#define BLOB(name, most)                                                                                               \
+    m->name##_length = w->name##_length;                                                                               \
+    m->name = w->name;
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+#undef FOUND
+
+#define RUN(name)                                                                                                      \
+    static int run_##name(struct executor *x, struct wire_cursor *fields)                                              \
+    {                                                                                                                  \
+        struct wire_##name w;                                                                                          \
+        struct exec_##name m;                                                                                          \
+                                                                                                                       \
         atomic_store_explicit(&x->command, #name, memory_order_relaxed);                                               \
-        return wire_get_##name(fields, &m) ? exec_##name(x, &m) : -EBADMSG;                                            \
+        if (!wire_get_##name(fields, &w) || !resolve_##name(x, &w, &m))                                                \
+            return -EBADMSG;
+#define SEND(name, number)                                                                                             \
+    RUN(name)                                                                                                          \
+    return exec_##name(x, &m);                                                                                         \
     }
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
+#define ENQUEUE(name, number)                                                                                          \
+    RUN(name)                                                                                                          \
+    struct command c;                                                                                                  \
+    int bad = command_begin(&c, x, w.queue, w.event, w.want, w.wait, w.wait_count);                                    \
+                                                                                                                       \
+    return command_end(&c, bad ? bad : exec_##name(&c, &m));                                                           \
+    }
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields)
+{
+    x->listed_count = 0;
+    switch (number) {
+#define SEND(name, number)                                                                                             \
+    case number:                                                                                                       \
+        return run_##name(x, fields);
+#define CALL(name, number) SEND(name, number)
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
     }
     return -EBADMSG;
 }
+
+/* ---- the stream ---- */
 
 /* What comes while contents of an object are on their way has to wait for them. */
 static int keep(struct executor *x, const void *bytes, size_t length)
@@ -35,7 +132,7 @@ static int keep(struct executor *x, const void *bytes, size_t length)
     return 0;
 }
 
-void executor_flush_later(struct executor *x, struct object *queue)
+void executor_flush_later(struct executor *x, struct queue *queue)
 {
     if (queue->used)
         return;
@@ -46,9 +143,9 @@ void executor_flush_later(struct executor *x, struct object *queue)
 
 void executor_flush(struct executor *x)
 {
-    struct object *later = NULL;
+    struct queue *later = NULL;
 
-    for (struct object *queue; (queue = x->to_flush);) {
+    for (struct queue *queue; (queue = x->to_flush);) {
         x->to_flush = queue->next;
         if (queue->lazy && !lazy_run(x, queue)) {
             queue->next = later;
@@ -56,8 +153,8 @@ void executor_flush(struct executor *x)
             continue;
         }
         queue->used = false;
-        if (queue->queue && !queue->lazy)
-            clFlush(queue->queue);
+        if (queue->native && !queue->lazy)
+            clFlush(queue->native);
     }
     x->to_flush = later;
 }
@@ -70,9 +167,9 @@ void executor_flush_native(struct executor *x, cl_command_queue queue)
         clFlush(queue);
 }
 
-void executor_forget_queue(struct executor *x, struct object *queue)
+void executor_forget_queue(struct executor *x, struct queue *queue)
 {
-    struct object **at = &x->to_flush;
+    struct queue **at = &x->to_flush;
 
     while (*at && *at != queue)
         at = &(*at)->next;
@@ -99,17 +196,12 @@ static void remember(struct executor *x, const struct wire_cursor *fields)
 /* Whether a command is a launch that has to wait for the session's turn on its device. */
 static bool is_gated(struct executor *x, uint16_t number, const struct wire_cursor *fields)
 {
-    struct wire_cursor copy = *fields;
-    const struct object *queue = NULL;
-    struct wire_enqueue_command_buffer run;
-    struct wire_enqueue_ndrange launch;
+    struct wire_cursor head = *fields;
+    const struct queue *queue;
 
-    if (!x->host.turn || x->recording)
+    if (!x->host.turn || x->recording || !(wire_flags(number) & WIRE_LAUNCH))
         return false;
-    if (number == WIRE_enqueue_ndrange && wire_get_enqueue_ndrange(&copy, &launch))
-        queue = object_get(x, WIRE_QUEUE, launch.queue);
-    else if (number == WIRE_enqueue_command_buffer && wire_get_enqueue_command_buffer(&copy, &run))
-        queue = object_get(x, WIRE_QUEUE, run.queue);
+    queue = object_get(x, WIRE_QUEUE, wire_get_u32(&head));
     if (!queue || turn_may(x, queue))
         return false;
     x->gated = true;
@@ -117,7 +209,7 @@ static bool is_gated(struct executor *x, uint16_t number, const struct wire_curs
 }
 
 /* The launch in last, so many times, unless the session's turn ends before. */
-static int run_again(struct executor *x, uint32_t times)
+static int repeat_last(struct executor *x, uint32_t times)
 {
     int error = 0;
 
@@ -133,11 +225,11 @@ static int run_again(struct executor *x, uint32_t times)
     return error;
 }
 
-int exec_again(struct executor *x, const struct wire_again *m)
+int exec_again(struct executor *x, const struct exec_again *m)
 {
     if (!x->last_length || !wire_patch(x->last, x->last_length, m->patch, m->patch_length))
         return -EBADMSG;
-    return run_again(x, m->times);
+    return repeat_last(x, m->times);
 }
 
 int executor_run(struct executor *x, const void *bytes, size_t length)
@@ -179,7 +271,7 @@ void executor_ungate(struct executor *x)
 
     x->gated = false;
     x->again_left = 0;
-    if (times && run_again(x, times))
+    if (times && repeat_last(x, times))
         x->bad = true;
     if (!x->gated && !x->held)
         executor_resume(x);

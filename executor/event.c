@@ -110,7 +110,7 @@ static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event
 {
     static const cl_profiling_info infos[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
                                               CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
-    const struct object *object = object_get(x, WIRE_EVENT, id);
+    const struct event *object = object_get(x, WIRE_EVENT, id);
     const cl_event begin = object && object->begin ? object->begin : event;
     struct wire_event_status m = {.event = id, .status = status};
     struct wire_buffer out = {0};
@@ -159,48 +159,42 @@ static void want(struct executor *x, uint32_t id, cl_event event, uint32_t mask)
     }
 }
 
-int exec_want_event(struct executor *x, const struct wire_want_event *m)
+int exec_want_event(struct executor *x, const struct exec_want_event *m)
 {
-    struct object *event = object_get(x, WIRE_EVENT, m->event);
-
-    if (!event)
-        return -EBADMSG;
-    if (event->error)
-        send_status(x, m->event, event->error, NULL);
+    if (m->event->error)
+        send_status(x, m->event->id, m->event->error, NULL);
     else
-        want(x, m->event, event->event, m->mask);
+        want(x, m->event->id, m->event->native, m->mask);
     return 0;
 }
 
 /* ---- user events ---- */
 
-int exec_create_user_event(struct executor *x, const struct wire_create_user_event *m)
+int exec_create_user_event(struct executor *x, const struct exec_create_user_event *m)
 {
-    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
-    struct object *event = context ? object_new(x, WIRE_EVENT, m->event) : NULL;
+    struct event *event = m->event;
 
-    if (!event)
-        return -EBADMSG;
-    event->error = context->error;
-    event->context_id = m->context;
+    (void)x;
+    event->error = m->context->error;
+    event->context_id = m->context->id;
     event->user = true;
     if (!event->error)
-        event->event = clCreateUserEvent(context->context, &event->error);
+        event->native = clCreateUserEvent(m->context->native, &event->error);
     return 0;
 }
 
-void event_settle(struct object *event, cl_int status)
+void event_settle(struct event *event, cl_int status)
 {
     if (event->settled || !is_usable(event))
         return;
     event->settled = true;
-    clSetUserEventStatus(event->event, status < 0 ? status : CL_COMPLETE);
+    clSetUserEventStatus(event->native, status < 0 ? status : CL_COMPLETE);
     gate_end(&event->gate);
 }
 
 struct late {
     struct job job;
-    struct object *event;
+    struct event *event;
     cl_int status;
 };
 
@@ -211,20 +205,20 @@ static void settle_now(struct executor *x, struct job *job)
     late->event->late = false;
     event_settle(late->event, late->status);
     if (late->event->released)
-        object_drop(x, WIRE_EVENT, late->event);
+        object_drop(x, WIRE_EVENT, &late->event->object);
     free(late);
 }
 
-void event_release_late(struct executor *x, struct object *event)
+void event_release_late(struct executor *x, struct event *event)
 {
-    object_take(x, WIRE_EVENT, event);
+    object_take(x, WIRE_EVENT, &event->object);
     event->released = true;
 }
 
 /* What waits for it comes behind the writes that the application takes for over. */
-static bool settle_late(struct executor *x, struct object *event, cl_int status)
+static bool settle_late(struct executor *x, struct event *event, cl_int status)
 {
-    const struct object *context = object_get(x, WIRE_CONTEXT, event->context_id);
+    const struct context *context = object_get(x, WIRE_CONTEXT, event->context_id);
     struct late *late = context && context->order.event ? malloc(sizeof(*late)) : NULL;
 
     if (!late)
@@ -236,14 +230,12 @@ static bool settle_late(struct executor *x, struct object *event, cl_int status)
     return event->late;
 }
 
-int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
+int exec_set_user_event(struct executor *x, const struct exec_set_user_event *m)
 {
-    struct object *event = object_get(x, WIRE_EVENT, m->event);
-
-    if (!event || m->status > CL_COMPLETE)
+    if (m->status > CL_COMPLETE)
         return -EBADMSG;
-    if (!event->late && !settle_late(x, event, m->status))
-        event_settle(event, m->status);
+    if (!m->event->late && !settle_late(x, m->event, m->status))
+        event_settle(m->event, m->status);
     return 0;
 }
 
@@ -251,7 +243,7 @@ int exec_set_user_event(struct executor *x, const struct wire_set_user_event *m)
 
 static struct gates *gates_of(struct command *c, bool make)
 {
-    struct object *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
+    struct context *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
 
     if (context && !context->gates && make)
         context->gates = gates_new();
@@ -277,38 +269,55 @@ void command_when(struct command *c, cl_event event, void (*run)(struct executor
     event_when(c->x, event, CL_COMPLETE, run, job);
 }
 
+/* The wait list, as native OpenCL is to see it. */
+static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count)
+{
+    c->wait = count < 8 ? c->small : malloc((count + 1) * sizeof(cl_event)); /* one more: order.c's */
+    if (!c->wait)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        struct event *other = object_get(c->x, WIRE_EVENT, wait[i]);
+
+        if (!other)
+            return -EBADMSG;
+        /* native OpenCL would wait for ever for an event that has failed */
+        if (!is_usable(other) || native_status(other->native) < 0)
+            c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+        else
+            c->wait[c->wait_count++] = other->native;
+        if ((other->imported || other->user) && !other->settled)
+            command_gate(c, &other->gate);
+        else if (gates_may_fail(c->gates, other->behind))
+            c->behind = true;
+    }
+    return 0;
+}
+
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want_mask,
                   const uint32_t *wait, uint32_t wait_count)
 {
-    *c = (struct command){.x = x, .queue = object_get(x, WIRE_QUEUE, queue), .event_id = event, .want = want_mask};
+    int bad;
+
+    *c = (struct command){.x = x,
+                          .queue = object_get(x, WIRE_QUEUE, queue),
+                          .wait = c->small,
+                          .want = want_mask,
+                          .listed = wait_count};
     if (!c->queue || want_mask > (7 | WIRE_ORDERS))
         return -EBADMSG;
     if (x->recording && (event || want_mask || wait_count))
         return -EBADMSG;
     c->recording = x->recording ? x->recording->recording : NULL;
-    c->wait = wait_count < 8 ? c->small : malloc((wait_count + 1) * sizeof(cl_event)); /* one more: order.c's */
-    if (!c->wait)
-        return -ENOMEM;
     c->error = c->queue->error;
     c->gates = gates_of(c, false);
     c->behind = gates_may_fail(c->gates, c->queue->behind);
-    for (uint32_t i = 0; i < wait_count; i++) {
-        struct object *other = object_get(x, WIRE_EVENT, wait[i]);
-
-        if (!other) {
-            if (c->wait != c->small)
-                free(c->wait);
+    bad = resolve_waits(c, wait, wait_count);
+    if (bad)
+        return bad;
+    if (event) {
+        c->object = object_new(x, WIRE_EVENT, event);
+        if (!c->object)
             return -EBADMSG;
-        }
-        /* native OpenCL would wait for ever for an event that has failed */
-        if (!is_usable(other) || native_status(other->event) < 0)
-            c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-        else
-            c->wait[c->wait_count++] = other->event;
-        if ((other->imported || other->user) && !other->settled)
-            command_gate(c, &other->gate);
-        else if (gates_may_fail(c->gates, other->behind))
-            c->behind = true;
     }
     if (!c->recording)
         order_before(c);
@@ -320,7 +329,7 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
 }
 
 /* The call that enqueued it has returned long ago. */
-static void tell_failure(struct command *c)
+static void tell_failure(const struct command *c)
 {
     struct wire_queue_error m = {c->queue->id, c->error};
     struct wire_buffer out = {0};
@@ -331,22 +340,35 @@ static void tell_failure(struct command *c)
         snprintf(text, sizeof(text), "%s failed on the node with error %d", c->x->command, c->error);
         context_tell(c->x, c->queue->context_id, text);
     }
-    if (c->event_id) /* also unasked: what is not told of has not failed, when a later command is over */
-        send_status(c->x, c->event_id, c->error, NULL);
-    if (c->event_id)
+    if (c->object) { /* also unasked: what is not told of has not failed, when a later command is over */
+        send_status(c->x, c->object->id, c->error, NULL);
         return;
+    }
     wire_put_queue_error(&out, &m);
     executor_send(c->x, &out);
 }
 
-int command_end(struct command *c, cl_int error)
+/* The application's event is the native one, or has failed. */
+static void keep_event(const struct command *c)
 {
-    struct object *event = NULL;
+    struct event *event = c->object;
 
+    if (!event && c->begin)
+        clReleaseEvent(c->begin);
+    if (!event)
+        return;
+    event->error = c->error;
+    event->native = c->error ? NULL : c->event;
+    event->begin = c->begin;
+    event->behind = c->newest;
+}
+
+int command_end(struct command *c, int bad)
+{
     if (c->wait != c->small)
         free(c->wait);
-    if (!c->error)
-        c->error = error;
+    if (bad)
+        return bad;
     if (!c->error && c->event)
         command_hold(c, c->event);
     if (!c->error && c->event && c->queue->lazy)
@@ -355,26 +377,16 @@ int command_end(struct command *c, cl_int error)
         order_after(c);
     if (c->moving)
         move_enqueued(c);
-    if (!c->error && c->event && !c->event_id)
+    if (!c->error && c->event && !c->object)
         clReleaseEvent(c->event);
     if (c->recording) {
         recording_end(c->x->recording, c->error);
         return 0;
     }
-    if (c->event_id) {
-        event = object_new(c->x, WIRE_EVENT, c->event_id);
-        if (!event)
-            return -EBADMSG;
-        event->error = c->error;
-        event->event = c->error ? NULL : c->event;
-        event->begin = c->begin;
-        event->behind = c->newest;
-    } else if (c->begin) {
-        clReleaseEvent(c->begin);
-    }
+    keep_event(c);
     if (c->error)
         tell_failure(c);
-    else if (event && c->want)
-        want(c->x, c->event_id, c->event, c->want);
+    else if (c->object && c->want)
+        want(c->x, c->object->id, c->event, c->want);
     return 0;
 }

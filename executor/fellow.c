@@ -115,16 +115,16 @@ struct early *early_take(struct executor *x, enum early_kind kind, unsigned peer
 
 /* ---- events ---- */
 
-void event_orphan(struct executor *x, struct object *event)
+void event_orphan(struct executor *x, struct event *event)
 {
-    object_take(x, WIRE_EVENT, event);
+    object_take(x, WIRE_EVENT, &event->object);
     event->next = x->orphans;
     x->orphans = event;
 }
 
-static struct object *find_orphan(struct executor *x, uint32_t id)
+static struct event *find_orphan(struct executor *x, uint32_t id)
 {
-    struct object **at = &x->orphans, *event;
+    struct event **at = &x->orphans, *event;
 
     while (*at && (*at)->id != id)
         at = &(*at)->next;
@@ -136,7 +136,7 @@ static struct object *find_orphan(struct executor *x, uint32_t id)
 
 int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_over *m)
 {
-    struct object *event = object_get(x, WIRE_EVENT, m->event), *orphan;
+    struct event *event = object_get(x, WIRE_EVENT, m->event), *orphan;
     struct early early;
 
     if (m->status > CL_COMPLETE)
@@ -144,7 +144,7 @@ int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_o
     orphan = find_orphan(x, m->event);
     if (orphan) {
         event_settle(orphan, m->status);
-        object_drop(x, WIRE_EVENT, orphan);
+        object_drop(x, WIRE_EVENT, &orphan->object);
         return 0;
     }
     if (event && event->imported) {
@@ -155,19 +155,16 @@ int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_o
     return early_keep(x, &early) ? 0 : -ENOMEM;
 }
 
-int exec_import_event(struct executor *x, const struct wire_import_event *m)
+int exec_import_event(struct executor *x, const struct exec_import_event *m)
 {
-    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
-    struct object *event = context ? object_new(x, WIRE_EVENT, m->event) : NULL;
+    struct event *event = m->event;
     struct early *early;
 
-    if (!event)
-        return -EBADMSG;
-    event->error = context->error;
+    event->error = m->context->error;
     event->imported = true;
     if (!event->error)
-        event->event = clCreateUserEvent(context->context, &event->error);
-    early = early_take(x, EARLY_OVER, 0, m->event);
+        event->native = clCreateUserEvent(m->context->native, &event->error);
+    early = early_take(x, EARLY_OVER, 0, event->id);
     if (early && is_usable(event))
         event_settle(event, early->status);
     free(early);
@@ -202,21 +199,21 @@ static void exported(struct executor *x, struct job *job)
     free(e);
 }
 
-int exec_export_event(struct executor *x, const struct wire_export_event *m)
+int exec_export_event(struct executor *x, const struct exec_export_event *m)
 {
-    struct object *event = object_get(x, WIRE_EVENT, m->event);
+    const struct event *event = m->event;
     struct export *e;
 
-    if (!event || !executor_is_fellow(x, m->peer))
+    if (!executor_is_fellow(x, m->peer))
         return -EBADMSG;
     if (!is_usable(event)) {
-        say_over(x, m->event, m->peer, event->error ? event->error : CL_OUT_OF_RESOURCES);
+        say_over(x, event->id, m->peer, event->error ? event->error : CL_OUT_OF_RESOURCES);
         return 0;
     }
     e = calloc(1, sizeof(*e));
     if (!e)
         return -ENOMEM;
-    *e = (struct export){.id = m->event, .peer = m->peer, .event = event->event};
+    *e = (struct export){.id = event->id, .peer = m->peer, .event = event->native};
     clRetainEvent(e->event);
     event_when(x, e->event, CL_COMPLETE, exported, &e->job);
     return 0;

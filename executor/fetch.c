@@ -74,7 +74,7 @@ static void taken(void *argument, int status)
 
 static void take_ready(struct transfer *t, uint32_t tag)
 {
-    if (t->x->host.take(t->x->host.owner, t->peer, tag, t->bytes, t->side.size, taken, t))
+    if (t->x->host.take(t->x->host.owner, t->peer, tag, t->bytes, t->side.part.size, taken, t))
         taken(t, -EIO);
 }
 
@@ -111,54 +111,47 @@ static void hear(struct transfer *t)
 
 static cl_int start(struct command *c, struct transfer *t)
 {
-    if (t->side.size <= WIRE_MAX_UNASKED || !side_can_map(c->x, c->queue, &t->side))
+    if (t->side.part.size <= WIRE_MAX_UNASKED || !side_can_map(c->x, c->queue, &t->side))
         return transfer_into_block(c, t);
     t->parts = 2;
     return transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);
 }
 
-int exec_fetch(struct executor *x, const struct wire_fetch *m)
+int exec_fetch(struct command *c, const struct exec_fetch *m)
 {
+    struct executor *x = c->x;
     struct side side;
     struct transfer *t;
-    struct command c;
-    cl_mem memory;
-    int bad = executor_is_fellow(x, m->peer) ? 0 : -EBADMSG;
 
-    if (!bad)
-        bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
-    if (!bad &&
-        !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count))
-        bad = -EBADMSG;
-    if (!bad)
-        bad = buffer_of(&c, m->memory, &memory);
-    if (bad)
-        return bad;
-    side.memory = c.error ? NULL : memory;
+    if (!executor_is_fellow(x, m->peer) || !c->object)
+        return -EBADMSG;
+    command_uses(c, m->memory);
+    if (!side_from(&side, c->error ? NULL : m->memory->native, &m->part))
+        return -EBADMSG;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     if (side.memory && !bounds_side(&side))
-        c.error = CL_INVALID_VALUE;
-    t = transfer_new(x, c.error ? NULL : c.queue->queue, &side, 0, false);
+        c->error = CL_INVALID_VALUE;
+    t = transfer_new(x, c->error ? NULL : c->queue->native, &side, 0, false);
     if (!t)
         return -ENOMEM;
     t->peer = m->peer;
-    t->event_id = m->event;
-    if (!c.error)
-        c.error = start(&c, t);
-    if (c.error) { /* the loan has to end all the same */
-        t->error = c.error;
+    t->event_id = c->object->id;
+    if (!c->error)
+        c->error = start(c, t);
+    if (c->error) { /* the loan has to end all the same */
+        t->error = c->error;
         t->mapped = false;
         t->parts = 1;
         free(t->bytes);
         t->bytes = NULL;
     }
     wait_for_piece(t);
-    if (!t->mapped && t->side.size > WIRE_MAX_UNASKED)
+    if (!t->mapped && t->side.part.size > WIRE_MAX_UNASKED)
         ask(t);
     else
         hear(t);
-    return command_end(&c, c.error);
+    return 0;
 }
 
 int exec_piece_here(struct executor *x, unsigned peer, const struct wire_piece_here *m)
@@ -174,7 +167,7 @@ int exec_piece_here(struct executor *x, unsigned peer, const struct wire_piece_h
 
     if (!t)
         return early_keep(x, &early) ? 0 : -ENOMEM;
-    if (!error && has_room(t) && m->data_length == t->side.size)
+    if (!error && has_room(t) && m->data_length == t->side.part.size)
         memcpy(t->bytes, m->data, m->data_length);
     else if (!error)
         error = CL_OUT_OF_RESOURCES;
@@ -192,8 +185,8 @@ int exec_piece_ready(struct executor *x, unsigned peer, const struct wire_piece_
     if (!has_room(t)) { /* it was not asked for, or the command has failed: what comes is thrown away */
         bool unasked = t->mapped;
 
-        if (!unasked && t->side.size <= WIRE_MAX_UNASKED)
-            t->bytes = malloc(t->side.size);
+        if (!unasked && t->side.part.size <= WIRE_MAX_UNASKED)
+            t->bytes = malloc(t->side.part.size);
         if (unasked || !t->bytes) {
             over(t, CL_OUT_OF_RESOURCES);
             return -EBADMSG;

@@ -5,44 +5,43 @@
 
 #define MOST_GRANULES 65536
 
-static struct object *find(struct executor *x, uint32_t memory, struct object **context)
+/* NULL: it has no queues for that. */
+static struct context *context_of(struct executor *x, const struct memory *memory)
 {
-    struct object *object = object_get(x, WIRE_MEMORY, memory);
+    struct context *context = object_get(x, WIRE_CONTEXT, memory->context_id);
 
-    *context = object ? object_get(x, WIRE_CONTEXT, object->context_id) : NULL;
-    return *context && (*context)->spare && (*context)->mover ? object : NULL;
+    return context && context->spare && context->mover ? context : NULL;
 }
 
-int exec_bring(struct executor *x, const struct wire_bring *m)
+int exec_bring(struct executor *x, const struct exec_bring *m)
 {
-    struct object *context, *memory = find(x, m->memory, &context);
+    const struct memory *memory = m->memory;
+    struct context *context = context_of(x, memory);
     struct side side;
 
-    if (!memory || !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+    if (!context || !side_from(&side, is_usable(memory) ? memory->native : NULL, &m->part))
         return -EBADMSG;
-    side.memory = is_usable(memory) ? memory->memory : NULL;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     return transfer_fill(x, context, &side, m->tag, m->data, m->data_length);
 }
 
-int exec_take(struct executor *x, const struct wire_take *m)
+int exec_take(struct executor *x, const struct exec_take *m)
 {
-    struct object *context, *memory = find(x, m->memory, &context);
+    const struct memory *memory = m->memory;
+    struct context *context = context_of(x, memory);
     struct command c = {.x = x, .queue = context ? context->mover : NULL};
     struct transfer *t;
     struct side side;
     cl_int error;
 
-    if (!memory || !m->tag ||
-        !side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, NULL, 0))
+    if (!context || !m->tag || !side_from(&side, is_usable(memory) ? memory->native : NULL, &m->part))
         return -EBADMSG;
-    side.memory = is_usable(memory) ? memory->memory : NULL;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     if (side.memory && !bounds_side(&side))
         return -EBADMSG;
-    t = transfer_new(x, c.queue->queue, &side, m->tag, true);
+    t = transfer_new(x, c.queue->native, &side, m->tag, true);
     if (!t)
         return -ENOMEM;
     error = side.memory ? transfer_read_whole(&c, t) : CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -50,11 +49,11 @@ int exec_take(struct executor *x, const struct wire_take *m)
         t->error = error;
         transfer_give(t);
     }
-    clFlush(c.queue->queue);
+    clFlush(c.queue->native);
     return 0;
 }
 
-static void compare(const struct wire_changes *m, const uint8_t *bytes, uint8_t *changed)
+static void compare(const struct exec_changes *m, const uint8_t *bytes, uint8_t *changed)
 {
     for (uint64_t i = 0, at = 0; at < m->size; i++, at += WIRE_GRANULE) {
         const size_t length = m->size - at < WIRE_GRANULE ? m->size - at : WIRE_GRANULE;
@@ -66,36 +65,37 @@ static void compare(const struct wire_changes *m, const uint8_t *bytes, uint8_t 
 }
 
 /* In a mapped buffer, or in a copy where mapping is one, too. */
-static cl_int compare_native(struct object *context, struct object *memory, const struct wire_changes *m,
+static cl_int compare_native(const struct context *context, const struct memory *memory, const struct exec_changes *m,
                              uint8_t *changed)
 {
     cl_int error;
-    void *bytes = clEnqueueMapBuffer(context->mover->queue, memory->memory, CL_TRUE, CL_MAP_READ, m->offset, m->size, 0,
-                                     NULL, NULL, &error);
+    void *bytes = clEnqueueMapBuffer(context->mover->native, memory->native, CL_TRUE, CL_MAP_READ, m->offset, m->size,
+                                     0, NULL, NULL, &error);
 
     if (error)
         return error;
     compare(m, bytes, changed);
-    error = clEnqueueUnmapMemObject(context->mover->queue, memory->memory, bytes, 0, NULL, NULL);
-    clFlush(context->mover->queue);
+    error = clEnqueueUnmapMemObject(context->mover->native, memory->native, bytes, 0, NULL, NULL);
+    clFlush(context->mover->native);
     return error;
 }
 
-int exec_changes(struct executor *x, const struct wire_changes *m)
+int exec_changes(struct executor *x, const struct exec_changes *m)
 {
-    struct object *context, *memory = find(x, m->memory, &context);
+    const struct memory *memory = m->memory;
+    const struct context *context = context_of(x, memory);
     const uint64_t granules = (m->size + WIRE_GRANULE - 1) / WIRE_GRANULE;
     struct wire_changes_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
     struct wire_buffer out = {0};
     uint8_t *changed;
 
-    if (!memory || !m->size || m->size > (uint64_t)MOST_GRANULES * WIRE_GRANULE ||
+    if (!context || !m->size || m->size > (uint64_t)MOST_GRANULES * WIRE_GRANULE ||
         m->hashes_length != granules * sizeof(uint64_t))
         return -EBADMSG;
     changed = malloc(granules);
     if (!changed)
         return -ENOMEM;
-    if (is_usable(memory) && !bounds_piece(memory->memory, m->offset, m->size))
+    if (is_usable(memory) && !bounds_piece(memory->native, m->offset, m->size))
         reply.error = CL_INVALID_VALUE;
     else if (is_usable(memory))
         reply.error = compare_native(context, memory, m, changed);

@@ -4,44 +4,45 @@
 #define MOST (64u << 20)
 
 struct query {
-    const struct wire_get_info *m;
-    struct object *object, *second;
+    const struct exec_get_info *m;
+    const struct object *object;
+    const struct device *device; /* second, or NULL */
 };
 
 static cl_int ask(const struct query *q, size_t size, void *value, size_t *length)
 {
-    const struct wire_get_info *m = q->m;
+    const struct exec_get_info *m = q->m;
 
     switch (m->kind) {
     case WIRE_INFO_DEVICE:
-        return clGetDeviceInfo(q->object->device, m->param, size, value, length);
+        return clGetDeviceInfo(q->object->native, m->param, size, value, length);
     case WIRE_INFO_MEMORY:
-        return clGetMemObjectInfo(q->object->memory, m->param, size, value, length);
+        return clGetMemObjectInfo(q->object->native, m->param, size, value, length);
     case WIRE_INFO_IMAGE:
-        return clGetImageInfo(q->object->memory, m->param, size, value, length);
+        return clGetImageInfo(q->object->native, m->param, size, value, length);
     case WIRE_INFO_COMMAND_BUFFER:
-        return recording_info(q->object, m->param, size, value, length);
+        return recording_info((const struct command_buffer *)q->object, m->param, size, value, length);
     case WIRE_INFO_EVENT:
-        return clGetEventInfo(q->object->event, m->param, size, value, length);
+        return clGetEventInfo(q->object->native, m->param, size, value, length);
     case WIRE_INFO_PROGRAM:
-        return clGetProgramInfo(q->object->program, m->param, size, value, length);
+        return clGetProgramInfo(q->object->native, m->param, size, value, length);
     case WIRE_INFO_BUILD:
-        return clGetProgramBuildInfo(q->object->program, q->second->device, m->param, size, value, length);
+        return clGetProgramBuildInfo(q->object->native, q->device->native, m->param, size, value, length);
     case WIRE_INFO_KERNEL:
-        return clGetKernelInfo(q->object->kernel, m->param, size, value, length);
+        return clGetKernelInfo(q->object->native, m->param, size, value, length);
     case WIRE_INFO_KERNEL_ARGUMENT:
-        return clGetKernelArgInfo(q->object->kernel, m->second, m->param, size, value, length);
+        return clGetKernelArgInfo(q->object->native, m->second, m->param, size, value, length);
     case WIRE_INFO_WORK_GROUP:
-        return clGetKernelWorkGroupInfo(q->object->kernel, q->second->device, m->param, size, value, length);
+        return clGetKernelWorkGroupInfo(q->object->native, q->device->native, m->param, size, value, length);
     case WIRE_INFO_SUB_GROUP:
-        return clGetKernelSubGroupInfo(q->object->kernel, q->second->device, m->param, m->input_length,
+        return clGetKernelSubGroupInfo(q->object->native, q->device->native, m->param, m->input_length,
                                        m->input_length ? m->input : NULL, size, value, length);
     }
     return CL_INVALID_VALUE;
 }
 
 /* Values that are arrays of pointers, or handles, have no meaning on the other side. */
-static bool is_withheld(const struct wire_get_info *m)
+static bool is_withheld(const struct exec_get_info *m)
 {
     return (m->kind == WIRE_INFO_PROGRAM &&
             (m->param == CL_PROGRAM_BINARIES || m->param == CL_PROGRAM_DEVICES || m->param == CL_PROGRAM_CONTEXT)) ||
@@ -50,13 +51,14 @@ static bool is_withheld(const struct wire_get_info *m)
            (m->kind == WIRE_INFO_EVENT && m->param != CL_EVENT_COMMAND_EXECUTION_STATUS);
 }
 
-/* Without the option that program.c added. */
+/* Without the option that build.c added. */
 static void hide_option(const struct query *q, struct wire_buffer *value)
 {
     static const char option[] = "-cl-kernel-arg-info";
     char *text = (char *)value->bytes, *at;
 
-    if (q->m->kind != WIRE_INFO_BUILD || q->m->param != CL_PROGRAM_BUILD_OPTIONS || !q->object->hidden)
+    if (q->m->kind != WIRE_INFO_BUILD || q->m->param != CL_PROGRAM_BUILD_OPTIONS ||
+        !((const struct program *)q->object)->hidden)
         return;
     at = memmem(text, value->length, option, strlen(option));
     if (!at)
@@ -67,7 +69,7 @@ static void hide_option(const struct query *q, struct wire_buffer *value)
     value->length = (size_t)(at - text) + 1;
 }
 
-static bool is_text_of_build(const struct wire_get_info *m)
+static bool is_text_of_build(const struct exec_get_info *m)
 {
     return m->kind == WIRE_INFO_BUILD && (m->param == CL_PROGRAM_BUILD_OPTIONS || m->param == CL_PROGRAM_BUILD_LOG);
 }
@@ -89,7 +91,7 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
     error = ask(q, length, to, NULL);
     hide_option(q, value);
     if (is_text_of_build(q->m))
-        include_restore(q->object->tree, value);
+        include_restore(((const struct program *)q->object)->tree, value);
     return error;
 }
 
@@ -103,7 +105,7 @@ static cl_int formats(const struct query *q, struct wire_buffer *value)
     if (q->m->input_length != sizeof(flags))
         return CL_INVALID_VALUE;
     memcpy(&flags, q->m->input, sizeof(flags));
-    error = clGetSupportedImageFormats(q->object->context, flags, q->m->second, 1024, list, &count);
+    error = clGetSupportedImageFormats(q->object->native, flags, q->m->second, 1024, list, &count);
     if (!error && count)
         wire_put_bytes(value, list, (count < 1024 ? count : 1024) * sizeof(*list));
     return error;
@@ -112,7 +114,7 @@ static cl_int formats(const struct query *q, struct wire_buffer *value)
 static cl_int timers(const struct query *q, struct wire_buffer *value)
 {
     cl_ulong times[2] = {0, 0};
-    cl_int error = clGetDeviceAndHostTimer(q->object->device, &times[0], &times[1]);
+    cl_int error = clGetDeviceAndHostTimer(q->object->native, &times[0], &times[1]);
 
     if (!error)
         wire_put_bytes(value, times, sizeof(times));
@@ -123,7 +125,7 @@ static cl_int binaries(const struct query *q, struct wire_buffer *value)
 {
     size_t sizes[WIRE_MAX_DEVICES], length = 0;
     unsigned char *pointers[WIRE_MAX_DEVICES] = {0};
-    cl_int error = clGetProgramInfo(q->object->program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &length);
+    cl_int error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &length);
     size_t count = length / sizeof(*sizes);
 
     for (size_t i = 0; !error && i < count; i++) {
@@ -132,7 +134,7 @@ static cl_int binaries(const struct query *q, struct wire_buffer *value)
             error = CL_OUT_OF_HOST_MEMORY;
     }
     if (!error)
-        error = clGetProgramInfo(q->object->program, CL_PROGRAM_BINARIES, count * sizeof(*pointers), pointers, NULL);
+        error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARIES, count * sizeof(*pointers), pointers, NULL);
     for (size_t i = 0; i < count; i++) {
         if (!error) {
             wire_put_u64(value, sizes[i]);
@@ -171,13 +173,13 @@ static bool needs_device(uint32_t kind)
     return kind == WIRE_INFO_BUILD || kind == WIRE_INFO_WORK_GROUP || kind == WIRE_INFO_SUB_GROUP;
 }
 
-int exec_get_info(struct executor *x, const struct wire_get_info *m)
+int exec_get_info(struct executor *x, const struct exec_get_info *m)
 {
     struct query q = {m, object_get(x, object_kind(m->kind), m->object), object_get(x, WIRE_DEVICE, m->second)};
     struct wire_get_info_reply reply = {.call = m->call};
     struct wire_buffer value = {0}, out = {0};
 
-    if (!q.object || (needs_device(m->kind) && !q.second))
+    if (!q.object || (needs_device(m->kind) && !q.device))
         return -EBADMSG;
     if (!is_usable(q.object))
         reply.error = q.object->error ? q.object->error : CL_INVALID_VALUE;

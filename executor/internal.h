@@ -15,8 +15,10 @@
 #include <CL/cl_ext.h>
 
 #include "base/cl_ext.h"
+#include "executor/commands.h"
 #include "executor/driver.h"
 #include "executor/executor.h"
+#include "executor/objects.h"
 #include "wire/tables.h"
 #include "wire/wire.h"
 
@@ -24,66 +26,6 @@
 struct job {
     struct job *next;
     void (*run)(struct executor *x, struct job *job);
-};
-
-/* gates.c: something that may fail, and that commands wait for */
-struct gate {
-    struct gates *gates; /* NULL: nobody waits for it, or it is over */
-    struct gate *next, **at;
-    uint64_t number;
-};
-
-/* order.c: a command whose call has returned as if it were over. */
-struct order {
-    cl_event event;          /* NULL: it is over */
-    uint64_t number, behind; /* behind: as an event object's */
-    struct object *only;     /* the only queue that there has been at a time, whose own order is enough; or NULL */
-    bool several, loose;     /* several: there has been another beside it; loose: it has commands like that */
-};
-
-struct object {
-    uint32_t id;
-    cl_int error; /* it could not be made: what whoever uses it is told */
-    union {
-        void *native;
-        cl_device_id device;
-        cl_context context;
-        cl_command_queue queue;
-        cl_mem memory;
-        cl_sampler sampler;
-        cl_program program;
-        cl_kernel kernel;
-        cl_event event;
-        cl_command_buffer_khr command_buffer;
-    };
-    /* what else is known, by kind */
-    cl_context in;          /* queue, program: native context */
-    uint32_t context_id;    /* queue, memory: its number */
-    struct object *mover;   /* context: a queue, spare, as an object */
-    cl_device_id on;        /* queue, context: (first) device */
-    unsigned place;         /* queue, device: of the root device among the session's; memory: where it was used last */
-    cl_command_queue spare; /* context: for data that no queue of the application moves */
-    bool unified, out_of_order, profiling, lazy, used, part,
-        hidden;                   /* used: queue, memory; part: a sub-device; hidden: program.c */
-    bool imported, user, settled; /* event: of another worker; a gate; it is over */
-    bool late, released;          /* event: it will be over; it is to be dropped then */
-    cl_event begin;               /* event: whose times are its own until the end, or NULL */
-    struct gate gate;             /* event: of another worker, or a user's */
-    uint64_t behind;              /* event, queue: the newest gate it may wait for, 0 if none */
-    struct gates *gates;          /* context: or NULL */
-    struct order order;           /* context: the newest command that those after it come behind, in whatever queue */
-    uint64_t behind_order;        /* queue, in order: up to there its commands are behind it */
-    bool scrubs;                  /* context: its memory may have been another session's */
-    struct step *steps;           /* queue: lazy.c */
-    struct object *next;          /* fellow.c; queue: dispatch.c */
-    uint8_t *kinds;               /* kernel: enum wire_argument of each argument, 0 if not known */
-    cl_uint kind_count;
-    uint32_t *memories; /* kernel: of each argument the memory object, or 0; NULL where nobody asks where they are */
-    struct recording *recording; /* command buffer: command_buffer.c */
-    struct include_tree *tree;   /* program: of the last build, or NULL */
-    uint64_t *addresses;         /* memory: of a buffer that has one, on each of its context's devices; or NULL */
-    uint32_t address_count;
-    size_t size; /* memory: if it has addresses */
 };
 
 /* usm.c: the functions of a platform */
@@ -116,11 +58,6 @@ struct allocation {
     bool placed;           /* the application's memory, which only counts */
 };
 
-struct table {
-    struct object **slots;
-    uint32_t count;
-};
-
 #define TURNS 64
 
 struct turn { /* turns.c: of a device */
@@ -131,6 +68,8 @@ struct turn { /* turns.c: of a device */
     long moved_us;                  /* when one was launched or let through last */
     uint64_t busy_us;
 };
+
+#define MOST_LISTED (WIRE_MAX_WAIT + WIRE_MAX_DEVICES) /* objects in all lists of a command */
 
 struct executor {
     struct executor_host host;
@@ -144,6 +83,8 @@ struct executor {
     unsigned moves_open;   /* those that are not over */
     atomic_size_t memory_used;
     struct table tables[WIRE_KIND_LAST + 1];
+    void *listed[MOST_LISTED]; /* the objects of the lists of the command at hand */
+    uint32_t listed_count;
     cl_platform_id platforms[32];
     cl_uint platform_count;
     _Atomic(struct job *) finished;
@@ -157,14 +98,14 @@ struct executor {
     uint32_t loan_tag;
     struct early *early; /* fellow.c */
     size_t early_bytes;
-    struct object *orphans; /* imported events that are released, but not over */
-    bool *lost;             /* other workers, by number */
+    struct event *orphans; /* imported events that are released, but not over */
+    bool *lost;            /* other workers, by number */
     unsigned lost_count;
-    struct object *to_flush;     /* queues that were used */
+    struct queue *to_flush;      /* queues that were used */
     const char *_Atomic command; /* what is being executed, or was last */
     atomic_uint entered;         /* stall.c */
     unsigned inside;
-    struct object *recording; /* the command buffer that the command at hand is recorded in, or NULL */
+    struct command_buffer *recording; /* the one that the command at hand is recorded in, or NULL */
     bool held, bad;
     _Alignas(8) uint8_t last[WIRE_MAX_AGAIN]; /* the command that again repeats */
     size_t last_length;
@@ -176,27 +117,17 @@ struct executor {
     struct slow *slow_first, **slow_last;
 };
 
-/* objects.c */
-struct object *object_get(struct executor *x, unsigned kind, uint32_t id);
-/* False: one of them is none, or there are none. */
-bool devices_of(struct executor *x, const uint32_t *ids, uint32_t count, cl_device_id *devices);
-/* NULL when the number is in use or no good. */
-struct object *object_new(struct executor *x, unsigned kind, uint32_t id);
-void object_drop(struct executor *x, unsigned kind, struct object *object);
-/* Out of its table; it is the caller's. */
-void object_take(struct executor *x, unsigned kind, struct object *object);
-
 /* dispatch.c */
 int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields);
 void executor_finish(struct executor *x, struct job *job); /* any thread */
 void executor_resume(struct executor *x);
 void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
 /* Native OpenCL is told to get on with what was enqueued: with the frame's end, or now. */
-void executor_flush_later(struct executor *x, struct object *queue);
+void executor_flush_later(struct executor *x, struct queue *queue);
 void executor_flush(struct executor *x);
 /* The same for one native queue whose gate was opened. */
 void executor_flush_native(struct executor *x, cl_command_queue queue);
-void executor_forget_queue(struct executor *x, struct object *queue);
+void executor_forget_queue(struct executor *x, struct queue *queue);
 
 /* The stream may go on. */
 void executor_ungate(struct executor *x);
@@ -216,14 +147,14 @@ void quota_info(const struct executor *x, cl_device_info param, void *value, siz
 
 /* turns.c */
 /* Whether a launch may be enqueued now; if not, turns_go_on() will let the stream go on. */
-bool turn_may(struct executor *x, const struct object *queue);
+bool turn_may(struct executor *x, const struct queue *queue);
 /* A launch was enqueued; its event is the caller's still. */
-void turn_launched(struct executor *x, const struct object *queue, cl_event event);
+void turn_launched(struct executor *x, const struct queue *queue, cl_event event);
 void turns_go_on(struct executor *x);
 
 /* fellow.c, fetch.c, loan.c */
 /* The application has released an imported event that commands still wait for. */
-void event_orphan(struct executor *x, struct object *event);
+void event_orphan(struct executor *x, struct event *event);
 int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
 /* Whether there is such another worker. */
 bool executor_is_fellow(const struct executor *x, unsigned peer);
@@ -256,7 +187,7 @@ bool gates_may_fail(const struct gates *gates, uint64_t behind);
 /* Hold an event while any gate of now may fail; the number of the newest. */
 uint64_t gates_hold(struct gates *gates, cl_event event);
 
-/* slow.c: jobs for the helper thread */
+/* dispatch.c: jobs for the helper thread */
 struct slow {
     struct job job; /* run on the loop's thread afterwards; frees */
     struct slow *next;
@@ -267,8 +198,9 @@ void slow_start(struct executor *x, struct slow *slow);
 /* event.c: what every enqueued command has in common */
 struct command {
     struct executor *x;
-    struct object *queue;
-    uint32_t event_id, want;
+    struct queue *queue;
+    struct event *object; /* the application's, or NULL */
+    uint32_t want, listed; /* listed: events of the application's list */
     cl_uint wait_count;
     cl_event *wait, small[8];
     struct gates *gates;   /* of its context, or NULL */
@@ -281,9 +213,11 @@ struct command {
     cl_int error;
     struct recording *recording; /* NULL: enqueue it */
 };
-/* 0 or -EBADMSG. On 0, command.error tells whether it may be enqueued; command_end() must follow. */
+/* Both for dispatch.c; what begins ends, also with the handler's -EBADMSG. command.error: CL_SUCCESS as long as it may
+ * be enqueued, and how that went. */
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
                   const uint32_t *wait, uint32_t wait_count);
+int command_end(struct command *c, int bad);
 /* order.c: it also waits for what its context's queues are to come behind. */
 void order_before(struct command *c);
 /* Whether its own end has to be known for that. */
@@ -291,10 +225,11 @@ bool order_needs(struct command *c);
 /* Those that are enqueued after it come behind it. */
 void order_after(struct command *c);
 /* Run a job when the commands are over that what the application does now comes behind; false: they are. */
-bool order_when(struct executor *x, const struct object *context, void (*run)(struct executor *, struct job *),
+bool order_when(struct executor *x, const struct context *context, void (*run)(struct executor *, struct job *),
                 struct job *job);
-void order_queue_made(struct executor *x, struct object *context, struct object *queue);
-void order_queue_gone(struct executor *x, struct object *queue);
+void order_queue_made(struct executor *x, struct context *context, struct queue *queue);
+void order_queue_gone(struct executor *x, struct queue *queue);
+void order_context_gone(struct context *context);
 /* What it waits for, as native calls want it: NULL, not an empty list. */
 static inline const cl_event *command_waits(const struct command *c)
 {
@@ -306,26 +241,24 @@ void command_gate(struct command *c, struct gate *gate);
 void command_hold(struct command *c, cl_event event);
 /* command_hold(), and event_when() complete. */
 void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job);
-/* error: of the native call. */
-int command_end(struct command *c, cl_int error);
 /* A user event, or an imported one, is over. */
+void event_settle(struct event *event, cl_int status);
 /* Released by the application before its status came to be set. */
-void event_release_late(struct executor *x, struct object *event);
-void event_settle(struct object *event, cl_int status);
+void event_release_late(struct executor *x, struct event *event);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job);
 
 /* lazy.c: of a queue that is lazy, each command that has an event */
 void lazy_add(const struct command *c);
 /* Whether nothing is left. */
-bool lazy_run(struct executor *x, struct object *queue);
-void lazy_free(struct object *queue);
+bool lazy_run(struct executor *x, struct queue *queue);
+void lazy_free(struct queue *queue);
 
 /* move.c */
 #define MOST_MOVED 8 /* objects of one command; one with more goes when it is ready */
-void memory_used_at(struct object *memory, const struct object *queue);
+void memory_used_at(struct memory *memory, const struct queue *queue);
 /* Whether a memory object was used last on another device than the command's. */
-bool memory_is_elsewhere(const struct command *c, uint32_t id, unsigned *place);
+bool memory_is_elsewhere(const struct command *c, const struct memory *memory, unsigned *place);
 /* The command, which is enqueued next, moves so much of these objects from one device to another: it may have to wait.
  */
 void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
@@ -343,31 +276,35 @@ void context_hush(bool hush);
 /* A function of an extension as the context's platform has it: another one's would not know its objects. Or NULL. */
 void *context_function(cl_context context, const char *name);
 
-/* buffer.c: also for images */
-int buffer_of(struct command *c, uint32_t id, cl_mem *out);
+/* memory.c: the command uses it; it fails if that is not there */
+void command_uses(struct command *c, struct memory *memory);
+/* The same for both of a copy of so many bytes, which may have to wait for its turn. */
+void command_copies(struct command *c, struct memory *source, struct memory *target, uint64_t bytes);
 
 /* side.c */
 #define SIDE_MOST_BYTES (UINT64_C(1) << 40)
 struct side { /* how the bytes get in and out of the object */
     cl_mem memory;
-    void *svm;             /* instead of an object */
-    const struct usm *usm; /* svm is unified shared memory; or NULL */
-    bool is_image, is_rect;
-    size_t offset, size; /* size: of the data, always */
-    size_t origin[3], region[3], row_pitch, slice_pitch;
+    void *svm;                   /* instead of an object; then only part.size is of interest */
+    const struct usm *usm;       /* svm is unified shared memory; or NULL */
+    struct wire_region part;     /* in the object */
     size_t host_row, host_slice; /* of the data's memory; 0: tight */
 };
-/* From fields of the wire, as lend and fetch have them, without the object; false if they do not hold together. */
-bool side_from(struct side *side, uint64_t size, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-               uint32_t region_count, const uint64_t *pitch, uint32_t pitch_count);
-bool side_rect(struct side *side, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+/* False if the numbers do not hold together. */
+bool side_from(struct side *side, cl_mem memory, const struct wire_region *part);
+/* A piece of a buffer. */
+struct side side_piece(cl_mem memory, uint64_t offset, uint64_t size);
+/* Of fields of the wire; false if they do not hold together. */
+bool side_rect(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
                uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch);
+bool side_image(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+                uint32_t region_count, uint64_t size);
 /* Whether an image's bytes are those of the region, or the native call would run over the block. */
 bool side_fits(const struct side *side);
 /* A piece of a buffer. */
 bool side_is_plain(const struct side *side);
 /* Whether data can move from or into the object itself. */
-bool side_can_map(const struct executor *x, const struct object *queue, const struct side *side);
+bool side_can_map(const struct executor *x, const struct queue *queue, const struct side *side);
 /* Native copies between it and a block; the reads do not block. */
 cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
                   const cl_event *wait, cl_event *event);
@@ -388,15 +325,15 @@ void bounds_image_extent(cl_mem image, size_t extent[3]);
 
 /* scrub.c: where the context needs it. An error: the memory is not to be used. */
 bool scrub_wanted(const struct executor *x, const cl_device_id *devices, uint32_t count);
-cl_int scrub_buffer(const struct object *context, cl_mem buffer, size_t size);
-cl_int scrub_image(const struct object *context, cl_mem image);
-cl_int scrub_allocation(const struct object *context, const struct usm *usm, void *memory, size_t size);
+cl_int scrub_buffer(const struct context *context, cl_mem buffer, size_t size);
+cl_int scrub_image(const struct context *context, cl_mem image);
+cl_int scrub_allocation(const struct context *context, const struct usm *usm, void *memory, size_t size);
 
 /* transfer.c */
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);
 int transfer_read(struct command *c, const struct side *side, uint32_t tag);
 /* Contents of a new object: the stream is held until they are in. */
-int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag, const void *data,
+int transfer_fill(struct executor *x, struct context *context, const struct side *side, uint32_t tag, const void *data,
                   uint32_t length);
 
 /* stall.c: around what calls the driver */
@@ -404,27 +341,38 @@ void stall_enter(struct executor *x);
 void stall_leave(struct executor *x);
 int stall_start(struct executor *x);
 
-/* kernel.c */
-const size_t *local_of(const struct wire_enqueue_ndrange *m);
+/* device.c */
+void devices_native(struct device *const *devices, uint32_t count, cl_device_id *native);
+/* Whether it has its memory in common with the host. */
+bool device_is_unified(cl_device_id device);
+
+/* kernel.c: an argument list (wire/tables.h) */
+int kernel_set_arguments(struct command *c, const struct kernel *kernel, const void *bytes, uint32_t length);
+
+/* kernel_table.c: of a built program. hidden: as a program's */
+void kernels_describe(cl_program program, cl_device_id device, bool hidden, struct wire_buffer *table);
+
+/* launch.c: the sizes of a work-group, or NULL */
+const size_t *local_of(const struct exec_enqueue_ndrange *m);
 
 /* command_buffer.c */
-void recording_free(struct executor *x, struct object *object);
-cl_int recording_info(const struct object *object, cl_uint param, size_t size, void *value, size_t *length);
+void recording_free(struct executor *x, struct command_buffer *object);
+cl_int recording_info(const struct command_buffer *object, cl_uint param, size_t size, void *value, size_t *length);
 /* The command at hand was recorded, or not. */
-void recording_end(struct object *object, cl_int error);
-cl_int record_copy_buffer(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_buffer *m);
-cl_int record_copy_rect(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_rect *m);
-cl_int record_fill_buffer(struct recording *r, cl_mem buffer, const struct wire_fill_buffer *m);
-cl_int record_copy_image(struct recording *r, cl_mem from, cl_mem to, const struct wire_copy_image *m);
-cl_int record_fill_image(struct recording *r, cl_mem image, const void *colour, const struct wire_fill_image *m);
-cl_int record_copy_image_to_buffer(struct recording *r, cl_mem from, cl_mem to,
-                                   const struct wire_copy_image_to_buffer *m);
-cl_int record_copy_buffer_to_image(struct recording *r, cl_mem from, cl_mem to,
-                                   const struct wire_copy_buffer_to_image *m);
-cl_int record_ndrange(struct recording *r, cl_kernel kernel, const struct wire_enqueue_ndrange *m);
+void recording_end(struct command_buffer *object, cl_int error);
+cl_int record_copy_buffer(struct recording *r, const struct exec_copy_buffer *m);
+cl_int record_copy_rect(struct recording *r, const struct exec_copy_rect *m);
+cl_int record_fill_buffer(struct recording *r, const struct exec_fill_buffer *m);
+cl_int record_copy_image(struct recording *r, const struct exec_copy_image *m);
+cl_int record_fill_image(struct recording *r, const void *colour, const struct exec_fill_image *m);
+cl_int record_copy_image_to_buffer(struct recording *r, const struct exec_copy_image_to_buffer *m);
+cl_int record_copy_buffer_to_image(struct recording *r, const struct exec_copy_buffer_to_image *m);
+cl_int record_ndrange(struct recording *r, const struct exec_enqueue_ndrange *m);
 cl_int record_barrier(struct recording *r);
 
 /* svm.c */
+/* The allocation that has all of it, or NULL. */
+const struct allocation *allocation_at(const struct executor *x, uint64_t address, uint64_t size);
 bool svm_has(const struct executor *x, uint64_t address, uint64_t size);
 /* The same for memory of the application's alone. */
 bool svm_is_shared(const struct executor *x, uint64_t address, uint64_t size);
@@ -436,9 +384,9 @@ void svm_touch_ends(const struct executor *x, uint64_t address, uint64_t size);
 /* usm.c */
 void usm_free(const struct allocation *allocation);
 
-/* address.c */
+/* device_address.c */
 bool addressed_has(const struct executor *x, uint64_t address);
-cl_int address_set_argument(const struct executor *x, const struct object *kernel, cl_uint index, uint64_t address);
+cl_int address_set_argument(const struct executor *x, const struct kernel *kernel, cl_uint index, uint64_t address);
 
 /* include.c */
 struct include_tree;
@@ -448,16 +396,5 @@ void include_remove(const struct include_tree *tree);
 void include_free(struct include_tree *tree);
 /* The application's names in what the native OpenCL says. */
 void include_restore(const struct include_tree *tree, struct wire_buffer *text);
-
-/* program.c, info.c */
-bool is_usable(const struct object *object);
-
-#define SEND(name, number) int exec_##name(struct executor *x, const struct wire_##name *m);
-#define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
-#define FELLOW(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
-#include "wire/fields.h"
-#include "wire/commands.def"
-#include "wire/fields_end.h"
 
 #endif

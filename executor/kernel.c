@@ -1,10 +1,10 @@
-/* Kernels and launches. */
+/* Kernels and their arguments. */
 #include "executor/internal.h"
 
 /* A value must never be taken for a native handle: what each argument is, where the native OpenCL tells. */
-static void find_kinds(const struct executor *x, struct object *kernel)
+static void find_kinds(const struct executor *x, struct kernel *kernel)
 {
-    clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof(kernel->kind_count), &kernel->kind_count, NULL);
+    clGetKernelInfo(kernel->native, CL_KERNEL_NUM_ARGS, sizeof(kernel->kind_count), &kernel->kind_count, NULL);
     kernel->kinds = calloc(kernel->kind_count + 1, 1);
     if (x->moves)
         kernel->memories = calloc(kernel->kind_count + 1, sizeof(*kernel->memories));
@@ -12,9 +12,9 @@ static void find_kinds(const struct executor *x, struct object *kernel)
         cl_kernel_arg_address_qualifier address;
         char type[256] = "";
 
-        if (clGetKernelArgInfo(kernel->kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address, NULL))
+        if (clGetKernelArgInfo(kernel->native, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address, NULL))
             continue;
-        clGetKernelArgInfo(kernel->kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(type), type, NULL);
+        clGetKernelArgInfo(kernel->native, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(type), type, NULL);
         if (address == CL_KERNEL_ARG_ADDRESS_LOCAL)
             kernel->kinds[i] = WIRE_ARGUMENT_LOCAL;
         else if (address != CL_KERNEL_ARG_ADDRESS_PRIVATE || !strncmp(type, "image", 5) || !strncmp(type, "pipe", 4))
@@ -24,34 +24,29 @@ static void find_kinds(const struct executor *x, struct object *kernel)
     }
 }
 
-int exec_create_kernel(struct executor *x, const struct wire_create_kernel *m)
+int exec_create_kernel(struct executor *x, const struct exec_create_kernel *m)
 {
-    struct object *program = object_get(x, WIRE_PROGRAM, m->program);
-    struct object *kernel = program ? object_new(x, WIRE_KERNEL, m->kernel) : NULL;
+    struct kernel *kernel = m->kernel;
     char name[4097];
 
-    if (!kernel)
-        return -EBADMSG;
     memcpy(name, m->name, m->name_length);
     name[m->name_length] = '\0';
-    kernel->error = program->error;
+    kernel->error = m->program->error;
     if (!kernel->error)
-        kernel->kernel = clCreateKernel(program->program, name, &kernel->error);
+        kernel->native = clCreateKernel(m->program->native, name, &kernel->error);
     if (is_usable(kernel))
         find_kinds(x, kernel);
     return 0;
 }
 
-int exec_clone_kernel(struct executor *x, const struct wire_clone_kernel *m)
+int exec_clone_kernel(struct executor *x, const struct exec_clone_kernel *m)
 {
-    struct object *source = object_get(x, WIRE_KERNEL, m->source);
-    struct object *kernel = source ? object_new(x, WIRE_KERNEL, m->kernel) : NULL;
+    const struct kernel *source = m->source;
+    struct kernel *kernel = m->kernel;
 
-    if (!kernel)
-        return -EBADMSG;
     kernel->error = source->error;
     if (!kernel->error)
-        kernel->kernel = clCloneKernel(source->kernel, &kernel->error);
+        kernel->native = clCloneKernel(source->native, &kernel->error);
     if (is_usable(kernel))
         find_kinds(x, kernel);
     if (kernel->memories && source->memories)
@@ -59,39 +54,29 @@ int exec_clone_kernel(struct executor *x, const struct wire_clone_kernel *m)
     return 0;
 }
 
-/* Where the arguments are from now on. */
-static void use_memories(const struct command *c, const struct object *kernel)
-{
-    for (cl_uint i = 0; kernel->memories && i < kernel->kind_count; i++) {
-        struct object *memory = kernel->memories[i] ? object_get(c->x, WIRE_MEMORY, kernel->memories[i]) : NULL;
-
-        if (memory)
-            memory_used_at(memory, c->queue);
-    }
-}
-
-static int set_memory(struct command *c, const struct object *object, uint32_t index, const void *bytes,
+static int set_memory(struct command *c, const struct kernel *object, uint32_t index, const void *bytes,
                       uint32_t length)
 {
-    cl_kernel kernel = object->kernel;
-    cl_mem memory = NULL;
+    cl_kernel kernel = object->native;
+    cl_mem native = NULL;
     uint32_t id;
-    int bad;
 
     if (length != sizeof(id))
         return -EBADMSG;
     memcpy(&id, bytes, sizeof(id));
     if (id) {
+        struct memory *memory = object_get(c->x, WIRE_MEMORY, id);
+
         /* a released object is the program's mistake, not the protocol's */
-        if (!object_get(c->x, WIRE_MEMORY, id)) {
+        if (memory)
+            command_uses(c, memory);
+        else
             c->error = CL_INVALID_KERNEL_ARGS;
+        if (c->error)
             return 0;
-        }
-        bad = buffer_of(c, id, &memory);
-        if (bad || c->error)
-            return bad;
+        native = memory->native;
     }
-    c->error = clSetKernelArg(kernel, index, sizeof(memory), &memory);
+    c->error = clSetKernelArg(kernel, index, sizeof(native), &native);
     if (object->memories && !c->error)
         object->memories[index] = id;
     return 0;
@@ -104,11 +89,11 @@ static bool is_kind(uint8_t kind, uint32_t what)
            (kind == WIRE_ARGUMENT_MEMORY && (what == WIRE_ARGUMENT_SVM || what == WIRE_ARGUMENT_ADDRESS));
 }
 
-static int set_argument(struct command *c, const struct object *object, uint32_t index, uint32_t what,
+static int set_argument(struct command *c, const struct kernel *object, uint32_t index, uint32_t what,
                         const void *bytes, uint32_t length)
 {
-    cl_kernel kernel = object->kernel;
-    struct object *sampler;
+    cl_kernel kernel = object->native;
+    const struct sampler *sampler;
     uint64_t local;
     uint32_t id;
 
@@ -143,14 +128,14 @@ static int set_argument(struct command *c, const struct object *object, uint32_t
             return -EBADMSG;
         memcpy(&id, bytes, sizeof(id));
         sampler = object_get(c->x, WIRE_SAMPLER, id);
-        c->error = sampler && is_usable(sampler) ? clSetKernelArg(kernel, index, sizeof(cl_sampler), &sampler->sampler)
+        c->error = sampler && is_usable(sampler) ? clSetKernelArg(kernel, index, sizeof(cl_sampler), &sampler->native)
                                                  : CL_INVALID_KERNEL_ARGS;
         return 0;
     }
     return -EBADMSG;
 }
 
-static int set_arguments(struct command *c, const struct object *kernel, const void *bytes, uint32_t length)
+int kernel_set_arguments(struct command *c, const struct kernel *kernel, const void *bytes, uint32_t length)
 {
     struct wire_cursor in = wire_cursor(bytes, length);
     int bad = 0;
@@ -169,56 +154,10 @@ static int set_arguments(struct command *c, const struct object *kernel, const v
     return bad;
 }
 
-int exec_set_arguments(struct executor *x, const struct wire_set_arguments *m)
+int exec_set_arguments(struct executor *x, const struct exec_set_arguments *m)
 {
-    struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
     struct command c = {.x = x};
 
-    if (!kernel)
-        return -EBADMSG;
     /* one that fails stays unset, which a launch will tell */
-    return is_usable(kernel) ? set_arguments(&c, kernel, m->arguments, m->arguments_length) : 0;
-}
-
-/* PoCL 3.1 takes a group of size 0 for none, or divides by it, as chance has it. */
-const size_t *local_of(const struct wire_enqueue_ndrange *m)
-{
-    for (uint32_t i = 0; i < m->local_count; i++) {
-        if (!m->local[i])
-            return NULL;
-    }
-    return m->local_count ? m->local : NULL;
-}
-
-int exec_enqueue_ndrange(struct executor *x, const struct wire_enqueue_ndrange *m)
-{
-    struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
-    struct command c;
-    int bad;
-
-    if (!kernel || !m->global_count || (m->offset_count && m->offset_count != m->global_count) ||
-        (m->local_count && m->local_count != m->global_count))
-        return -EBADMSG;
-    bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
-    if (bad)
-        return bad;
-    if (!is_usable(kernel) && !c.error)
-        c.error = CL_INVALID_KERNEL;
-    else
-        bad = is_usable(kernel) ? set_arguments(&c, kernel, m->arguments, m->arguments_length) : 0;
-    if (bad)
-        return bad;
-    if (!c.error && c.recording)
-        return command_end(&c, record_ndrange(c.recording, kernel->kernel, m));
-    if (!c.error && x->host.turn)
-        c.ask = &c.event;
-    if (!c.error)
-        c.error =
-            clEnqueueNDRangeKernel(c.queue->queue, kernel->kernel, m->global_count, m->offset_count ? m->offset : NULL,
-                                   m->global, local_of(m), c.wait_count, command_waits(&c), c.ask);
-    if (!c.error && x->host.turn)
-        turn_launched(x, c.queue, c.event);
-    if (!c.error)
-        use_memories(&c, kernel);
-    return command_end(&c, c.error);
+    return is_usable(m->kernel) ? kernel_set_arguments(&c, m->kernel, m->arguments, m->arguments_length) : 0;
 }

@@ -34,9 +34,9 @@ static void drop(struct step **at)
     free(step);
 }
 
-bool lazy_run(struct executor *x, struct object *queue)
+bool lazy_run(struct executor *x, struct queue *queue)
 {
-    const struct object *context = object_get(x, WIRE_CONTEXT, queue->context_id);
+    const struct context *context = object_get(x, WIRE_CONTEXT, queue->context_id);
     struct step **at = &queue->steps;
 
     while (*at) {
@@ -50,7 +50,7 @@ bool lazy_run(struct executor *x, struct object *queue)
     return !queue->steps;
 }
 
-void lazy_free(struct object *queue)
+void lazy_free(struct queue *queue)
 {
     while (queue->steps)
         drop(&queue->steps);

@@ -15,7 +15,7 @@ struct loan {
     unsigned peer;
     uint32_t event_id;
     struct side side;
-    struct object mover; /* the context's */
+    struct queue mover; /* the context's */
     cl_event *after;
     uint32_t after_count, at;  /* at: the one that is waited for here */
     struct transfer *transfer; /* large: mapped, or on its way to be */
@@ -30,8 +30,8 @@ static void loan_free(struct loan *loan)
     free(loan->after);
     if (loan->side.memory)
         clReleaseMemObject(loan->side.memory);
-    if (loan->mover.queue)
-        clReleaseCommandQueue(loan->mover.queue);
+    if (loan->mover.native)
+        clReleaseCommandQueue(loan->mover.native);
     free(loan);
 }
 
@@ -76,7 +76,7 @@ static void end(struct loan *loan, cl_int error)
 
 static bool is_large(const struct loan *loan)
 {
-    return loan->side.size > WIRE_MAX_UNASKED;
+    return loan->side.part.size > WIRE_MAX_UNASKED;
 }
 
 /* What was mapped goes to the one that asked for it, or nowhere. */
@@ -110,8 +110,8 @@ static void serve(struct loan *loan, cl_uint count, cl_event *events)
     struct transfer *t;
     cl_int error;
 
-    x->loan_tag = x->loan_tag % 0x3fffff + 1;
-    t = transfer_new(x, loan->mover.queue, &loan->side, x->loan_tag, true);
+    x->loan_tag = wire_tag(x->loan_tag);
+    t = transfer_new(x, loan->mover.native, &loan->side, x->loan_tag, true);
     if (!t) {
         end(loan, CL_OUT_OF_HOST_MEMORY);
         return;
@@ -128,7 +128,7 @@ static void serve(struct loan *loan, cl_uint count, cl_event *events)
     }
     if (error)
         transfer_free(t);
-    clFlush(loan->mover.queue);
+    clFlush(loan->mover.native);
     if (error || !loan->transfer)
         end(loan, error);
 }
@@ -153,7 +153,7 @@ static void after_over(struct executor *x, struct job *job)
  * which a command waits fail. */
 static bool can_wait_natively(const struct loan *loan)
 {
-    if (loan->at || loan->after_count > 1 || !loan->mover.out_of_order || driver_flush_waits(loan->mover.queue))
+    if (loan->at || loan->after_count > 1 || !loan->mover.out_of_order || driver_flush_waits(loan->mover.native))
         return false;
     if (loan->after_count && transfer_event_error(loan->after[0]))
         return false;
@@ -173,40 +173,35 @@ static void go_on(struct loan *loan)
 }
 
 /* What it needs of the application's objects. */
-static int hold(struct loan *loan, const struct wire_lend *m)
+static int hold(struct loan *loan, const struct exec_lend *m)
 {
-    struct executor *x = loan->x;
-    struct object *memory = object_get(x, WIRE_MEMORY, m->memory);
-    struct object *context = memory ? object_get(x, WIRE_CONTEXT, memory->context_id) : NULL;
+    const struct memory *memory = m->memory;
+    const struct context *context = object_get(loan->x, WIRE_CONTEXT, memory->context_id);
 
-    if (!memory)
-        return -EBADMSG;
     for (uint32_t i = 0; i < m->after_count; i++) {
-        struct object *event = object_get(x, WIRE_EVENT, m->after[i]);
+        const struct event *event = m->after[i];
 
-        if (!event)
-            return -EBADMSG;
         if (!is_usable(event)) {
             loan->error = event->error ? event->error : CL_OUT_OF_RESOURCES;
             continue;
         }
-        clRetainEvent(event->event);
-        loan->after[loan->after_count++] = event->event;
+        clRetainEvent(event->native);
+        loan->after[loan->after_count++] = event->native;
     }
     if (!context || !context->mover || !is_usable(memory)) {
         loan->error = CL_INVALID_MEM_OBJECT;
         return 0;
     }
     loan->mover = *context->mover;
-    clRetainCommandQueue(loan->mover.queue);
-    loan->side.memory = memory->memory;
-    clRetainMemObject(memory->memory);
+    clRetainCommandQueue(loan->mover.native);
+    loan->side.memory = memory->native;
+    clRetainMemObject(memory->native);
     if (!bounds_side(&loan->side))
         loan->error = CL_INVALID_VALUE;
     return side_fits(&loan->side) ? 0 : -EBADMSG;
 }
 
-int exec_lend(struct executor *x, const struct wire_lend *m)
+int exec_lend(struct executor *x, const struct exec_lend *m)
 {
     struct loan *loan;
     struct early *asked;
@@ -220,8 +215,7 @@ int exec_lend(struct executor *x, const struct wire_lend *m)
     *loan = (struct loan){.x = x, .peer = m->peer, .event_id = m->event};
     loan->after = calloc(m->after_count + 1, sizeof(*loan->after));
     bad = loan->after ? 0 : -ENOMEM;
-    if (!bad && !side_from(&loan->side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch,
-                           m->pitch_count))
+    if (!bad && !side_from(&loan->side, NULL, &m->part))
         bad = -EBADMSG;
     if (!bad)
         bad = hold(loan, m);

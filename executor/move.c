@@ -84,17 +84,15 @@ static void over(struct executor *x, struct job *job)
     part_over(m);
 }
 
-void memory_used_at(struct object *memory, const struct object *queue)
+void memory_used_at(struct memory *memory, const struct queue *queue)
 {
     memory->place = queue->place;
     memory->used = true;
 }
 
-bool memory_is_elsewhere(const struct command *c, uint32_t id, unsigned *place)
+bool memory_is_elsewhere(const struct command *c, const struct memory *memory, unsigned *place)
 {
-    const struct object *memory = c->x->moves && c->queue ? object_get(c->x, WIRE_MEMORY, id) : NULL;
-
-    if (!memory || !memory->used || memory->place == c->queue->place)
+    if (!c->x->moves || !c->queue || !memory->used || memory->place == c->queue->place)
         return false;
     *place = memory->place;
     return true;
@@ -131,7 +129,7 @@ static struct moving *moving_new(struct command *c)
         return NULL;
     m->x = c->x;
     m->x->moves_open++;
-    m->queue = c->queue->queue;
+    m->queue = c->queue->native;
     clRetainCommandQueue(m->queue);
     m->settled = true;
     return m;

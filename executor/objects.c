@@ -8,27 +8,30 @@ static uint32_t place(uint32_t id)
     return id & 0xffffff;
 }
 
-struct object *object_get(struct executor *x, unsigned kind, uint32_t id)
+void *object_get(const struct executor *x, unsigned kind, uint32_t id)
 {
-    struct table *table = &x->tables[kind];
+    const struct table *table = &x->tables[kind];
     struct object *object = place(id) < table->count ? table->slots[place(id)] : NULL;
 
     return object && object->id == id ? object : NULL;
 }
 
-bool devices_of(struct executor *x, const uint32_t *ids, uint32_t count, cl_device_id *devices)
+static size_t size_of(unsigned kind)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct object *device = object_get(x, WIRE_DEVICE, ids[i]);
+    static const size_t sizes[] = {[WIRE_DEVICE] = sizeof(struct device),
+                                   [WIRE_CONTEXT] = sizeof(struct context),
+                                   [WIRE_QUEUE] = sizeof(struct queue),
+                                   [WIRE_MEMORY] = sizeof(struct memory),
+                                   [WIRE_SAMPLER] = sizeof(struct sampler),
+                                   [WIRE_PROGRAM] = sizeof(struct program),
+                                   [WIRE_KERNEL] = sizeof(struct kernel),
+                                   [WIRE_EVENT] = sizeof(struct event),
+                                   [WIRE_COMMAND_BUFFER] = sizeof(struct command_buffer)};
 
-        if (!device)
-            return false;
-        devices[i] = device->device;
-    }
-    return count != 0;
+    return sizes[kind];
 }
 
-struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
+void *object_new(struct executor *x, unsigned kind, uint32_t id)
 {
     struct table *table = &x->tables[kind];
     uint32_t at = place(id);
@@ -50,48 +53,114 @@ struct object *object_new(struct executor *x, unsigned kind, uint32_t id)
     }
     if (table->slots[at])
         return NULL;
-    table->slots[at] = calloc(1, sizeof(struct object));
+    table->slots[at] = calloc(1, size_of(kind));
     if (table->slots[at])
-        table->slots[at]->id = id;
+        *table->slots[at] = (struct object){.id = id, .error = CL_OUT_OF_RESOURCES};
     return table->slots[at];
 }
 
-static void release_native(unsigned kind, struct object *object)
+/* ---- what each kind has natively ---- */
+
+static void device_destroy(struct device *device)
+{
+    if (device->native && device->part)
+        clReleaseDevice(device->native);
+}
+
+static void context_destroy(struct context *context)
+{
+    order_context_gone(context);
+    if (context->spare)
+        clReleaseCommandQueue(context->spare);
+    if (context->mover)
+        clReleaseCommandQueue(context->mover->native);
+    if (context->native)
+        clReleaseContext(context->native);
+    gates_free(context->gates);
+    free(context->mover);
+}
+
+static void queue_destroy(struct executor *x, struct queue *queue)
+{
+    order_queue_gone(x, queue);
+    if (queue->used)
+        executor_flush(x);
+    if (queue->used)
+        executor_forget_queue(x, queue);
+    if (queue->spare)
+        clReleaseCommandQueue(queue->spare);
+    if (queue->native)
+        clReleaseCommandQueue(queue->native);
+    lazy_free(queue);
+}
+
+static void memory_destroy(struct memory *memory)
+{
+    if (memory->native)
+        clReleaseMemObject(memory->native);
+    free(memory->addresses);
+}
+
+static void sampler_destroy(struct sampler *sampler)
+{
+    if (sampler->native)
+        clReleaseSampler(sampler->native);
+}
+
+static void program_destroy(struct program *program)
+{
+    if (program->native)
+        clReleaseProgram(program->native);
+    include_free(program->tree);
+}
+
+static void kernel_destroy(struct kernel *kernel)
+{
+    if (kernel->native)
+        clReleaseKernel(kernel->native);
+    free(kernel->kinds);
+    free(kernel->memories);
+}
+
+static void event_destroy(struct event *event)
+{
+    gate_end(&event->gate);
+    if (event->native)
+        clReleaseEvent(event->native);
+    if (event->begin)
+        clReleaseEvent(event->begin);
+}
+
+static void destroy(struct executor *x, unsigned kind, void *object)
 {
     switch (kind) {
     case WIRE_DEVICE:
-        if (object->part)
-            clReleaseDevice(object->device);
+        device_destroy(object);
         break;
     case WIRE_CONTEXT:
-        if (object->spare)
-            clReleaseCommandQueue(object->spare);
-        if (object->mover)
-            clReleaseCommandQueue(object->mover->queue);
-        clReleaseContext(object->context);
+        context_destroy(object);
         break;
     case WIRE_QUEUE:
-        if (object->spare)
-            clReleaseCommandQueue(object->spare);
-        clReleaseCommandQueue(object->queue);
+        queue_destroy(x, object);
         break;
     case WIRE_MEMORY:
-        clReleaseMemObject(object->memory);
+        memory_destroy(object);
         break;
     case WIRE_SAMPLER:
-        clReleaseSampler(object->sampler);
+        sampler_destroy(object);
         break;
     case WIRE_PROGRAM:
-        clReleaseProgram(object->program);
+        program_destroy(object);
         break;
     case WIRE_KERNEL:
-        clReleaseKernel(object->kernel);
+        kernel_destroy(object);
         break;
     case WIRE_EVENT:
-        clReleaseEvent(object->event);
+        event_destroy(object);
         break;
     case WIRE_COMMAND_BUFFER:
-        break; /* recording_free() */
+        recording_free(x, object);
+        break;
     }
 }
 
@@ -102,61 +171,33 @@ void object_take(struct executor *x, unsigned kind, struct object *object)
 
 void object_drop(struct executor *x, unsigned kind, struct object *object)
 {
-    if (kind == WIRE_QUEUE)
-        order_queue_gone(x, object);
-    if (kind == WIRE_QUEUE && object->used)
-        executor_flush(x);
-    if (kind == WIRE_QUEUE && object->used)
-        executor_forget_queue(x, object);
     if (x->tables[kind].slots[place(object->id)] == object)
         object_take(x, kind, object);
-    gate_end(&object->gate);
-    if (object->order.event)
-        clReleaseEvent(object->order.event);
-    if (object->native)
-        release_native(kind, object);
-    if (object->begin)
-        clReleaseEvent(object->begin);
-    gates_free(object->gates);
-    recording_free(x, object);
-    lazy_free(object);
-    include_free(object->tree);
-    free(object->mover);
-    free(object->kinds);
-    free(object->memories);
-    free(object->addresses);
+    destroy(x, kind, object);
     free(object);
 }
 
-bool is_usable(const struct object *object)
+int exec_release(struct executor *x, const struct exec_release *m)
 {
-    return !object->error && object->native;
-}
+    struct device *device = m->kind == WIRE_DEVICE ? (struct device *)m->object : NULL;
+    struct event *event = m->kind == WIRE_EVENT ? (struct event *)m->object : NULL;
 
-int exec_release(struct executor *x, const struct wire_release *m)
-{
-    struct object *object = object_get(x, m->kind, m->object);
-
-    if (!object || (m->kind == WIRE_DEVICE && !object->part))
+    if (device && !device->part)
         return -EBADMSG;
-    if (m->kind == WIRE_EVENT && object->imported && !object->settled && is_usable(object))
-        event_orphan(x, object);
-    else if (m->kind == WIRE_EVENT && object->late)
-        event_release_late(x, object);
+    if (event && event->imported && !event->settled && is_usable(event))
+        event_orphan(x, event);
+    else if (event && event->late)
+        event_release_late(x, event);
     else
-        object_drop(x, m->kind, object);
+        object_drop(x, m->kind, m->object);
     return 0;
 }
 
-int exec_outcome(struct executor *x, const struct wire_outcome *m)
+int exec_outcome(struct executor *x, const struct exec_outcome *m)
 {
-    struct object *object = object_get(x, m->kind, m->object);
-    struct wire_outcome_reply reply = {.call = m->call};
+    struct wire_outcome_reply reply = {.call = m->call, .error = m->object->error};
     struct wire_buffer out = {0};
 
-    if (!object)
-        return -EBADMSG;
-    reply.error = object->error;
     wire_put_outcome_reply(&out, &reply);
     executor_send(x, &out);
     return 0;
@@ -208,22 +249,21 @@ static bool watch(struct watched *w, struct object *object)
     if (!is_usable(object))
         return false;
     if (w->kind == WIRE_CONTEXT)
-        return clSetContextDestructorCallback(object->context, context_gone, w) == CL_SUCCESS;
-    return clSetMemObjectDestructorCallback(object->memory, memory_gone, w) == CL_SUCCESS;
+        return clSetContextDestructorCallback(object->native, context_gone, w) == CL_SUCCESS;
+    return clSetMemObjectDestructorCallback(object->native, memory_gone, w) == CL_SUCCESS;
 }
 
 /* The object is released here, and watched. state: WATCHED, or ANSWERED if the end is told in any case. */
-static int release_watched(struct executor *x, uint32_t kind, uint32_t id, int state, struct watched **out)
+static int release_watched(struct executor *x, uint32_t kind, struct object *object, int state, struct watched **out)
 {
-    struct object *object = object_get(x, kind, id);
     struct watched *w;
 
-    if (!object || (kind != WIRE_MEMORY && kind != WIRE_CONTEXT))
+    if (kind != WIRE_MEMORY && kind != WIRE_CONTEXT)
         return -EBADMSG;
     w = calloc(1, sizeof(*w));
     if (!w)
         return -ENOMEM;
-    *w = (struct watched){.job.run = tell_destroyed, .x = x, .kind = kind, .id = id, .state = state};
+    *w = (struct watched){.job.run = tell_destroyed, .x = x, .kind = kind, .id = object->id, .state = state};
     if (!watch(w, object))
         native_gone(w);
     object_drop(x, kind, object);
@@ -231,14 +271,14 @@ static int release_watched(struct executor *x, uint32_t kind, uint32_t id, int s
     return 0;
 }
 
-int exec_release_told(struct executor *x, const struct wire_release_told *m)
+int exec_release_told(struct executor *x, const struct exec_release_told *m)
 {
     struct watched *w;
 
     return release_watched(x, m->kind, m->object, ANSWERED, &w);
 }
 
-int exec_release_watched(struct executor *x, const struct wire_release_watched *m)
+int exec_release_watched(struct executor *x, const struct exec_release_watched *m)
 {
     struct wire_release_watched_reply reply = {.call = m->call};
     struct wire_buffer out = {0};

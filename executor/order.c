@@ -11,7 +11,7 @@ struct order_job {
     uint64_t number;
 };
 
-static void forget(struct object *context)
+static void forget(struct context *context)
 {
     clReleaseEvent(context->order.event);
     context->order.event = NULL;
@@ -20,7 +20,7 @@ static void forget(struct object *context)
 static void over(struct executor *x, struct job *job)
 {
     struct order_job *order = (struct order_job *)job;
-    struct object *context = object_get(x, WIRE_CONTEXT, order->context_id);
+    struct context *context = object_get(x, WIRE_CONTEXT, order->context_id);
 
     if (context && context->order.event && context->order.number == order->number)
         forget(context);
@@ -29,7 +29,7 @@ static void over(struct executor *x, struct job *job)
 
 void order_before(struct command *c)
 {
-    struct object *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
+    struct context *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
     const struct order *order;
 
     if (!context || !context->order.event || c->queue->behind_order == context->order.number)
@@ -46,7 +46,7 @@ void order_before(struct command *c)
         c->queue->behind_order = order->number;
 }
 
-static void set(struct executor *x, struct object *context, cl_event event, uint64_t behind)
+static void set(struct executor *x, struct context *context, cl_event event, uint64_t behind)
 {
     struct order_job *job = malloc(sizeof(*job));
 
@@ -64,7 +64,7 @@ static void set(struct executor *x, struct object *context, cl_event event, uint
 
 bool order_needs(struct command *c)
 {
-    struct object *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
+    struct context *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
 
     if (!context || context->order.only != c->queue || c->queue->out_of_order)
         return true;
@@ -74,7 +74,7 @@ bool order_needs(struct command *c)
 
 void order_after(struct command *c)
 {
-    struct object *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
+    struct context *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
 
     if (!context)
         return;
@@ -86,23 +86,23 @@ void order_after(struct command *c)
 /* ---- contexts of one queue, which pay nothing ---- */
 
 /* The queue is no longer alone: where its commands end has to be known after all. */
-static void mark(struct executor *x, struct object *context)
+static void mark(struct executor *x, struct context *context)
 {
-    struct object *queue = context->order.only;
+    struct queue *queue = context->order.only;
     cl_event event;
 
     context->order.only = NULL;
     if (!context->order.loose)
         return;
     context->order.loose = false;
-    if (clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &event))
+    if (clEnqueueMarkerWithWaitList(queue->native, 0, NULL, &event))
         return;
     set(x, context, event, queue->behind);
     clReleaseEvent(event);
     executor_flush_later(x, queue);
 }
 
-void order_queue_made(struct executor *x, struct object *context, struct object *queue)
+void order_queue_made(struct executor *x, struct context *context, struct queue *queue)
 {
     if (context->order.only) {
         mark(x, context);
@@ -112,15 +112,21 @@ void order_queue_made(struct executor *x, struct object *context, struct object 
     }
 }
 
-void order_queue_gone(struct executor *x, struct object *queue)
+void order_context_gone(struct context *context)
 {
-    struct object *context = object_get(x, WIRE_CONTEXT, queue->context_id);
+    if (context->order.event)
+        forget(context);
+}
+
+void order_queue_gone(struct executor *x, struct queue *queue)
+{
+    struct context *context = object_get(x, WIRE_CONTEXT, queue->context_id);
 
     if (context && context->order.only == queue)
         mark(x, context);
 }
 
-bool order_when(struct executor *x, const struct object *context, void (*run)(struct executor *, struct job *),
+bool order_when(struct executor *x, const struct context *context, void (*run)(struct executor *, struct job *),
                 struct job *job)
 {
     if (!context->order.event || transfer_event_error(context->order.event))

@@ -10,7 +10,7 @@ static void piece_over(struct slot *slot)
     struct transfer *t = slot->transfer;
 
     t->finished += slot->length;
-    if (t->finished == t->side.size) {
+    if (t->finished == t->side.part.size) {
         transfer_open_gate(t);
         transfer_free(t);
     } else {
@@ -33,8 +33,8 @@ static void piece_taken(void *argument, int status)
     if (status)
         t->error = CL_OUT_OF_RESOURCES;
     if (!t->error)
-        t->error = clEnqueueWriteBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
-                                        slot->bytes, 0, NULL, &event);
+        t->error = clEnqueueWriteBuffer(t->spare, t->side.memory, CL_FALSE, t->side.part.origin[0] + slot->offset,
+                                        slot->length, slot->bytes, 0, NULL, &event);
     if (t->error) {
         piece_over(slot);
         return;
@@ -69,8 +69,8 @@ static cl_int read_piece(struct slot *slot)
 {
     struct transfer *t = slot->transfer;
     cl_event event;
-    cl_int error = clEnqueueReadBuffer(t->spare, t->side.memory, CL_FALSE, t->side.offset + slot->offset, slot->length,
-                                       slot->bytes, 0, NULL, &event);
+    cl_int error = clEnqueueReadBuffer(t->spare, t->side.memory, CL_FALSE, t->side.part.origin[0] + slot->offset,
+                                       slot->length, slot->bytes, 0, NULL, &event);
 
     if (error)
         return error;
@@ -108,7 +108,7 @@ static void read_in_turn(struct slot *slot)
 static void ring_next(struct slot *slot)
 {
     struct transfer *t = slot->transfer;
-    size_t left = t->side.size - t->offset;
+    size_t left = t->side.part.size - t->offset;
 
     if (!left)
         return;
@@ -125,7 +125,7 @@ static void ring_next(struct slot *slot)
 static void ring_start(struct executor *x, struct job *job)
 {
     struct transfer *t = (struct transfer *)job;
-    const size_t chunks = (t->side.size + WIRE_CHUNK - 1) / WIRE_CHUNK;
+    const size_t chunks = (t->side.part.size + WIRE_CHUNK - 1) / WIRE_CHUNK;
     const unsigned slots = chunks < x->host.pipeline ? (unsigned)chunks : x->host.pipeline;
 
     t->error = t->first ? transfer_event_error(t->first) : CL_SUCCESS;

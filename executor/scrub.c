@@ -33,7 +33,7 @@ static cl_int wait(cl_command_queue queue, cl_int error)
     return error || finished ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
 }
 
-cl_int scrub_buffer(const struct object *context, cl_mem buffer, size_t size)
+cl_int scrub_buffer(const struct context *context, cl_mem buffer, size_t size)
 {
     const size_t whole = size & ~(sizeof(zeroes) - 1);
     cl_int error = CL_SUCCESS;
@@ -47,7 +47,7 @@ cl_int scrub_buffer(const struct object *context, cl_mem buffer, size_t size)
     return wait(context->spare, error);
 }
 
-cl_int scrub_image(const struct object *context, cl_mem image)
+cl_int scrub_image(const struct context *context, cl_mem image)
 {
     const size_t origin[3] = {0, 0, 0};
     size_t extent[3];
@@ -58,7 +58,7 @@ cl_int scrub_image(const struct object *context, cl_mem image)
     return wait(context->spare, clEnqueueFillImage(context->spare, image, zeroes, origin, extent, 0, NULL, NULL));
 }
 
-cl_int scrub_allocation(const struct object *context, const struct usm *usm, void *memory, size_t size)
+cl_int scrub_allocation(const struct context *context, const struct usm *usm, void *memory, size_t size)
 {
     const size_t whole = size & ~(sizeof(zeroes) - 1), rest = size - whole;
     uint8_t *tail = (uint8_t *)memory + whole;

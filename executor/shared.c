@@ -6,21 +6,20 @@
 /* How much of the shared memory is touched; 0: that is not good. */
 static uint64_t extent(const struct side *side)
 {
-    const size_t *region = side->region;
-    const bool flat = !side->is_image && !side->is_rect;
+    const uint64_t *region = side->part.region, size = side->part.size;
     const uint64_t row = side->host_row, slice = side->host_slice;
     uint64_t rows, slices;
 
-    if (flat)
-        return side->size;
+    if (side->part.kind == WIRE_PIECE)
+        return size;
     rows = region[1];
     slices = region[2];
     if (!rows || !slices || !region[0] || row > MOST_PITCH || slice > MOST_PITCH || rows > UINT32_MAX ||
         slices > UINT32_MAX)
         return 0;
-    if (side->is_image) { /* the rows of an array of one dimension are slices */
+    if (side->part.kind == WIRE_IMAGE) { /* the rows of an array of one dimension are slices */
         const unsigned __int128 all = (unsigned __int128)(rows - 1) * (row > slice ? row : slice) +
-                                      (unsigned __int128)(slices - 1) * slice + side->size / rows / slices;
+                                      (unsigned __int128)(slices - 1) * slice + size / rows / slices;
 
         return all > MOST_PITCH ? 0 : (uint64_t)all;
     } else {
@@ -31,54 +30,46 @@ static uint64_t extent(const struct side *side)
     }
 }
 
-static int move(struct executor *x, const struct wire_read_shared *m, bool writes)
+static int move(struct command *c, const struct exec_read_shared *m, bool writes)
 {
     void *there = (void *)(uintptr_t)m->address;
     struct side side;
-    struct command c;
     uint64_t touched;
-    int bad;
 
-    if (!side_from(&side, m->size, m->origin, m->origin_count, m->region, m->region_count, m->pitch, m->pitch_count) ||
-        m->shared_pitch_count != (side_is_plain(&side) ? 0 : 2))
+    if (!side_from(&side, m->memory->native, &m->part) || m->shared_pitch_count != (side_is_plain(&side) ? 0 : 2))
         return -EBADMSG;
     if (m->shared_pitch_count) {
         side.host_row = m->shared_pitch[0];
         side.host_slice = m->shared_pitch[1];
     }
     touched = extent(&side);
-    if (!touched || !svm_has(x, m->address, touched))
+    if (!touched || !svm_has(c->x, m->address, touched))
         return -EBADMSG;
-    bad = command_begin(&c, x, m->queue, m->event, m->want, m->wait, m->wait_count);
-    if (!bad)
-        bad = buffer_of(&c, m->memory, &side.memory);
-    if (bad)
-        return bad;
-    if (!c.error && !side_fits(&side))
+    command_uses(c, m->memory);
+    if (!c->error && !side_fits(&side))
         return -EBADMSG;
-    if (!c.error && !bounds_side(&side))
-        c.error = CL_INVALID_VALUE;
-    if (!c.error && writes)
-        return command_end(&c,
-                           side_write(c.queue->queue, &side, there, CL_FALSE, c.wait_count, command_waits(&c), c.ask));
-    if (!c.error) {
-        move_begin(&c, c.queue->place, EXECUTOR_HOST, side.size, &side.memory, 1);
-        return command_end(&c, side_read(c.queue->queue, &side, there, c.wait_count, command_waits(&c), c.ask));
-    }
-    return command_end(&c, c.error);
+    if (!c->error && !bounds_side(&side))
+        c->error = CL_INVALID_VALUE;
+    if (c->error)
+        return 0;
+    if (!writes)
+        move_begin(c, c->queue->place, EXECUTOR_HOST, side.part.size, &side.memory, 1);
+    c->error = writes ? side_write(c->queue->native, &side, there, CL_FALSE, c->wait_count, command_waits(c), c->ask)
+                      : side_read(c->queue->native, &side, there, c->wait_count, command_waits(c), c->ask);
+    return 0;
 }
 
-int exec_read_shared(struct executor *x, const struct wire_read_shared *m)
+int exec_read_shared(struct command *c, const struct exec_read_shared *m)
 {
-    return move(x, m, false);
+    return move(c, m, false);
 }
 
-_Static_assert(sizeof(struct wire_read_shared) == sizeof(struct wire_write_shared), "they have the same fields");
+_Static_assert(sizeof(struct exec_read_shared) == sizeof(struct exec_write_shared), "they have the same fields");
 
-int exec_write_shared(struct executor *x, const struct wire_write_shared *m)
+int exec_write_shared(struct command *c, const struct exec_write_shared *m)
 {
-    struct wire_read_shared same;
+    struct exec_read_shared same;
 
     memcpy(&same, m, sizeof(same));
-    return move(x, &same, true);
+    return move(c, &same, true);
 }

@@ -3,50 +3,70 @@
 
 bool side_fits(const struct side *side)
 {
-    const size_t *region = side->region;
+    const uint64_t *region = side->part.region;
     size_t element = 0;
 
-    if (!side->is_image)
+    if (side->part.kind != WIRE_IMAGE)
         return true;
     if (region[0] > UINT32_MAX || region[1] > UINT32_MAX || region[2] > 1u << 20)
         return false;
     if (clGetImageInfo(side->memory, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, NULL))
         return false;
-    return (unsigned __int128)region[0] * region[1] * region[2] * element == side->size;
+    return (unsigned __int128)region[0] * region[1] * region[2] * element == side->part.size;
 }
 
-bool side_rect(struct side *side, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-               uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch)
+/* The bytes of a rect; 0: none, or too many. */
+static uint64_t rect_bytes(const uint64_t region[3])
 {
     unsigned __int128 size = (unsigned __int128)region[0] * region[1];
 
-    if (origin_count != 3 || region_count != 3 || size > SIDE_MOST_BYTES || (size *= region[2]) > SIDE_MOST_BYTES ||
-        !size)
+    if (size > SIDE_MOST_BYTES || (size *= region[2]) > SIDE_MOST_BYTES)
+        return 0;
+    return (uint64_t)size;
+}
+
+bool side_from(struct side *side, cl_mem memory, const struct wire_region *part)
+{
+    *side = (struct side){.memory = memory, .part = *part};
+    if (!part->size || part->size > SIDE_MOST_BYTES)
         return false;
-    *side = (struct side){.is_rect = true, .size = (size_t)size, .row_pitch = row_pitch, .slice_pitch = slice_pitch};
-    memcpy(side->origin, origin, sizeof(side->origin));
-    memcpy(side->region, region, sizeof(side->region));
+    return part->kind != WIRE_RECT || rect_bytes(part->region) == part->size;
+}
+
+struct side side_piece(cl_mem memory, uint64_t offset, uint64_t size)
+{
+    return (struct side){.memory = memory, .part = {.kind = WIRE_PIECE, .size = size, .origin = {offset}}};
+}
+
+static bool side_region(struct side *side, cl_mem memory, enum wire_region_kind kind, const uint64_t *origin,
+                        uint32_t origin_count, const uint64_t *region, uint32_t region_count)
+{
+    *side = (struct side){.memory = memory, .part.kind = kind};
+    if (origin_count != 3 || region_count != 3)
+        return false;
+    memcpy(side->part.origin, origin, sizeof(side->part.origin));
+    memcpy(side->part.region, region, sizeof(side->part.region));
     return true;
 }
 
-bool side_from(struct side *side, uint64_t size, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-               uint32_t region_count, const uint64_t *pitch, uint32_t pitch_count)
+bool side_rect(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+               uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch)
 {
-    if (!size || size > SIDE_MOST_BYTES)
+    if (!side_region(side, memory, WIRE_RECT, origin, origin_count, region, region_count))
         return false;
-    if (pitch_count == 2)
-        return side_rect(side, origin, origin_count, region, region_count, pitch[0], pitch[1]) && side->size == size;
-    *side = (struct side){.size = size};
-    if (origin_count == 1 && !region_count && !pitch_count) {
-        side->offset = origin[0];
-        return true;
-    }
-    if (origin_count != 3 || region_count != 3 || pitch_count)
+    side->part.pitch[0] = row_pitch;
+    side->part.pitch[1] = slice_pitch;
+    side->part.size = rect_bytes(region);
+    return side->part.size != 0;
+}
+
+bool side_image(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
+                uint32_t region_count, uint64_t size)
+{
+    if (!side_region(side, memory, WIRE_IMAGE, origin, origin_count, region, region_count))
         return false;
-    side->is_image = true;
-    memcpy(side->origin, origin, sizeof(side->origin));
-    memcpy(side->region, region, sizeof(side->region));
-    return true;
+    side->part.size = size;
+    return size && size <= SIDE_MOST_BYTES;
 }
 
 static cl_int copy_svm(cl_command_queue queue, cl_bool blocking, const struct usm *usm, void *to, const void *from,
@@ -60,41 +80,43 @@ static cl_int copy_svm(cl_command_queue queue, cl_bool blocking, const struct us
 cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
                   const cl_event *wait, cl_event *event)
 {
+    const struct wire_region *part = &s->part;
     const size_t zero[3] = {0, 0, 0};
 
     if (s->svm)
-        return copy_svm(queue, blocking, s->usm, s->svm, from, s->size, count, wait, event);
-    if (s->is_image)
-        return clEnqueueWriteImage(queue, s->memory, blocking, s->origin, s->region, s->host_row, s->host_slice, from,
-                                   count, wait, event);
-    if (s->is_rect)
-        return clEnqueueWriteBufferRect(queue, s->memory, blocking, s->origin, zero, s->region, s->row_pitch,
-                                        s->slice_pitch, s->host_row, s->host_slice, from, count, wait, event);
-    return clEnqueueWriteBuffer(queue, s->memory, blocking, s->offset, s->size, from, count, wait, event);
+        return copy_svm(queue, blocking, s->usm, s->svm, from, part->size, count, wait, event);
+    if (part->kind == WIRE_IMAGE)
+        return clEnqueueWriteImage(queue, s->memory, blocking, part->origin, part->region, s->host_row, s->host_slice,
+                                   from, count, wait, event);
+    if (part->kind == WIRE_RECT)
+        return clEnqueueWriteBufferRect(queue, s->memory, blocking, part->origin, zero, part->region, part->pitch[0],
+                                        part->pitch[1], s->host_row, s->host_slice, from, count, wait, event);
+    return clEnqueueWriteBuffer(queue, s->memory, blocking, part->origin[0], part->size, from, count, wait, event);
 }
 
 cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
                  cl_event *event)
 {
+    const struct wire_region *part = &s->part;
     const size_t zero[3] = {0, 0, 0};
 
     if (s->svm)
-        return copy_svm(queue, CL_FALSE, s->usm, to, s->svm, s->size, count, wait, event);
-    if (s->is_image)
-        return clEnqueueReadImage(queue, s->memory, CL_FALSE, s->origin, s->region, s->host_row, s->host_slice, to,
-                                  count, wait, event);
-    if (s->is_rect)
-        return clEnqueueReadBufferRect(queue, s->memory, CL_FALSE, s->origin, zero, s->region, s->row_pitch,
-                                       s->slice_pitch, s->host_row, s->host_slice, to, count, wait, event);
-    return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, s->offset, s->size, to, count, wait, event);
+        return copy_svm(queue, CL_FALSE, s->usm, to, s->svm, part->size, count, wait, event);
+    if (part->kind == WIRE_IMAGE)
+        return clEnqueueReadImage(queue, s->memory, CL_FALSE, part->origin, part->region, s->host_row, s->host_slice,
+                                  to, count, wait, event);
+    if (part->kind == WIRE_RECT)
+        return clEnqueueReadBufferRect(queue, s->memory, CL_FALSE, part->origin, zero, part->region, part->pitch[0],
+                                       part->pitch[1], s->host_row, s->host_slice, to, count, wait, event);
+    return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, part->origin[0], part->size, to, count, wait, event);
 }
 
 bool side_is_plain(const struct side *side)
 {
-    return !side->is_image && !side->is_rect && !side->svm;
+    return side->part.kind == WIRE_PIECE && !side->svm;
 }
 
-bool side_can_map(const struct executor *x, const struct object *queue, const struct side *side)
+bool side_can_map(const struct executor *x, const struct queue *queue, const struct side *side)
 {
-    return side_is_plain(side) && queue->unified && x->host.zero_copy && !driver_flush_waits(queue->queue);
+    return side_is_plain(side) && queue->unified && x->host.zero_copy && !driver_flush_waits(queue->native);
 }

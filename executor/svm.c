@@ -9,7 +9,7 @@
 
 /* ---- memory of the node's ---- */
 
-static const struct allocation *allocation_at(const struct executor *x, uint64_t address, uint64_t size)
+const struct allocation *allocation_at(const struct executor *x, uint64_t address, uint64_t size)
 {
     const struct allocation *a = x->allocations;
 
@@ -64,8 +64,9 @@ static uint8_t *map_at(uint64_t address, size_t size)
     return NULL;
 }
 
-static cl_int allocate(struct executor *x, struct object *context, const struct wire_svm_alloc *m, uint64_t *address)
+static cl_int allocate(struct executor *x, const struct exec_svm_alloc *m, uint64_t *address)
 {
+    const struct context *context = m->context;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (m->size + page - 1) & ~(page - 1);
     struct allocation *a = calloc(1, sizeof(*a));
 
@@ -75,13 +76,13 @@ static cl_int allocate(struct executor *x, struct object *context, const struct 
         free(a);
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
-    *a = (struct allocation){.next = x->allocations, .context = context->context, .size = size};
+    *a = (struct allocation){.next = x->allocations, .context = context->native, .size = size};
     if (m->wanted) {
         a->memory = map_at(m->wanted, size);
     } else {
-        a->native = clSVMAlloc(context->context, m->flags, size + page, m->alignment);
+        a->native = clSVMAlloc(context->native, m->flags, size + page, m->alignment);
         if (a->native && scrub_allocation(context, NULL, a->native, size + page)) {
-            clSVMFree(context->context, a->native);
+            clSVMFree(context->native, a->native);
             a->native = NULL;
         }
         if (a->native)
@@ -98,23 +99,22 @@ static cl_int allocate(struct executor *x, struct object *context, const struct 
     return CL_SUCCESS;
 }
 
-int exec_svm_alloc(struct executor *x, const struct wire_svm_alloc *m)
+int exec_svm_alloc(struct executor *x, const struct exec_svm_alloc *m)
 {
-    struct object *context = object_get(x, WIRE_CONTEXT, m->context);
     struct wire_svm_alloc_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
     struct wire_buffer out = {0};
 
-    if (!context || !m->size || m->size > UINT64_C(1) << 40 || m->wanted % (uint64_t)sysconf(_SC_PAGESIZE) ||
+    if (!m->size || m->size > UINT64_C(1) << 40 || m->wanted % (uint64_t)sysconf(_SC_PAGESIZE) ||
         m->alignment & (m->alignment - 1))
         return -EBADMSG;
-    if (is_usable(context))
-        reply.error = allocate(x, context, m, &reply.address);
+    if (is_usable(m->context))
+        reply.error = allocate(x, m, &reply.address);
     wire_put_svm_alloc_reply(&out, &reply);
     executor_send(x, &out);
     return 0;
 }
 
-int exec_svm_free(struct executor *x, const struct wire_svm_free *m)
+int exec_svm_free(struct executor *x, const struct exec_svm_free *m)
 {
     struct allocation **at = &x->allocations, *a;
 
@@ -136,12 +136,11 @@ int exec_svm_free(struct executor *x, const struct wire_svm_free *m)
     return 0;
 }
 
-int exec_set_svm_pointers(struct executor *x, const struct wire_set_svm_pointers *m)
+int exec_set_svm_pointers(struct executor *x, const struct exec_set_svm_pointers *m)
 {
-    struct object *kernel = object_get(x, WIRE_KERNEL, m->kernel);
     const uint8_t *bytes = m->pointers;
 
-    if (!kernel || m->pointers_length % sizeof(uint64_t))
+    if (m->pointers_length % sizeof(uint64_t))
         return -EBADMSG;
     for (uint32_t at = 0; at < m->pointers_length; at += sizeof(uint64_t)) {
         uint64_t address;
@@ -150,8 +149,8 @@ int exec_set_svm_pointers(struct executor *x, const struct wire_set_svm_pointers
         if (!svm_has(x, address, 1))
             return -EBADMSG;
     }
-    if (is_usable(kernel))
-        clSetKernelExecInfo(kernel->kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, m->pointers_length, m->pointers);
+    if (is_usable(m->kernel))
+        clSetKernelExecInfo(m->kernel->native, CL_KERNEL_EXEC_INFO_SVM_PTRS, m->pointers_length, m->pointers);
     return 0;
 }
 
@@ -167,100 +166,10 @@ cl_int svm_set_argument(const struct executor *x, cl_kernel kernel, cl_uint inde
     return clSetKernelArgSVMPointer(kernel, index, pointer);
 }
 
-#define WAITS m->event, m->want, m->wait, m->wait_count
-
-int exec_write_svm(struct executor *x, const struct wire_write_svm *m)
-{
-    struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size, .usm = usm_at(x, m->address)};
-    struct command c;
-    int bad = svm_has(x, m->address, m->size) ? command_begin(&c, x, m->queue, WAITS) : -EBADMSG;
-
-    return bad ? bad : transfer_write(&c, &side, m->tag, m->data, m->data_length);
-}
-
-int exec_read_svm(struct executor *x, const struct wire_read_svm *m)
-{
-    struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size, .usm = usm_at(x, m->address)};
-    struct command c;
-    int bad = svm_has(x, m->address, m->size) ? command_begin(&c, x, m->queue, WAITS) : -EBADMSG;
-
-    return bad ? bad : transfer_read(&c, &side, m->tag);
-}
-
-static cl_int copy(const struct executor *x, const struct command *c, const struct wire_copy_svm *m)
-{
-    const struct usm *usm = usm_at(x, m->target);
-    void *to = (void *)(uintptr_t)m->target;
-    const void *from = (void *)(uintptr_t)m->source;
-    const cl_event *wait = command_waits(c);
-
-    if (!usm)
-        usm = usm_at(x, m->source);
-    if (usm)
-        return usm->clEnqueueMemcpyINTEL(c->queue->queue, CL_FALSE, to, from, m->size, c->wait_count, wait, c->ask);
-    return clEnqueueSVMMemcpy(c->queue->queue, CL_FALSE, to, from, m->size, c->wait_count, wait, c->ask);
-}
-
-/* Memory that native OpenCL has not allocated it can copy to, where the device takes any address, but PoCL 7.0 dies of
- * filling it. */
-static bool is_foreign(const struct executor *x, const struct wire_fill_svm *m)
-{
-    const struct allocation *a = allocation_at(x, m->address, m->size);
-
-    return (!a || !(a->native || a->usm)) && m->size <= UINT32_MAX;
-}
-
-static int fill_foreign(struct command *c, const struct wire_fill_svm *m)
-{
-    const struct side side = {.svm = (void *)(uintptr_t)m->address, .size = m->size};
-    uint8_t *bytes = malloc(m->size);
-    int bad;
-
-    for (size_t at = 0; bytes && at + m->pattern_length <= m->size; at += m->pattern_length)
-        memcpy(bytes + at, m->pattern, m->pattern_length);
-    if (!bytes || m->size % m->pattern_length)
-        c->error = bytes ? CL_INVALID_VALUE : CL_OUT_OF_HOST_MEMORY;
-    bad = c->error ? command_end(c, c->error) : transfer_write(c, &side, 0, bytes, (uint32_t)m->size);
-    free(bytes);
-    return bad;
-}
-
-static cl_int fill(const struct executor *x, const struct command *c, const struct wire_fill_svm *m)
-{
-    const struct usm *usm = usm_at(x, m->address);
-    void *to = (void *)(uintptr_t)m->address;
-    const cl_event *wait = command_waits(c);
-
-    if (usm)
-        return usm->clEnqueueMemFillINTEL(c->queue->queue, to, m->pattern, m->pattern_length, m->size, c->wait_count,
-                                          wait, c->ask);
-    return clEnqueueSVMMemFill(c->queue->queue, to, m->pattern, m->pattern_length, m->size, c->wait_count, wait,
-                               c->ask);
-}
-
-int exec_copy_svm(struct executor *x, const struct wire_copy_svm *m)
-{
-    struct command c;
-    int bad = svm_has(x, m->target, m->size) && svm_has(x, m->source, m->size) ? command_begin(&c, x, m->queue, WAITS)
-                                                                               : -EBADMSG;
-
-    return bad ? bad : command_end(&c, c.error ? c.error : copy(x, &c, m));
-}
-
-int exec_fill_svm(struct executor *x, const struct wire_fill_svm *m)
-{
-    struct command c;
-    int bad = svm_has(x, m->address, m->size) && m->pattern_length ? command_begin(&c, x, m->queue, WAITS) : -EBADMSG;
-
-    if (!bad && !c.error && is_foreign(x, m))
-        return fill_foreign(&c, m);
-    return bad ? bad : command_end(&c, c.error ? c.error : fill(x, &c, m));
-}
-
 /* ---- memory of the application's ---- */
 
 /* The process and descriptor may be of another host: the nonce tells. */
-static int map(struct executor *x, const struct wire_share_memory *m)
+static int map(struct executor *x, const struct exec_share_memory *m)
 {
     uint64_t size;
     void *memory;
@@ -288,7 +197,7 @@ static int map(struct executor *x, const struct wire_share_memory *m)
     return 0;
 }
 
-int exec_share_memory(struct executor *x, const struct wire_share_memory *m)
+int exec_share_memory(struct executor *x, const struct exec_share_memory *m)
 {
     struct wire_share_memory_reply reply = {.call = m->call};
     struct wire_buffer out = {0};

@@ -141,7 +141,7 @@ cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags 
     t->gate = transfer_gate(c, t, &error);
     if (error)
         return error;
-    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, flags, t->side.offset, t->side.size,
+    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_FALSE, flags, t->side.part.origin[0], t->side.part.size,
                                   c->wait_count, command_waits(c), &t->first, &error);
     if (error)
         return error;
@@ -163,17 +163,17 @@ static void written(struct executor *x, struct job *job)
 
 static cl_int write_inline(struct command *c, const struct side *side, const void *data)
 {
-    struct transfer *t = transfer_new(c->x, c->queue->queue, side, 0, false);
+    struct transfer *t = transfer_new(c->x, c->queue->native, side, 0, false);
     cl_int error;
 
     if (!t)
         return CL_OUT_OF_HOST_MEMORY;
-    t->bytes = malloc(side->size);
+    t->bytes = malloc(side->part.size);
     if (!t->bytes) {
         transfer_free(t);
         return CL_OUT_OF_HOST_MEMORY;
     }
-    memcpy(t->bytes, data, side->size);
+    memcpy(t->bytes, data, side->part.size);
     error = side_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, command_waits(c), &t->first);
     if (error) {
         transfer_free(t);
@@ -201,13 +201,13 @@ static void taken(void *argument, int status)
 /* The other side has it in pieces where the command says so; the callbacks come once for each. */
 static size_t piece_size(const struct transfer *t)
 {
-    return t->tag & CHUNKED && t->side.size > WIRE_CHUNK ? WIRE_CHUNK : t->side.size;
+    return t->tag & WIRE_TAG_CHUNKED && t->side.part.size > WIRE_CHUNK ? WIRE_CHUNK : t->side.part.size;
 }
 
 static void take_all(struct transfer *t, uint8_t *memory)
 {
     const struct executor_host *host = &t->x->host;
-    const size_t size = t->side.size, piece = piece_size(t);
+    const size_t size = t->side.part.size, piece = piece_size(t);
     const uint32_t tag = t->tag;
     const unsigned peer = t->peer;
 
@@ -238,11 +238,11 @@ static void discarded(void *argument, int status)
 
 void transfer_discard(struct transfer *t)
 {
-    size_t length = t->side.size;
+    size_t length = t->side.part.size;
 
     t->mapped = false;
     t->bytes = malloc(length);
-    if (t->tag & CHUNKED) { /* in the pieces in which it comes */
+    if (t->tag & WIRE_TAG_CHUNKED) { /* in the pieces in which it comes */
         for (size_t at = 0; t->bytes && at < length; at += WIRE_CHUNK) {
             size_t piece = length - at < WIRE_CHUNK ? length - at : WIRE_CHUNK;
             bool last = at + piece == length;
@@ -279,7 +279,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     cl_event *wait = malloc((c->wait_count + 1) * sizeof(*wait));
     cl_int error;
 
-    t->bytes = malloc(t->side.size);
+    t->bytes = malloc(t->side.part.size);
     t->gate = transfer_gate(c, t, &error);
     if (!wait || !t->bytes || error) {
         free(wait);
@@ -323,7 +323,7 @@ static void given(void *argument, int status)
 static void give_all(struct transfer *t)
 {
     const struct executor_host *host = &t->x->host;
-    const size_t size = t->side.size, piece = piece_size(t);
+    const size_t size = t->side.part.size, piece = piece_size(t);
     const uint8_t *memory = t->bytes;
     const uint32_t tag = t->tag;
     const unsigned peer = t->peer;
@@ -337,8 +337,8 @@ static void give_all(struct transfer *t)
 
 void transfer_give(struct transfer *t)
 {
-    if (t->error || t->side.size <= WIRE_MAX_INLINE) {
-        transfer_say_result(t, t->bytes, t->error ? 0 : t->side.size);
+    if (t->error || t->side.part.size <= WIRE_MAX_INLINE) {
+        transfer_say_result(t, t->bytes, t->error ? 0 : t->side.part.size);
         transfer_open_gate(t);
         transfer_free(t);
         return;
@@ -361,10 +361,10 @@ static cl_int read_block(struct command *c, struct transfer *t)
 {
     cl_int error;
 
-    t->bytes = malloc(t->side.size);
+    t->bytes = malloc(t->side.part.size);
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
-    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.size, &t->side.memory, 1);
+    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);
     if (error)
         return error;
@@ -378,72 +378,82 @@ static cl_int read_block(struct command *c, struct transfer *t)
 /* Where clFlush waits for the gate, nothing that the gate waits for may be behind it in the queue. */
 static bool in_chunks(const struct transfer *t)
 {
-    return t->tag & CHUNKED && !driver_flush_waits(t->queue);
+    return t->tag & WIRE_TAG_CHUNKED && !driver_flush_waits(t->queue);
 }
 
 cl_int transfer_read_whole(struct command *c, struct transfer *t)
 {
-    if (t->side.size > WIRE_MAX_INLINE && side_can_map(c->x, c->queue, &t->side))
+    if (t->side.part.size > WIRE_MAX_INLINE && side_can_map(c->x, c->queue, &t->side))
         return transfer_through_map(c, t, CL_MAP_READ, read_reached);
     return read_block(c, t);
 }
 
-static cl_int side_error(const struct command *c, const struct side *side)
+static void check_side(struct command *c, const struct side *side)
 {
-    return c->error ? c->error : bounds_side(side) ? CL_SUCCESS : CL_INVALID_VALUE;
+    if (!c->error && !bounds_side(side))
+        c->error = CL_INVALID_VALUE;
 }
 
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length)
 {
-    cl_int error;
     struct transfer *t;
 
     if (!tag) {
-        if (length != side->size || !length)
+        if (length != side->part.size || !length)
             return -EBADMSG;
-        error = side_error(c, side);
-        return command_end(c, error ? error : write_inline(c, side, data));
+        check_side(c, side);
+        if (!c->error)
+            c->error = write_inline(c, side, data);
+        return 0;
     }
-    if (length || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
+    if (length || !side->part.size || side->part.size > SIDE_MOST_BYTES ||
+        (tag & WIRE_TAG_CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
-    error = side_error(c, side);
-    t = transfer_new(c->x, c->queue->queue, side, tag, false);
+    check_side(c, side);
+    t = transfer_new(c->x, c->queue->native, side, tag, false);
     if (!t)
         return -ENOMEM;
-    if (!error && in_chunks(t))
-        error = transfer_through_ring(c, t);
-    else if (!error && side_can_map(c->x, c->queue, side))
-        error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
-    else if (!error)
-        error = write_block(c, t);
-    if (error) {
-        t->error = error;
+    if (!c->error && in_chunks(t))
+        c->error = transfer_through_ring(c, t);
+    else if (!c->error && side_can_map(c->x, c->queue, side))
+        c->error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
+    else if (!c->error)
+        c->error = write_block(c, t);
+    if (c->error) {
+        t->error = c->error;
         if (!t->mapped)
             free(t->bytes);
         transfer_discard(t);
     }
-    return command_end(c, error);
+    return 0;
+}
+
+static cl_int read_whole_or_in_chunks(struct command *c, struct transfer *t)
+{
+    if (t->side.part.size > WIRE_MAX_INLINE && in_chunks(t))
+        return transfer_through_ring(c, t);
+    return transfer_read_whole(c, t);
 }
 
 int transfer_read(struct command *c, const struct side *side, uint32_t tag)
 {
-    struct transfer *t = NULL;
-    cl_int error;
+    struct transfer *t;
 
-    if (!tag || !side->size || side->size > SIDE_MOST_BYTES || (tag & CHUNKED && !side_is_plain(side)))
+    if (!tag || !side->part.size || side->part.size > SIDE_MOST_BYTES ||
+        (tag & WIRE_TAG_CHUNKED && !side_is_plain(side)))
         return -EBADMSG;
-    error = side_error(c, side);
-    if (!error) {
-        t = transfer_new(c->x, c->queue->queue, side, tag, true);
+    check_side(c, side);
+    if (!c->error) {
+        t = transfer_new(c->x, c->queue->native, side, tag, true);
         if (!t)
             return -ENOMEM;
-        error = side->size > WIRE_MAX_INLINE && in_chunks(t) ? transfer_through_ring(c, t) : transfer_read_whole(c, t);
-        if (error)
+        c->error = read_whole_or_in_chunks(c, t);
+        if (c->error)
             transfer_free(t);
     }
-    if (error)
-        say_data(c->x, tag, error, NULL, 0);
-    return command_end(c, error);
+    if (c->error)
+        say_data(c->x, tag, c->error, NULL, 0);
+    return 0;
 }
 
 /* ---- contents of new objects ---- */
@@ -459,12 +469,12 @@ static void filled(void *argument, int status)
     executor_resume(x);
 }
 
-int transfer_fill(struct executor *x, struct object *context, const struct side *side, uint32_t tag, const void *data,
+int transfer_fill(struct executor *x, struct context *context, const struct side *side, uint32_t tag, const void *data,
                   uint32_t length)
 {
     struct transfer *t;
 
-    if (!context->spare || !tag == !length || (length && length != side->size))
+    if (!context->spare || !tag == !length || (length && length != side->part.size))
         return -EBADMSG;
     if (side->memory && !bounds_side(side))
         return -EBADMSG;
@@ -474,13 +484,13 @@ int transfer_fill(struct executor *x, struct object *context, const struct side 
     if (!t)
         return -ENOMEM;
     t->error = side->memory ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    t->bytes = malloc(side->size);
+    t->bytes = malloc(side->part.size);
     if (!t->bytes) {
         transfer_free(t);
         return -ENOMEM;
     }
     x->held = true;
-    if (!x->host.take(x->host.owner, 0, tag, t->bytes, side->size, filled, t))
+    if (!x->host.take(x->host.owner, 0, tag, t->bytes, side->part.size, filled, t))
         return 0;
     x->held = false;
     transfer_free(t);

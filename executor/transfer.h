@@ -5,7 +5,6 @@
 #include "base/settings.h"
 #include "executor/internal.h"
 
-#define CHUNKED 0x80000000u
 #define SLOTS SETTINGS_MOST_PIPELINE
 
 struct slot {

@@ -109,7 +109,7 @@ static void watch(struct executor *x, unsigned place)
     event_when(x, turn->newest, CL_COMPLETE, over, &watched->job);
 }
 
-void turn_launched(struct executor *x, const struct object *queue, cl_event event)
+void turn_launched(struct executor *x, const struct queue *queue, cl_event event)
 {
     struct turn *turn = &x->turns[queue->place];
 
@@ -128,7 +128,7 @@ void turn_launched(struct executor *x, const struct object *queue, cl_event even
     watch(x, queue->place);
 }
 
-bool turn_may(struct executor *x, const struct object *queue)
+bool turn_may(struct executor *x, const struct queue *queue)
 {
     struct turn *turn = &x->turns[queue->place];
 

@@ -106,16 +106,11 @@ static bool share(struct node *node)
                                   .nonce_length = sizeof(arena.nonce)};
     struct wire_share_memory_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_share_memory, &call);
-    bool good;
 
-    m.call = call.id;
-    wire_put_share_memory(out, &m);
-    if (call_end(&call))
+    if (call_share_memory(node, &m, &reply, &call))
         return false;
-    good = wire_get_share_memory_reply(&call.fields, &reply) && !reply.error;
     call_free(&call);
-    return good;
+    return !reply.error;
 }
 
 /* A file that is larger than ulimit -f allows would end the program; of the addresses that ulimit -v leaves the worker,

@@ -121,7 +121,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     if (!error && addressed && host_pointer)
         error = buffer_fill(buffer, host_pointer);
     if (!error && memory_is_limited(context, size))
-        error = call_outcome(context->node, &buffer->object);
+        error = native_outcome(context->node, &buffer->object);
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);
     else
@@ -241,7 +241,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         wire_put_create_sub_buffer(broadcast_begin(parent->context), &m);
         error = broadcast_end(parent->context, STREAM_LATER);
         if (!error && !plain)
-            error = call_outcome(parent->context->node, &buffer->object);
+            error = native_outcome(parent->context->node, &buffer->object);
         if (error) {
             handle_release(buffer, WIRE_MEMORY, 0);
             buffer = NULL;

@@ -149,26 +149,23 @@ static void build_send(struct node *node, cl_program program, cl_uint count, con
                                    .with_options = options != NULL,
                                    .options = options,
                                    .options_length = options ? (uint32_t)strlen(options) : 0};
-    struct wire_buffer *out, files = {0};
+    struct wire_buffer files = {0};
 
     include_collect(node, program->source, options, &files);
     m.files = files.bytes;
     m.files_length = (uint32_t)files.length;
-    out = call_begin(node, WIRE_build_program, call);
-    m.call = call->id;
-    wire_put_build_program(out, &m);
+    call_send_build_program(node, &m, call);
     wire_buffer_free(&files);
-    call_send(call);
 }
 
 static cl_int build_take(cl_program program, bool first, struct call *call)
 {
     struct wire_build_program_reply reply;
-    cl_int error = call_wait(call);
+    cl_int error = call_wait_build_program(call, &reply);
 
     if (error)
         return error;
-    error = wire_get_build_program_reply(&call->fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     if (!error)
         error = take_kernels(program, first, reply.kernels, reply.kernels_length);
     call_free(call);
@@ -329,7 +326,7 @@ static cl_int compile_send(struct node *node, cl_program program, cl_uint count,
                                      .options = options,
                                      .options_length = options ? (uint32_t)strlen(options) : 0,
                                      .headers_count = header_count};
-    struct wire_buffer *out, files = {0};
+    struct wire_buffer files = {0};
     uint32_t header_ids[1024];
     size_t length;
     char *text = join_names(header_count, names, &length);
@@ -344,23 +341,20 @@ static cl_int compile_send(struct node *node, cl_program program, cl_uint count,
     include_collect(node, program->source, options, &files);
     m.files = files.bytes;
     m.files_length = (uint32_t)files.length;
-    out = call_begin(node, WIRE_compile_program, call);
-    m.call = call->id;
-    wire_put_compile_program(out, &m);
+    call_send_compile_program(node, &m, call);
     free(text);
     wire_buffer_free(&files);
-    call_send(call);
     return CL_SUCCESS;
 }
 
 static cl_int compile_take(struct call *call)
 {
     struct wire_compile_program_reply reply;
-    cl_int error = call_wait(call);
+    cl_int error = call_wait_compile_program(call, &reply);
 
     if (error)
         return error;
-    error = wire_get_compile_program_reply(&call->fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     call_free(call);
     return error;
 }
@@ -464,29 +458,21 @@ static void link_send(struct node *node, cl_program program, cl_uint count, cons
                                   .options_length = options ? (uint32_t)strlen(options) : 0,
                                   .inputs = input_ids,
                                   .inputs_count = input_count};
-    struct wire_buffer *out;
 
     for (cl_uint i = 0; i < input_count; i++)
         input_ids[i] = inputs[i]->object.id;
-    out = call_begin(node, WIRE_link_program, call);
-    m.call = call->id;
-    wire_put_link_program(out, &m);
-    call_send(call);
+    call_send_link_program(node, &m, call);
 }
 
 static cl_int link_take(cl_program program, bool first, struct call *call, bool *created)
 {
     struct wire_link_program_reply reply;
-    cl_int error = call_wait(call);
+    cl_int error = call_wait_link_program(call, &reply);
 
     if (error)
         return error;
-    if (wire_get_link_program_reply(&call->fields, &reply)) {
-        error = reply.error;
-        *created |= reply.created != 0;
-    } else {
-        error = CL_OUT_OF_RESOURCES;
-    }
+    error = reply.error;
+    *created |= reply.created != 0;
     if (!error)
         error = take_kernels(program, first, reply.kernels, reply.kernels_length);
     call_free(call);

@@ -188,18 +188,16 @@ static const struct holder *choose(const struct piece *piece)
     return NULL;
 }
 
-void part_put(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
-              uint64_t *region, uint32_t *pitch_count, uint64_t *pitch)
+struct wire_region part_region(const struct part *part)
 {
-    *origin_count = part->kind == PART_PIECE ? 1 : 3;
-    *region_count = part->kind == PART_PIECE ? 0 : 3;
-    *pitch_count = part->kind == PART_RECT ? 2 : 0;
-    for (int i = 0; i < 3; i++) {
-        origin[i] = part->origin[i];
-        region[i] = part->region[i];
-    }
-    pitch[0] = part->pitch[0];
-    pitch[1] = part->pitch[1];
+    static const enum wire_region_kind kinds[] = {
+        [PART_PIECE] = WIRE_PIECE, [PART_RECT] = WIRE_RECT, [PART_IMAGE] = WIRE_IMAGE};
+    struct wire_region region = {.kind = kinds[part->kind], .size = part->bytes};
+
+    memcpy(region.origin, part->origin, sizeof(region.origin));
+    memcpy(region.region, part->region, sizeof(region.region));
+    memcpy(region.pitch, part->pitch, sizeof(region.pitch));
+    return region;
 }
 
 /* A node has its part from another, as the command whose event is given; under the lock of the source's root. */
@@ -209,19 +207,17 @@ static cl_int transfer_between(struct enqueue *e, const struct part *from, struc
     struct wire_lend lend = {.memory = from->memory->object.id,
                              .peer = e->node->peer,
                              .event = event->object.id,
-                             .size = from->bytes,
+                             .part = part_region(from),
                              .after = after,
                              .after_count = after_count};
     struct wire_fetch fetch = {.queue = e->queue->object.id,
                                .memory = to->memory->object.id,
                                .event = event->object.id,
                                .peer = holder->peer,
-                               .size = to->bytes,
+                               .part = part_region(to),
                                .wait = e->wait,
                                .wait_count = e->wait_count};
 
-    part_put(from, &lend.origin_count, lend.origin, &lend.region_count, lend.region, &lend.pitch_count, lend.pitch);
-    part_put(to, &fetch.origin_count, fetch.origin, &fetch.region_count, fetch.region, &fetch.pitch_count, fetch.pitch);
     wire_put_lend(stream_begin(holder), &lend);
     wire_put_fetch(&e->node->batch, &fetch);
     stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */

@@ -286,15 +286,11 @@ static cl_int finalize_on_node(cl_command_buffer_khr buffer)
     struct wire_finalize_command_buffer m = {.command_buffer = buffer->object.id};
     struct wire_finalize_command_buffer_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(buffer->queue->node, WIRE_finalize_command_buffer, &call);
-    cl_int error;
+    cl_int error = call_finalize_command_buffer(buffer->queue->node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_finalize_command_buffer(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_finalize_command_buffer_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     call_free(&call);
     return error;
 }

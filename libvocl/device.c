@@ -49,17 +49,11 @@ static cl_int device_ask(cl_device_id device)
     struct wire_describe_device m = {.device = device->object.id};
     struct wire_describe_device_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(device->node, WIRE_describe_device, &call);
-    cl_int error;
+    cl_int error = call_describe_device(device->node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_describe_device(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    if (!wire_get_describe_device_reply(&call.fields, &reply) || reply.error)
-        error = CL_OUT_OF_RESOURCES;
-    else if (!info_table_take(&device->infos, reply.infos, reply.infos_length))
+    if (reply.error || !info_table_take(&device->infos, reply.infos, reply.infos_length))
         error = CL_OUT_OF_RESOURCES;
     else
         describe(device);
@@ -173,7 +167,6 @@ static cl_int sub_devices_send(cl_device_id device, const cl_device_partition_pr
     struct wire_create_sub_devices m = {
         .device = device->object.id, .properties = properties, .sub_devices = ids, .sub_devices_count = count};
     struct wire_create_sub_devices_reply reply;
-    struct wire_buffer *out;
     struct call call;
     size_t length = 0;
     cl_int error;
@@ -185,13 +178,10 @@ static cl_int sub_devices_send(cl_device_id device, const cl_device_partition_pr
     m.properties_length = (uint32_t)(length * sizeof(*properties));
     if (m.properties_length > 8192)
         return CL_INVALID_VALUE;
-    out = call_begin(device->node, WIRE_create_sub_devices, &call);
-    m.call = call.id;
-    wire_put_create_sub_devices(out, &m);
-    error = call_end(&call);
+    error = call_create_sub_devices(device->node, &m, &reply, &call);
     if (error)
         return error;
-    error = wire_get_create_sub_devices_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     if (!error)
         *found = reply.count;
     call_free(&call);

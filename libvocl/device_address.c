@@ -30,16 +30,12 @@ static cl_int create_on(struct node *node, cl_mem buffer, cl_mem_flags flags)
         .buffer = buffer->object.id, .context = buffer->context->object.id, .flags = flags, .size = buffer->size};
     struct wire_create_addressed_buffer_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_create_addressed_buffer, &call);
     struct wire_cursor in;
-    cl_int error;
+    cl_int error = call_create_addressed_buffer(node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_create_addressed_buffer(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_create_addressed_buffer_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     if (!error) {
         in = wire_cursor(reply.addresses, reply.addresses_length);
         for (cl_uint i = 0; i < buffer->context->device_count; i++) {

@@ -99,9 +99,8 @@ static bool is_for_later(struct object *object, struct node *node)
 void dying_begin(struct object *object, struct node *node)
 {
     struct wire_release_watched m = {.kind = atomic_load(&object->kind), .object = object->id};
-    struct wire_release_watched_reply reply = {0};
+    struct wire_release_watched_reply reply;
     struct dying *dying;
-    struct wire_buffer *out;
     struct call call;
     bool gone, mine;
 
@@ -112,14 +111,13 @@ void dying_begin(struct object *object, struct node *node)
         destroy(object);
         return;
     }
-    out = call_begin(node, WIRE_release_watched, &call);
+    session_lock(node->session);
     *dying = (struct dying){{.run = run, .free = dying_free}, all, node, object, m.kind, true, false};
     all = dying;
-    m.call = call.id;
-    wire_put_release_watched(out, &m);
-    gone = call_end(&call) != CL_SUCCESS;
+    session_unlock(node->session);
+    gone = call_release_watched(node, &m, &reply, &call) != CL_SUCCESS;
     if (!gone) {
-        gone = !wire_get_release_watched_reply(&call.fields, &reply) || reply.gone;
+        gone = reply.gone;
         call_free(&call);
     }
     session_lock(node->session);
@@ -159,7 +157,7 @@ void dying_catch_up(struct node *node, const struct object *object)
         any |= dying->node == node && !dying->gone;
     session_unlock(node->session);
     if (any)
-        call_outcome(node, object);
+        native_outcome(node, object);
 }
 
 void dying_lose(struct node *node)

@@ -114,30 +114,26 @@ static void carry(const uint8_t *fresh, uint8_t *base, uint8_t *to, size_t size)
 
 /* ---- to the node ---- */
 
-static void put_place(const struct hosted *h, size_t offset, uint32_t *origin_count, uint64_t *origin,
-                      uint32_t *region_count, uint64_t *region)
+static struct wire_region region_of(const struct hosted *h, size_t offset, size_t size)
 {
     const bool image = h->memory->type != CL_MEM_OBJECT_BUFFER;
+    struct wire_region part = {.kind = image ? WIRE_IMAGE : WIRE_PIECE, .size = size, .origin = {offset}};
     size_t extent[3];
 
-    *origin_count = image ? 3 : 1;
-    *region_count = image ? 3 : 0;
-    memset(origin, 0, 3 * sizeof(*origin));
-    origin[0] = offset;
     image_extent(&h->memory->desc, extent);
-    for (int i = 0; image && i < 3; i++)
-        region[i] = extent[i];
+    if (image)
+        memcpy(part.region, extent, sizeof(part.region));
+    return part;
 }
 
 static cl_int send(const struct hosted *h, struct node *node, size_t offset, const struct layout *layout)
 {
-    struct wire_bring m = {.memory = h->memory->object.id, .size = layout_bytes(layout)};
+    struct wire_bring m = {.memory = h->memory->object.id, .part = region_of(h, offset, layout_bytes(layout))};
     struct transfer *transfer;
     cl_int error = transfer_write(node, NULL, layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
 
     if (error)
         return error;
-    put_place(h, offset, &m.origin_count, m.origin, &m.region_count, m.region);
     wire_put_bring(stream_begin(node), &m);
     error = stream_finish(node, STREAM_NOW);
     if (!error)
@@ -224,13 +220,12 @@ static cl_int fetch(const struct hosted *h, struct node *node, size_t offset, si
                     struct transfer **out)
 {
     const struct layout layout = layout_linear(memory, size);
-    struct wire_take m = {.memory = h->memory->object.id, .size = size};
+    struct wire_take m = {.memory = h->memory->object.id, .part = region_of(h, offset, size)};
     struct transfer *transfer;
     cl_int error = transfer_take(node, &layout, &transfer, &m.tag);
 
     if (error)
         return error;
-    put_place(h, offset, &m.origin_count, m.origin, &m.region_count, m.region);
     wire_put_take(stream_begin(node), &m);
     error = stream_finish(node, STREAM_NOW);
     if (!error)
@@ -258,7 +253,6 @@ static cl_int ask(const struct hosted *h, struct node *node, size_t offset, size
     const uint32_t granules = (uint32_t)((size + GRANULE - 1) / GRANULE);
     struct wire_changes m = {.memory = h->memory->object.id, .offset = offset, .size = size, .hashes = hashes};
     struct wire_changes_reply reply;
-    struct wire_buffer *out;
     struct call call;
     cl_int error;
 
@@ -268,16 +262,12 @@ static cl_int ask(const struct hosted *h, struct node *node, size_t offset, size
         hashes[i] = hash_bytes(h->spans[0].base + offset + at, length);
     }
     m.hashes_length = granules * (uint32_t)sizeof(*hashes);
-    out = call_begin(node, WIRE_changes, &call);
-    m.call = call.id;
-    wire_put_changes(out, &m);
-    error = call_end(&call);
+    error = call_changes(node, &m, &reply, &call);
     if (error)
         return error;
-    if (!wire_get_changes_reply(&call.fields, &reply) || (!reply.error && reply.changed_length != granules))
+    error = reply.error;
+    if (!error && reply.changed_length != granules)
         error = CL_OUT_OF_RESOURCES;
-    else
-        error = reply.error;
     if (!error)
         memcpy(changed, reply.changed, granules);
     call_free(&call);

@@ -178,7 +178,7 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
     wire_put_create_image(broadcast_begin(context), &m);
     native = broadcast_end(context, STREAM_LATER);
     if (!native)
-        native = call_outcome(context->node, &image->object);
+        native = native_outcome(context->node, &image->object);
     handle_release(image, WIRE_MEMORY, 0);
     return native || !(flags & apart) ? native : error;
 }

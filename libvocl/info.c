@@ -165,21 +165,14 @@ static cl_int ask(struct node *node, const struct wire_get_info *question, void 
     struct wire_get_info m = *question;
     struct wire_get_info_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_get_info, &call);
-    cl_int error;
+    cl_int error = call_get_info(node, &m, &reply, &call);
 
     *bytes = NULL;
     *length = 0;
-    m.call = call.id;
-    wire_put_get_info(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    if (!wire_get_get_info_reply(&call.fields, &reply))
-        error = CL_OUT_OF_RESOURCES;
-    else if (reply.error)
-        error = reply.error;
-    else if (!(*bytes = malloc(reply.value_length + 1)))
+    error = reply.error;
+    if (!error && !(*bytes = malloc(reply.value_length + 1)))
         error = CL_OUT_OF_HOST_MEMORY;
     if (!error) {
         memcpy(*bytes, reply.value, reply.value_length);

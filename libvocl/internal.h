@@ -111,16 +111,23 @@ void stream_push(struct node *node);
 /* The same for all nodes of a context. An error if none of them is left. */
 struct wire_buffer *broadcast_begin(cl_context context);
 cl_int broadcast_end(cl_context context, enum stream_urgency urgency);
-/* A round trip: call_begin, wire_put_X with call->id, call_end; then decode call->fields, and call_free. */
+/* A round trip, from which call.c makes a function for each CALL: call_begin, wire_put_X, call_send, call_wait. */
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call);
-cl_int call_end(struct call *call);
-/* Its two halves, for round trips to several nodes at once. */
 void call_send(struct call *call);
 cl_int call_wait(struct call *call);
+/* call_X(): what was asked is in m, but for m->call. On success the reply, which may have an error of its own, points
+ * into call, and call_free() is due. Its two halves are for round trips to several nodes at once. */
+#define CALL(name, number)                                                                                             \
+    void call_send_##name(struct node *node, struct wire_##name *m, struct call *call);                                \
+    cl_int call_wait_##name(struct call *call, struct wire_##name##_reply *reply);                                     \
+    cl_int call_##name(struct node *node, struct wire_##name *m, struct wire_##name##_reply *reply, struct call *call);
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
 void call_free(struct call *call);
 /* What native OpenCL said to the creation of an object, or to the command of an event: a round trip, for arguments that
  * only it should judge. */
-cl_int call_outcome(struct node *node, const struct object *object);
+cl_int native_outcome(struct node *node, const struct object *object);
 /* From note.c, under the lock. */
 bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields);
 void call_lose(struct node *node);
@@ -315,9 +322,8 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
-/* On the wire, as in lend. */
-void part_put(const struct part *part, uint32_t *origin_count, uint64_t *origin, uint32_t *region_count,
-              uint64_t *region, uint32_t *pitch_count, uint64_t *pitch);
+/* The same for the wire. */
+struct wire_region part_region(const struct part *part);
 cl_int part_before(struct enqueue *e, const struct part *part, unsigned use);
 void part_after(struct enqueue *e, const struct part *part);
 /* All that a copy needs before it is sent. *sent: another node has its source, and it was sent as a transfer straight

@@ -209,7 +209,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         arguments_clean(kernel, e.node);
     spin_unlock(&kernel->lock);
     if (!error && !plain)
-        error = call_outcome(e.node, &e.event->object);
+        error = native_outcome(e.node, &e.event->object);
     return enqueue_finish(&e, error, site->event);
 }
 

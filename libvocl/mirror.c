@@ -78,17 +78,11 @@ static uint64_t alloc_on_node(cl_context context, struct node *node, uint64_t wa
         .context = context->object.id, .wanted = wanted, .flags = flags, .size = size, .alignment = alignment};
     struct wire_svm_alloc_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_svm_alloc, &call);
-    uint64_t address = 0;
 
-    m.call = call.id;
-    wire_put_svm_alloc(out, &m);
-    if (call_end(&call))
+    if (call_svm_alloc(node, &m, &reply, &call))
         return 0;
-    if (wire_get_svm_alloc_reply(&call.fields, &reply) && !reply.error)
-        address = reply.address;
     call_free(&call);
-    return address;
+    return reply.error ? 0 : reply.address;
 }
 
 uint64_t mirror_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole)

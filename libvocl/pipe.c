@@ -54,7 +54,7 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
         wire_put_create_pipe(broadcast_begin(context), &m);
         error = broadcast_end(context, STREAM_LATER);
         if (!error) /* what else there may be to say against it */
-            error = call_outcome(context->node, &pipe->object);
+            error = native_outcome(context->node, &pipe->object);
     }
     fail_ret(ret, error);
     if (!error)

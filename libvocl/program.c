@@ -138,7 +138,6 @@ static cl_int binary_send(struct node *node, cl_program program, const size_t *l
     struct wire_create_program_binary m = {
         .program = program->object.id, .context = program->context->object.id, .devices = ids};
     struct wire_create_program_binary_reply reply;
-    struct wire_buffer *out;
     struct call call;
     size_t total = 0;
     uint8_t *all;
@@ -168,18 +167,12 @@ static cl_int binary_send(struct node *node, cl_program program, const size_t *l
     m.sizes_length = (uint32_t)sizes.length;
     m.binaries = bytes.bytes;
     m.binaries_length = (uint32_t)total;
-    out = call_begin(node, WIRE_create_program_binary, &call);
-    m.call = call.id;
-    wire_put_create_program_binary(out, &m);
+    error = call_create_program_binary(node, &m, &reply, &call);
     wire_buffer_free(&sizes);
     wire_buffer_free(&bytes);
-    error = call_end(&call);
     if (error)
         return error;
-    if (!wire_get_create_program_binary_reply(&call.fields, &reply))
-        error = CL_OUT_OF_RESOURCES;
-    else
-        error = reply.error;
+    error = reply.error;
     if (statuses && error != CL_OUT_OF_RESOURCES && reply.statuses_length == 4 * m.devices_count) {
         const uint8_t *at = reply.statuses;
 
@@ -232,15 +225,11 @@ static cl_int il_send(struct node *node, cl_program program, const void *il, siz
         .program = program->object.id, .context = program->context->object.id, .il = il, .il_length = (uint32_t)length};
     struct wire_create_program_il_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_create_program_il, &call);
-    cl_int error;
+    cl_int error = call_create_program_il(node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_create_program_il(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_create_program_il_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     call_free(&call);
     return error;
 }
@@ -281,20 +270,16 @@ static cl_int builtin_send(struct node *node, cl_program program, const char *na
                                             .names = names,
                                             .names_length = (uint32_t)strlen(names)};
     struct wire_create_program_builtin_reply reply;
-    struct wire_buffer *out;
     struct call call;
     cl_int error;
 
     m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
     if (!m.devices_count)
         return CL_SUCCESS;
-    out = call_begin(node, WIRE_create_program_builtin, &call);
-    m.call = call.id;
-    wire_put_create_program_builtin(out, &m);
-    error = call_end(&call);
+    error = call_create_program_builtin(node, &m, &reply, &call);
     if (error)
         return error;
-    error = wire_get_create_program_builtin_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     if (!error)
         error = program_take_kernels(program, reply.kernels, reply.kernels_length);
     program->built = !error && program->kernel_count; /* the native one may want a build first */
@@ -351,15 +336,11 @@ static cl_int specialize(struct node *node, cl_program program, cl_uint id, size
         .program = program->object.id, .id = id, .value = value, .value_length = (uint32_t)size};
     struct wire_set_specialization_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_set_specialization, &call);
-    cl_int error;
+    cl_int error = call_set_specialization(node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_set_specialization(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_set_specialization_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     call_free(&call);
     return error;
 }

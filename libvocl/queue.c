@@ -38,7 +38,7 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
     wire_put_create_queue(stream_begin(queue->node), &m);
     error = stream_end(queue->node, STREAM_LATER);
     if (!error && !is_plain(device, properties))
-        error = call_outcome(queue->node, &queue->object);
+        error = native_outcome(queue->node, &queue->object);
     fail_ret(ret, error);
     if (error)
         handle_release(queue, WIRE_QUEUE, 0);

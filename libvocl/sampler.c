@@ -27,7 +27,7 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
         wire_put_create_sampler(broadcast_begin(context), &m);
         error = broadcast_end(context, STREAM_LATER);
         if (!error && !plain)
-            error = call_outcome(context->node, &sampler->object);
+            error = native_outcome(context->node, &sampler->object);
         if (error) {
             handle_release(sampler, WIRE_SAMPLER, 0);
             sampler = NULL;

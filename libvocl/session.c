@@ -84,28 +84,17 @@ cl_int node_lost_error(void)
 
 /* ---- what arrives ---- */
 
-static void trace(const char *direction, unsigned peer, const void *command, size_t length)
-{
-    char text[512];
-
-    wire_show(command, length, text, sizeof(text));
-    vocl_trace("%s %u: %s", direction, peer, text);
-}
-
 static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
 {
     struct session *session = owner;
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
-    const uint8_t *command = frame.at;
     uint16_t number;
     int more;
 
     if (peer == 0 || peer > session->node_count)
         return -EBADMSG;
+    wire_trace("<-", peer, bytes, length);
     while ((more = wire_next(&frame, &number, &fields)) == 1) {
-        if (vocl_tracing())
-            trace("<-", peer, command, (size_t)(frame.at - command));
-        command = frame.at;
         if (!note_take(&session->nodes[peer - 1], number, fields)) {
             vocl_log(LOG_ERROR, "worker %u sent a malformed %s", peer, wire_name(number));
             return -EBADMSG;
@@ -341,16 +330,12 @@ static cl_int describe_platform(struct session *session, struct node *node, uint
     struct wire_describe_platform m = {.platform = number};
     struct wire_describe_platform_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_describe_platform, &call);
     unsigned version;
-    cl_int error;
+    cl_int error = call_describe_platform(node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_describe_platform(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    if (!wire_get_describe_platform_reply(&call.fields, &reply) || reply.error) {
+    if (reply.error) {
         call_free(&call);
         return CL_OUT_OF_RESOURCES;
     }
@@ -366,18 +351,12 @@ static cl_int ask_devices(struct session *session, struct node *node)
     struct wire_list_platforms m;
     struct wire_list_platforms_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_list_platforms, &call);
-    cl_int error;
-    bool good;
+    cl_int error = call_list_platforms(node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_list_platforms(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    good = wire_get_list_platforms_reply(&call.fields, &reply);
     call_free(&call);
-    if (!good || reply.count > MOST_PLATFORMS)
+    if (reply.count > MOST_PLATFORMS)
         return CL_OUT_OF_RESOURCES;
     for (uint32_t i = 0; !error && i < reply.count; i++)
         error = describe_platform(session, node, i);

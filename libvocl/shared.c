@@ -16,7 +16,7 @@ static void put(struct enqueue *e, const struct part *part, const struct layout 
                                  .memory = part->memory->object.id,
                                  .event = e->event_id,
                                  .want = e->want,
-                                 .size = part->bytes,
+                                 .part = part_region(part),
                                  .address = (uintptr_t)layout->memory,
                                  .shared_pitch = {layout->row_pitch, layout->slice_pitch},
                                  .shared_pitch_count = part->kind == PART_PIECE ? 0 : 2,
@@ -24,7 +24,6 @@ static void put(struct enqueue *e, const struct part *part, const struct layout 
                                  .wait_count = e->wait_count};
     struct wire_write_shared same;
 
-    part_put(part, &m.origin_count, m.origin, &m.region_count, m.region, &m.pitch_count, m.pitch);
     if (part->kind == PART_IMAGE && part->memory->type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
         m.shared_pitch[0] = layout->row_bytes;
     else if (part->kind == PART_IMAGE && layout->slices == 1) /* an image of two dimensions has no slices */

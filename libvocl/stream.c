@@ -19,20 +19,6 @@ struct wire_buffer *stream_begin(struct node *node)
     return &node->batch;
 }
 
-static void trace(struct node *node)
-{
-    struct wire_cursor frame = wire_cursor(node->batch.bytes, node->batch.length), fields;
-    const uint8_t *command = frame.at;
-    uint16_t number;
-    char text[512];
-
-    while (wire_next(&frame, &number, &fields) == 1) {
-        wire_show(command, (size_t)(frame.at - command), text, sizeof(text));
-        vocl_trace("-> %u: %s", node->peer, text);
-        command = frame.at;
-    }
-}
-
 enum { AGAIN = WIRE_HEADER + 8 }; /* bytes of the command without a patch */
 
 static void remember(struct node *node, const uint8_t *bytes, size_t length)
@@ -84,8 +70,7 @@ void stream_push(struct node *node)
     error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
     if (error == -EAGAIN)
         return;
-    if (vocl_tracing())
-        trace(node);
+    wire_trace("->", node->peer, node->batch.bytes, node->batch.length);
     if (error)
         vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));
     if (node->batch.capacity > (1u << 20))
@@ -215,32 +200,22 @@ cl_int call_wait(struct call *call)
     return call->status == -ENOMEM ? CL_OUT_OF_HOST_MEMORY : call->status ? node_lost_error() : CL_SUCCESS;
 }
 
-cl_int call_end(struct call *call)
-{
-    call_send(call);
-    return call_wait(call);
-}
-
 void call_free(struct call *call)
 {
     free(call->bytes);
     call->bytes = NULL;
 }
 
-cl_int call_outcome(struct node *node, const struct object *object)
+cl_int native_outcome(struct node *node, const struct object *object)
 {
     struct wire_outcome m = {.kind = atomic_load(&object->kind), .object = object->id};
     struct wire_outcome_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_outcome, &call);
-    cl_int error;
+    cl_int error = call_outcome(node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_outcome(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_outcome_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     call_free(&call);
     return error;
 }

@@ -5,8 +5,6 @@
 #include "base/settings.h"
 #include "libvocl/internal.h"
 
-#define CHUNKED 0x80000000u /* in a tag: the other side works in chunks of WIRE_CHUNK */
-
 struct transfer {
     struct transfer *next;
     struct node *node;
@@ -31,15 +29,11 @@ static atomic_uint last_tag;
 static struct transfer *transfer_new(struct node *node, const struct layout *layout, bool chunked)
 {
     struct transfer *transfer = calloc(1, sizeof(*transfer));
-    uint32_t tag;
 
     if (!transfer)
         return NULL;
-    do
-        tag = (atomic_fetch_add(&last_tag, 1) + 1) & 0x3fffff;
-    while (!tag);
     transfer->node = node;
-    transfer->tag = tag | (chunked ? CHUNKED : 0);
+    transfer->tag = wire_tag(atomic_fetch_add(&last_tag, 1)) | (chunked ? WIRE_TAG_CHUNKED : 0);
     transfer->layout = *layout;
     transfer->length = layout_bytes(layout);
     transfer->memory = layout->memory;
@@ -133,7 +127,7 @@ static void piece_done(void *argument, int status)
 static void start_pieces(struct transfer *transfer)
 {
     struct transport *transport = session_transport(transfer->node->session);
-    size_t piece = transfer->tag & CHUNKED ? WIRE_CHUNK : transfer->length;
+    size_t piece = transfer->tag & WIRE_TAG_CHUNKED ? WIRE_CHUNK : transfer->length;
     size_t offset = 0;
     int error = 0;
 

@@ -246,15 +246,11 @@ static cl_int ask(const struct wish *wish, const void *wanted, uint64_t *address
                                .properties_length = wish->properties_length};
     struct wire_usm_alloc_reply reply;
     struct call call;
-    struct wire_buffer *out = call_begin(wish->usm.node, WIRE_usm_alloc, &call);
-    cl_int error;
+    cl_int error = call_usm_alloc(wish->usm.node, &m, &reply, &call);
 
-    m.call = call.id;
-    wire_put_usm_alloc(out, &m);
-    error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_usm_alloc_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = reply.error;
     if (!error)
         *address = reply.address;
     call_free(&call);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "transport/link.h"
+#include "wire/frame.h"
 
 #define ACTIVE_NS 2000000        /* bulk data that moved this recently is worth spinning for, */
 #define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
@@ -25,7 +26,7 @@ static void bulk_end(struct transport *t, struct bulk **at, int status)
 /* As both sides know it: with a mark for what is from or for the local member, and does not go to the application. */
 static uint32_t tag_of(bool local, uint32_t tag)
 {
-    return (local ? 0x800000u : 0) | (tag >> 31 ? 0x400000u : 0) | (tag & 0x3fffff);
+    return (local ? 0x800000u : 0) | (tag & WIRE_TAG_CHUNKED ? 0x400000u : 0) | (tag & WIRE_TAG_NUMBERS);
 }
 
 static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,

@@ -42,6 +42,26 @@ static void get_u64s(struct wire_cursor *in, uint32_t *count, uint64_t *values, 
         memcpy(values, items, *count * sizeof(*values));
 }
 
+static void get_region(struct wire_cursor *in, struct wire_region *part, unsigned kinds)
+{
+    uint32_t origin, region, pitch = 0;
+
+    memset(part, 0, sizeof(*part));
+    part->size = wire_get_u64(in);
+    get_u64s(in, &origin, part->origin, 3);
+    get_u64s(in, &region, part->region, 3);
+    if (kinds & WIRE_RECT)
+        get_u64s(in, &pitch, part->pitch, 2);
+    if (origin == 1 && !region && !pitch)
+        part->kind = WIRE_PIECE;
+    else if (origin == 3 && region == 3 && pitch == 2)
+        part->kind = WIRE_RECT;
+    else if (origin == 3 && region == 3 && !pitch)
+        part->kind = WIRE_IMAGE;
+    else
+        in->failed = true;
+}
+
 /* What is left after the fields can only be the padding to 8 bytes. */
 static bool finished(const struct wire_cursor *in)
 {
@@ -58,7 +78,6 @@ static bool finished(const struct wire_cursor *in)
 #define CALL(name, number)                                                                                             \
     GET(name)                                                                                                          \
     m->call = wire_get_u32(in);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     return finished(in);                                                                                               \
     }                                                                                                                  \
@@ -67,8 +86,7 @@ static bool finished(const struct wire_cursor *in)
 #define END                                                                                                            \
     return finished(in);                                                                                               \
     }
-#define ID(name) m->name = wire_get_u32(in);
-#define NEW_ID(name) m->name = wire_get_u32(in);
+#define NUMBER(name) m->name = wire_get_u32(in);
 #define U32(name) m->name = wire_get_u32(in);
 #define I32(name) m->name = (int32_t)wire_get_u32(in);
 #define U64(name) m->name = wire_get_u64(in);
@@ -80,9 +98,26 @@ static bool finished(const struct wire_cursor *in)
     m->name = wire_get_u64(in);                                                                                        \
     if (m->name & ~(uint64_t)(mask))                                                                                   \
         in->failed = true;
-#define IDS(name, most) m->name = get_list(in, &m->name##_count, 4, most);
+#define NUMBERS(name, most) m->name = get_list(in, &m->name##_count, 4, most);
 #define U64S(name, most) get_u64s(in, &m->name##_count, m->name, most);
+#define REGION(name, kinds) get_region(in, &m->name, kinds);
 #define BLOB(name, most) m->name = get_list(in, &m->name##_length, 1, most);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
+
+unsigned wire_flags(uint16_t number)
+{
+    switch (number) {
+#define SEND(name, number)                                                                                             \
+    case number:                                                                                                       \
+        return 0
+#define RECORDABLE | WIRE_RECORDABLE
+#define LAUNCH | WIRE_LAUNCH
+#define END ;
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+    }
+    return 0;
+}

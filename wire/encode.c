@@ -55,6 +55,17 @@ static void put_list(struct wire_buffer *out, const void *items, uint32_t count,
     wire_put_bytes(out, items, count * size);
 }
 
+static void put_region(struct wire_buffer *out, const struct wire_region *part, unsigned kinds)
+{
+    if (!(part->kind & kinds))
+        out->failed = true;
+    wire_put_u64(out, part->size);
+    put_list(out, part->origin, part->kind == WIRE_PIECE ? 1 : 3, 8, 3);
+    put_list(out, part->region, part->kind == WIRE_PIECE ? 0 : 3, 8, 3);
+    if (kinds & WIRE_RECT)
+        put_list(out, part->pitch, part->kind == WIRE_RECT ? 2 : 0, 8, 2);
+}
+
 #define PUT(name, number)                                                                                              \
     void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m)                                         \
     {                                                                                                                  \
@@ -66,7 +77,6 @@ static void put_list(struct wire_buffer *out, const void *items, uint32_t count,
 #define CALL(name, number)                                                                                             \
     PUT(name, number)                                                                                                  \
     wire_put_u32(out, m->call);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     end(out, start);                                                                                                   \
     }                                                                                                                  \
@@ -75,15 +85,15 @@ static void put_list(struct wire_buffer *out, const void *items, uint32_t count,
 #define END                                                                                                            \
     end(out, start);                                                                                                   \
     }
-#define ID(name) wire_put_u32(out, m->name);
-#define NEW_ID(name) wire_put_u32(out, m->name);
+#define NUMBER(name) wire_put_u32(out, m->name);
 #define U32(name) wire_put_u32(out, m->name);
 #define I32(name) wire_put_u32(out, (uint32_t)m->name);
 #define U64(name) wire_put_u64(out, m->name);
 #define RANGE(name, low, high) wire_put_u32(out, m->name);
 #define BITS(name, mask) wire_put_u64(out, m->name);
-#define IDS(name, most) put_list(out, m->name, m->name##_count, 4, most);
+#define NUMBERS(name, most) put_list(out, m->name, m->name##_count, 4, most);
 #define U64S(name, most) put_list(out, m->name, m->name##_count, 8, most);
+#define REGION(name, kinds) put_region(out, &m->name, kinds);
 #define BLOB(name, most) put_list(out, m->name, m->name##_length, 1, most);
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -1,12 +1,19 @@
-/* Words of commands.def that a pass did not define mean nothing to it. Followed by commands.def, then fields_end.h. */
+/*
+ * Words of commands.def that a pass did not define: some stand for others, the rest mean nothing to it. Followed by
+ * commands.def, then fields_end.h. A pass over the bytes on the wire defines NUMBER and NUMBERS for all kinds of
+ * objects.
+ */
 #ifndef SEND
 #define SEND(name, number)
+#endif
+#ifndef ENQUEUE
+#define ENQUEUE(name, number) SEND(name, number) ID(QUEUE, queue)
 #endif
 #ifndef CALL
 #define CALL(name, number)
 #endif
 #ifndef SLOW_CALL
-#define SLOW_CALL(name, number)
+#define SLOW_CALL(name, number) CALL(name, number)
 #endif
 #ifndef NOTE
 #define NOTE(name, number)
@@ -20,11 +27,38 @@
 #ifndef END
 #define END
 #endif
+#ifndef RECORDABLE
+#define RECORDABLE
+#endif
+#ifndef LAUNCH
+#define LAUNCH
+#endif
+#ifndef EVENT_WANTED
+#define EVENT_WANTED NEW_ID(EVENT, event) U32(want)
+#endif
+#ifndef WAIT_LIST
+#define WAIT_LIST IDS(EVENT, wait, WIRE_MAX_WAIT)
+#endif
 #ifndef ID
-#define ID(name)
+#define ID(kind, name) NUMBER(name)
+#endif
+#ifndef OPTIONAL_ID
+#define OPTIONAL_ID(kind, name) ID(kind, name)
+#endif
+#ifndef ID_OF
+#define ID_OF(field, name) NUMBER(name)
 #endif
 #ifndef NEW_ID
-#define NEW_ID(name)
+#define NEW_ID(kind, name) NUMBER(name)
+#endif
+#ifndef IDS
+#define IDS(kind, name, most) NUMBERS(name, most)
+#endif
+#ifndef NUMBER
+#define NUMBER(name)
+#endif
+#ifndef NUMBERS
+#define NUMBERS(name, most)
 #endif
 #ifndef U32
 #define U32(name)
@@ -41,11 +75,11 @@
 #ifndef BITS
 #define BITS(name, mask)
 #endif
-#ifndef IDS
-#define IDS(name, most)
-#endif
 #ifndef U64S
 #define U64S(name, most)
+#endif
+#ifndef REGION
+#define REGION(name, kinds)
 #endif
 #ifndef BLOB
 #define BLOB(name, most)

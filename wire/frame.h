@@ -1,7 +1,19 @@
-/* What the carriers of frames need to know of the wire: which version of it they carry. */
+/* What the carriers of frames need to know of the wire: which version of it they carry, and the tags of bulk data. */
 #ifndef VOCL_WIRE_FRAME_H
 #define VOCL_WIRE_FRAME_H
 
+#include <stdint.h>
+
 #define WIRE_VERSION 6
+
+/* A tag of bulk data: a number other than 0, and whether the data go in pieces of WIRE_CHUNK. */
+#define WIRE_TAG_NUMBERS 0x3fffffu
+#define WIRE_TAG_CHUNKED 0x80000000u
+
+/* The number of the next tag, after so many. */
+static inline uint32_t wire_tag(uint32_t count)
+{
+    return count % WIRE_TAG_NUMBERS + 1;
+}
 
 #endif

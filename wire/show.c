@@ -40,6 +40,18 @@ static void add_u64s(struct text *text, const char *name, const uint64_t *items,
     add(text, "]");
 }
 
+static void add_region(struct text *text, const char *name, const struct wire_region *part)
+{
+    add(text, " %s=%s of %" PRIu64, name,
+        part->kind == WIRE_PIECE  ? "piece"
+        : part->kind == WIRE_RECT ? "rect"
+                                  : "image",
+        part->size);
+    add_u64s(text, "origin", part->origin, part->kind == WIRE_PIECE ? 1 : 3);
+    add_u64s(text, "region", part->region, part->kind == WIRE_PIECE ? 0 : 3);
+    add_u64s(text, "pitch", part->pitch, part->kind == WIRE_RECT ? 2 : 0);
+}
+
 #define SHOW(name)                                                                                                     \
     static void show_##name(struct wire_cursor *in, struct text *text)                                                 \
     {                                                                                                                  \
@@ -54,21 +66,20 @@ static void add_u64s(struct text *text, const char *name, const uint64_t *items,
 #define CALL(name, number)                                                                                             \
     SHOW(name)                                                                                                         \
     add(text, " call=%" PRIu32, m.call);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     SHOW(name##_reply)                                                                                                 \
     add(text, " call=%" PRIu32, m.call);
 #define END }
-#define ID(name) add(text, " " #name "=%" PRIu32, m.name);
-#define NEW_ID(name) add(text, " " #name "=%" PRIu32, m.name);
+#define NUMBER(name) add(text, " " #name "=%" PRIu32, m.name);
 #define U32(name) add(text, " " #name "=%" PRIu32, m.name);
 #define I32(name) add(text, " " #name "=%" PRId32, m.name);
 #define U64(name) add(text, " " #name "=%" PRIu64, m.name);
 #define RANGE(name, low, high) add(text, " " #name "=%" PRIu32, m.name);
 #define BITS(name, mask) add(text, " " #name "=%#" PRIx64, m.name);
-#define IDS(name, most) add_u32s(text, #name, m.name, m.name##_count);
+#define NUMBERS(name, most) add_u32s(text, #name, m.name, m.name##_count);
 #define U64S(name, most) add_u64s(text, #name, m.name, m.name##_count);
+#define REGION(name, kinds) add_region(text, #name, &m.name);
 #define BLOB(name, most) add(text, " " #name "=<%" PRIu32 " bytes>", m.name##_length);
 #include "wire/fields.h"
 #include "wire/commands.def"
@@ -84,7 +95,6 @@ static void show_fields(uint16_t number, struct wire_cursor *in, struct text *te
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #define REPLY(name)                                                                                                    \
     case WIRE_##name | WIRE_REPLY:                                                                                     \
         show_##name##_reply(in, text);                                                                                 \
@@ -120,7 +130,6 @@ const char *wire_name(uint16_t number)
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"

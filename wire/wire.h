@@ -28,7 +28,7 @@
 #define WIRE_MAX_AGAIN 512            /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
 #define WIRE_GRANULE 4096     /* bytes of a buffer that are taken whole when some of them have changed */
-#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag has the top bit set */
+#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag says so */
 
 /* In a command's want: its call has returned, so what comes later, in any queue of the context, comes behind it. */
 #define WIRE_ORDERS 8u
@@ -74,10 +74,23 @@ enum wire_usm { WIRE_USM_HOST = 1, WIRE_USM_DEVICE, WIRE_USM_SHARED, WIRE_USM_LA
 
 enum wire_hint { WIRE_HINT_MIGRATE = 1, WIRE_HINT_ADVISE, WIRE_HINT_LAST = WIRE_HINT_ADVISE };
 
+/* Part of a memory object. On the wire: the size, and three lists of numbers, whose lengths tell the kind. */
+enum wire_region_kind {                 /* origin     region    pitch */
+                        WIRE_PIECE = 1, /* offset     none      none: of a buffer */
+                        WIRE_RECT = 2,  /* bytes, rows, slices  of rows, of slices: of a buffer */
+                        WIRE_IMAGE = 4, /* pixels     pixels    none: of an image */
+                        WIRE_ANY_REGION =
+                            WIRE_PIECE | WIRE_RECT | WIRE_IMAGE /* without WIRE_RECT there is no third list */
+};
+struct wire_region {
+    enum wire_region_kind kind;
+    uint64_t size; /* bytes */
+    uint64_t origin[3], region[3], pitch[2];
+};
+
 enum wire_number {
 #define SEND(name, number) WIRE_##name = number,
 #define CALL(name, number) WIRE_##name = number,
-#define SLOW_CALL(name, number) WIRE_##name = number,
 #define NOTE(name, number) WIRE_##name = number,
 #define FELLOW(name, number) WIRE_##name = number,
 #include "wire/fields.h"
@@ -89,7 +102,6 @@ enum wire_number {
 #define CALL(name, number)                                                                                             \
     struct wire_##name {                                                                                               \
         uint32_t call;
-#define SLOW_CALL(name, number) CALL(name, number)
 #define NOTE(name, number) struct wire_##name {
 #define FELLOW(name, number) struct wire_##name {
 #define REPLY(name)                                                                                                    \
@@ -100,19 +112,19 @@ enum wire_number {
 #define END                                                                                                            \
     }                                                                                                                  \
     ;
-#define ID(name) uint32_t name;
-#define NEW_ID(name) uint32_t name;
+#define NUMBER(name) uint32_t name;
 #define U32(name) uint32_t name;
 #define I32(name) int32_t name;
 #define U64(name) uint64_t name;
 #define RANGE(name, low, high) uint32_t name;
 #define BITS(name, mask) uint64_t name;
-#define IDS(name, most)                                                                                                \
+#define NUMBERS(name, most)                                                                                            \
     const uint32_t *name;                                                                                              \
     uint32_t name##_count;
 #define U64S(name, most)                                                                                               \
     uint32_t name##_count;                                                                                             \
     uint64_t name[most];
+#define REGION(name, kinds) struct wire_region name;
 #define BLOB(name, most)                                                                                               \
     const void *name;                                                                                                  \
     uint32_t name##_length;
@@ -130,7 +142,6 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 
 #define SEND(name, number) void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define REPLY(name) void wire_put_##name##_reply(struct wire_buffer *out, const struct wire_##name##_reply *m);
@@ -139,16 +150,19 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 #include "wire/fields_end.h"
 
 /* wire_get_X decodes the fields of one command; false if anything is out of bounds. Lists and blobs point into the
- * frame. Every ID still has to be looked up. */
+ * frame. Every number of an object still has to be looked up. */
 #define SEND(name, number) bool wire_get_##name(struct wire_cursor *in, struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
-#define SLOW_CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
 #define FELLOW(name, number) SEND(name, number)
 #define REPLY(name) bool wire_get_##name##_reply(struct wire_cursor *in, struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
+
+/* What the description says of a command beside its fields. */
+enum wire_flag { WIRE_RECORDABLE = 1, WIRE_LAUNCH = 2 };
+unsigned wire_flags(uint16_t number);
 
 /*
  * Take the next command off a frame: its number, and a cursor over its fields. Returns 1, 0 at the frame's end, or
@@ -158,6 +172,9 @@ int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *f
 
 /* One command as a line of text, for VOCL_TRACE and for the logs. Always terminated. */
 void wire_show(const void *command, size_t length, char *text, size_t text_size);
+
+/* The commands of a frame, a line for each, if VOCL_TRACE asks for it. direction: "->" or "<-". */
+void wire_trace(const char *direction, unsigned peer, const void *frame, size_t length);
 
 /* "enqueue_ndrange", or "unknown". */
 const char *wire_name(uint16_t number);

@@ -21,20 +21,6 @@
 
 #define NOTES_FULL (48u << 10)
 
-static void trace(const char *direction, unsigned peer, const void *bytes, size_t length)
-{
-    struct wire_cursor frame = wire_cursor(bytes, length), fields;
-    const uint8_t *command = frame.at;
-    uint16_t number;
-    char text[512];
-
-    while (wire_next(&frame, &number, &fields) == 1) {
-        wire_show(command, (size_t)(frame.at - command), text, sizeof(text));
-        vocl_trace("%s %u: %s", direction, peer, text);
-        command = frame.at;
-    }
-}
-
 /* ---- from the transport ---- */
 
 static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
@@ -42,8 +28,7 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
     struct worker *worker = owner;
     int error;
 
-    if (vocl_tracing())
-        trace("<-", peer, bytes, length);
+    wire_trace("<-", peer, bytes, length);
     if (peer)
         return executor_run_fellow(worker->executor, peer, bytes, length);
     error = executor_run(worker->executor, bytes, length);
@@ -79,8 +64,7 @@ static void flush_notes(struct worker *worker)
     error = transport_send(worker->transport, 0, worker->notes.bytes, worker->notes.length);
     if (error == -EAGAIN)
         return;
-    if (vocl_tracing())
-        trace("->", 0, worker->notes.bytes, worker->notes.length);
+    wire_trace("->", 0, worker->notes.bytes, worker->notes.length);
     if (worker->notes.capacity > (1u << 20))
         wire_buffer_free(&worker->notes);
     worker->notes.length = 0;
@@ -106,8 +90,7 @@ static void flush_peer(struct worker *worker, unsigned peer)
 
     if (!buffer->length || transport_send(worker->transport, peer, buffer->bytes, buffer->length) == -EAGAIN)
         return;
-    if (vocl_tracing())
-        trace("->", peer, buffer->bytes, buffer->length);
+    wire_trace("->", peer, buffer->bytes, buffer->length);
     wire_buffer_free(buffer);
     worker->waiting--;
 }

@@ -35,4 +35,10 @@ void client_prologue(struct client *client);
 bool client_outcome(struct client *client, unsigned kind, uint32_t object, int *error);
 void client_close(struct client *client);
 
+/* A part of a buffer, as in struct wire_region. */
+#define PIECE(offset, bytes)                                                                                           \
+    {                                                                                                                  \
+        .kind = WIRE_PIECE, .size = (bytes), .origin = {(offset) }                                                     \
+    }
+
 #endif

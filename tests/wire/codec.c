@@ -86,7 +86,6 @@ static void truncate(const char *name, const struct wire_buffer *good, bool (*de
 #define NOTE(name, number) TEST(name, number)
 #define FELLOW(name, number) TEST(name, number)
 #define CALL(name, number) TEST(name, number)
-#define SLOW_CALL(name, number) TEST(name, number)
 #define REPLY(name) TEST(name##_reply, WIRE_##name | WIRE_REPLY)
 #include "wire/fields.h"
 #include "wire/commands.def"
@@ -98,7 +97,6 @@ static void test_all(struct sampler_state *state)
 #define NOTE(name, number) test_##name(state);
 #define FELLOW(name, number) test_##name(state);
 #define CALL(name, number) test_##name(state);
-#define SLOW_CALL(name, number) test_##name(state);
 #define REPLY(name) test_##name##_reply(state);
 #include "wire/fields.h"
 #include "wire/commands.def"
@@ -176,7 +174,6 @@ static void write_samples(const char *folder)
 #define NOTE(name, number) WRITE(name)
 #define FELLOW(name, number) WRITE(name)
 #define CALL(name, number) WRITE(name)
-#define SLOW_CALL(name, number) WRITE(name)
 #define REPLY(name) WRITE(name##_reply)
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -12,15 +12,20 @@ int main(void)
 #define CALL(name, number) printf("call %d " #name "\n", number);
 #define SLOW_CALL(name, number) printf("slow call %d " #name "\n", number);
 #define REPLY(name) printf("  reply\n");
-#define ID(name) printf("  id " #name "\n");
-#define NEW_ID(name) printf("  new id " #name "\n");
+#define ID(kind, name) NUMBER(name)
+#define NUMBER(name) printf("  id " #name "\n");
+#define NEW_ID(kind, name) printf("  new id " #name "\n");
 #define U32(name) printf("  u32 " #name "\n");
 #define I32(name) printf("  i32 " #name "\n");
 #define U64(name) printf("  u64 " #name "\n");
 #define RANGE(name, low, high) printf("  u32 " #name " %u to %u\n", low, high);
 #define BITS(name, mask) printf("  u64 " #name " of %#x\n", mask);
-#define IDS(name, most) printf("  ids " #name ", at most %u\n", most);
+#define NUMBERS(name, most) printf("  ids " #name ", at most %u\n", most);
 #define U64S(name, most) printf("  u64s " #name ", at most %u\n", most);
+#define REGION(name, kinds)                                                                                            \
+    printf("  u64 size\n  u64s origin, at most 3\n  u64s region, at most 3\n");                                        \
+    if ((kinds)&WIRE_RECT)                                                                                             \
+        printf("  u64s pitch, at most 2\n");
 #define BLOB(name, most) printf("  bytes " #name ", at most %u\n", most);
 #include "wire/fields.h"
 #include "wire/commands.def"

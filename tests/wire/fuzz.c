@@ -40,7 +40,6 @@ static void decode(uint16_t number, struct wire_cursor *fields)
 #define NOTE(name, number) TAKE(name, number)
 #define FELLOW(name, number) TAKE(name, number)
 #define CALL(name, number) TAKE(name, number)
-#define SLOW_CALL(name, number) TAKE(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     break;                                                                                                             \
@@ -50,7 +49,7 @@ static void decode(uint16_t number, struct wire_cursor *fields)
     }                                                                                                                  \
     break;                                                                                                             \
     }
-#define IDS(name, most) use(m.name, 4 * m.name##_count);
+#define NUMBERS(name, most) use(m.name, 4 * m.name##_count);
 #define U64S(name, most) use(m.name, 8 * m.name##_count);
 #define BLOB(name, most)                                                                                               \
     use(m.name, m.name##_length);                                                                                      \

@@ -169,18 +169,13 @@ static void put_address_case(struct wire_buffer *frame, unsigned which)
 static void put_peer_case(struct wire_buffer *frame, unsigned which)
 {
     const struct wire_lend loan = {
-        .memory = OBJECT(1), .peer = which ? 1 : 40000, .event = OBJECT(5), .size = 4096, .origin_count = 1};
+        .memory = OBJECT(1), .peer = which ? 1 : 40000, .event = OBJECT(5), .part = PIECE(0, 4096)};
     const struct wire_fetch fetch = {
-        .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5), .peer = 40000, .size = 4096, .origin_count = 1};
+        .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5), .peer = 40000, .part = PIECE(0, 4096)};
     const struct wire_export_event event = {OBJECT(1), 40000};
-    const struct wire_bring bring = {.memory = OBJECT(1),
-                                     .size = 16,
-                                     .origin_count = 1,
-                                     .origin = {UINT64_MAX - 7},
-                                     .data = sample_bytes,
-                                     .data_length = 16};
-    const struct wire_take take = {
-        .memory = OBJECT(1), .size = 64, .origin_count = 1, .origin = {UINT64_MAX - 7}, .tag = 9};
+    const struct wire_bring bring = {
+        .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 16), .data = sample_bytes, .data_length = 16};
+    const struct wire_take take = {.memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 64), .tag = 9};
 
     switch (which) {
     case 0:
@@ -225,7 +220,7 @@ static void put_case(struct wire_buffer *frame, unsigned which)
     struct wire_release release = {8, OBJECT(77)};
     struct wire_event_status note = {.event = OBJECT(1)};
     struct wire_list_platforms_reply reply = {.call = 1};
-    const struct wire_lend loan = {.memory = OBJECT(77), .peer = 1, .event = 1, .size = 4, .origin_count = 1};
+    const struct wire_lend loan = {.memory = OBJECT(77), .peer = 1, .event = 1, .part = PIECE(0, 4)};
     struct wire_enqueue_command_buffer run = {.queue = OBJECT(1), .command_buffer = OBJECT(1)};
     struct wire_buffer command = {0};
 

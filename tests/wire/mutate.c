@@ -297,22 +297,19 @@ static void put_far_command(struct wire_buffer *out, unsigned which)
 
     switch (which) {
     case 0:
-        PUT(lend, OBJECT(1), PEER, ++fresh, .size = 512, .origin_count = 1, .after = &after, .after_count = 1);
+        PUT(lend, OBJECT(1), PEER, ++fresh, .part = PIECE(0, 512), .after = &after, .after_count = 1);
         break;
     case 1:
-        PUT(lend, IMAGE, PEER, ++fresh, .size = 64, ORIGIN(origin, 0, 1, 0), ORIGIN(region, 4, 4, 1));
+        PUT(lend, IMAGE, PEER, ++fresh, .part = {WIRE_IMAGE, 64, {0, 1, 0}, {4, 4, 1}, {0}});
         break;
     case 2:
-        PUT(lend, OBJECT(1), PEER, ++fresh, .size = 128, ORIGIN(origin, 0, 1, 0), ORIGIN(region, 16, 4, 2),
-            .pitch_count = 2, .pitch = {64, 512});
+        PUT(lend, OBJECT(1), PEER, ++fresh, .part = {WIRE_RECT, 128, {0, 1, 0}, {16, 4, 2}, {64, 512}});
         break;
     case 3:
-        PUT(fetch, .queue = OBJECT(1), .memory = OBJECT(2), .event = ++fresh, .peer = PEER, .size = 512,
-            .origin_count = 1);
+        PUT(fetch, .queue = OBJECT(1), .memory = OBJECT(2), .event = ++fresh, .peer = PEER, .part = PIECE(0, 512));
         break;
     case 4:
-        PUT(fetch, .queue = OBJECT(1), .memory = OBJECT(5), .event = ++fresh, .peer = PEER, .size = 2 << 20,
-            .origin_count = 1);
+        PUT(fetch, .queue = OBJECT(1), .memory = OBJECT(5), .event = ++fresh, .peer = PEER, .part = PIECE(0, 2 << 20));
         break;
     case 5:
         PUT(export_event, OBJECT(2), PEER);
@@ -321,13 +318,13 @@ static void put_far_command(struct wire_buffer *out, unsigned which)
         PUT(import_event, ++fresh, OBJECT(1));
         break;
     case 7:
-        PUT(bring, OBJECT(1), 64, .origin_count = 1, .origin = {128}, .data = bytes, .data_length = 64);
+        PUT(bring, OBJECT(1), PIECE(128, 64), .data = bytes, .data_length = 64);
         break;
     case 8:
-        PUT(bring, IMAGE, 1024, ORIGIN(origin, 0, 0, 0), ORIGIN(region, 16, 16, 1), .tag = TAG);
+        PUT(bring, IMAGE, {WIRE_IMAGE, 1024, {0}, {16, 16, 1}, {0}}, .tag = TAG);
         break;
     case 9:
-        PUT(take, OBJECT(1), 64, .origin_count = 1, .origin = {128}, .tag = TAG);
+        PUT(take, OBJECT(1), PIECE(128, 64), .tag = TAG);
         break;
     case 10:
         PUT(changes, 7, OBJECT(1), 0, 4096, bytes, 8);
@@ -369,11 +366,11 @@ static void put_address_command(struct wire_buffer *out, unsigned which)
         PUT(set_exec_info, OBJECT(1), 0x4203, &address, 8);
         break;
     case 10:
-        PUT(read_shared, Q, E, .memory = OBJECT(1), .size = 64, .origin_count = 1, .address = address);
+        PUT(read_shared, Q, E, .memory = OBJECT(1), .part = PIECE(0, 64), .address = address);
         break;
     case 11:
-        PUT(write_shared, Q, E, .memory = IMAGE, .size = 64, ORIGIN(origin, 0, 0, 0), ORIGIN(region, 4, 4, 1),
-            .address = address, .shared_pitch_count = 2, .shared_pitch = {64, 256});
+        PUT(write_shared, Q, E, .memory = IMAGE, .part = {WIRE_IMAGE, 64, {0}, {4, 4, 1}, {0}}, .address = address,
+            .shared_pitch_count = 2, .shared_pitch = {64, 256});
         break;
     }
 }

@@ -19,6 +19,22 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
     return (uint32_t)(draw(&state->random) % ((most < SAMPLE_ITEMS ? most : SAMPLE_ITEMS) + 1));
 }
 
+static inline struct wire_region region(struct sampler_state *state, unsigned kinds)
+{
+    struct wire_region part = {.kind = WIRE_PIECE, .size = draw(&state->random), .origin = {draw(&state->random)}};
+
+    do
+        part.kind = 1u << draw(&state->random) % 3;
+    while (!(part.kind & kinds));
+    for (int i = 0; part.kind != WIRE_PIECE && i < 3; i++) {
+        part.origin[i] = draw(&state->random);
+        part.region[i] = draw(&state->random);
+    }
+    for (int i = 0; part.kind == WIRE_RECT && i < 2; i++)
+        part.pitch[i] = draw(&state->random);
+    return part;
+}
+
 #define FILL(name)                                                                                                     \
     static void fill_##name(struct wire_##name *m, struct sampler_state *state)                                        \
     {                                                                                                                  \
@@ -28,25 +44,24 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define NOTE(name, number) FILL(name)
 #define FELLOW(name, number) FILL(name)
 #define CALL(name, number) FILL(name) m->call = (uint32_t)draw(&state->random);
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     FILL(name##_reply) m->call = (uint32_t)draw(&state->random);
 #define END }
-#define ID(name) m->name = (uint32_t)draw(&state->random);
-#define NEW_ID(name) m->name = (uint32_t)draw(&state->random);
+#define NUMBER(name) m->name = (uint32_t)draw(&state->random);
 #define U32(name) m->name = (uint32_t)draw(&state->random);
 #define I32(name) m->name = (int32_t)draw(&state->random);
 #define U64(name) m->name = draw(&state->random);
 #define RANGE(name, low, high) m->name = (uint32_t)((low) + draw(&state->random) % ((high) - (low) + 1));
 #define BITS(name, mask) m->name = draw(&state->random) & (mask);
-#define IDS(name, most)                                                                                                \
+#define NUMBERS(name, most)                                                                                            \
     m->name = sample_ids;                                                                                              \
     m->name##_count = items(state, most);
 #define U64S(name, most)                                                                                               \
     m->name##_count = items(state, most);                                                                              \
     for (uint32_t i = 0; i < m->name##_count; i++)                                                                     \
         m->name[i] = draw(&state->random);
+#define REGION(name, kinds) m->name = region(state, kinds);
 #define BLOB(name, most)                                                                                               \
     m->name = sample_bytes;                                                                                            \
     m->name##_length =                                                                                                 \
@@ -64,7 +79,6 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define NOTE(name, number) SAME(name)
 #define FELLOW(name, number) SAME(name)
 #define CALL(name, number) SAME(name) same &= a->call == b->call;
-#define SLOW_CALL(name, number) CALL(name, number)
 #define REPLY(name)                                                                                                    \
     return same;                                                                                                       \
     }                                                                                                                  \
@@ -72,15 +86,16 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 #define END                                                                                                            \
     return same;                                                                                                       \
     }
-#define ID(name) same &= a->name == b->name;
-#define NEW_ID(name) same &= a->name == b->name;
+#define NUMBER(name) same &= a->name == b->name;
 #define U32(name) same &= a->name == b->name;
 #define I32(name) same &= a->name == b->name;
 #define U64(name) same &= a->name == b->name;
 #define RANGE(name, low, high) same &= a->name == b->name;
 #define BITS(name, mask) same &= a->name == b->name;
-#define IDS(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 4 * a->name##_count);
+#define NUMBERS(name, most)                                                                                            \
+    same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 4 * a->name##_count);
 #define U64S(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 8 * a->name##_count);
+#define REGION(name, kinds) same &= !memcmp(&a->name, &b->name, sizeof(a->name));
 #define BLOB(name, most) same &= a->name##_length == b->name##_length && !memcmp(a->name, b->name, a->name##_length);
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -1,0 +1,69 @@
+/*
+ * The commands as their handlers get them: the structs of wire/wire.h with objects in place of their numbers, made by
+ * dispatch.c. What every command in a queue begins with is in struct command instead: queue, event, wait list. Lists
+ * of objects are there until the handler returns.
+ */
+#ifndef VOCL_EXECUTOR_COMMANDS_H
+#define VOCL_EXECUTOR_COMMANDS_H
+
+#include "executor/objects.h"
+#include "wire/wire.h"
+
+struct command;
+struct executor;
+
+/* Those of replies, notes and fellows come of the same description, and nobody uses them. */
+#define SEND(name, number) struct exec_##name {
+#define ENQUEUE(name, number) SEND(name, number)
+#define CALL(name, number)                                                                                             \
+    SEND(name, number)                                                                                                 \
+    uint32_t call;
+#define NOTE(name, number) SEND(name, number)
+#define FELLOW(name, number) SEND(name, number)
+#define REPLY(name)                                                                                                    \
+    }                                                                                                                  \
+    ;                                                                                                                  \
+    struct exec_##name##_reply {                                                                                       \
+        uint32_t call;
+#define END                                                                                                            \
+    }                                                                                                                  \
+    ;
+#define EVENT_WANTED
+#define WAIT_LIST
+#define ID(kind, name) OBJECT_##kind *name;
+#define NEW_ID(kind, name) OBJECT_##kind *name;
+#define ID_OF(field, name) struct object *name;
+#define IDS(kind, name, most)                                                                                          \
+    OBJECT_##kind *const *name;                                                                                        \
+    uint32_t name##_count;
+#define NUMBER(name) uint32_t name;
+#define NUMBERS(name, most)                                                                                            \
+    const uint32_t *name;                                                                                              \
+    uint32_t name##_count;
+#define U32(name) uint32_t name;
+#define I32(name) int32_t name;
+#define U64(name) uint64_t name;
+#define RANGE(name, low, high) uint32_t name;
+#define BITS(name, mask) uint64_t name;
+#define U64S(name, most)                                                                                               \
+    uint32_t name##_count;                                                                                             \
+    uint64_t name[most];
+#define REGION(name, kinds) struct wire_region name;
+#define BLOB(name, most)                                                                                               \
+    const void *name;                                                                                                  \
+    uint32_t name##_length;
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+/* Each returns 0, or a negative errno value if the application broke the protocol: the session ends. How the command
+ * itself went is in its reply, in its object's error, or, of one in a queue, in c->error. */
+#define SEND(name, number) int exec_##name(struct executor *x, const struct exec_##name *m);
+#define ENQUEUE(name, number) int exec_##name(struct command *c, const struct exec_##name *m);
+#define CALL(name, number) SEND(name, number)
+#define FELLOW(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+#endif

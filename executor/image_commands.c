@@ -1,0 +1,106 @@
+/* Commands on images. */
+#include "executor/internal.h"
+
+/* What is on its way has to fit, or a native call would run over it. */
+static int uses_image(struct command *c, struct memory *image, const struct side *side)
+{
+    command_uses(c, image);
+    return c->error || side_fits(side) ? 0 : -EBADMSG;
+}
+
+int exec_write_image(struct command *c, const struct exec_write_image *m)
+{
+    struct side side;
+
+    if (!side_image(&side, m->image->native, m->origin, m->origin_count, m->region, m->region_count, m->bytes) ||
+        uses_image(c, m->image, &side))
+        return -EBADMSG;
+    return transfer_write(c, &side, m->tag, m->data, m->data_length);
+}
+
+int exec_read_image(struct command *c, const struct exec_read_image *m)
+{
+    struct side side;
+
+    if (!side_image(&side, m->image->native, m->origin, m->origin_count, m->region, m->region_count, m->bytes) ||
+        uses_image(c, m->image, &side))
+        return -EBADMSG;
+    return transfer_read(c, &side, m->tag);
+}
+
+static void uses_both(struct command *c, struct memory *source, struct memory *target)
+{
+    command_uses(c, source);
+    command_uses(c, target);
+}
+
+int exec_copy_image(struct command *c, const struct exec_copy_image *m)
+{
+    const cl_mem from = m->source->native, to = m->target->native;
+
+    if (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3)
+        return -EBADMSG;
+    uses_both(c, m->source, m->target);
+    if (!c->error &&
+        (!bounds_region(from, m->source_origin, m->region) || !bounds_region(to, m->target_origin, m->region)))
+        c->error = CL_INVALID_VALUE;
+    if (!c->error && c->recording)
+        c->error = record_copy_image(c->recording, m);
+    else if (!c->error)
+        c->error = clEnqueueCopyImage(c->queue->native, from, to, m->source_origin, m->target_origin, m->region,
+                                      c->wait_count, command_waits(c), c->ask);
+    return 0;
+}
+
+int exec_fill_image(struct command *c, const struct exec_fill_image *m)
+{
+    const cl_mem image = m->image->native;
+    uint32_t colour[4] = {0};
+
+    if (m->origin_count != 3 || m->region_count != 3 || m->colour_length > sizeof(colour))
+        return -EBADMSG;
+    command_uses(c, m->image);
+    if (!c->error && !bounds_region(image, m->origin, m->region))
+        c->error = CL_INVALID_VALUE;
+    memcpy(colour, m->colour, m->colour_length);
+    if (!c->error && c->recording)
+        c->error = record_fill_image(c->recording, colour, m);
+    else if (!c->error)
+        c->error = clEnqueueFillImage(c->queue->native, image, colour, m->origin, m->region, c->wait_count,
+                                      command_waits(c), c->ask);
+    return 0;
+}
+
+int exec_copy_image_to_buffer(struct command *c, const struct exec_copy_image_to_buffer *m)
+{
+    const cl_mem from = m->source->native, to = m->target->native;
+
+    if (m->origin_count != 3 || m->region_count != 3)
+        return -EBADMSG;
+    uses_both(c, m->source, m->target);
+    if (!c->error && !bounds_region_and_piece(from, m->origin, m->region, to, m->offset))
+        c->error = CL_INVALID_VALUE;
+    if (!c->error && c->recording)
+        c->error = record_copy_image_to_buffer(c->recording, m);
+    else if (!c->error)
+        c->error = clEnqueueCopyImageToBuffer(c->queue->native, from, to, m->origin, m->region, m->offset,
+                                              c->wait_count, command_waits(c), c->ask);
+    return 0;
+}
+
+int exec_copy_buffer_to_image(struct command *c, const struct exec_copy_buffer_to_image *m)
+{
+    const cl_mem from = m->source->native, to = m->target->native;
+
+    if (m->origin_count != 3 || m->region_count != 3)
+        return -EBADMSG;
+    uses_both(c, m->source, m->target);
+    if (!c->error && !bounds_region_and_piece(to, m->origin, m->region, from, m->offset))
+        c->error = CL_INVALID_VALUE;
+    if (!c->error && c->recording)
+        c->error = record_copy_buffer_to_image(c->recording, m);
+    else if (!c->error)
+        c->error = clEnqueueCopyBufferToImage(c->queue->native, from, to, m->offset, m->origin, m->region,
+                                              c->wait_count, command_waits(c), c->ask);
+    return 0;
+}

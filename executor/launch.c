@@ -1,0 +1,55 @@
+/* Launches. */
+#include "executor/internal.h"
+
+/* Where the arguments are from now on. */
+static void use_memories(const struct command *c, const struct kernel *kernel)
+{
+    for (cl_uint i = 0; kernel->memories && i < kernel->kind_count; i++) {
+        struct memory *memory = kernel->memories[i] ? object_get(c->x, WIRE_MEMORY, kernel->memories[i]) : NULL;
+
+        if (memory)
+            memory_used_at(memory, c->queue);
+    }
+}
+
+/* PoCL 3.1 takes a group of size 0 for none, or divides by it, as chance has it. */
+const size_t *local_of(const struct exec_enqueue_ndrange *m)
+{
+    for (uint32_t i = 0; i < m->local_count; i++) {
+        if (!m->local[i])
+            return NULL;
+    }
+    return m->local_count ? m->local : NULL;
+}
+
+int exec_enqueue_ndrange(struct command *c, const struct exec_enqueue_ndrange *m)
+{
+    const bool turns = c->x->host.turn;
+    const struct kernel *kernel = m->kernel;
+    int bad;
+
+    if (!m->global_count || (m->offset_count && m->offset_count != m->global_count) ||
+        (m->local_count && m->local_count != m->global_count))
+        return -EBADMSG;
+    if (!is_usable(kernel)) {
+        c->error = c->error ? c->error : CL_INVALID_KERNEL;
+        return 0;
+    }
+    bad = kernel_set_arguments(c, kernel, m->arguments, m->arguments_length);
+    if (bad || c->error)
+        return bad;
+    if (c->recording) {
+        c->error = record_ndrange(c->recording, m);
+        return 0;
+    }
+    if (turns)
+        c->ask = &c->event;
+    c->error =
+        clEnqueueNDRangeKernel(c->queue->native, kernel->native, m->global_count, m->offset_count ? m->offset : NULL,
+                               m->global, local_of(m), c->wait_count, command_waits(c), c->ask);
+    if (!c->error && turns)
+        turn_launched(c->x, c->queue, c->event);
+    if (!c->error)
+        use_memories(c, kernel);
+    return 0;
+}

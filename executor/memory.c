@@ -1,0 +1,61 @@
+/* Memory objects of any type, in commands. */
+#include "executor/internal.h"
+
+void command_uses(struct command *c, struct memory *memory)
+{
+    if (!is_usable(memory) && !c->error)
+        c->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (c->queue)
+        memory_used_at(memory, c->queue);
+}
+
+void command_copies(struct command *c, struct memory *source, struct memory *target, uint64_t bytes)
+{
+    unsigned place;
+    const bool moves = memory_is_elsewhere(c, source, &place);
+
+    command_uses(c, source);
+    command_uses(c, target);
+    if (moves)
+        move_begin(c, place, c->queue->place, bytes, (cl_mem[]){source->native, target->native}, 2);
+}
+
+/* Objects that are all on one other device are moved together. */
+static void migrate_begin(struct command *c, const struct exec_migrate *m)
+{
+    cl_mem memories[MOST_MOVED];
+    unsigned place = 0, other;
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < m->objects_count; i++) {
+        const struct memory *object = m->objects[i];
+        size_t size = 0;
+
+        if (i == MOST_MOVED || !is_usable(object) || !memory_is_elsewhere(c, object, &other) || (i && other != place))
+            return;
+        place = other;
+        clGetMemObjectInfo(object->native, CL_MEM_SIZE, sizeof(size), &size, NULL);
+        memories[i] = object->native;
+        bytes += size;
+    }
+    if (m->flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)
+        return;
+    move_begin(c, place, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->place, bytes, memories,
+               m->objects_count);
+}
+
+int exec_migrate(struct command *c, const struct exec_migrate *m)
+{
+    cl_mem objects[1024];
+
+    if (m->objects_count)
+        migrate_begin(c, m);
+    for (uint32_t i = 0; i < m->objects_count; i++) {
+        command_uses(c, m->objects[i]);
+        objects[i] = m->objects[i]->native;
+    }
+    if (!c->error)
+        c->error = clEnqueueMigrateMemObjects(c->queue->native, m->objects_count, objects, m->flags, c->wait_count,
+                                              command_waits(c), c->ask);
+    return 0;
+}

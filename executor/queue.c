@@ -1,0 +1,61 @@
+/* Queues, and the commands that are only about order. */
+#include "executor/internal.h"
+
+int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
+{
+    struct context *context = m->context;
+    const struct device *device = m->device;
+    struct queue *queue = m->queue;
+
+    queue->error = context->error;
+    if (queue->error)
+        return 0;
+    /* not the newer call, in which PoCL ends the process for flags it does not know */
+    queue->native = clCreateCommandQueue(context->native, device->native, m->properties, &queue->error);
+    queue->in = context->native;
+    queue->context_id = context->id;
+    queue->on = device->native;
+    queue->place = device->place;
+    queue->spare = context->spare;
+    if (queue->spare)
+        clRetainCommandQueue(queue->spare);
+    queue->out_of_order = m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    queue->profiling = m->properties & CL_QUEUE_PROFILING_ENABLE;
+    queue->lazy = queue->native && driver_flush_waits(queue->native);
+    queue->unified = device_is_unified(device->native);
+    order_queue_made(x, context, queue);
+    return 0;
+}
+
+/* Without a list it waits for all before it, and out of order that is all that it waits for. */
+static void keep_empty(struct command *c)
+{
+    if (!c->listed && c->queue->out_of_order)
+        c->wait_count = 0;
+}
+
+int exec_enqueue_marker(struct command *c, const struct exec_enqueue_marker *m)
+{
+    (void)m;
+    keep_empty(c);
+    if (!c->error)
+        c->error = clEnqueueMarkerWithWaitList(c->queue->native, c->wait_count, command_waits(c), c->ask);
+    return 0;
+}
+
+int exec_enqueue_barrier(struct command *c, const struct exec_enqueue_barrier *m)
+{
+    (void)m;
+    keep_empty(c);
+    if (!c->error && c->recording)
+        c->error = record_barrier(c->recording);
+    else if (!c->error)
+        c->error = clEnqueueBarrierWithWaitList(c->queue->native, c->wait_count, command_waits(c), c->ask);
+    return 0;
+}
+
+int exec_flush(struct executor *x, const struct exec_flush *m)
+{
+    executor_flush_later(x, m->queue);
+    return 0;
+}

@@ -1,7 +1,7 @@
 /*
  * A hostile application: it opens a real session with a live worker, and breaks the protocol. It prints whether the
  * worker ended the session, which hostile.sh compares with what should be, together with the worker's log.
- * usage: hostile frame NUMBER | hostile flips SEED
+ * usage: hostile names | hostile frame NAME | hostile flips SEED
  */
 #include <stdio.h>
 
@@ -60,140 +60,70 @@ static void put_barrier(struct wire_buffer *frame, uint32_t event)
     wire_put_enqueue_barrier(frame, &m);
 }
 
-static const char *const cases[] = {"nothing wrong",
-                                    "empty command",
-                                    "length beyond the frame",
-                                    "length no multiple",
-                                    "unknown command",
-                                    "a note",
-                                    "a reply",
-                                    "no such queue",
-                                    "no such kernel",
-                                    "a number in use",
-                                    "a number too large",
-                                    "count beyond the frame",
-                                    "count overflows",
-                                    "release of nothing",
-                                    "release of no kind",
-                                    "argument index",
-                                    "a value for a buffer",
-                                    "argument too short",
-                                    "list cut off",
-                                    "image of nothing",
-                                    "bulk too short",
-                                    "bulk too long",
-                                    "write without data",
-                                    "a million bytes of noise",
-                                    "a marker, recorded",
-                                    "an event, recorded",
-                                    "two commands, recorded as one",
-                                    "a point that is yet to come",
-                                    "no such command buffer",
-                                    "again, before anything",
-                                    "a patch beyond the command",
-                                    "a patch of the header",
-                                    "a loan of nothing",
-                                    "contents shorter than their buffer",
-                                    "contents longer than their image",
-                                    "contents twice",
-                                    "an allocation in no context",
-                                    "an allocation of no bytes",
-                                    "an allocation of no device",
-                                    "half a property",
-                                    "an allocation where nothing is shared",
-                                    "a hint about any address",
-                                    "a read of any address",
-                                    "half a pointer for a kernel",
-                                    "an unknown fact for a kernel",
-                                    "an addressed buffer of the program's",
-                                    "a loan to nobody",
-                                    "a loan to itself",
-                                    "contents fetched from nobody",
-                                    "an event for nobody",
-                                    "contents brought beyond the end",
-                                    "contents taken beyond the end"};
-
-/* Memory that is named by address. */
-static void put_address_case(struct wire_buffer *frame, unsigned which)
-{
-    struct wire_usm_alloc alloc = {.call = 9,
-                                   .context = OBJECT(1),
-                                   .device = 1,
-                                   .type = WIRE_USM_DEVICE,
-                                   .size = 4096,
-                                   .properties = sample_bytes};
-    const struct wire_hint_usm hint = {
-        .queue = OBJECT(1), .what = WIRE_HINT_MIGRATE, .address = (uintptr_t)sample_bytes, .size = 16};
-    const struct wire_read_svm read = {.queue = OBJECT(1), .address = (uintptr_t)sample_bytes, .size = 16, .tag = 9};
-    const struct wire_set_exec_info pointer = {OBJECT(1), 0x4203, sample_bytes, 4},
-                                    unknown = {OBJECT(1), 0x7777, sample_bytes, 4};
-    const struct wire_create_addressed_buffer buffer = {
-        .call = 9, .buffer = OBJECT(9), .context = OBJECT(1), .flags = 1u << 3, .size = 4096};
-
-    switch (which) {
-    case 0:
-        alloc.context = OBJECT(77);
-        break;
-    case 1:
-        alloc.size = 0;
-        break;
-    case 2:
-        alloc.device = 0;
-        break;
-    case 3:
-        alloc.properties_length = 8;
-        break;
-    case 4:
-        alloc.wanted = (uintptr_t)sample_bytes;
-        break;
-    case 5:
-        wire_put_hint_usm(frame, &hint);
-        return;
-    case 6:
-        wire_put_read_svm(frame, &read);
-        return;
-    case 7:
-        wire_put_set_exec_info(frame, &pointer);
-        return;
-    case 8:
-        wire_put_set_exec_info(frame, &unknown);
-        return;
-    case 9:
-        wire_put_create_addressed_buffer(frame, &buffer);
-        return;
+/* SENDS(name, command, its fields): a function that puts it into a frame. */
+#define SENDS(name, command, ...)                                                                                      \
+    static void name(struct wire_buffer *frame)                                                                        \
+    {                                                                                                                  \
+        const struct wire_##command m = {__VA_ARGS__};                                                                 \
+                                                                                                                       \
+        wire_put_##command(frame, &m);                                                                                 \
     }
-    wire_put_usm_alloc(frame, &alloc);
+
+/* HOLDS(name, statement): the same for what is no single good command. */
+#define HOLDS(name, ...)                                                                                               \
+    static void name(struct wire_buffer *frame)                                                                        \
+    {                                                                                                                  \
+        __VA_ARGS__;                                                                                                   \
+    }
+
+static uint8_t data[1 << 20];
+
+/* A word of a frame becomes another, counted from its header on. */
+static void put_word(struct wire_buffer *frame, unsigned at, uint32_t value)
+{
+    memcpy(frame->bytes + 4 * at, &value, sizeof(value));
 }
 
-/* Other workers, of which there is none; and contents outside of queues. */
-static void put_peer_case(struct wire_buffer *frame, unsigned which)
-{
-    const struct wire_lend loan = {
-        .memory = OBJECT(1), .peer = which ? 1 : 40000, .event = OBJECT(5), .part = PIECE(0, 4096)};
-    const struct wire_fetch fetch = {
-        .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5), .peer = 40000, .part = PIECE(0, 4096)};
-    const struct wire_export_event event = {OBJECT(1), 40000};
-    const struct wire_bring bring = {
-        .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 16), .data = sample_bytes, .data_length = 16};
-    const struct wire_take take = {.memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 64), .tag = 9};
+HOLDS(put_nothing_wrong, put_marker(frame, OBJECT(1), 0))
+HOLDS(put_empty, put_raw(frame, 0, WIRE_flush))
+HOLDS(put_too_long, put_raw(frame, 4096, WIRE_flush))
+HOLDS(put_odd_length, put_raw(frame, 12, WIRE_flush))
+HOLDS(put_unknown, put_raw(frame, 8, 9999))
+SENDS(put_note, event_status, .event = OBJECT(1))
+SENDS(put_reply, list_platforms_reply, .call = 1)
+HOLDS(put_no_queue, put_marker(frame, OBJECT(77), 0))
+HOLDS(put_no_kernel, put_arguments(frame, 0, 1, 4); put_word(frame, 2, OBJECT(77)))
+HOLDS(put_number_in_use, put_marker(frame, OBJECT(1), OBJECT(1)))
+HOLDS(put_large_number, put_marker(frame, OBJECT(1), 0x01ffffff))
+HOLDS(put_large_count, put_marker(frame, OBJECT(1), 0); put_word(frame, 5, 4000))
+HOLDS(put_count_overflows, put_marker(frame, OBJECT(1), 0); put_word(frame, 5, 0x40000001))
+SENDS(put_release_nothing, release, WIRE_EVENT, OBJECT(77))
+SENDS(put_release_no_kind, release, 99, OBJECT(77))
+HOLDS(put_argument_index, put_arguments(frame, 3, 1, 4))
+HOLDS(put_value_for_buffer, put_arguments(frame, 0, 1, 8))
+HOLDS(put_short_argument, put_arguments(frame, 2, 2, 4))
+HOLDS(put_list_cut_off, put_arguments(frame, 1, 1, 4); put_word(frame, 6, 400))
+SENDS(put_image_of_nothing, create_image, .image = OBJECT(9), .context = OBJECT(9), .object_type = 0x10f1)
+/* Refused natively for its size; its data is on the way all the same. */
+SENDS(put_bulk, write_buffer, .queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000, .tag = 7)
+SENDS(put_no_data, write_buffer, .queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000)
 
-    switch (which) {
-    case 0:
-    case 1:
-        wire_put_lend(frame, &loan);
-        return;
-    case 2:
-        wire_put_fetch(frame, &fetch);
-        return;
-    case 3:
-        wire_put_export_event(frame, &event);
-        return;
-    case 4:
-        wire_put_bring(frame, &bring);
-        return;
-    }
-    wire_put_take(frame, &take);
+static void put_noise(struct wire_buffer *frame)
+{
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (uint8_t)random_next();
+    wire_put_bytes(frame, data, sizeof(data));
 }
+
+/* ---- recorded, and repeated ---- */
+
+static struct wire_buffer command;
+
+HOLDS(put_marker_recorded, put_marker(&command, OBJECT(1), 0); put_recorded(frame, &command, 0))
+HOLDS(put_event_recorded, put_barrier(&command, OBJECT(78)); put_recorded(frame, &command, 0))
+HOLDS(put_two_recorded, put_barrier(&command, 0); put_barrier(&command, 0); put_recorded(frame, &command, 0))
+HOLDS(put_later_point, put_barrier(&command, 0); put_recorded(frame, &command, 1))
+SENDS(put_no_command_buffer, enqueue_command_buffer, .queue = OBJECT(1), .command_buffer = OBJECT(1))
 
 static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
 {
@@ -204,179 +134,138 @@ static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
 }
 
 /* One that fails natively, at most. */
-static void put_launch(struct wire_buffer *frame)
-{
-    const struct wire_enqueue_ndrange m = {
-        .queue = OBJECT(1), .kernel = OBJECT(1), .global_count = 1, .global = {1}, .local_count = 1, .local = {1}};
+SENDS(put_launch, enqueue_ndrange, .queue = OBJECT(1), .kernel = OBJECT(1), .global_count = 1, .global = {1},
+      .local_count = 1, .local = {1})
 
-    wire_put_enqueue_ndrange(frame, &m);
-}
+HOLDS(put_again_first, put_again(frame, 0, 0))
+HOLDS(put_patch_beyond, put_launch(frame); put_again(frame, 1000, 1))
+HOLDS(put_patch_header, put_launch(frame); put_again(frame, 1, 1))
 
-static void put_case(struct wire_buffer *frame, unsigned which)
-{
-    static uint8_t data[1 << 20];
-    struct wire_write_buffer write = {.queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000, .tag = 7};
-    struct wire_create_image image = {.image = OBJECT(9), .context = OBJECT(9), .object_type = 0x10f1};
-    struct wire_release release = {8, OBJECT(77)};
-    struct wire_event_status note = {.event = OBJECT(1)};
-    struct wire_list_platforms_reply reply = {.call = 1};
-    const struct wire_lend loan = {.memory = OBJECT(77), .peer = 1, .event = 1, .part = PIECE(0, 4)};
-    struct wire_enqueue_command_buffer run = {.queue = OBJECT(1), .command_buffer = OBJECT(1)};
-    struct wire_buffer command = {0};
+/* ---- contents ---- */
 
-    switch (which) {
-    case 0:
-        put_marker(frame, OBJECT(1), 0);
-        break;
-    case 1:
-        put_raw(frame, 0, WIRE_flush);
-        break;
-    case 2:
-        put_raw(frame, 4096, WIRE_flush);
-        break;
-    case 3:
-        put_raw(frame, 12, WIRE_flush);
-        break;
-    case 4:
-        put_raw(frame, 8, 9999);
-        break;
-    case 5:
-        wire_put_event_status(frame, &note);
-        break;
-    case 6:
-        wire_put_list_platforms_reply(frame, &reply);
-        break;
-    case 7:
-        put_marker(frame, OBJECT(77), 0);
-        break;
-    case 8:
-        put_arguments(frame, 0, 1, 4);
-        ((uint32_t *)(void *)frame->bytes)[2] = OBJECT(77);
-        break;
-    case 9:
-        put_marker(frame, OBJECT(1), OBJECT(1));
-        break;
-    case 10:
-        put_marker(frame, OBJECT(1), 0x01ffffff);
-        break;
-    case 11:
-        put_marker(frame, OBJECT(1), 0);
-        ((uint32_t *)(void *)frame->bytes)[5] = 4000;
-        break;
-    case 12:
-        put_marker(frame, OBJECT(1), 0);
-        ((uint32_t *)(void *)frame->bytes)[5] = 0x40000001;
-        break;
-    case 13:
-        wire_put_release(frame, &release);
-        break;
-    case 14:
-        release.kind = 99;
-        wire_put_release(frame, &release);
-        break;
-    case 15:
-        put_arguments(frame, 3, 1, 4);
-        break;
-    case 16:
-        put_arguments(frame, 0, 1, 8);
-        break;
-    case 17:
-        put_arguments(frame, 2, 2, 4);
-        break;
-    case 18:
-        put_arguments(frame, 1, 1, 4);
-        ((uint32_t *)(void *)frame->bytes)[6] = 400;
-        break;
-    case 19:
-        wire_put_create_image(frame, &image);
-        break;
-    case 20:
-    case 21:
-        wire_put_write_buffer(frame, &write);
-        write.size =
-            4096; /* of the buffer; the command's size is refused natively, its data is on the way all the same */
-        break;
-    case 22:
-        write.tag = 0;
-        wire_put_write_buffer(frame, &write);
-        break;
-    case 23:
-        for (size_t i = 0; i < sizeof(data); i++)
-            data[i] = (uint8_t)random_next();
-        wire_put_bytes(frame, data, sizeof(data));
-        break;
-    case 24:
-        put_marker(&command, OBJECT(1), 0);
-        put_recorded(frame, &command, 0);
-        break;
-    case 25:
-        put_barrier(&command, OBJECT(78));
-        put_recorded(frame, &command, 0);
-        break;
-    case 26:
-        put_barrier(&command, 0);
-        put_barrier(&command, 0);
-        put_recorded(frame, &command, 0);
-        break;
-    case 27:
-        put_barrier(&command, 0);
-        put_recorded(frame, &command, 1);
-        break;
-    case 28:
-        wire_put_enqueue_command_buffer(frame, &run);
-        break;
-    case 29:
-        put_again(frame, 0, 0);
-        break;
-    case 30:
-        put_launch(frame);
-        put_again(frame, 1000, 1);
-        break;
-    case 31:
-        put_launch(frame);
-        put_again(frame, 1, 1);
-        break;
-    case 32:
-        wire_put_lend(frame, &loan);
-        break;
-    case 33:
-        wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(2), OBJECT(1), 1, 4096, 0, 0, data, 4095});
-        break;
-    case 34:
-        wire_put_create_image(frame, &(struct wire_create_image){RGBA_IMAGE(OBJECT(2), 4, 4), .bytes = 64, .data = data,
-                                                                 .data_length = 68});
-        break;
-    case 35:
-        wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(2), OBJECT(1), 1, 4096, 7, 0, data, 4096});
-        break;
-    default:
-        if (which < 46)
-            put_address_case(frame, which - 36);
-        else
-            put_peer_case(frame, which - 46);
-    }
-}
+SENDS(put_short_contents, create_buffer, OBJECT(2), OBJECT(1), 1, 4096, 0, 0, data, 4095)
+SENDS(put_long_contents, create_image, RGBA_IMAGE(OBJECT(2), 4, 4), .bytes = 64, .data = data, .data_length = 68)
+SENDS(put_contents_twice, create_buffer, OBJECT(2), OBJECT(1), 1, 4096, 7, 0, data, 4096)
+
+/* ---- memory that is named by address ---- */
+
+#define ALLOC(which, ...)                                                                                              \
+    SENDS(which, usm_alloc, .call = 9, .type = WIRE_USM_DEVICE, .properties = sample_bytes, __VA_ARGS__)
+#define HERE .address = (uintptr_t)sample_bytes, .size = 16
+
+ALLOC(put_alloc_no_context, .context = OBJECT(77), .device = 1, .size = 4096)
+ALLOC(put_alloc_no_bytes, .context = OBJECT(1), .device = 1)
+ALLOC(put_alloc_no_device, .context = OBJECT(1), .size = 4096)
+ALLOC(put_half_property, .context = OBJECT(1), .device = 1, .size = 4096, .properties_length = 8)
+ALLOC(put_alloc_unshared, .context = OBJECT(1), .device = 1, .size = 4096, .wanted = (uintptr_t)sample_bytes)
+SENDS(put_hint, hint_usm, .queue = OBJECT(1), .what = WIRE_HINT_MIGRATE, HERE)
+SENDS(put_read_address, read_svm, .queue = OBJECT(1), .tag = 9, HERE)
+SENDS(put_half_pointer, set_exec_info, OBJECT(1), 0x4203, sample_bytes, 4)
+SENDS(put_unknown_fact, set_exec_info, OBJECT(1), 0x7777, sample_bytes, 4)
+SENDS(put_addressed_pointer, create_addressed_buffer, .call = 9, .buffer = OBJECT(9), .context = OBJECT(1),
+      .flags = 1u << 3, .size = 4096)
+
+/* ---- other workers, of which there is none; and contents outside of queues ---- */
+
+SENDS(put_loan_of_nothing, lend, .memory = OBJECT(77), .peer = 1, .event = 1, .part = PIECE(0, 4))
+SENDS(put_loan_to_nobody, lend, .memory = OBJECT(1), .peer = 40000, .event = OBJECT(5), .part = PIECE(0, 4096))
+SENDS(put_loan_to_itself, lend, .memory = OBJECT(1), .peer = 1, .event = OBJECT(5), .part = PIECE(0, 4096))
+SENDS(put_fetch_from_nobody, fetch, .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5), .peer = 40000,
+      .part = PIECE(0, 4096))
+SENDS(put_event_for_nobody, export_event, OBJECT(1), 40000)
+SENDS(put_bring_beyond, bring, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 16), .data = sample_bytes,
+      .data_length = 16)
+SENDS(put_take_beyond, take, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 64), .tag = 9)
+
+static const struct hostile {
+    const char *name;
+    void (*put)(struct wire_buffer *frame);
+    size_t bulk; /* bytes that follow under tag 7 */
+} cases[] = {
+    {"nothing wrong", put_nothing_wrong, 0},
+    {"empty command", put_empty, 0},
+    {"length beyond the frame", put_too_long, 0},
+    {"length no multiple", put_odd_length, 0},
+    {"unknown command", put_unknown, 0},
+    {"a note", put_note, 0},
+    {"a reply", put_reply, 0},
+    {"no such queue", put_no_queue, 0},
+    {"no such kernel", put_no_kernel, 0},
+    {"a number in use", put_number_in_use, 0},
+    {"a number too large", put_large_number, 0},
+    {"count beyond the frame", put_large_count, 0},
+    {"count overflows", put_count_overflows, 0},
+    {"release of nothing", put_release_nothing, 0},
+    {"release of no kind", put_release_no_kind, 0},
+    {"argument index", put_argument_index, 0},
+    {"a value for a buffer", put_value_for_buffer, 0},
+    {"argument too short", put_short_argument, 0},
+    {"list cut off", put_list_cut_off, 0},
+    {"image of nothing", put_image_of_nothing, 0},
+    {"bulk too short", put_bulk, 1000},
+    {"bulk too long", put_bulk, 200000},
+    {"write without data", put_no_data, 0},
+    {"a million bytes of noise", put_noise, 0},
+    {"a marker, recorded", put_marker_recorded, 0},
+    {"an event, recorded", put_event_recorded, 0},
+    {"two commands, recorded as one", put_two_recorded, 0},
+    {"a point that is yet to come", put_later_point, 0},
+    {"no such command buffer", put_no_command_buffer, 0},
+    {"again, before anything", put_again_first, 0},
+    {"a patch beyond the command", put_patch_beyond, 0},
+    {"a patch of the header", put_patch_header, 0},
+    {"a loan of nothing", put_loan_of_nothing, 0},
+    {"contents shorter than their buffer", put_short_contents, 0},
+    {"contents longer than their image", put_long_contents, 0},
+    {"contents twice", put_contents_twice, 0},
+    {"an allocation in no context", put_alloc_no_context, 0},
+    {"an allocation of no bytes", put_alloc_no_bytes, 0},
+    {"an allocation of no device", put_alloc_no_device, 0},
+    {"half a property", put_half_property, 0},
+    {"an allocation where nothing is shared", put_alloc_unshared, 0},
+    {"a hint about any address", put_hint, 0},
+    {"a read of any address", put_read_address, 0},
+    {"half a pointer for a kernel", put_half_pointer, 0},
+    {"an unknown fact for a kernel", put_unknown_fact, 0},
+    {"an addressed buffer of the program's", put_addressed_pointer, 0},
+    {"a loan to nobody", put_loan_to_nobody, 0},
+    {"a loan to itself", put_loan_to_itself, 0},
+    {"contents fetched from nobody", put_fetch_from_nobody, 0},
+    {"an event for nobody", put_event_for_nobody, 0},
+    {"contents brought beyond the end", put_bring_beyond, 0},
+    {"contents taken beyond the end", put_take_beyond, 0},
+};
+#define CASES (sizeof(cases) / sizeof(*cases))
 
 static void ignore(void *argument, int status)
 {
     (void)argument, (void)status;
 }
 
-static void run_case(unsigned which)
+static void run_case(const struct hostile *hostile)
 {
-    static uint8_t data[200000];
     struct wire_buffer frame = {0};
     struct client client;
 
     client_open(&client);
     client_prologue(&client);
-    put_case(&frame, which);
+    hostile->put(&frame);
     client_send(&client, &frame);
-    if (which == 20 || which == 21)
-        transport_give(client.transport, 1, 7, data, which == 20 ? 1000 : sizeof(data), ignore, NULL);
-    printf("%s: %s\n", cases[which], client_ended_within(&client, which ? 3000 : 100) ? "ended" : "goes on");
+    if (hostile->bulk)
+        transport_give(client.transport, 1, 7, data, hostile->bulk, ignore, NULL);
+    printf("%s: %s\n", hostile->name,
+           client_ended_within(&client, hostile == cases ? 100 : 3000) ? "ended" : "goes on");
     client_close(&client);
     wire_buffer_free(&frame);
+}
+
+static const struct hostile *find(const char *name)
+{
+    for (size_t i = 0; i < CASES; i++) {
+        if (!strcmp(cases[i].name, name))
+            return &cases[i];
+    }
+    return NULL;
 }
 
 /* ---- bits flipped in good commands ---- */
@@ -413,7 +302,6 @@ static void put_good(struct wire_buffer *frame, unsigned which)
     const struct wire_usm_alloc alloc = {.call = 9, .context = wait, .device = 1, .type = WIRE_USM_DEVICE, .size = 64};
     const struct wire_set_exec_info fact = {wait, 0x4203, sample_bytes, 16};
     const struct wire_create_addressed_buffer addressed = {9, ++fresh, wait, 1, 4096};
-    struct wire_buffer command = {0};
 
     switch (which % 20) {
     case 0:
@@ -507,13 +395,18 @@ static void run_flips(unsigned seed)
 
 int main(int count, char **arguments)
 {
-    unsigned number = count == 3 ? (unsigned)atoi(arguments[2]) : 0;
+    const char *verb = count > 1 ? arguments[1] : "";
+    const struct hostile *hostile = count == 3 ? find(arguments[2]) : NULL;
 
-    if (count == 3 && !strcmp(arguments[1], "frame") && number < sizeof(cases) / sizeof(*cases))
-        run_case(number);
-    else if (count == 3 && !strcmp(arguments[1], "flips"))
-        run_flips(number);
-    else
+    if (count == 2 && !strcmp(verb, "names")) {
+        for (size_t i = 0; i < CASES; i++)
+            puts(cases[i].name);
+    } else if (!strcmp(verb, "frame") && hostile) {
+        run_case(hostile);
+    } else if (count == 3 && !strcmp(verb, "flips")) {
+        run_flips((unsigned)atoi(arguments[2]));
+    } else {
         return 99;
+    }
     return 0;
 }

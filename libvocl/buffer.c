@@ -30,20 +30,20 @@ static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
         stream_end(buffer->context->nodes[i], STREAM_LATER);
     }
     if (host_pointer && !m.address) {
-        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+        error = cl_error(transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length));
         if (error)
             return error;
         transfer_contents(transfer);
     }
     wire_put_create_buffer(stream_begin(node), &m);
-    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
+    error = cl_error(stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER));
     if (!error && transfer)
         transfer_start(transfer);
     session_unlock(node->session);
     if (!transfer)
         return error;
     if (!error)
-        return transfer_leave(transfer);
+        return cl_error(transfer_leave(transfer));
     transfer_cancel(transfer);
     return error;
 }
@@ -111,9 +111,9 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         if (buffer->direct && host_pointer)
             memcpy(buffer->place, host_pointer, size);
     }
-    error = addressed ? CL_SUCCESS : hostptr_open(buffer);
+    error = addressed ? CL_SUCCESS : cl_error(hostptr_open(buffer));
     if (!error)
-        error = coherence_open(buffer, host_pointer != NULL);
+        error = cl_error(coherence_open(buffer, host_pointer != NULL));
     if (!error && !addressed)
         error = buffer_send(buffer, host_pointer);
     else if (!error)
@@ -121,7 +121,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     if (!error && addressed && host_pointer)
         error = buffer_fill(buffer, host_pointer);
     if (!error && memory_is_limited(context, size))
-        error = call_outcome(context->node, &buffer->object);
+        error = cl_error(call_outcome(context->node, &buffer->object));
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);
     else
@@ -239,9 +239,9 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
                                                 ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
                                             region->origin, region->size};
         wire_put_create_sub_buffer(broadcast_begin(parent->context), &m);
-        error = broadcast_end(parent->context, STREAM_LATER);
+        error = cl_error(broadcast_end(parent->context, STREAM_LATER));
         if (!error && !plain)
-            error = call_outcome(parent->context->node, &buffer->object);
+            error = cl_error(call_outcome(parent->context->node, &buffer->object));
         if (error) {
             handle_release(buffer, WIRE_MEMORY, 0);
             buffer = NULL;
@@ -279,64 +279,6 @@ bool transfer_chunked(cl_command_queue queue)
 
 /* ---- read and write ---- */
 
-cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
-{
-    const uint64_t since = deliver_now_begun();
-    cl_command_queue queue = e->queue;
-    cl_int status;
-
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(e->node->session);
-    if (error) {
-        transfer_cancel(transfer);
-        return enqueue_finish(e, error, event);
-    }
-    if (!blocking) {
-        transfer_detach(transfer);
-        return enqueue_finish(e, CL_SUCCESS, event);
-    }
-    error = transfer_wait(transfer);
-    if (!error && e->want) {
-        status = event_wait(e->event);
-        error = status < 0 ? status : CL_SUCCESS;
-    }
-    if (!error)
-        arrival_wait(e->node->session, e->arrival);
-    error = enqueue_finish(e, error, event);
-    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
-        error = queue_wait_idle(queue);
-    queue_settle(queue, since);
-    hostptr_look();
-    return error;
-}
-
-cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
-{
-    const uint64_t since = deliver_now_begun();
-
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(e->node->session);
-    if (error) {
-        transfer_cancel(transfer);
-        return enqueue_finish(e, error, event);
-    }
-    if (!blocking) {
-        transfer_detach(transfer);
-        return enqueue_finish(e, CL_SUCCESS, event);
-    }
-    error = transfer_wait(transfer);
-    if (!error && e->event)
-        event_wait(e->event);
-    if (!error)
-        arrival_wait(e->node->session, e->arrival);
-    queue_settle(e->queue, since);
-    error = enqueue_finish(e, error, event);
-    hostptr_look();
-    return error;
-}
-
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                             const void *from, cl_uint count, const cl_event *list, cl_event *event)
 {
@@ -353,21 +295,21 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout to = layout_linear(buffer->place + offset, size);
 
-        return direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event);
+        return cl_error(direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event));
     }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER);
     if (error)
         return error;
     if (!size)
-        return enqueue_nothing(&e, blocking, event);
-    error = coherence_before(&e, buffer, offset, size, USE_WRITE);
+        return cl_error(enqueue_nothing(&e, blocking, event));
+    error = cl_error(coherence_before(&e, buffer, offset, size, USE_WRITE));
     if (error)
         return enqueue_fail(&e, error);
     if (shared_has(e.node, &layout)) {
         const struct part part = part_piece(buffer, offset, size);
 
-        return shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER, event);
+        return cl_error(shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER, event));
     }
     m = (struct wire_write_buffer){.queue = queue->object.id,
                                    .buffer = buffer->object.id,
@@ -375,18 +317,18 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
                                    .size = size,
                                    .wait = e.wait,
                                    .wait_count = e.wait_count};
-    error = enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER);
+    error = cl_error(enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER));
     if (!error)
-        error = transfer_write(e.node, &e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag,
-                               &m.data, &m.data_length);
+        error = cl_error(transfer_write(e.node, &e, &layout, transfer_chunked(queue), &buffer->object, &transfer,
+                                        &m.tag, &m.data, &m.data_length));
     if (error)
         return enqueue_fail(&e, error);
     m.want = e.want;
     m.event = e.event_id;
     coherence_after(&e, buffer, offset, size);
     wire_put_write_buffer(stream_begin(e.node), &m);
-    return enqueue_write(&e, transfer, blocking, stream_finish(e.node, m.tag || m.want ? STREAM_NOW : STREAM_SOON),
-                         event);
+    return cl_error(enqueue_write(&e, transfer, blocking,
+                                  stream_finish(e.node, m.tag || m.want ? STREAM_NOW : STREAM_SOON), event));
 }
 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
@@ -405,21 +347,21 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout from = layout_linear(buffer->place + offset, size);
 
-        return direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event);
+        return cl_error(direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event));
     }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER);
     if (error)
         return error;
     if (!size)
-        return enqueue_nothing(&e, blocking, event);
-    error = coherence_before(&e, buffer, offset, size, USE_READ);
+        return cl_error(enqueue_nothing(&e, blocking, event));
+    error = cl_error(coherence_before(&e, buffer, offset, size, USE_READ));
     if (error)
         return enqueue_fail(&e, error);
     if (shared_has(e.node, &layout)) {
         const struct part part = part_piece(buffer, offset, size);
 
-        return shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER, event);
+        return cl_error(shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER, event));
     }
     m = (struct wire_read_buffer){.queue = queue->object.id,
                                   .buffer = buffer->object.id,
@@ -429,13 +371,14 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
-    error = transfer_read(&e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag);
+    error = cl_error(transfer_read(&e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag));
     if (error)
         return enqueue_fail(&e, error);
     if (e.event)
         e.event->wanted = m.want;
     wire_put_read_buffer(stream_begin(e.node), &m);
-    return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
+    return cl_error(
+        enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event));
 }
 
 cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
@@ -452,7 +395,7 @@ cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
         return CL_INVALID_MEM_OBJECT;
     m = (struct wire_set_content_size){buffer->object.id, content_size->object.id};
     wire_put_set_content_size(broadcast_begin(buffer->context), &m);
-    return broadcast_end(buffer->context, STREAM_LATER);
+    return cl_error(broadcast_end(buffer->context, STREAM_LATER));
 }
 
 /* ---- copy and fill ---- */
@@ -478,7 +421,7 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
         return error;
     source = part_piece(from, from_offset, size);
     target = part_piece(to, to_offset, size);
-    error = part_copy(&e, &source, &target, &sent);
+    error = cl_error(part_copy(&e, &source, &target, &sent));
     if (error)
         return enqueue_fail(&e, error);
     if (sent)
@@ -521,7 +464,7 @@ cl_int fill_buffer(const struct site *site, cl_mem buffer, const void *pattern, 
         return error;
     if (!size)
         return site_nothing(&e, site);
-    error = coherence_before(&e, buffer, offset, size, USE_WRITE);
+    error = cl_error(coherence_before(&e, buffer, offset, size, USE_WRITE));
     if (error)
         return enqueue_fail(&e, error);
     m = (struct wire_fill_buffer){.queue = site->queue->object.id,

@@ -164,7 +164,7 @@ static void build_send(struct node *node, cl_program program, cl_uint count, con
 static cl_int build_take(cl_program program, bool first, struct call *call)
 {
     struct wire_build_program_reply reply;
-    cl_int error = call_wait(call);
+    cl_int error = cl_error(call_wait(call));
 
     if (error)
         return error;
@@ -356,7 +356,7 @@ static cl_int compile_send(struct node *node, cl_program program, cl_uint count,
 static cl_int compile_take(struct call *call)
 {
     struct wire_compile_program_reply reply;
-    cl_int error = call_wait(call);
+    cl_int error = cl_error(call_wait(call));
 
     if (error)
         return error;
@@ -477,7 +477,7 @@ static void link_send(struct node *node, cl_program program, cl_uint count, cons
 static cl_int link_take(cl_program program, bool first, struct call *call, bool *created)
 {
     struct wire_link_program_reply reply;
-    cl_int error = call_wait(call);
+    cl_int error = cl_error(call_wait(call));
 
     if (error)
         return error;

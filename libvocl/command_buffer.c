@@ -2,6 +2,8 @@
  * cl_khr_command_buffer. The node's OpenCL records the commands, once, and one short message runs them. The functions
  * are had from clGetExtensionFunctionAddressForPlatform() only, and checked against the header's types there.
  */
+#include <errno.h>
+
 #include "libvocl/command_buffer.h"
 
 #define KNOWN_FLAGS CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR
@@ -39,7 +41,7 @@ static cl_int tell_node(cl_command_buffer_khr buffer)
     struct node *node = buffer->queue->node;
 
     wire_put_create_command_buffer(stream_begin(node), &m);
-    return stream_end(node, STREAM_LATER);
+    return cl_error(stream_end(node, STREAM_LATER));
 }
 
 cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queue *queues,
@@ -71,8 +73,14 @@ cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queu
     return error ? NULL : buffer;
 }
 
-void command_buffer_destroy(cl_command_buffer_khr buffer)
+static struct node *command_buffer_node(const struct object *object)
 {
+    return ((const struct _cl_command_buffer_khr *)object)->queue->node;
+}
+
+static void command_buffer_destroy(struct object *object)
+{
+    cl_command_buffer_khr buffer = (cl_command_buffer_khr)object;
     struct session *session = buffer->queue->node->session;
     cl_command_queue queue = buffer->queue;
 
@@ -92,6 +100,12 @@ void command_buffer_destroy(cl_command_buffer_khr buffer)
     session_unlock(session);
     handle_drop(queue);
 }
+
+const struct kind command_buffer_kind = {
+    .size = sizeof(struct _cl_command_buffer_khr),
+    .node = command_buffer_node,
+    .destroy = command_buffer_destroy,
+};
 
 cl_int retain_command_buffer(cl_command_buffer_khr buffer)
 {
@@ -139,8 +153,9 @@ cl_int record_begin(struct enqueue *e)
     return error;
 }
 
-cl_int record_use(cl_command_buffer_khr buffer, cl_mem memory, unsigned use)
+int record_use(struct enqueue *e, cl_mem memory, unsigned use)
 {
+    cl_command_buffer_khr buffer = e->site->buffer;
     struct recorded_use *known;
 
     pthread_mutex_lock(&buffer->lock);
@@ -154,7 +169,7 @@ cl_int record_use(cl_command_buffer_khr buffer, cl_mem memory, unsigned use)
     if (known)
         known->use |= use;
     pthread_mutex_unlock(&buffer->lock);
-    return known ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    return known ? 0 : -ENOMEM;
 }
 
 /* The lock is held while it is sent, so that points and commands have the same order. */
@@ -172,7 +187,7 @@ cl_int record_send(struct enqueue *e)
         return CL_OUT_OF_HOST_MEMORY;
     pthread_mutex_lock(&site->buffer->lock);
     wire_put_record(stream_begin(e->node), &m);
-    error = stream_end(e->node, STREAM_LATER);
+    error = cl_error(stream_end(e->node, STREAM_LATER));
     if (!error) {
         site->buffer->points++;
         if (site->point)
@@ -291,7 +306,7 @@ static cl_int finalize_on_node(cl_command_buffer_khr buffer)
 
     m.call = call.id;
     wire_put_finalize_command_buffer(out, &m);
-    error = call_end(&call);
+    error = cl_error(call_end(&call));
     if (error)
         return error;
     error = wire_get_finalize_command_buffer_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
@@ -326,8 +341,8 @@ static cl_int find_state(cl_command_buffer_khr buffer, cl_command_buffer_state_k
         *state = CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
         return CL_SUCCESS;
     }
-    return info_ask(buffer->queue->node, WIRE_INFO_COMMAND_BUFFER, buffer->object.id, 0, CL_COMMAND_BUFFER_STATE_KHR,
-                    NULL, 0, sizeof(*state), state, NULL);
+    return cl_error(info_ask(buffer->queue->node, WIRE_INFO_COMMAND_BUFFER, buffer->object.id, 0,
+                             CL_COMMAND_BUFFER_STATE_KHR, NULL, 0, sizeof(*state), state, NULL));
 }
 
 static cl_int check_run(cl_command_buffer_khr buffer, cl_uint count, const cl_command_queue *queues)
@@ -370,9 +385,9 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
     cl_int error = may_run(buffer);
 
     if (!error && once)
-        error = enqueue_need_event(e, CL_COMMAND_COMMAND_BUFFER_KHR);
+        error = cl_error(enqueue_need_event(e, CL_COMMAND_COMMAND_BUFFER_KHR));
     for (struct recorded_use *use = buffer->uses; use && !error; use = use->next) /* what is written may be a part */
-        error = coherence_before(e, use->memory, 0, use->memory->size, use->use | USE_READ);
+        error = cl_error(coherence_before(e, use->memory, 0, use->memory->size, use->use | USE_READ));
     if (error)
         return enqueue_fail(e, error);
     m = (struct wire_enqueue_command_buffer){.queue = e->queue->object.id,
@@ -385,7 +400,7 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
             coherence_after(e, use->memory, 0, use->memory->size);
     }
     wire_put_enqueue_command_buffer(stream_begin(e->node), &m);
-    error = stream_end(e->node, STREAM_SOON);
+    error = cl_error(stream_end(e->node, STREAM_SOON));
     if (!error)
         buffer->state = CL_COMMAND_BUFFER_STATE_PENDING_KHR;
     if (!error && once) {

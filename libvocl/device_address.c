@@ -36,7 +36,7 @@ static cl_int create_on(struct node *node, cl_mem buffer, cl_mem_flags flags)
 
     m.call = call.id;
     wire_put_create_addressed_buffer(out, &m);
-    error = call_end(&call);
+    error = cl_error(call_end(&call));
     if (error)
         return error;
     error = wire_get_create_addressed_buffer_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
@@ -194,7 +194,7 @@ cl_int device_address_coherence(struct enqueue *e, cl_kernel kernel, bool after)
         if (after)
             coherence_after(e, buffer, 0, buffer->size);
         else if (!error)
-            error = coherence_before(e, buffer, 0, buffer->size, USE_READ | USE_WRITE);
+            error = cl_error(coherence_before(e, buffer, 0, buffer->size, USE_READ | USE_WRITE));
     }
     return error;
 }

@@ -64,28 +64,6 @@ size_t image_element_size(const cl_image_format *format)
     return 0;
 }
 
-void image_extent(const cl_image_desc *desc, size_t extent[3])
-{
-    extent[0] = desc->image_width;
-    extent[1] = extent[2] = 1;
-    switch (desc->image_type) {
-    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
-        extent[1] = desc->image_array_size;
-        break;
-    case CL_MEM_OBJECT_IMAGE2D:
-        extent[1] = desc->image_height;
-        break;
-    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
-        extent[1] = desc->image_height;
-        extent[2] = desc->image_array_size;
-        break;
-    case CL_MEM_OBJECT_IMAGE3D:
-        extent[1] = desc->image_height;
-        extent[2] = desc->image_depth;
-        break;
-    }
-}
-
 /* Whether the description is plainly right. */
 static cl_int check_desc(const cl_image_format *format, const cl_image_desc *desc, const void *host_pointer)
 {
@@ -176,9 +154,9 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
         return error;
     m.image = image->object.id;
     wire_put_create_image(broadcast_begin(context), &m);
-    native = broadcast_end(context, STREAM_LATER);
+    native = cl_error(broadcast_end(context, STREAM_LATER));
     if (!native)
-        native = call_outcome(context->node, &image->object);
+        native = cl_error(call_outcome(context->node, &image->object));
     handle_release(image, WIRE_MEMORY, 0);
     return native || !(flags & apart) ? native : error;
 }
@@ -245,19 +223,19 @@ static cl_int image_send(cl_mem image, const void *host_pointer)
                                  .slices = extent[2],
                                  .row_pitch = array ? image->slice_pitch : image->row_pitch,
                                  .slice_pitch = image->slice_pitch};
-        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+        error = cl_error(transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length));
         if (error)
             return error;
         transfer_contents(transfer);
     }
     wire_put_create_image(stream_begin(node), &m);
-    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
+    error = cl_error(stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER));
     if (!error && transfer)
         transfer_start(transfer);
     session_unlock(node->session);
     if (transfer && error)
         transfer_cancel(transfer);
-    return transfer && !error ? transfer_leave(transfer) : error;
+    return transfer && !error ? cl_error(transfer_leave(transfer)) : error;
 }
 
 struct pitches {
@@ -329,9 +307,9 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     image->parent = desc->mem_object;
     if (image->parent)
         handle_use(image->parent);
-    error = hostptr_open(image);
+    error = cl_error(hostptr_open(image));
     if (!error)
-        error = coherence_open(image, host_pointer != NULL);
+        error = cl_error(coherence_open(image, host_pointer != NULL));
     if (!error)
         error = image_send(image, host_pointer);
     if (error)
@@ -404,8 +382,8 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
         return CL_INVALID_CONTEXT;
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (!count && formats))
         return CL_INVALID_VALUE;
-    error = info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags, sizeof(flags),
-                          sizeof(all), all, &size);
+    error = cl_error(info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags,
+                                   sizeof(flags), sizeof(all), all, &size));
     if (error)
         return error;
     found = (cl_uint)(size / sizeof(*all));
@@ -450,8 +428,8 @@ cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *valu
     if (info_is_newer(image->context->devices[0], param))
         return CL_INVALID_VALUE;
     if (image->type == CL_MEM_OBJECT_BUFFER || image->type == CL_MEM_OBJECT_PIPE)
-        return info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size, value,
-                             size_ret);
+        return cl_error(info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size,
+                                      value, size_ret));
     switch (param) {
     case CL_IMAGE_FORMAT:
         return info_return(&image->format, sizeof(image->format), size, value, size_ret);

@@ -10,8 +10,14 @@ static void argument_clear(struct argument *argument)
     *argument = (struct argument){0};
 }
 
-void kernel_destroy(cl_kernel kernel)
+static cl_context kernel_context(const struct object *object)
 {
+    return ((const struct _cl_kernel *)object)->program->context;
+}
+
+static void kernel_destroy(struct object *object)
+{
+    cl_kernel kernel = (cl_kernel)object;
     cl_program program = kernel->program;
     struct session *session = program->context->node->session;
 
@@ -24,6 +30,12 @@ void kernel_destroy(cl_kernel kernel)
     session_unlock(session);
     handle_drop(program);
 }
+
+const struct kind kernel_kind = {
+    .size = sizeof(struct _cl_kernel),
+    .context = kernel_context,
+    .destroy = kernel_destroy,
+};
 
 static cl_kernel kernel_new(cl_program program, struct kernel_description *description)
 {
@@ -56,7 +68,7 @@ static cl_kernel kernel_create(cl_program program, struct kernel_description *de
     }
     m.kernel = kernel->object.id;
     wire_put_create_kernel(broadcast_begin(program->context), &m);
-    *error = broadcast_end(program->context, STREAM_LATER);
+    *error = cl_error(broadcast_end(program->context, STREAM_LATER));
     if (!*error)
         return kernel;
     handle_release(kernel, WIRE_KERNEL, 0);
@@ -149,7 +161,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
     spin_unlock(&source->lock);
     m = (struct wire_clone_kernel){kernel->object.id, source->object.id};
     wire_put_clone_kernel(broadcast_begin(source->program->context), &m);
-    error = broadcast_end(source->program->context, STREAM_LATER);
+    error = cl_error(broadcast_end(source->program->context, STREAM_LATER));
     fail_ret(ret, error);
     if (error)
         handle_release(kernel, WIRE_KERNEL, 0);
@@ -317,7 +329,7 @@ static void arguments_send(cl_kernel kernel, struct node *node, enum stream_urge
         m.arguments = list.bytes;
         m.arguments_length = (uint32_t)list.length;
         wire_put_set_arguments(stream_begin(node), &m);
-        if (!stream_end(node, urgency))
+        if (!cl_error(stream_end(node, urgency)))
             arguments_clean(kernel, node);
     }
     spin_unlock(&kernel->lock);
@@ -485,8 +497,8 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
         arguments_send(kernel, device->node, STREAM_LATER);
         kept = &kernel->object.answers;
     }
-    return info_ask_kept(kept, device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0,
-                         size, value, size_ret);
+    return cl_error(info_ask_kept(kept, device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param,
+                                  NULL, 0, size, value, size_ret));
 }
 
 cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
@@ -499,8 +511,8 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
         return CL_INVALID_DEVICE;
     if (input_size > 4096)
         return CL_INVALID_VALUE;
-    return info_ask_kept(&kernel->description->answers, device->node, WIRE_INFO_SUB_GROUP, kernel->object.id,
-                         device->object.id, param, input, input ? input_size : 0, size, value, size_ret);
+    return cl_error(info_ask_kept(&kernel->description->answers, device->node, WIRE_INFO_SUB_GROUP, kernel->object.id,
+                                  device->object.id, param, input, input ? input_size : 0, size, value, size_ret));
 }
 
 cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param,

@@ -52,9 +52,9 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
         pipe->max_packets = max_packets;
         m = (struct wire_create_pipe){pipe->object.id, context->object.id, flags, packet_size, max_packets};
         wire_put_create_pipe(broadcast_begin(context), &m);
-        error = broadcast_end(context, STREAM_LATER);
+        error = cl_error(broadcast_end(context, STREAM_LATER));
         if (!error) /* what else there may be to say against it */
-            error = call_outcome(context->node, &pipe->object);
+            error = cl_error(call_outcome(context->node, &pipe->object));
     }
     fail_ret(ret, error);
     if (!error)

@@ -28,8 +28,14 @@ cl_program program_new(cl_context context, cl_uint count, const cl_device_id *de
     return program;
 }
 
-void program_destroy(cl_program program)
+static cl_context program_context(const struct object *object)
 {
+    return ((const struct _cl_program *)object)->context;
+}
+
+static void program_destroy(struct object *object)
+{
+    cl_program program = (cl_program)object;
     cl_context context = program->context;
     struct session *session = context->node->session;
 
@@ -44,6 +50,12 @@ void program_destroy(cl_program program)
     session_unlock(session);
     handle_drop(context);
 }
+
+const struct kind program_kind = {
+    .size = sizeof(struct _cl_program),
+    .context = program_context,
+    .destroy = program_destroy,
+};
 
 static char *join_sources(cl_uint count, const char **strings, const size_t *lengths, size_t *total)
 {
@@ -93,7 +105,7 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
     }
     m = (struct wire_create_program){program->object.id, context->object.id, program->source, (uint32_t)total};
     wire_put_create_program(broadcast_begin(context), &m);
-    error = broadcast_end(context, STREAM_LATER);
+    error = cl_error(broadcast_end(context, STREAM_LATER));
     fail_ret(ret, error);
     if (error)
         handle_release(program, WIRE_PROGRAM, 0);
@@ -173,7 +185,7 @@ static cl_int binary_send(struct node *node, cl_program program, const size_t *l
     wire_put_create_program_binary(out, &m);
     wire_buffer_free(&sizes);
     wire_buffer_free(&bytes);
-    error = call_end(&call);
+    error = cl_error(call_end(&call));
     if (error)
         return error;
     if (!wire_get_create_program_binary_reply(&call.fields, &reply))
@@ -237,7 +249,7 @@ static cl_int il_send(struct node *node, cl_program program, const void *il, siz
 
     m.call = call.id;
     wire_put_create_program_il(out, &m);
-    error = call_end(&call);
+    error = cl_error(call_end(&call));
     if (error)
         return error;
     error = wire_get_create_program_il_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
@@ -291,7 +303,7 @@ static cl_int builtin_send(struct node *node, cl_program program, const char *na
     out = call_begin(node, WIRE_create_program_builtin, &call);
     m.call = call.id;
     wire_put_create_program_builtin(out, &m);
-    error = call_end(&call);
+    error = cl_error(call_end(&call));
     if (error)
         return error;
     error = wire_get_create_program_builtin_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
@@ -356,7 +368,7 @@ static cl_int specialize(struct node *node, cl_program program, cl_uint id, size
 
     m.call = call.id;
     wire_put_set_specialization(out, &m);
-    error = call_end(&call);
+    error = cl_error(call_end(&call));
     if (error)
         return error;
     error = wire_get_set_specialization_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
@@ -439,7 +451,7 @@ static cl_int binaries_of(struct node *node, cl_program program, unsigned char *
     size_t length;
     struct wire_cursor in;
     void *bytes;
-    cl_int error = info_take(node, WIRE_INFO_BINARIES, program->object.id, &bytes, &length);
+    cl_int error = cl_error(info_take(node, WIRE_INFO_BINARIES, program->object.id, &bytes, &length));
 
     in = wire_cursor(bytes, length);
     for (cl_uint i = 0; !error && i < program->device_count; i++) {
@@ -484,8 +496,8 @@ static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t 
     for (unsigned node = 0; node < program->context->node_count; node++) {
         struct node *asked = program->context->nodes[node];
         size_t count = 0, at = 0;
-        cl_int error = info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL, 0,
-                                sizeof(own), own, &count);
+        cl_int error = cl_error(info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL,
+                                         0, sizeof(own), own, &count));
 
         if (error)
             return error;
@@ -511,8 +523,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
     if (is_of_build(param))
         program_wait(program);
     if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))
-        return info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size,
-                             value, size_ret);
+        return cl_error(info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0,
+                                      size, value, size_ret));
     switch (param) {
     case CL_PROGRAM_REFERENCE_COUNT:
         /* native counts what holds it, too */
@@ -536,8 +548,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
     case CL_PROGRAM_KERNEL_NAMES:
         return kernel_names(program, size, value, size_ret);
     }
-    return info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size, value,
-                         size_ret);
+    return cl_error(info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size,
+                                  value, size_ret));
 }
 
 cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info param, size_t size,
@@ -555,6 +567,6 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program
     if (param == CL_PROGRAM_BUILD_STATUS && program_is_building(program))
         return info_return(&under_way, sizeof(under_way), size, value, size_ret);
     program_wait(program);
-    return info_ask_once(device->node, WIRE_INFO_BUILD, &program->object, device->object.id, param, NULL, 0, size,
-                         value, size_ret);
+    return cl_error(info_ask_once(device->node, WIRE_INFO_BUILD, &program->object, device->object.id, param, NULL, 0,
+                                  size, value, size_ret));
 }

@@ -25,9 +25,9 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
         handle_use(context);
         m = (struct wire_create_sampler){sampler->object.id, context->object.id, normalized, addressing, filter};
         wire_put_create_sampler(broadcast_begin(context), &m);
-        error = broadcast_end(context, STREAM_LATER);
+        error = cl_error(broadcast_end(context, STREAM_LATER));
         if (!error && !plain)
-            error = call_outcome(context->node, &sampler->object);
+            error = cl_error(call_outcome(context->node, &sampler->object));
         if (error) {
             handle_release(sampler, WIRE_SAMPLER, 0);
             sampler = NULL;
@@ -73,8 +73,14 @@ cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_sampler_pr
     return sampler_new(context, normalized, addressing, filter, properties, ret);
 }
 
-void sampler_destroy(cl_sampler sampler)
+static cl_context sampler_context(const struct object *object)
 {
+    return ((const struct _cl_sampler *)object)->context;
+}
+
+static void sampler_destroy(struct object *object)
+{
+    cl_sampler sampler = (cl_sampler)object;
     cl_context context = sampler->context;
     struct session *session = context->node->session;
 
@@ -84,6 +90,12 @@ void sampler_destroy(cl_sampler sampler)
     session_unlock(session);
     handle_drop(context);
 }
+
+const struct kind sampler_kind = {
+    .size = sizeof(struct _cl_sampler),
+    .context = sampler_context,
+    .destroy = sampler_destroy,
+};
 
 cl_int clRetainSampler(cl_sampler sampler)
 {

@@ -159,8 +159,8 @@ static bool is_within_reach(cl_device_id device)
 static cl_int capabilities(cl_device_id device, cl_device_info param,
                            cl_device_unified_shared_memory_capabilities_intel *can)
 {
-    cl_int error =
-        info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, sizeof(*can), can, NULL);
+    cl_int error = cl_error(
+        info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, sizeof(*can), can, NULL));
 
     if (!error && param == CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL && !device->node->in_process)
         *can = 0;
@@ -251,7 +251,7 @@ static cl_int ask(const struct wish *wish, const void *wanted, uint64_t *address
 
     m.call = call.id;
     wire_put_usm_alloc(out, &m);
-    error = call_end(&call);
+    error = cl_error(call_end(&call));
     if (error)
         return error;
     error = wire_get_usm_alloc_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;

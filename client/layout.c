@@ -1,7 +1,7 @@
 /* Rows and slices in the program's memory, or in memory that it shares with a node. */
 #include <string.h>
 
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 struct layout layout_linear(const void *memory, size_t size)
 {

@@ -3,7 +3,9 @@
  * or in the release itself if there is none. So the release is a round trip that tells which, and an object still in
  * use is kept, dead to the application, until its node says that it is gone.
  */
-#include "libvocl/internal.h"
+#include <errno.h>
+
+#include "client/client.h"
 
 struct dying {
     struct callback callback;
@@ -16,20 +18,12 @@ struct dying {
 
 static struct dying *all; /* under the session's lock */
 
-static void destroy(struct object *object)
-{
-    if (atomic_load(&object->kind) == WIRE_CONTEXT)
-        context_destroy((cl_context)object);
-    else
-        memory_destroy((cl_mem)object);
-}
-
 static void run(struct callback *callback)
 {
     struct dying *dying = (struct dying *)callback;
 
     atomic_store(&dying->object->kind, dying->kind);
-    destroy(dying->object);
+    handle_kind(dying->object)->destroy(dying->object);
 }
 
 static void dying_free(struct callback *callback)
@@ -46,22 +40,19 @@ static void unlink_dying(struct dying *dying)
     *at = dying->next;
 }
 
-cl_int dying_add(struct node *node, struct callback **list, void (*function)(void), void *data)
+int dying_add(struct node *node, struct callback **list, void (*function)(void), void *data)
 {
-    struct callback *callback;
+    struct callback *callback = calloc(1, sizeof(*callback));
 
-    if (!function)
-        return CL_INVALID_VALUE;
-    callback = calloc(1, sizeof(*callback));
     if (!callback)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     callback->function = function;
     callback->data = data;
     session_lock(node->session);
     callback->next = *list;
     *list = callback;
     session_unlock(node->session);
-    return CL_SUCCESS;
+    return 0;
 }
 
 /* Under the lock: whoever gets true runs it. */
@@ -109,7 +100,7 @@ void dying_begin(struct object *object, struct node *node)
         return;
     dying = calloc(1, sizeof(*dying));
     if (!dying) { /* the callbacks come early rather than never */
-        destroy(object);
+        handle_kind(object)->destroy(object);
         return;
     }
     out = call_begin(node, WIRE_release_watched, &call);
@@ -117,7 +108,7 @@ void dying_begin(struct object *object, struct node *node)
     all = dying;
     m.call = call.id;
     wire_put_release_watched(out, &m);
-    gone = call_end(&call) != CL_SUCCESS;
+    gone = call_end(&call) != 0;
     if (!gone) {
         gone = !wire_get_release_watched_reply(&call.fields, &reply) || reply.gone;
         call_free(&call);

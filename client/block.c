@@ -3,7 +3,7 @@
  * (CL_MEM_USE_HOST_PTR). A block may be used again when the native buffer is gone, of which the worker tells. Blocks of
  * common sizes are kept, with their pages, for the next buffer.
  */
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define SMALLEST 1024           /* all sizes are then multiples of the largest type's, 128 */
 #define SMALL ((size_t)1 << 20) /* up to this size they are cut out of larger pieces */

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define MOST ((size_t)64 << 30) /* of addresses; memory is taken when it is touched */
 #define STEP ((size_t)1 << 20)
@@ -205,8 +205,6 @@ void arena_after_fork(void)
     pthread_mutex_init(&arena.lock, NULL);
     part();
     mirror_after_fork();
-    usm_after_fork();
-    device_address_after_fork();
     block_after_fork();
 }
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 #include "wire/tables.h"
 
 /* Of events of others, and of the application's, a node has nothing to tell. */

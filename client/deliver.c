@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/thread.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define MOST_THREADS 16 /* of which none waits in OpenCL */
 #define END_MS 200      /* that the end of the process waits for functions that nobody waited for */

@@ -5,7 +5,9 @@
  * written and mapped needs no message but to know that the queue's turn has come, and not even that while nothing is
  * under way. Likewise the memory of the arena, and markers and barriers that have nothing to wait for.
  */
-#include "libvocl/internal.h"
+#include <errno.h>
+
+#include "client/client.h"
 
 #define MOST_AT_ONCE ((size_t)64 << 20) /* of a call that is not to block: some milliseconds */
 
@@ -38,11 +40,11 @@ static enum waits waits(cl_uint count, const cl_event *list)
     return all;
 }
 
-cl_int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
+int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
     for (cl_uint i = 0; i < count; i++) {
         if (event_wait(list[i]) < 0)
-            return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+            return -ECANCELED;
     }
     return queue_wait_idle(queue);
 }
@@ -52,7 +54,7 @@ bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint 
 {
     enum waits pending;
 
-    if (event_check_list(queue->context, count, list) || (event && !can_tell(queue)))
+    if (event_check(queue->context, count, list) || (event && !can_tell(queue)))
         return false;
     pending = waits(count, list);
     if (pending == FAILED)
@@ -64,7 +66,7 @@ bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint 
 
 bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event)
 {
-    if (!queue->node->alive || event_check_list(queue->context, count, list) || waits(count, list) != OVER ||
+    if (!queue->node->alive || event_check(queue->context, count, list) || waits(count, list) != OVER ||
         (event && !can_tell(queue)))
         return false;
     if (is_quiet(queue))
@@ -72,20 +74,20 @@ bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl
     return queue_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
 }
 
-static cl_int end(cl_command_queue queue, cl_command_type type, const uint64_t times[4], cl_event *event)
+static int end(cl_command_queue queue, cl_command_type type, const uint64_t times[4], cl_event *event)
 {
     cl_event over = event ? event_over(queue, type, times) : NULL;
 
     hostptr_look();
     if (event && !over)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     if (event)
         *event = over;
-    return CL_SUCCESS;
+    return 0;
 }
 
 /* It took some time, as everything does: programs divide by that. */
-cl_int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event)
+int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event)
 {
     const uint64_t now = event ? device_time(queue->device) : 0;
     const uint64_t times[4] = {queued, queued, queued, now > queued ? now : queued + 1};
@@ -93,12 +95,12 @@ cl_int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued,
     return end(queue, type, times, event);
 }
 
-cl_int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
-                   const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
+int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
+                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
-    cl_int error = direct_turn(queue, count, list);
+    int error = direct_turn(queue, count, list);
 
     if (error)
         return error;

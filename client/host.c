@@ -2,7 +2,9 @@
  * Commands that run in the application: when what comes before is complete they run on the library's callback thread,
  * and the queue waits for them. So the node sees a marker, and one that waits for a user event, the gate.
  */
-#include "libvocl/internal.h"
+#include <errno.h>
+
+#include "client/client.h"
 
 static unsigned open_count; /* under the session's lock */
 
@@ -13,8 +15,8 @@ bool host_command_any(void)
 
 static void finish(struct host_command *command, cl_int status)
 {
-    clSetUserEventStatus(command->gate, status);
-    clReleaseEvent(command->gate);
+    user_event_set(command->gate, status);
+    handle_release(command->gate, WIRE_EVENT, 0);
     session_lock(command->session);
     open_count--;
     arrival_part_over(command->done);
@@ -29,17 +31,16 @@ static void CL_CALLBACK run(cl_event reached, cl_int status, void *argument)
 
     if (status >= 0)
         status = command->run(command);
-    clReleaseEvent(reached);
+    handle_release(reached, WIRE_EVENT, 0);
     finish(command, status < 0 ? status : CL_COMPLETE);
 }
 
-cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,
-                            const cl_event *list, cl_event *event)
+int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,
+                         const cl_event *list, cl_event *event)
 {
     cl_event reached = NULL;
-    cl_int error;
+    int error = user_event_new(queue->context, &command->gate);
 
-    command->gate = clCreateUserEvent(queue->context, &error);
     if (error) {
         command->free(command);
         return error;
@@ -50,20 +51,20 @@ cl_int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct
     open_count += command->done != NULL;
     session_unlock(command->session);
     if (!command->done) {
-        clSetUserEventStatus(command->gate, CL_OUT_OF_HOST_MEMORY);
-        clReleaseEvent(command->gate);
+        user_event_set(command->gate, CL_OUT_OF_HOST_MEMORY);
+        handle_release(command->gate, WIRE_EVENT, 0);
         command->free(command);
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     }
-    error = clEnqueueMarkerWithWaitList(queue, count, list, &reached);
+    error = enqueue_marker(queue, CL_COMMAND_MARKER, count, list, &reached);
     if (!error)
         error = enqueue_gated(queue, type, command->gate, command->done, event);
     if (!error)
         error = event_call(reached, CL_COMPLETE, run, command);
     if (error) {
         if (reached)
-            clReleaseEvent(reached);
-        finish(command, error);
+            handle_release(reached, WIRE_EVENT, 0);
+        finish(command, CL_OUT_OF_RESOURCES);
     }
     return error;
 }

@@ -2,9 +2,10 @@
  * Handles. Objects live in slabs, aligned blocks that are never given back; a handle is valid if it points to a live
  * slot of a known slab. So garbage and released handles are refused without following them.
  */
+#include <errno.h>
 #include <sys/mman.h>
 
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define SLAB_SIZE ((size_t)64 << 10)
 #define SLAB_FIRST 64 /* the header's size */
@@ -27,23 +28,29 @@ struct pool {
     size_t used;
 };
 
-static struct pool pools[] = {
-    [WIRE_DEVICE] = {.slot = sizeof(struct _cl_device_id)},
-    [WIRE_CONTEXT] = {.slot = sizeof(struct _cl_context)},
-    [WIRE_QUEUE] = {.slot = sizeof(struct _cl_command_queue)},
-    [WIRE_MEMORY] = {.slot = sizeof(struct _cl_mem)},
-    [WIRE_SAMPLER] = {.slot = sizeof(struct _cl_sampler)},
-    [WIRE_PROGRAM] = {.slot = sizeof(struct _cl_program)},
-    [WIRE_KERNEL] = {.slot = sizeof(struct _cl_kernel)},
-    [WIRE_EVENT] = {.slot = sizeof(struct _cl_event)},
-    [WIRE_COMMAND_BUFFER] = {.slot = sizeof(struct _cl_command_buffer_khr)},
-    [KIND_PLATFORM] = {.slot = sizeof(struct _cl_platform_id)},
-};
+static struct pool pools[KIND_COUNT];
+static const struct kind *const *kinds;
+static const void *dispatch;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Open addressing; entries are only ever added. */
 static _Atomic(uintptr_t) slabs[MAX_SLABS];
 static size_t slab_total;
+
+void handle_kinds(const struct kind *const *table, const void *first_word)
+{
+    pthread_mutex_lock(&pools_lock);
+    for (unsigned kind = 1; kind < KIND_COUNT && !kinds; kind++)
+        pools[kind].slot = table[kind]->size;
+    dispatch = first_word;
+    kinds = table;
+    pthread_mutex_unlock(&pools_lock);
+}
+
+const struct kind *handle_kind(const struct object *object)
+{
+    return kinds[atomic_load(&object->kind)];
+}
 
 static size_t slab_hash(uintptr_t base)
 {
@@ -177,7 +184,7 @@ void *handle_new(unsigned kind)
         id = object->id + (1u << 24);
         memset((uint8_t *)object + offsetof(struct object, uses), 0, pool->slot - offsetof(struct object, uses));
         object->id = id;
-        object->dispatch = &vocl_dispatch;
+        object->dispatch = dispatch;
         object->disp_data = NULL;
         atomic_store(&object->references, 1);
         atomic_store_explicit(&object->kind, kind, memory_order_release);
@@ -223,154 +230,69 @@ void *handle_check(const void *handle, unsigned kind)
     return atomic_load_explicit(&object->kind, memory_order_acquire) == kind ? object : NULL;
 }
 
-static struct node *object_node(struct object *object)
+static bool is_on(const struct kind *kind, const struct object *object, const struct node *node)
 {
-    switch (atomic_load(&object->kind)) {
-    case WIRE_DEVICE:
-        return ((cl_device_id)object)->parent ? ((cl_device_id)object)->node : NULL;
-    case WIRE_CONTEXT:
-        return ((cl_context)object)->node;
-    case WIRE_QUEUE:
-        return ((cl_command_queue)object)->node;
-    case WIRE_MEMORY:
-        return ((cl_mem)object)->context->node;
-    case WIRE_SAMPLER:
-        return ((cl_sampler)object)->context->node;
-    case WIRE_PROGRAM:
-        return ((cl_program)object)->context->node;
-    case WIRE_KERNEL:
-        return ((cl_kernel)object)->program->context->node;
-    case WIRE_EVENT:
-        return ((cl_event)object)->node;
-    case WIRE_COMMAND_BUFFER:
-        return ((cl_command_buffer_khr)object)->queue->node;
-    }
-    return NULL;
+    return !kind->is_on || kind->is_on(object, node);
 }
 
-/* The context of an object that all its nodes have, or NULL. */
-static cl_context everywhere(struct object *object)
+static void release_on(struct object *object, struct node *node)
 {
-    switch (atomic_load(&object->kind)) {
-    case WIRE_CONTEXT:
-        return (cl_context)object;
-    case WIRE_MEMORY:
-        return ((cl_mem)object)->context;
-    case WIRE_SAMPLER:
-        return ((cl_sampler)object)->context;
-    case WIRE_PROGRAM:
-        return ((cl_program)object)->context;
-    case WIRE_KERNEL:
-        return ((cl_kernel)object)->program->context;
-    case WIRE_EVENT:
-        return ((cl_event)object)->context;
-    }
-    return NULL;
-}
+    const struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-/* An event is known to some, or to none. */
-static bool is_known(const struct object *object, const struct node *node)
-{
-    return atomic_load(&object->kind) != WIRE_EVENT || ((const struct _cl_event *)object)->known & node_bit(node);
-}
-
-static void release_block(cl_mem buffer, struct node *node)
-{
-    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
-
-    wire_put_release_told(stream_begin(node), &m);
-    if (node->alive) {
-        block_leave(node, buffer->object.id, buffer->block, buffer->size);
-        buffer->block = NULL;
-    }
+    wire_put_release(stream_begin(node), &m);
     stream_end(node, STREAM_LATER);
 }
 
-/* Each node tells when it has done with the memory. */
-static void release_region(cl_mem buffer)
-{
-    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
-    cl_context context = buffer->context;
-
-    for (unsigned i = 0; i < context->node_count; i++) {
-        struct node *node = context->nodes[i];
-
-        wire_put_release_told(stream_begin(node), &m);
-        block_leave_region(node, buffer->object.id, buffer->region);
-        stream_end(node, STREAM_LATER);
-    }
-}
-
 /* The nodes' own part of it. False: the rest waits for one of them. */
-static bool release_on_node(struct object *object, struct node *node)
+static bool release(const struct kind *kind, struct object *object, struct node *node)
 {
-    struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
-    cl_context context = everywhere(object);
-    bool watched = (m.kind == WIRE_CONTEXT && ((cl_context)object)->destructors) ||
-                   (m.kind == WIRE_MEMORY && ((cl_mem)object)->destructors);
+    cl_context context = kind->context ? kind->context(object) : NULL;
+    const bool watched = kind->is_watched && kind->is_watched(object);
+    bool done = false;
 
-    if (m.kind == WIRE_MEMORY && ((cl_mem)object)->region && !watched) {
-        release_region((cl_mem)object);
-        return true;
-    }
-    for (unsigned i = 0; context && i < context->node_count; i++) {
+    if (kind->release && !watched)
+        done = kind->release(object);
+    for (unsigned i = 0; !done && context && i < context->node_count; i++) {
         struct node *other = context->nodes[i];
 
-        if (other == node || !is_known(object, other))
-            continue;
-        wire_put_release(stream_begin(other), &m);
-        stream_end(other, STREAM_LATER);
+        if (other != node && is_on(kind, object, other))
+            release_on(object, other);
     }
-    if (watched) {
+    if (watched)
         dying_begin(object, node);
-        return false;
-    }
-    if (!is_known(object, node))
-        return true;
-    if (m.kind == WIRE_MEMORY && ((cl_mem)object)->block) {
-        release_block((cl_mem)object, node);
-    } else {
-        wire_put_release(stream_begin(node), &m);
-        stream_end(node, STREAM_LATER);
-    }
-    return true;
+    else if (!done && is_on(kind, object, node))
+        release_on(object, node);
+    return !watched;
+}
+
+static struct node *object_node(const struct kind *kind, const struct object *object)
+{
+    if (kind->node)
+        return kind->node(object);
+    return kind->context ? kind->context(object)->node : NULL;
 }
 
 static void object_destroy(struct object *object)
 {
-    struct node *node = object_node(object);
+    const struct kind *kind = handle_kind(object);
+    struct node *node = object_node(kind, object);
 
-    if (!node || !release_on_node(object, node)) /* platforms and root devices stay */
-        return;
-    switch (atomic_load(&object->kind)) {
-    case WIRE_DEVICE:
-        device_destroy((cl_device_id)object);
-        break;
-    case WIRE_CONTEXT:
-        context_destroy((cl_context)object);
-        break;
-    case WIRE_QUEUE:
-        queue_destroy((cl_command_queue)object);
-        break;
-    case WIRE_MEMORY:
-        memory_destroy((cl_mem)object);
-        break;
-    case WIRE_SAMPLER:
-        sampler_destroy((cl_sampler)object);
-        break;
-    case WIRE_PROGRAM:
-        program_destroy((cl_program)object);
-        break;
-    case WIRE_KERNEL:
-        kernel_destroy((cl_kernel)object);
-        break;
-    case WIRE_EVENT:
-        event_destroy((cl_event)object);
-        break;
-    case WIRE_COMMAND_BUFFER:
-        command_buffer_destroy((cl_command_buffer_khr)object);
-        break;
+    if (node && release(kind, object, node)) /* platforms and root devices stay */
+        kind->destroy(object);
+}
+
+int handle_create(struct object *object)
+{
+    const struct kind *kind = handle_kind(object);
+    cl_context context = kind->context(object);
+    int error = -ECONNRESET;
+
+    for (unsigned i = 0; i < context->node_count; i++) {
+        int one = kind->create_on(object, context->nodes[i]);
+
+        error = i == 0 || error ? one : 0;
     }
+    return error;
 }
 
 /* One count holds both, so that exactly one thread sees the end: uses has a share for references > 0. */
@@ -389,7 +311,7 @@ void handle_drop(void *handle)
         object_destroy(object);
 }
 
-cl_int handle_retain(void *handle, unsigned kind, cl_int invalid)
+int handle_retain(void *handle, unsigned kind, int invalid)
 {
     struct object *object = handle_check(handle, kind);
     int old;
@@ -401,10 +323,10 @@ cl_int handle_retain(void *handle, unsigned kind, cl_int invalid)
         if (old <= 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&object->references, &old, old + 1));
-    return CL_SUCCESS;
+    return 0;
 }
 
-cl_int handle_release(void *handle, unsigned kind, cl_int invalid)
+int handle_release(void *handle, unsigned kind, int invalid)
 {
     struct object *object = handle_check(handle, kind);
     int old;
@@ -418,5 +340,5 @@ cl_int handle_release(void *handle, unsigned kind, cl_int invalid)
     } while (!atomic_compare_exchange_weak(&object->references, &old, old - 1));
     if (old == 1)
         handle_drop(object);
-    return CL_SUCCESS;
+    return 0;
 }

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "executor/plugin.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 static struct {
     const struct executor_plugin *plugin;

@@ -4,7 +4,7 @@
  * here: its own data, those of what comes before it in its queue, and those of what it waits for, on whichever node.
  * It depends on nothing but the order in which OpenCL has the commands, and so never keeps anything from going on.
  */
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 struct arrival {
     unsigned references, missing;

@@ -3,15 +3,13 @@
  * gather into the next frame. What nobody is in a hurry for (creation, release) waits for the next that is.
  */
 #include <errno.h>
+#include <limits.h>
 
 #include "base/log.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define FRAME_FULL (48u << 10)
 #define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
-
-static struct call *calls;
-static uint32_t call_number;
 
 struct wire_buffer *stream_begin(struct node *node)
 {
@@ -108,15 +106,15 @@ static bool has_room(void *argument)
     return !node->alive || node->batch.length < BATCH_LIMIT;
 }
 
-cl_int stream_finish(struct node *node, enum stream_urgency urgency)
+int stream_finish(struct node *node, enum stream_urgency urgency)
 {
     if (!node->alive) {
         node->batch.length = 0;
-        return node_lost_error();
+        return -ECONNRESET;
     }
     if (node->batch.failed) {
         node->batch.failed = false;
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     }
     if (urgency == STREAM_NOW || node->batch.length >= FRAME_FULL ||
         (urgency == STREAM_SOON && transport_drained(session_transport(node->session), node->peer)))
@@ -125,12 +123,12 @@ cl_int stream_finish(struct node *node, enum stream_urgency urgency)
         session_need_progress(node->session);
     if (node->batch.length >= BATCH_LIMIT && !session_polls())
         session_wait(node->session, has_room, node);
-    return CL_SUCCESS;
+    return 0;
 }
 
-cl_int stream_end(struct node *node, enum stream_urgency urgency)
+int stream_end(struct node *node, enum stream_urgency urgency)
 {
-    cl_int error = stream_finish(node, urgency);
+    int error = stream_finish(node, urgency);
 
     session_unlock(node->session);
     return error;
@@ -145,19 +143,19 @@ struct wire_buffer *broadcast_begin(cl_context context)
     return batch;
 }
 
-cl_int broadcast_end(cl_context context, enum stream_urgency urgency)
+int broadcast_end(cl_context context, enum stream_urgency urgency)
 {
     const struct wire_buffer *first = &context->node->batch;
     size_t mark = context->node->mark;
     struct session *session = context->node->session;
-    cl_int error = CL_OUT_OF_RESOURCES;
+    int error = -ECONNRESET;
 
     for (unsigned i = 1; i < context->node_count && !first->failed; i++)
         wire_put_bytes(&context->nodes[i]->batch, first->bytes + mark, first->length - mark);
     for (unsigned i = 0; i < context->node_count; i++) {
-        cl_int one = stream_finish(context->nodes[i], urgency);
+        int one = stream_finish(context->nodes[i], urgency);
 
-        error = i == 0 || error ? one : CL_SUCCESS;
+        error = i == 0 || error ? one : 0;
     }
     session_unlock(session);
     return error;
@@ -168,15 +166,17 @@ cl_int broadcast_end(cl_context context, enum stream_urgency urgency)
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call)
 {
     struct wire_buffer *out = stream_begin(node);
+    struct under_way *under_way = session_under_way(node->session);
 
-    *call = (struct call){.next = calls, .node = node, .id = ++call_number, .number = number, .status = 1};
-    calls = call;
+    *call = (struct call){
+        .next = under_way->calls, .node = node, .id = ++under_way->last_call, .number = number, .status = 1};
+    under_way->calls = call;
     return out;
 }
 
 static void call_unlink(struct call *call)
 {
-    for (struct call **at = &calls; *at; at = &(*at)->next) {
+    for (struct call **at = &session_under_way(call->node->session)->calls; *at; at = &(*at)->next) {
         if (*at == call) {
             *at = call->next;
             return;
@@ -202,7 +202,7 @@ void call_send(struct call *call)
     session_unlock(node->session);
 }
 
-cl_int call_wait(struct call *call)
+int call_wait(struct call *call)
 {
     struct session *session = call->node->session;
 
@@ -210,12 +210,10 @@ cl_int call_wait(struct call *call)
     session_wait(session, call_ready, call);
     call_unlink(call);
     session_unlock(session);
-    if (call->status > 0) /* the session ends */
-        return node_lost_error();
-    return call->status == -ENOMEM ? CL_OUT_OF_HOST_MEMORY : call->status ? node_lost_error() : CL_SUCCESS;
+    return call->status > 0 ? -ECONNRESET : call->status; /* above 0: the session ends */
 }
 
-cl_int call_end(struct call *call)
+int call_end(struct call *call)
 {
     call_send(call);
     return call_wait(call);
@@ -227,20 +225,27 @@ void call_free(struct call *call)
     call->bytes = NULL;
 }
 
-cl_int call_outcome(struct node *node, const struct object *object)
+int call_verdict(cl_int error)
+{
+    if (error == CL_SUCCESS || error == INT_MIN)
+        return error ? -EBADMSG : 0;
+    return error == NODE_LOST_STATUS ? -ECONNRESET : error > 0 ? -EBADMSG : -error;
+}
+
+int call_outcome(struct node *node, const struct object *object)
 {
     struct wire_outcome m = {.kind = atomic_load(&object->kind), .object = object->id};
     struct wire_outcome_reply reply;
     struct call call;
     struct wire_buffer *out = call_begin(node, WIRE_outcome, &call);
-    cl_int error;
+    int error;
 
     m.call = call.id;
     wire_put_outcome(out, &m);
     error = call_end(&call);
     if (error)
         return error;
-    error = wire_get_outcome_reply(&call.fields, &reply) ? reply.error : CL_OUT_OF_RESOURCES;
+    error = wire_get_outcome_reply(&call.fields, &reply) ? call_verdict(reply.error) : -EBADMSG;
     call_free(&call);
     return error;
 }
@@ -249,7 +254,7 @@ bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields)
 {
     struct wire_cursor in = fields;
     uint32_t id = wire_get_u32(&in);
-    struct call *call = calls;
+    struct call *call = session_under_way(node->session)->calls;
 
     while (call && call->id != id)
         call = call->next;
@@ -268,7 +273,7 @@ bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields)
 
 void call_lose(struct node *node)
 {
-    for (struct call *call = calls; call; call = call->next) {
+    for (struct call *call = session_under_way(node->session)->calls; call; call = call->next) {
         if (call->node == node && call->status == 1)
             call->status = -ECONNRESET;
     }

@@ -3,7 +3,7 @@
  * virtual memory. Commands on the node may use it before and afterwards, so it is for the node to move the data, in the
  * command's place.
  */
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 bool shared_has(const struct node *node, const struct layout *layout)
 {
@@ -38,10 +38,10 @@ static void put(struct enqueue *e, const struct part *part, const struct layout 
     wire_put_write_shared(stream_begin(e->node), &same);
 }
 
-cl_int shared_read(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
-                   cl_command_type type, cl_event *event)
+int shared_read(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                cl_command_type type, cl_event *event)
 {
-    cl_int error = enqueue_want(e, blocking, type);
+    int error = enqueue_want(e, blocking, type);
 
     if (error)
         return error;
@@ -49,10 +49,10 @@ cl_int shared_read(struct enqueue *e, const struct part *part, const struct layo
     return enqueue_end(e, blocking, event);
 }
 
-cl_int shared_write(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
-                    cl_command_type type, cl_event *event)
+int shared_write(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                 cl_command_type type, cl_event *event)
 {
-    cl_int error = enqueue_want(e, blocking, type);
+    int error = enqueue_want(e, blocking, type);
 
     if (error)
         return error;

@@ -5,12 +5,13 @@
  * contents are brought to the node before a command that uses them and taken from it when the program may look. A copy
  * of what both last agreed on (base) tells what has changed, and who changed it.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define GRANULE ((size_t)WIRE_GRANULE)
 #define AT_ONCE 16384 /* granules that are asked for with one call */
@@ -129,11 +130,11 @@ static void put_place(const struct hosted *h, size_t offset, uint32_t *origin_co
         region[i] = extent[i];
 }
 
-static cl_int send(const struct hosted *h, struct node *node, size_t offset, const struct layout *layout)
+static int send(const struct hosted *h, struct node *node, size_t offset, const struct layout *layout)
 {
     struct wire_bring m = {.memory = h->memory->object.id, .size = layout_bytes(layout)};
     struct transfer *transfer;
-    cl_int error = transfer_write(node, NULL, layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    int error = transfer_write(node, NULL, layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
 
     if (error)
         return error;
@@ -150,15 +151,15 @@ static cl_int send(const struct hosted *h, struct node *node, size_t offset, con
 }
 
 /* exactly: the node may have something newer in between. */
-static cl_int bring_span(struct hosted *h, struct node *node, const struct span *span, bool exactly)
+static int bring_span(struct hosted *h, struct node *node, const struct span *span, bool exactly)
 {
     const size_t size = span->end - span->start;
     uint8_t *memory = (uint8_t *)h->memory->host_pointer + span->start;
     size_t start = 0, end, next, next_end;
-    cl_int error = CL_SUCCESS;
+    int error = 0;
 
     if (!memcmp(memory, span->base, size))
-        return CL_SUCCESS;
+        return 0;
     while (!error && next_change(memory, span->base, size, &start, &end)) {
         struct layout layout;
 
@@ -176,12 +177,12 @@ static cl_int bring_span(struct hosted *h, struct node *node, const struct span 
 }
 
 /* All of it: for what the node has written meanwhile there is no telling. */
-static cl_int bring_image(struct hosted *h, struct node *node, bool exactly)
+static int bring_image(struct hosted *h, struct node *node, bool exactly)
 {
     const struct span *span = &h->spans[0];
     const struct layout layout = layout_of(h, span), base = layout_tight(&layout, span->base);
     bool same = true;
-    cl_int error;
+    int error;
 
     for (size_t slice = 0; slice < layout.slices; slice++) {
         for (size_t row = 0; same && row < layout.rows; row++)
@@ -189,7 +190,7 @@ static cl_int bring_image(struct hosted *h, struct node *node, bool exactly)
                            base.memory + slice * base.slice_pitch + row * base.row_pitch, layout.row_bytes);
     }
     if (same || exactly)
-        return CL_SUCCESS;
+        return 0;
     layout_copy(&base, &layout);
     error = send(h, node, 0, &base);
     if (!error)
@@ -197,12 +198,12 @@ static cl_int bring_image(struct hosted *h, struct node *node, bool exactly)
     return error;
 }
 
-static cl_int bring(struct hosted *h, struct node *node, bool exactly)
+static int bring(struct hosted *h, struct node *node, bool exactly)
 {
-    cl_int error = CL_SUCCESS;
+    int error = 0;
 
     if (h->constant)
-        return CL_SUCCESS;
+        return 0;
     if (!h->near && h->memory->type != CL_MEM_OBJECT_BUFFER)
         return bring_image(h, node, exactly);
     for (unsigned i = 0; !error && i < h->span_count; i++) {
@@ -220,13 +221,13 @@ static cl_int bring(struct hosted *h, struct node *node, bool exactly)
 /* ---- from the node ---- */
 
 /* Into memory; started only. */
-static cl_int fetch(const struct hosted *h, struct node *node, size_t offset, size_t size, void *memory,
-                    struct transfer **out)
+static int fetch(const struct hosted *h, struct node *node, size_t offset, size_t size, void *memory,
+                 struct transfer **out)
 {
     const struct layout layout = layout_linear(memory, size);
     struct wire_take m = {.memory = h->memory->object.id, .size = size};
     struct transfer *transfer;
-    cl_int error = transfer_take(node, &layout, &transfer, &m.tag);
+    int error = transfer_take(node, &layout, &transfer, &m.tag);
 
     if (error)
         return error;
@@ -243,24 +244,24 @@ static cl_int fetch(const struct hosted *h, struct node *node, size_t offset, si
     return error;
 }
 
-static cl_int fetch_whole(const struct hosted *h, struct node *node, size_t offset, size_t size, void *memory)
+static int fetch_whole(const struct hosted *h, struct node *node, size_t offset, size_t size, void *memory)
 {
     struct transfer *transfer;
-    cl_int error = fetch(h, node, offset, size, memory, &transfer);
+    int error = fetch(h, node, offset, size, memory, &transfer);
 
     return error ? error : transfer_wait(transfer);
 }
 
 /* Which of the granules from offset on are not as in base: a byte for each. */
-static cl_int ask(const struct hosted *h, struct node *node, size_t offset, size_t size, uint8_t *changed,
-                  uint64_t *hashes)
+static int ask(const struct hosted *h, struct node *node, size_t offset, size_t size, uint8_t *changed,
+               uint64_t *hashes)
 {
     const uint32_t granules = (uint32_t)((size + GRANULE - 1) / GRANULE);
     struct wire_changes m = {.memory = h->memory->object.id, .offset = offset, .size = size, .hashes = hashes};
     struct wire_changes_reply reply;
     struct wire_buffer *out;
     struct call call;
-    cl_int error;
+    int error;
 
     for (uint32_t i = 0; i < granules; i++) {
         const size_t at = i * GRANULE, length = size - at < GRANULE ? size - at : GRANULE;
@@ -275,9 +276,9 @@ static cl_int ask(const struct hosted *h, struct node *node, size_t offset, size
     if (error)
         return error;
     if (!wire_get_changes_reply(&call.fields, &reply) || (!reply.error && reply.changed_length != granules))
-        error = CL_OUT_OF_RESOURCES;
+        error = -EBADMSG;
     else
-        error = reply.error;
+        error = call_verdict(reply.error);
     if (!error)
         memcpy(changed, reply.changed, granules);
     call_free(&call);
@@ -285,13 +286,13 @@ static cl_int ask(const struct hosted *h, struct node *node, size_t offset, size
 }
 
 /* What has changed of one node's part. */
-static cl_int take_part(struct hosted *h, struct node *node, size_t offset, size_t size)
+static int take_part(struct hosted *h, struct node *node, size_t offset, size_t size)
 {
     static const size_t most = AT_ONCE * GRANULE;
     const size_t length = size < most ? size : most;
     uint8_t *fresh = malloc(length), *changed = malloc(AT_ONCE);
     uint64_t *hashes = malloc(AT_ONCE * sizeof(*hashes));
-    cl_int error = fresh && changed && hashes ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    int error = fresh && changed && hashes ? 0 : -ENOMEM;
 
     for (size_t at = offset; !error && at < offset + size; at += most) {
         const size_t here = offset + size - at < most ? offset + size - at : most;
@@ -318,13 +319,13 @@ static cl_int take_part(struct hosted *h, struct node *node, size_t offset, size
     return error;
 }
 
-static cl_int take_image(struct hosted *h, struct node *node)
+static int take_image(struct hosted *h, struct node *node)
 {
     const struct span *span = &h->spans[0];
     const struct layout layout = layout_of(h, span), base = layout_tight(&layout, span->base);
     struct layout tight;
     uint8_t *fresh = malloc(span->end);
-    cl_int error = fresh ? fetch_whole(h, node, 0, span->end, fresh) : CL_OUT_OF_HOST_MEMORY;
+    int error = fresh ? fetch_whole(h, node, 0, span->end, fresh) : -ENOMEM;
 
     tight = layout_tight(&layout, fresh);
     for (size_t slice = 0; !error && slice < layout.slices; slice++) {
@@ -337,10 +338,10 @@ static cl_int take_image(struct hosted *h, struct node *node)
     return error;
 }
 
-static cl_int take(struct hosted *h)
+static int take(struct hosted *h)
 {
     const cl_mem memory = h->memory;
-    cl_int error = CL_SUCCESS;
+    int error = 0;
     struct node *node;
 
     for (unsigned i = 0; h->near && i < h->span_count; i++) {
@@ -350,7 +351,7 @@ static cl_int take(struct hosted *h)
               span->end - span->start);
     }
     if (h->near)
-        return CL_SUCCESS;
+        return 0;
     if (memory->type != CL_MEM_OBJECT_BUFFER) {
         coherence_part(memory, 0, &node);
         return take_image(h, node);
@@ -365,7 +366,7 @@ static cl_int take(struct hosted *h)
 /* ---- commands ---- */
 
 /* Under the lock. */
-static cl_int use_add(struct hosted *h, struct enqueue *e)
+static int use_add(struct hosted *h, struct enqueue *e)
 {
     struct usage *use;
 
@@ -373,21 +374,21 @@ static cl_int use_add(struct hosted *h, struct enqueue *e)
     for (use = h->uses; use && use->sender != e; use = use->next)
         ;
     if (use)
-        return CL_SUCCESS;
+        return 0;
     use = malloc(sizeof(*use));
     if (!use)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     *use = (struct usage){h->uses, e->queue, e, 0};
     handle_use(e->queue);
     h->uses = use;
     e->hosted = true;
-    return CL_SUCCESS;
+    return 0;
 }
 
-cl_int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use)
+int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use)
 {
     struct hosted *h = memory->hosted;
-    cl_int error = CL_SUCCESS;
+    int error = 0;
     bool looked, written;
 
     pthread_mutex_lock(&lock);
@@ -620,17 +621,17 @@ static void hosted_free(struct hosted *h)
     free(h);
 }
 
-cl_int hostptr_open(cl_mem memory)
+int hostptr_open(cl_mem memory)
 {
     const enum way way = memory->host_pointer && !memory->place && !memory->mirrored ? way_for(memory) : NONE;
     struct hosted *h;
     bool good;
 
     if (way == NONE)
-        return CL_SUCCESS;
+        return 0;
     h = calloc(1, sizeof(*h));
     if (!h)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     h->memory = memory;
     pthread_mutex_init(&h->work, NULL);
     good = way == NEAR && open_near(h);
@@ -638,7 +639,7 @@ cl_int hostptr_open(cl_mem memory)
         good = open_far(h);
     if (!good) {
         hosted_free(h);
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     }
     memory->hosted = h;
     pthread_mutex_lock(&lock);
@@ -646,7 +647,7 @@ cl_int hostptr_open(cl_mem memory)
     all = h;
     pthread_mutex_unlock(&lock);
     atomic_fetch_add(&count, 1);
-    return CL_SUCCESS;
+    return 0;
 }
 
 void hostptr_close(cl_mem memory)

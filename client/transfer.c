@@ -2,8 +2,9 @@
  * Data between the application's memory and a node. Up to WIRE_MAX_INLINE bytes travel in the command or note itself;
  * more goes as bulk data, straight from and into the application's memory where it is contiguous.
  */
-#include "base/settings.h"
-#include "libvocl/internal.h"
+#include <errno.h>
+
+#include "client/client.h"
 
 #define CHUNKED 0x80000000u /* in a tag: the other side works in chunks of WIRE_CHUNK */
 
@@ -25,8 +26,19 @@ struct transfer {
     struct arrival_waiter turn; /* waiting: for that */
 };
 
-static struct transfer *transfers; /* under way, under the session's lock */
-static atomic_uint last_tag;
+/* Those under way, under the session's lock. */
+static struct transfer **all_of(const struct node *node)
+{
+    return &session_under_way(node->session)->transfers;
+}
+
+static void transfer_link(struct transfer *transfer)
+{
+    struct transfer **all = all_of(transfer->node);
+
+    transfer->next = *all;
+    *all = transfer;
+}
 
 static struct transfer *transfer_new(struct node *node, const struct layout *layout, bool chunked)
 {
@@ -36,7 +48,7 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
     if (!transfer)
         return NULL;
     do
-        tag = (atomic_fetch_add(&last_tag, 1) + 1) & 0x3fffff;
+        tag = (atomic_fetch_add(&session_under_way(node->session)->last_tag, 1) + 1) & 0x3fffff;
     while (!tag);
     transfer->node = node;
     transfer->tag = tag | (chunked ? CHUNKED : 0);
@@ -56,7 +68,7 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
 
 static void transfer_unlink(struct transfer *transfer)
 {
-    for (struct transfer **at = &transfers; *at; at = &(*at)->next) {
+    for (struct transfer **at = all_of(transfer->node); *at; at = &(*at)->next) {
         if (*at == transfer) {
             *at = transfer->next;
             return;
@@ -124,7 +136,7 @@ static void piece_done(void *argument, int status)
     struct transfer *transfer = argument;
 
     if (status)
-        transfer->status = node_lost_error();
+        transfer->status = NODE_LOST_STATUS;
     if (--transfer->pieces == 0)
         transfer_end(transfer, transfer->status);
 }
@@ -193,7 +205,7 @@ static bool meets_others(const struct transfer *transfer)
 {
     if (host_command_any())
         return true;
-    for (const struct transfer *other = transfers; other; other = other->next) {
+    for (const struct transfer *other = *all_of(transfer->node); other; other = other->next) {
         if (other->reading && other->layout.memory < layout_end(&transfer->layout) &&
             transfer->layout.memory < layout_end(&other->layout))
             return true;
@@ -202,7 +214,7 @@ static bool meets_others(const struct transfer *transfer)
 }
 
 /* The command is over when its data have moved. Under the lock. */
-static cl_int transfer_join(struct transfer *transfer, struct enqueue *e)
+static int transfer_join(struct transfer *transfer, struct enqueue *e)
 {
     if (!arrival_is_over(e->arrival) && meets_others(transfer))
         transfer->before = arrival_use(e->arrival);
@@ -210,34 +222,33 @@ static cl_int transfer_join(struct transfer *transfer, struct enqueue *e)
         transfer->memory = malloc(transfer->length);
         transfer->packed = transfer->memory != NULL;
         if (!transfer->packed)
-            return CL_OUT_OF_HOST_MEMORY;
+            return -ENOMEM;
     }
     if (!transfer->reading && transfer->length <= WIRE_MAX_INLINE && !transfer->before)
-        return CL_SUCCESS; /* it goes with the command */
+        return 0; /* it goes with the command */
     transfer->own = arrival_new();
-    return transfer->own && enqueue_arrival(e, transfer->own) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    return transfer->own && enqueue_arrival(e, transfer->own) ? 0 : -ENOMEM;
 }
 
-struct arrival *transfer_moving(void)
+struct arrival *transfer_moving(const struct node *node)
 {
     struct arrival *moving = NULL;
 
-    for (const struct transfer *transfer = transfers; transfer; transfer = transfer->next) {
+    for (const struct transfer *transfer = *all_of(node); transfer; transfer = transfer->next) {
         if (transfer->started)
             arrival_join(&moving, transfer->own);
     }
     return moving;
 }
 
-cl_int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked,
-                      struct object *keep, struct transfer **out, uint32_t *tag, const void **inline_data,
-                      uint32_t *inline_length)
+int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
+                   struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length)
 {
     struct transfer *transfer = transfer_new(node, layout, chunked);
-    cl_int error = CL_SUCCESS;
+    int error = 0;
 
     if (!transfer)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     session_lock(node->session);
     if (keep)
         handle_use(keep);
@@ -260,7 +271,7 @@ cl_int transfer_write(struct node *node, struct enqueue *e, const struct layout 
         *inline_length = (uint32_t)transfer->length;
         *tag = 0;
     }
-    return CL_SUCCESS;
+    return 0;
 }
 
 void transfer_own(struct transfer *transfer, void *memory)
@@ -282,12 +293,12 @@ void transfer_contents(struct transfer *transfer)
     }
 }
 
-cl_int transfer_leave(struct transfer *transfer)
+int transfer_leave(struct transfer *transfer)
 {
     if (transfer->length > WIRE_MAX_INLINE && !transfer->packed)
         return transfer_wait(transfer);
     transfer_detach(transfer);
-    return CL_SUCCESS;
+    return 0;
 }
 
 void transfer_start(struct transfer *transfer)
@@ -298,8 +309,7 @@ void transfer_start(struct transfer *transfer)
         transfer->done = true; /* it went with the command */
         return;
     }
-    transfer->next = transfers;
-    transfers = transfer;
+    transfer_link(transfer);
     if (transfer->before)
         wait_for_turn(transfer);
     else
@@ -307,14 +317,14 @@ void transfer_start(struct transfer *transfer)
 }
 
 /* It is there to be answered before the command is sent. */
-cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
-                     struct transfer **out, uint32_t *tag)
+int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
+                  struct transfer **out, uint32_t *tag)
 {
     struct transfer *transfer = transfer_new(e->node, layout, chunked);
-    cl_int error;
+    int error;
 
     if (!transfer)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     transfer->reading = true;
     transfer->event = e->event;
     if (e->event)
@@ -324,8 +334,7 @@ cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunke
     transfer->keep = keep;
     session_lock(e->node->session);
     error = transfer_join(transfer, e);
-    transfer->next = transfers;
-    transfers = transfer;
+    transfer_link(transfer);
     session_unlock(e->node->session);
     if (error) {
         transfer_cancel(transfer);
@@ -333,28 +342,27 @@ cl_int transfer_read(struct enqueue *e, const struct layout *layout, bool chunke
     }
     *out = transfer;
     *tag = transfer->tag;
-    return CL_SUCCESS;
+    return 0;
 }
 
-cl_int transfer_take(struct node *node, const struct layout *layout, struct transfer **out, uint32_t *tag)
+int transfer_take(struct node *node, const struct layout *layout, struct transfer **out, uint32_t *tag)
 {
     struct transfer *transfer = transfer_new(node, layout, false);
 
     if (!transfer)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     transfer->reading = true;
     session_lock(node->session);
-    transfer->next = transfers;
-    transfers = transfer;
+    transfer_link(transfer);
     session_unlock(node->session);
     *out = transfer;
     *tag = transfer->tag;
-    return CL_SUCCESS;
+    return 0;
 }
 
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length)
 {
-    struct transfer *transfer = transfers;
+    struct transfer *transfer = *all_of(node);
 
     while (transfer && (transfer->tag != tag || transfer->node != node || transfer->started || !transfer->reading ||
                         transfer->waiting)) /* it has its data */
@@ -378,7 +386,7 @@ static bool transfer_ready(void *argument)
     return ((struct transfer *)argument)->done;
 }
 
-cl_int transfer_wait(struct transfer *transfer)
+int transfer_wait(struct transfer *transfer)
 {
     struct session *session = transfer->node->session;
     cl_int status;
@@ -388,7 +396,7 @@ cl_int transfer_wait(struct transfer *transfer)
     status = transfer->status;
     transfer_free(transfer);
     session_unlock(session);
-    return status;
+    return call_verdict(status);
 }
 
 void transfer_detach(struct transfer *transfer)
@@ -420,17 +428,12 @@ void transfer_cancel(struct transfer *transfer)
 
 void transfer_lose(struct node *node)
 {
-    for (struct transfer *transfer = transfers; transfer;) {
+    for (struct transfer *transfer = *all_of(node); transfer;) {
         if (transfer->node == node && !transfer->started) {
-            transfer_end(transfer, node_lost_error());
-            transfer = transfers; /* others may have gone with it */
+            transfer_end(transfer, NODE_LOST_STATUS);
+            transfer = *all_of(node); /* others may have gone with it */
         } else {
             transfer = transfer->next;
         }
     }
-}
-
-void transfer_after_fork(void)
-{
-    transfers = NULL;
 }

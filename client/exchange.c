@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define PAGE ((size_t)4096)
 #define LEAST (16 * PAGE)       /* less is sooner copied */
@@ -96,9 +96,9 @@ static bool is_locked(void)
     return locked;
 }
 
-enum kind { OTHER, CONSTANT, EXCHANGEABLE };
+enum pages { OTHER, CONSTANT, EXCHANGEABLE };
 
-static enum kind kind_of(uint8_t *start, uint8_t *end)
+static enum pages kind_of(uint8_t *start, uint8_t *end)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     struct arena_file file;
@@ -316,7 +316,7 @@ struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_
     uint8_t *start = pointer, *end = start + size;
     uint8_t *first = (uint8_t *)(((uintptr_t)start + PAGE - 1) & ~(PAGE - 1));
     uint8_t *last = (uint8_t *)((uintptr_t)end & ~(PAGE - 1));
-    enum kind kind = OTHER;
+    enum pages kind = OTHER;
     struct region *r;
 
     *inside = *inside_end = 0;

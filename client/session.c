@@ -15,12 +15,11 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 #include "wire/tables.h"
 
 #define ASIDE_NS 20000000 /* how long the session's thread stays aside */
 #define SLEEP_US 1000000
-#define MOST_PLATFORMS 32 /* of one node */
 
 struct session {
     struct transport *transport;
@@ -32,20 +31,11 @@ struct session {
     pthread_t thread;
     unsigned node_count;
     struct node *nodes;
-    unsigned device_count;
-    cl_device_id *devices;
-    struct _cl_platform_id *platform;
-    unsigned described_count;
-    struct described *described;
+    const struct front_end *front;
+    void *view; /* the front end's */
+    struct under_way under_way;
     long spin_ns;
     struct crowd crowd; /* the leader's */
-};
-
-/* A native platform, as a worker tells of it. */
-struct described {
-    const struct node *node;
-    uint32_t number;
-    struct info_table infos;
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,9 +67,24 @@ struct transport *session_transport(struct session *session)
     return session->transport;
 }
 
-cl_int node_lost_error(void)
+struct under_way *session_under_way(struct session *session)
 {
-    return CL_DEVICE_NOT_AVAILABLE;
+    return &session->under_way;
+}
+
+unsigned session_node_count(const struct session *session)
+{
+    return session->node_count;
+}
+
+struct node *session_node(struct session *session, unsigned index)
+{
+    return &session->nodes[index];
+}
+
+void *session_view(const struct session *session)
+{
+    return session->view;
 }
 
 /* ---- what arrives ---- */
@@ -283,118 +288,6 @@ void session_need_progress(struct session *session)
 
 /* ---- start ---- */
 
-static cl_int describe_devices(struct session *session, struct node *node, uint32_t platform, unsigned version,
-                               const uint32_t *ids, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        cl_device_id *devices = realloc(session->devices, (session->device_count + 1) * sizeof(*devices));
-        cl_int error;
-
-        if (!devices)
-            return CL_OUT_OF_HOST_MEMORY;
-        session->devices = devices;
-        error = device_new(node, platform, ids[i], &devices[session->device_count]);
-        if (error)
-            return error;
-        devices[session->device_count]->version = version;
-        session->device_count++;
-    }
-    return CL_SUCCESS;
-}
-
-static cl_int keep_platform(struct session *session, const struct node *node, uint32_t number, const void *infos,
-                            uint32_t length, unsigned *version)
-{
-    struct described *more = realloc(session->described, (session->described_count + 1) * sizeof(*more));
-
-    if (!more)
-        return CL_OUT_OF_HOST_MEMORY;
-    session->described = more;
-    more[session->described_count] = (struct described){.node = node, .number = number};
-    if (!info_table_take(&more[session->described_count].infos, infos, length))
-        return CL_OUT_OF_RESOURCES;
-    *version = platform_version(&more[session->described_count++].infos);
-    return CL_SUCCESS;
-}
-
-/* The one platform of the program: the newest, whose calls can be made, or that of the first device, if its name is to
- * be seen. */
-static void choose_platform(struct session *session)
-{
-    const bool native = platform_is_native();
-    unsigned newest = 0;
-
-    for (unsigned i = 0; i < session->described_count && session->device_count; i++) {
-        const struct described *described = &session->described[i];
-        const bool first =
-            described->node == session->devices[0]->node && described->number == session->devices[0]->platform;
-
-        if (native ? first : platform_version(&described->infos) > newest) {
-            session->platform->infos = described->infos;
-            newest = platform_version(&described->infos);
-        }
-    }
-}
-
-static cl_int describe_platform(struct session *session, struct node *node, uint32_t number)
-{
-    struct wire_describe_platform m = {.platform = number};
-    struct wire_describe_platform_reply reply;
-    struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_describe_platform, &call);
-    unsigned version;
-    cl_int error;
-
-    m.call = call.id;
-    wire_put_describe_platform(out, &m);
-    error = call_end(&call);
-    if (error)
-        return error;
-    if (!wire_get_describe_platform_reply(&call.fields, &reply) || reply.error) {
-        call_free(&call);
-        return CL_OUT_OF_RESOURCES;
-    }
-    error = keep_platform(session, node, number, reply.infos, reply.infos_length, &version);
-    if (!error)
-        error = describe_devices(session, node, number, version, reply.devices, reply.devices_count);
-    call_free(&call);
-    return error;
-}
-
-static cl_int ask_devices(struct session *session, struct node *node)
-{
-    struct wire_list_platforms m;
-    struct wire_list_platforms_reply reply;
-    struct call call;
-    struct wire_buffer *out = call_begin(node, WIRE_list_platforms, &call);
-    cl_int error;
-    bool good;
-
-    m.call = call.id;
-    wire_put_list_platforms(out, &m);
-    error = call_end(&call);
-    if (error)
-        return error;
-    good = wire_get_list_platforms_reply(&call.fields, &reply);
-    call_free(&call);
-    if (!good || reply.count > MOST_PLATFORMS)
-        return CL_OUT_OF_RESOURCES;
-    for (uint32_t i = 0; !error && i < reply.count; i++)
-        error = describe_platform(session, node, i);
-    return error;
-}
-
-static void describe_node(struct session *session, struct node *node)
-{
-    const unsigned before = session->device_count;
-
-    if (ask_devices(session, node))
-        vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
-    else if (session->device_count == before)
-        vocl_log(LOG_ERROR, "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) gives one",
-                 transport_peer_host(session->transport, node->peer));
-}
-
 static void init_lock(struct session *session)
 {
     pthread_mutexattr_t mutex;
@@ -455,7 +348,7 @@ static bool gains_rights(void)
     return gains;
 }
 
-static struct session *session_start(void)
+static struct session *session_start(const struct front_end *front)
 {
     struct session *session = calloc(1, sizeof(*session));
     struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending};
@@ -469,7 +362,7 @@ static struct session *session_start(void)
     }
     init_lock(session);
     session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
-    session->platform = handle_new(KIND_PLATFORM);
+    session->front = front;
     error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
     if (error) {
         vocl_log(LOG_ERROR, "no session: %s", why);
@@ -485,18 +378,15 @@ static struct session *session_start(void)
                                           .index = i % MOST_NODES,
                                           .alive = true,
                                           .in_process = has_local && i + 1 == session->node_count};
-    if (!session->nodes || !session->platform || thread_start(&session->thread, session_thread, session)) {
+    if (!session->nodes || thread_start(&session->thread, session_thread, session)) {
         transport_close(session->transport);
         return NULL;
     }
-    if (has_local)
-        session->nodes[session->node_count - 1].in_process = true;
-    if (has_local) /* the last member, but its devices come first */
-        describe_node(session, &session->nodes[session->node_count - 1]);
-    for (unsigned i = 0; i < session->node_count - has_local; i++)
-        describe_node(session, &session->nodes[i]);
-    session->device_count = choose_devices(session->devices, session->device_count);
-    choose_platform(session);
+    session->view = front->open(session);
+    if (!session->view) {
+        transport_close(session->transport);
+        return NULL;
+    }
     return session;
 }
 
@@ -521,11 +411,12 @@ static void after_fork(void)
     handle_after_fork();
     arena_after_fork();
     arrival_after_fork();
-    transfer_after_fork();
     deliver_after_fork();
     start_failed = false;
     if (!session)
         return;
+    session->front->after_fork();
+    session->under_way = (struct under_way){0}; /* of threads that are gone */
     init_lock(session);
     session->stop = true;
     session->ender = pthread_self();
@@ -535,7 +426,7 @@ static void after_fork(void)
     atomic_store(&current, NULL);
 }
 
-struct session *session_get(void)
+struct session *session_get(const struct front_end *front)
 {
     struct session *session = atomic_load(&current);
     static bool watched;
@@ -549,27 +440,13 @@ struct session *session_get(void)
         if (!watched)
             pthread_atfork(before_fork, after_fork_in_parent, after_fork);
         watched = true;
-        session = session_start();
+        handle_kinds(front->kinds, front->dispatch);
+        session = session_start(front);
         start_failed = !session;
         atomic_store(&current, session);
     }
     pthread_mutex_unlock(&start_lock);
     return session;
-}
-
-unsigned session_device_count(struct session *session)
-{
-    return session->device_count;
-}
-
-cl_device_id session_device(struct session *session, unsigned index)
-{
-    return session->devices[index];
-}
-
-cl_platform_id session_platform(struct session *session)
-{
-    return session->platform;
 }
 
 /* Runs when the process exits or the library is unloaded; the MPI library may have gone before. */

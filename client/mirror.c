@@ -4,12 +4,13 @@
  * chooses it; elsewhere it is where native OpenCL allocates. It is coarse-grained: contents move when the application
  * maps and unmaps.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 #define TRIES 16
 #define MAX_ALIGNMENT ((size_t)1 << 16)
@@ -178,13 +179,13 @@ bool mirror_free(void *memory)
 
 /* ---- data ---- */
 
-static cl_int add_map(void *memory, size_t size, cl_map_flags flags)
+static int add_map(void *memory, size_t size, cl_map_flags flags)
 {
     struct mirror_map *map = calloc(1, sizeof(*map));
     struct mirror *m;
 
     if (!map)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     *map = (struct mirror_map){NULL, memory, size, flags};
     pthread_mutex_lock(&lock);
     m = find(memory);
@@ -194,9 +195,9 @@ static cl_int add_map(void *memory, size_t size, cl_map_flags flags)
     }
     pthread_mutex_unlock(&lock);
     if (m)
-        return CL_SUCCESS;
+        return 0;
     free(map);
-    return CL_INVALID_VALUE;
+    return -EINVAL;
 }
 
 /* The size of the map that begins there, if it was for writing. */
@@ -220,83 +221,33 @@ static size_t take_map(void *memory)
     return size;
 }
 
-cl_int mirror_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
-                  cl_uint count, const cl_event *list, cl_event *event)
+int mirror_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event)
 {
-    struct enqueue e;
-    cl_int error = mirror_has_all(memory, size) ? CL_SUCCESS : CL_INVALID_VALUE;
+    int error = add_map(memory, size, flags);
 
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MAP);
     if (error)
-        return error;
-    error = add_map(memory, size, flags);
-    if (error)
-        return enqueue_fail(&e, error);
+        return enqueue_fail(e, error);
     if (flags == CL_MAP_WRITE_INVALIDATE_REGION)
-        return enqueue_nothing(&e, blocking, event);
-    return address_read(&e, memory, memory, size, blocking, event);
+        return enqueue_nothing(e, blocking, event);
+    return address_read(e, memory, memory, size, blocking, event);
 }
 
-cl_int mirror_unmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *list, cl_event *event)
+int mirror_unmap(struct enqueue *e, void *memory, cl_event *event)
 {
-    struct enqueue e;
-    cl_int error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_UNMAP);
-    size_t size;
+    const size_t size = take_map(memory);
 
-    if (error)
-        return error;
-    size = take_map(memory);
     if (!size)
-        return enqueue_nothing(&e, CL_FALSE, event);
-    return address_write(&e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
+        return enqueue_nothing(e, CL_FALSE, event);
+    return address_write(e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
 }
 
-cl_int mirror_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
-                   const cl_event *list, cl_event *event)
+int mirror_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event)
 {
-    bool from_node = mirror_has_all(from, size), to_node = mirror_has_all(to, size);
-    struct enqueue e;
-    cl_int error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMCPY);
+    const bool from_node = mirror_has_all(from, size), to_node = mirror_has_all(to, size);
 
-    if (error)
-        return error;
     if (from_node && to_node)
-        return address_copy(&e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
+        return address_copy(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
     if (from_node)
-        return address_read(&e, to, from, size, blocking, event);
-    return address_write(&e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
-}
-
-cl_int mirror_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
-                   cl_uint count, const cl_event *list, cl_event *event)
-{
-    struct enqueue e;
-    cl_int error = mirror_has_all(to, size) ? CL_SUCCESS : CL_INVALID_VALUE;
-
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMFILL);
-    if (error)
-        return error;
-    return address_fill(&e, to, pattern, pattern_size, size, event);
-}
-
-/* What kernels reach by pointers in their data. */
-cl_int mirror_pointers(cl_kernel kernel, size_t size, const void *pointers)
-{
-    const uint8_t *bytes = pointers;
-    const struct wire_set_svm_pointers m = {kernel->object.id, pointers, (uint32_t)size};
-    struct node *node = kernel->program->context->node;
-
-    for (size_t at = 0; at < size; at += sizeof(void *)) {
-        void *pointer;
-
-        memcpy(&pointer, bytes + at, sizeof(pointer));
-        if (!mirror_has(pointer))
-            return CL_INVALID_VALUE;
-    }
-    if (size > 65536)
-        return CL_OUT_OF_RESOURCES;
-    wire_put_set_svm_pointers(stream_begin(node), &m);
-    return stream_end(node, STREAM_LATER);
+        return address_read(e, to, from, size, blocking, event);
+    return address_write(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
 }

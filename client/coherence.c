@@ -5,9 +5,10 @@
  * order commands that use the same contents, so there is nothing else to wait for, but for a fetch of another queue's
  * command that is still under way (the holder's ready event).
  */
+#include <errno.h>
 #include <string.h>
 
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 struct holder {
     struct node *node;
@@ -120,25 +121,24 @@ static size_t extent(cl_mem root)
     return root->type == CL_MEM_OBJECT_BUFFER ? root->size : 1;
 }
 
-cl_int coherence_open(cl_mem memory, bool contents)
+int coherence_open(cl_mem memory, bool contents)
 {
     struct coherence *c;
 
     if (memory->context->node_count < 2 || memory->parent || memory->place)
-        return CL_SUCCESS;
+        return 0;
     c = calloc(1, sizeof(*c));
     if (c)
         c->pieces = calloc(1, sizeof(*c->pieces));
     if (!c || !c->pieces) {
         free(c);
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     }
     c->end = extent(memory);
     c->count = 1;
     c->pieces[0] = (struct piece){.end = c->end, .anything = !contents};
     memory->coherence = c;
-    return contents && !add_holder(&c->pieces[0], memory->context->node, NULL, false) ? CL_OUT_OF_HOST_MEMORY
-                                                                                      : CL_SUCCESS;
+    return contents && !add_holder(&c->pieces[0], memory->context->node, NULL, false) ? -ENOMEM : 0;
 }
 
 void coherence_close(cl_mem memory)
@@ -154,20 +154,20 @@ void coherence_close(cl_mem memory)
 
 /* ---- commands ---- */
 
-static cl_int wait_for(struct enqueue *e, cl_event event)
+static int wait_for(struct enqueue *e, cl_event event)
 {
     uint32_t *longer;
     cl_event *held;
 
     if (e->wait_count >= WIRE_MAX_WAIT)
-        return CL_OUT_OF_RESOURCES;
+        return -E2BIG;
     held = realloc(e->held, (e->held_count + 1) * sizeof(cl_event));
     if (!held)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     e->held = held;
     longer = malloc((e->wait_count + 1) * sizeof(*longer));
     if (!longer)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     held[e->held_count++] = event;
     handle_use(event);
     memcpy(longer, e->wait, e->wait_count * sizeof(*longer));
@@ -175,7 +175,7 @@ static cl_int wait_for(struct enqueue *e, cl_event event)
     if (e->wait != e->small_wait)
         free(e->wait);
     e->wait = longer;
-    return CL_SUCCESS;
+    return 0;
 }
 
 /* One that is left, best the one that wrote it. */
@@ -203,8 +203,8 @@ void part_put(const struct part *part, uint32_t *origin_count, uint64_t *origin,
 }
 
 /* A node has its part from another, as the command whose event is given; under the lock of the source's root. */
-static cl_int transfer_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
-                               uint32_t after_count, const struct part *to, cl_event event)
+static int transfer_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
+                            uint32_t after_count, const struct part *to, cl_event event)
 {
     struct wire_lend lend = {.memory = from->memory->object.id,
                              .peer = e->node->peer,
@@ -239,39 +239,39 @@ static struct part part_of_piece(cl_mem root, const struct piece *piece)
     return part_image(root, zero, region);
 }
 
-static cl_int fetch(struct enqueue *e, cl_mem root, struct piece *piece)
+static int fetch(struct enqueue *e, cl_mem root, struct piece *piece)
 {
     const struct holder *from = choose(piece);
     const struct part part = part_of_piece(root, piece);
     cl_event event;
-    cl_int error;
+    int error;
 
     if (!from)
-        return node_lost_error();
+        return -ECONNRESET;
     event = event_new(root->context, e->queue, CL_COMMAND_MIGRATE_MEM_OBJECTS);
     if (!event)
-        return CL_OUT_OF_HOST_MEMORY;
+        return -ENOMEM;
     error = transfer_between(e, &part, from->node, from->ready ? &from->ready->object.id : NULL, from->ready ? 1 : 0,
                              &part, event);
     if (!error)
         error = wait_for(e, event);
     if (!error && !add_holder(piece, e->node, event, true))
-        error = CL_OUT_OF_HOST_MEMORY;
+        error = -ENOMEM;
     handle_release(event, WIRE_EVENT, 0);
     return error;
 }
 
-static cl_int piece_before(struct enqueue *e, cl_mem root, struct piece *piece)
+static int piece_before(struct enqueue *e, cl_mem root, struct piece *piece)
 {
     const struct holder *own = find_holder(piece, e->node);
 
     if (piece->anything)
-        return CL_SUCCESS;
+        return 0;
     if (!own)
         return fetch(e, root, piece);
     if (own->fetched && own->ready && atomic_load(&own->ready->status) > CL_COMPLETE)
         return wait_for(e, own->ready);
-    return CL_SUCCESS;
+    return 0;
 }
 
 static bool touches(const struct piece *piece, size_t offset, size_t size)
@@ -293,13 +293,13 @@ static void place(cl_mem root, cl_mem memory, size_t *offset, size_t *size)
     }
 }
 
-cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use)
+int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use)
 {
     cl_mem root = memory_root(memory);
-    cl_int error = CL_SUCCESS;
+    int error = 0;
 
-    if (e->site && (root->coherence || root->hosted))
-        return record_use(e->site->buffer, root, use);
+    if (e->record_use && (root->coherence || root->hosted))
+        return e->record_use(e, root, use);
     if (root->hosted)
         error = hostptr_before(e, root, use);
     if (error || !root->coherence)
@@ -311,7 +311,7 @@ cl_int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t 
     place(root, memory, &offset, &size);
     pthread_mutex_lock(&root->lock);
     if (!split(root->coherence, offset) || !split(root->coherence, offset + size))
-        error = CL_OUT_OF_HOST_MEMORY;
+        error = -ENOMEM;
     for (unsigned i = 0; !error && i < root->coherence->count; i++) {
         struct piece *piece = &root->coherence->pieces[i];
 
@@ -345,7 +345,7 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     cl_mem root = memory_root(memory);
     struct written *more;
 
-    if (!root->coherence || e->site)
+    if (!root->coherence || e->record_use)
         return;
     place(root, memory, &offset, &size);
     more = realloc(e->written, (e->written_count + 1) * sizeof(*more));
@@ -423,7 +423,7 @@ struct part part_image(cl_mem image, const size_t *origin, const size_t *region)
                          .region = {region[0], region[1], region[2]}};
 }
 
-cl_int part_before(struct enqueue *e, const struct part *part, unsigned use)
+int part_before(struct enqueue *e, const struct part *part, unsigned use)
 {
     /* what lies between the rows, or around the region, is kept */
     if (use & USE_WRITE && part->kind != PART_PIECE)
@@ -485,15 +485,15 @@ static struct part part_share(const struct part *part, int axis, size_t all, siz
 
 /* What has to be packed goes in shares, so that one is packed while another is on its way and a third is unpacked. The
  * last is the command, and waits for the others. */
-static cl_int copy_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
-                           uint32_t after_count, const struct part *to)
+static int copy_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
+                        uint32_t after_count, const struct part *to)
 {
     const size_t *region = from->kind == PART_PIECE ? to->region : from->region;
     const int axis = region[2] > 1 ? 2 : 1;
     const size_t all = from->kind == PART_PIECE && to->kind == PART_PIECE ? 1 : region[axis];
     const size_t wanted = (from->bytes + SHARE - 1) / SHARE, shares = wanted < all ? wanted : all;
     const size_t most = (all + shares - 1) / shares;
-    cl_int error = CL_SUCCESS;
+    int error = 0;
 
     for (size_t at = 0; !error && at < all; at += most) {
         const size_t count = all - at < most ? all - at : most;
@@ -503,7 +503,7 @@ static cl_int copy_between(struct enqueue *e, const struct part *from, struct no
         cl_event event = last ? e->event : event_new(e->queue->context, e->queue, CL_COMMAND_COPY_BUFFER_RECT);
 
         if (!event)
-            return CL_OUT_OF_HOST_MEMORY;
+            return -ENOMEM;
         error = transfer_between(e, &source_share, holder, after, after_count, &target_share, event);
         if (!error && !last)
             error = wait_for(e, event);
@@ -513,15 +513,15 @@ static cl_int copy_between(struct enqueue *e, const struct part *from, struct no
     return error;
 }
 
-cl_int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent)
+int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent)
 {
     cl_mem root = memory_root(from->memory);
-    cl_int error = part_before(e, to, USE_WRITE);
+    int error = part_before(e, to, USE_WRITE);
     uint32_t after[MOST_AFTER], after_count = 0;
     struct node *holder;
 
     *sent = false;
-    if (!error && root->coherence && !e->site) {
+    if (!error && root->coherence && !e->record_use) {
         pthread_mutex_lock(&root->lock);
         holder = only_holder(e, root, from, after, &after_count);
         if (holder)

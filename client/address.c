@@ -1,7 +1,7 @@
 /* Commands on memory that a node knows by address: mirror.c's, and unified shared memory. */
 #include <sys/mman.h>
 
-#include "libvocl/internal.h"
+#include "client/client.h"
 
 bool address_map(uint64_t address, size_t size, int protection)
 {
@@ -25,8 +25,8 @@ void address_free(struct node *node, uint64_t address)
 }
 
 /* A blocking one ends with the node's command, for the program may free the memory then. */
-cl_int address_write(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
-                     cl_event *event)
+int address_write(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
+                  cl_event *event)
 {
     struct layout layout = layout_linear(from, size);
     struct wire_write_svm m = {.queue = e->queue->object.id,
@@ -35,7 +35,7 @@ cl_int address_write(struct enqueue *e, cl_command_type type, void *to, const vo
                                .wait = e->wait,
                                .wait_count = e->wait_count};
     struct transfer *transfer;
-    cl_int error = enqueue_want(e, blocking, type);
+    int error = enqueue_want(e, blocking, type);
 
     if (error)
         return error;
@@ -48,7 +48,7 @@ cl_int address_write(struct enqueue *e, cl_command_type type, void *to, const vo
     return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
 }
 
-cl_int address_read(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event)
+int address_read(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event)
 {
     struct layout layout = layout_linear(to, size);
     struct wire_read_svm m = {.queue = e->queue->object.id,
@@ -59,7 +59,7 @@ cl_int address_read(struct enqueue *e, void *to, const void *from, size_t size, 
                               .wait = e->wait,
                               .wait_count = e->wait_count};
     struct transfer *transfer;
-    cl_int error = transfer_read(e, &layout, false, NULL, &transfer, &m.tag);
+    int error = transfer_read(e, &layout, false, NULL, &transfer, &m.tag);
 
     if (error)
         return enqueue_fail(e, error);
@@ -69,8 +69,8 @@ cl_int address_read(struct enqueue *e, void *to, const void *from, size_t size, 
     return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
 }
 
-cl_int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
-                    cl_event *event)
+int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
+                 cl_event *event)
 {
     struct wire_copy_svm m = {.queue = e->queue->object.id,
                               .target = (uintptr_t)to,
@@ -78,7 +78,7 @@ cl_int address_copy(struct enqueue *e, cl_command_type type, void *to, const voi
                               .size = size,
                               .wait = e->wait,
                               .wait_count = e->wait_count};
-    cl_int error = enqueue_want(e, blocking, type);
+    int error = enqueue_want(e, blocking, type);
 
     if (error)
         return error;
@@ -88,7 +88,7 @@ cl_int address_copy(struct enqueue *e, cl_command_type type, void *to, const voi
     return enqueue_end(e, blocking, event);
 }
 
-cl_int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size, cl_event *event)
+int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size, cl_event *event)
 {
     const struct wire_fill_svm m = {.queue = e->queue->object.id,
                                     .event = e->event_id,

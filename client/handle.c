@@ -284,9 +284,11 @@ static void object_destroy(struct object *object)
 int handle_create(struct object *object)
 {
     const struct kind *kind = handle_kind(object);
-    cl_context context = kind->context(object);
+    cl_context context = kind->context ? kind->context(object) : NULL;
     int error = -ECONNRESET;
 
+    if (!context)
+        return kind->create_on(object, kind->node(object));
     for (unsigned i = 0; i < context->node_count; i++) {
         int one = kind->create_on(object, context->nodes[i]);
 

@@ -172,7 +172,7 @@ struct _cl_mem {
     struct object object;
     cl_context context;
     cl_mem_object_type type;
-    cl_mem_flags flags;
+    cl_mem_flags flags, node_flags; /* node_flags: as the nodes were given them */
     size_t size;
     void *host_pointer;
     uint8_t *place;              /* in the arena, where the node has the buffer, too; or NULL */

@@ -10,42 +10,56 @@
 #define WIRE_FLAGS(flags)                                                                                              \
     ((flags) & ~(cl_mem_flags)(LOCAL_FLAGS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
 
-static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
+static struct wire_create_buffer describe(const struct _cl_mem *buffer)
 {
-    struct node *node = buffer->context->node;
-    struct layout layout = layout_linear(host_pointer, buffer->size);
-    struct wire_create_buffer m = {buffer->object.id,
-                                   buffer->context->object.id,
-                                   WIRE_FLAGS(buffer->flags),
-                                   buffer->size,
-                                   0,
-                                   (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place),
-                                   NULL,
-                                   0};
-    struct transfer *transfer = NULL;
-    cl_int error;
+    return (struct wire_create_buffer){
+        .buffer = buffer->object.id,
+        .context = buffer->context->object.id,
+        .flags = buffer->node_flags,
+        .size = buffer->size,
+        .address = (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place),
+    };
+}
 
-    for (unsigned i = 1; i < buffer->context->node_count; i++) { /* the contents go to the first */
-        wire_put_create_buffer(stream_begin(buffer->context->nodes[i]), &m);
-        stream_end(buffer->context->nodes[i], STREAM_LATER);
-    }
-    if (host_pointer && !m.address) {
-        error = cl_error(transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length));
-        if (error)
-            return error;
-        transfer_contents(transfer);
-    }
+int buffer_create_on(cl_mem buffer, struct node *node)
+{
+    const struct wire_create_buffer m = describe(buffer);
+
     wire_put_create_buffer(stream_begin(node), &m);
-    error = cl_error(stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER));
-    if (!error && transfer)
+    return stream_end(node, STREAM_LATER);
+}
+
+/* With its contents. */
+static int create_filled(cl_mem buffer, struct node *node, const void *contents)
+{
+    const struct layout layout = layout_linear(contents, buffer->size);
+    struct wire_create_buffer m = describe(buffer);
+    struct transfer *transfer;
+    int error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+
+    if (error)
+        return error;
+    transfer_contents(transfer);
+    wire_put_create_buffer(stream_begin(node), &m);
+    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
+    if (!error)
         transfer_start(transfer);
     session_unlock(node->session);
-    if (!transfer)
-        return error;
     if (!error)
-        return cl_error(transfer_leave(transfer));
+        return transfer_leave(transfer);
     transfer_cancel(transfer);
     return error;
+}
+
+/* The contents go to the first node. */
+static cl_int buffer_send(cl_mem buffer, const void *contents)
+{
+    cl_context context = buffer->context;
+
+    for (unsigned i = 1; i < context->node_count; i++)
+        buffer_create_on(buffer, context->nodes[i]);
+    return cl_error(contents && !buffer->mirrored && !buffer->place ? create_filled(buffer, context->node, contents)
+                                                                    : buffer_create_on(buffer, context->node));
 }
 
 /* Contents that the node was not given when it made the buffer, whatever the program may do with it later. */
@@ -99,6 +113,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     if (error)
         return error;
     buffer->size = size;
+    buffer->node_flags = WIRE_FLAGS(buffer->flags);
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
     if (!addressed && buffer->host_pointer && all_see(context, host_pointer, size)) {
         buffer->place = host_pointer;
@@ -117,7 +132,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     if (!error && !addressed)
         error = buffer_send(buffer, host_pointer);
     else if (!error)
-        error = device_address_create(buffer, WIRE_FLAGS(flags));
+        error = device_address_create(buffer);
     if (!error && addressed && host_pointer)
         error = buffer_fill(buffer, host_pointer);
     if (!error && memory_is_limited(context, size))
@@ -214,11 +229,19 @@ static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_crea
     return aligned ? CL_SUCCESS : CL_MISALIGNED_SUB_BUFFER_OFFSET;
 }
 
+int sub_buffer_create_on(cl_mem buffer, struct node *node)
+{
+    const struct wire_create_sub_buffer m = {buffer->object.id, buffer->parent->object.id, buffer->node_flags,
+                                             buffer->origin, buffer->size};
+
+    wire_put_create_sub_buffer(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
 cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type, const void *info, cl_int *ret)
 {
     const cl_buffer_region *region = info;
     cl_int error = sub_buffer_check(parent, flags, type, region);
-    struct wire_create_sub_buffer m;
     cl_mem buffer = NULL;
     bool plain = sub_buffer_is_plain(flags);
 
@@ -234,12 +257,9 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->place = parent->place ? parent->place + region->origin : NULL;
         buffer->direct = parent->direct;
         handle_use(parent);
-        m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
-                                            (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) &
-                                                ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
-                                            region->origin, region->size};
-        wire_put_create_sub_buffer(broadcast_begin(parent->context), &m);
-        error = cl_error(broadcast_end(parent->context, STREAM_LATER));
+        buffer->node_flags =
+            (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR;
+        error = cl_error(handle_create(&buffer->object));
         if (!error && !plain)
             error = cl_error(call_outcome(parent->context->node, &buffer->object));
         if (error) {

@@ -35,15 +35,6 @@ static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
     return needed & ~queues[0]->properties ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR : CL_SUCCESS;
 }
 
-static cl_int tell_node(cl_command_buffer_khr buffer)
-{
-    const struct wire_create_command_buffer m = {buffer->object.id, buffer->queue->object.id, buffer->flags};
-    struct node *node = buffer->queue->node;
-
-    wire_put_create_command_buffer(stream_begin(node), &m);
-    return cl_error(stream_end(node, STREAM_LATER));
-}
-
 cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queue *queues,
                                             const cl_command_buffer_properties_khr *properties, cl_int *ret)
 {
@@ -66,7 +57,7 @@ cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queu
     handle_use(buffer->queue);
     error = properties_copy(properties, sizeof(*properties), (void **)&buffer->properties, &buffer->properties_size);
     if (!error)
-        error = tell_node(buffer);
+        error = cl_error(handle_create(&buffer->object));
     fail_ret(ret, error);
     if (error)
         handle_release(buffer, WIRE_COMMAND_BUFFER, 0);
@@ -76,6 +67,16 @@ cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queu
 static struct node *command_buffer_node(const struct object *object)
 {
     return ((const struct _cl_command_buffer_khr *)object)->queue->node;
+}
+
+/* Without the commands that were recorded. */
+static int command_buffer_create_on(struct object *object, struct node *node)
+{
+    const struct _cl_command_buffer_khr *buffer = (const struct _cl_command_buffer_khr *)object;
+    const struct wire_create_command_buffer m = {object->id, buffer->queue->object.id, buffer->flags};
+
+    wire_put_create_command_buffer(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
 }
 
 static void command_buffer_destroy(struct object *object)
@@ -104,6 +105,7 @@ static void command_buffer_destroy(struct object *object)
 const struct kind command_buffer_kind = {
     .size = sizeof(struct _cl_command_buffer_khr),
     .node = command_buffer_node,
+    .create_on = command_buffer_create_on,
     .destroy = command_buffer_destroy,
 };
 

@@ -116,6 +116,6 @@ cl_int clSetUserEventStatus(cl_event event, cl_int status)
         return CL_INVALID_EVENT;
     if (status > CL_COMPLETE)
         return CL_INVALID_VALUE;
-    error = cl_error(user_event_set(event, status));
+    error = user_event_set(event, status);
     return error == -EALREADY ? CL_INVALID_OPERATION : cl_error(error);
 }

@@ -181,61 +181,80 @@ static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object
 
 /* ---- creation ---- */
 
-static cl_int image_send(cl_mem image, const void *host_pointer)
+/* The node moves data in its own ways, and does not have the program's memory. */
+#define LOCAL_FLAGS                                                                                                    \
+    (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY |                     \
+     CL_MEM_HOST_NO_ACCESS)
+
+static struct wire_create_image describe(const struct _cl_mem *image)
 {
-    cl_mem_flags apart = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY |
-                         CL_MEM_HOST_NO_ACCESS;
-    struct node *node = image->context->node;
     const cl_image_desc *d = &image->desc;
-    size_t extent[3], row;
-    struct layout layout;
-    struct transfer *transfer = NULL;
-    struct wire_create_image m;
-    cl_int error = CL_SUCCESS;
+    size_t extent[3];
 
     image_extent(d, extent);
-    row = extent[0] * image->element_size;
-    if (d->mem_object)
-        apart |= CL_MEM_ALLOC_HOST_PTR; /* inherited */
-    m = (struct wire_create_image){.image = image->object.id,
-                                   .context = image->context->object.id,
-                                   .flags = image->flags & ~apart,
-                                   .order = image->format.image_channel_order,
-                                   .type = image->format.image_channel_data_type,
-                                   .object_type = d->image_type,
-                                   .width = d->image_width,
-                                   .height = d->image_height,
-                                   .depth = d->image_depth,
-                                   .array_size = d->image_array_size,
-                                   .row_pitch = d->mem_object ? d->image_row_pitch : 0,
-                                   .bytes = row * extent[1] * extent[2],
-                                   .buffer = d->mem_object ? d->mem_object->object.id : 0};
-    for (unsigned i = 1; i < image->context->node_count; i++) { /* the contents go to the first */
-        wire_put_create_image(stream_begin(image->context->nodes[i]), &m);
-        stream_end(image->context->nodes[i], STREAM_LATER);
-    }
-    if (host_pointer) {
-        bool array = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    return (struct wire_create_image){.image = image->object.id,
+                                      .context = image->context->object.id,
+                                      .flags = image->node_flags,
+                                      .order = image->format.image_channel_order,
+                                      .type = image->format.image_channel_data_type,
+                                      .object_type = d->image_type,
+                                      .width = d->image_width,
+                                      .height = d->image_height,
+                                      .depth = d->image_depth,
+                                      .array_size = d->image_array_size,
+                                      .row_pitch = d->mem_object ? d->image_row_pitch : 0,
+                                      .bytes = extent[0] * image->element_size * extent[1] * extent[2],
+                                      .buffer = d->mem_object ? d->mem_object->object.id : 0};
+}
 
-        layout = (struct layout){.memory = (uint8_t *)(uintptr_t)host_pointer,
-                                 .row_bytes = row,
-                                 .rows = extent[1],
-                                 .slices = extent[2],
-                                 .row_pitch = array ? image->slice_pitch : image->row_pitch,
-                                 .slice_pitch = image->slice_pitch};
-        error = cl_error(transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length));
-        if (error)
-            return error;
-        transfer_contents(transfer);
-    }
+int image_create_on(cl_mem image, struct node *node)
+{
+    const struct wire_create_image m = describe(image);
+
     wire_put_create_image(stream_begin(node), &m);
-    error = cl_error(stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER));
-    if (!error && transfer)
+    return stream_end(node, STREAM_LATER);
+}
+
+/* With its contents. */
+static int create_filled(cl_mem image, struct node *node, const void *contents)
+{
+    const bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    struct wire_create_image m = describe(image);
+    struct transfer *transfer;
+    struct layout layout;
+    size_t extent[3];
+    int error;
+
+    image_extent(&image->desc, extent);
+    layout = (struct layout){.memory = (uint8_t *)(uintptr_t)contents,
+                             .row_bytes = extent[0] * image->element_size,
+                             .rows = extent[1],
+                             .slices = extent[2],
+                             .row_pitch = array ? image->slice_pitch : image->row_pitch,
+                             .slice_pitch = image->slice_pitch};
+    error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return error;
+    transfer_contents(transfer);
+    wire_put_create_image(stream_begin(node), &m);
+    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
+    if (!error)
         transfer_start(transfer);
     session_unlock(node->session);
-    if (transfer && error)
-        transfer_cancel(transfer);
-    return transfer && !error ? cl_error(transfer_leave(transfer)) : error;
+    if (!error)
+        return transfer_leave(transfer);
+    transfer_cancel(transfer);
+    return error;
+}
+
+/* The contents go to the first node. */
+static cl_int image_send(cl_mem image, const void *contents)
+{
+    cl_context context = image->context;
+
+    for (unsigned i = 1; i < context->node_count; i++)
+        image_create_on(image, context->nodes[i]);
+    return cl_error(contents ? create_filled(image, context->node, contents) : image_create_on(image, context->node));
 }
 
 struct pitches {
@@ -297,6 +316,7 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
                            desc->mem_object ? memory_inherit_flags(desc->mem_object, flags) : flags, &image);
     if (error)
         return error;
+    image->node_flags = image->flags & ~(cl_mem_flags)(LOCAL_FLAGS | (desc->mem_object ? CL_MEM_ALLOC_HOST_PTR : 0));
     image->format = *format;
     image->desc = *desc;
     image->element_size = image_element_size(format);

@@ -10,6 +10,25 @@ static void argument_clear(struct argument *argument)
     *argument = (struct argument){0};
 }
 
+/* Its arguments go with its next launch there. */
+static int kernel_create_on(struct object *object, struct node *node)
+{
+    const struct _cl_kernel *kernel = (const struct _cl_kernel *)object;
+    const struct wire_create_kernel m = {.kernel = object->id,
+                                         .program = kernel->program->object.id,
+                                         .name = kernel->description->name,
+                                         .name_length = (uint32_t)strlen(kernel->description->name)};
+    struct wire_clone_kernel clone = {.kernel = object->id};
+
+    if (kernel->made_from) {
+        clone.source = kernel->made_from->object.id;
+        wire_put_clone_kernel(stream_begin(node), &clone);
+    } else {
+        wire_put_create_kernel(stream_begin(node), &m);
+    }
+    return stream_end(node, STREAM_LATER);
+}
+
 static cl_context kernel_context(const struct object *object)
 {
     return ((const struct _cl_kernel *)object)->program->context;
@@ -34,6 +53,7 @@ static void kernel_destroy(struct object *object)
 const struct kind kernel_kind = {
     .size = sizeof(struct _cl_kernel),
     .context = kernel_context,
+    .create_on = kernel_create_on,
     .destroy = kernel_destroy,
 };
 
@@ -59,16 +79,12 @@ static cl_kernel kernel_new(cl_program program, struct kernel_description *descr
 static cl_kernel kernel_create(cl_program program, struct kernel_description *description, cl_int *error)
 {
     cl_kernel kernel = kernel_new(program, description);
-    struct wire_create_kernel m = {
-        .program = program->object.id, .name = description->name, .name_length = (uint32_t)strlen(description->name)};
 
     if (!kernel) {
         *error = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    m.kernel = kernel->object.id;
-    wire_put_create_kernel(broadcast_begin(program->context), &m);
-    *error = cl_error(broadcast_end(program->context, STREAM_LATER));
+    *error = cl_error(handle_create(&kernel->object));
     if (!*error)
         return kernel;
     handle_release(kernel, WIRE_KERNEL, 0);
@@ -125,7 +141,6 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *ke
 
 cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
 {
-    struct wire_clone_kernel m;
     cl_kernel kernel;
     cl_int error;
 
@@ -159,9 +174,9 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         to->known = 0; /* whatever the nodes' clones hold */
     }
     spin_unlock(&source->lock);
-    m = (struct wire_clone_kernel){kernel->object.id, source->object.id};
-    wire_put_clone_kernel(broadcast_begin(source->program->context), &m);
-    error = cl_error(broadcast_end(source->program->context, STREAM_LATER));
+    kernel->made_from = source;
+    error = cl_error(handle_create(&kernel->object));
+    kernel->made_from = NULL;
     fail_ret(ret, error);
     if (error)
         handle_release(kernel, WIRE_KERNEL, 0);

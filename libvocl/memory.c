@@ -75,6 +75,19 @@ static bool memory_release(struct object *object)
     return memory_release_shared((cl_mem)object);
 }
 
+static int memory_create_on(struct object *object, struct node *node)
+{
+    cl_mem memory = (cl_mem)object;
+
+    if (memory->type == CL_MEM_OBJECT_PIPE)
+        return pipe_create_on(memory, node);
+    if (memory->type != CL_MEM_OBJECT_BUFFER)
+        return image_create_on(memory, node);
+    if (memory->parent)
+        return sub_buffer_create_on(memory, node);
+    return memory->addresses ? addressed_buffer_create_on(memory, node) : buffer_create_on(memory, node);
+}
+
 static void memory_destroy(struct object *object)
 {
     cl_mem memory = (cl_mem)object;
@@ -119,6 +132,7 @@ const struct kind memory_kind = {
     .context = memory_context,
     .is_watched = memory_is_watched,
     .release = memory_release,
+    .create_on = memory_create_on,
     .destroy = memory_destroy,
 };
 
@@ -175,6 +189,8 @@ cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *functio
 {
     if (!handle_check(memory, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
+    if (!function)
+        return CL_INVALID_VALUE;
     return cl_error(dying_add(memory->context->node, &memory->destructors, (void (*)(void))function, data));
 }
 

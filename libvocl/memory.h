@@ -14,6 +14,13 @@ cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 
+/* Made on a node, by what is kept in it, without contents; as struct kind's create_on. */
+int buffer_create_on(cl_mem buffer, struct node *node);
+int sub_buffer_create_on(cl_mem buffer, struct node *node);
+int addressed_buffer_create_on(cl_mem buffer, struct node *node);
+int image_create_on(cl_mem image, struct node *node);
+int pipe_create_on(cl_mem pipe, struct node *node);
+
 /* ---- buffer.c ---- */
 cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
 /* No bytes are a range, too, for reads, writes and fills. */
@@ -40,7 +47,7 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
 /* ---- device_address.c: cl_ext_buffer_device_address ---- */
 bool device_address_offered(cl_context context);
 /* On all nodes, instead of create_buffer, without contents; undone by device_address_destroy(), also if it fails. */
-cl_int device_address_create(cl_mem buffer, cl_mem_flags flags);
+cl_int device_address_create(cl_mem buffer);
 void device_address_destroy(cl_mem buffer);
 cl_int device_address_info(cl_mem memory, size_t size, void *value, size_t *size_ret);
 cl_int device_address_set_argument(cl_kernel kernel, cl_uint index, cl_mem_device_address_ext address);

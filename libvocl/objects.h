@@ -40,6 +40,12 @@ struct _cl_program {
     cl_uint device_count;
     cl_device_id *devices;
     char *source;
+    struct {
+        enum { MADE_BY_LINK, MADE_FROM_SOURCE, MADE_FROM_BINARIES, MADE_FROM_IL, MADE_FROM_NAMES } how;
+        uint8_t *bytes;          /* the source, IL, names, or the devices' binaries one after the other */
+        size_t length, *lengths; /* lengths: of each device's */
+        cl_int *statuses;        /* of each device's, while the program is made, or NULL */
+    } made;
     pthread_mutex_t lock; /* kernels, built, building, options */
     pthread_cond_t built_now;
     unsigned building; /* builds with a callback that are under way */
@@ -69,6 +75,7 @@ struct _cl_kernel {
     struct kernel_description *description;
     struct spin lock; /* arguments and limits */
     struct argument *arguments;
+    cl_kernel made_from; /* of a clone, while it is made: what only the nodes know of it */
     bool sent_when_set;  /* its arguments: only to compare with */
     bool uses_addresses; /* device_address.c */
 };

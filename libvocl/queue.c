@@ -15,7 +15,6 @@ static bool is_plain(cl_device_id device, cl_command_queue_properties properties
 static cl_command_queue queue_create(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                      const cl_queue_properties *array, cl_int *ret)
 {
-    struct wire_create_queue m;
     cl_command_queue queue;
     cl_int error;
 
@@ -30,12 +29,7 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
     queue->properties = properties;
     properties_copy(array, sizeof(*array), (void **)&queue->array, &queue->array_size);
     handle_use(context);
-    m = (struct wire_create_queue){.queue = queue->object.id,
-                                   .context = context->object.id,
-                                   .device = device->object.id,
-                                   .properties = properties};
-    wire_put_create_queue(stream_begin(queue->node), &m);
-    error = cl_error(stream_end(queue->node, STREAM_LATER));
+    error = cl_error(handle_create(&queue->object));
     if (!error && !is_plain(device, properties))
         error = cl_error(call_outcome(queue->node, &queue->object));
     fail_ret(ret, error);
@@ -95,6 +89,18 @@ static struct node *queue_node(const struct object *object)
     return ((const struct _cl_command_queue *)object)->node;
 }
 
+static int queue_create_on(struct object *object, struct node *node)
+{
+    const struct _cl_command_queue *queue = (const struct _cl_command_queue *)object;
+    const struct wire_create_queue m = {.queue = object->id,
+                                        .context = queue->context->object.id,
+                                        .device = queue->device->object.id,
+                                        .properties = queue->properties};
+
+    wire_put_create_queue(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
 static void queue_destroy(struct object *object)
 {
     cl_command_queue queue = (cl_command_queue)object;
@@ -113,6 +119,7 @@ static void queue_destroy(struct object *object)
 const struct kind queue_kind = {
     .size = sizeof(struct _cl_command_queue),
     .node = queue_node,
+    .create_on = queue_create_on,
     .destroy = queue_destroy,
 };
 

@@ -10,7 +10,8 @@ allowed()
     wire)       echo "wire/* base/*" ;;
     transport)  echo "transport/* wire/frame.h base/*" ;;
     executor)   echo "executor/* wire/* base/*" ;;
-    libvocl)    echo "libvocl/* executor/* transport/* wire/* base/*" ;;
+    client)     echo "client/* executor/* transport/* wire/* base/*" ;;
+    libvocl)    echo "libvocl/* client/* transport/* wire/* base/*" ;;
     pool)       echo "pool/* base/*" ;;
     proxy)      echo "proxy/* pool/* topology/* executor/* transport/* wire/* base/*" ;;
     tools)      echo "tools/* pool/* topology/* base/*" ;;

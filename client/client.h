@@ -3,18 +3,21 @@
  * 0 is what native OpenCL said (call_verdict()). It uses OpenCL's types and numbers, as the protocol does, and none of
  * its functions: what stands on it hands session_get() a struct front_end. The files:
  *
- *   objects.h                 what all of them work with
- *   handle.h                  handle.c: the registry of objects; dying.c: objects whose end is waited for
- *   session.h                 session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this
- * process deliver.h                 deliver.c: functions of the application stream.h                  stream.c:
- * commands to a node, round trips info.h                    info.c: what nodes answer to queries event.h event.c: their
- * state; arrival.c: data that have to be there; queue.c: waiting for queues enqueue.h                 enqueue.c: what
- * commands have in common; host.c: commands of the program's own; direct.c: commands that need not be sent transfer.h
- * transfer.c: data to and from nodes; layout.c: rows of data in memory coherence.h               coherence.c: which
- * node has what, and fetches it from another; shared.c: data that both see; hostptr.c, hostptr_copy.c: buffers over the
- * program's memory; memory.c: what is common arena.h                   arena.c: memory of both sides; block.c: of
- * buffers; exchange.c: pages of the program's in it svm.h                     address.c: commands on addresses;
- * mirror.c: shared virtual memory without the arena
+ *   objects.h    what all of them work with
+ *   handle.h     handle.c: the registry of objects; dying.c: objects whose end is waited for
+ *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
+ *   deliver.h    deliver.c: functions of the application
+ *   stream.h     stream.c: commands to a node, round trips
+ *   info.h       info.c: what nodes answer to queries
+ *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
+ *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;
+ *                direct.c: commands that need not be sent
+ *   layout.h     layout.c: rows of data in memory
+ *   transfer.h   transfer.c: data to and from nodes
+ *   coherence.h  coherence.c: which node has what, and fetches it from another; shared.c: data that both
+ *                see; hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common
+ *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
+ *   svm.h        address.c: commands on addresses; mirror.c: shared virtual memory without the arena
  */
 #ifndef VOCL_CLIENT_CLIENT_H
 #define VOCL_CLIENT_CLIENT_H

@@ -83,7 +83,7 @@ int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct ho
 
 /* ---- direct.c: commands that need not be sent ---- */
 /* Whether a command that moves so many bytes of memory that is here need not be sent: direct_move(), or direct_turn(),
- * what is to be done, and direct_end(), stand for it. Not if the list is not good: that is for enqueue_begin() to tell.
+ * what is to be done, and direct_end(), stand for it. Not if the list is not good: that is for the front end to tell.
  */
 bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list,
                 const cl_event *event);

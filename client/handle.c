@@ -274,11 +274,23 @@ static struct node *object_node(const struct kind *kind, const struct object *ob
 
 static void object_destroy(struct object *object)
 {
-    const struct kind *kind = handle_kind(object);
-    struct node *node = object_node(kind, object);
+    const unsigned number = atomic_load(&object->kind);
+    const struct kind *kind;
+    struct node *node;
 
+    if (!number || number >= KIND_COUNT) /* it is being destroyed (dying.c) */
+        return;
+    kind = kinds[number];
+    node = object_node(kind, object);
     if (node && release(kind, object, node)) /* platforms and root devices stay */
         kind->destroy(object);
+}
+
+int handle_create_on(struct object *object, struct node *node)
+{
+    const struct kind *kind = handle_kind(object);
+
+    return kind->create_on ? kind->create_on(object, node) : -ENOTSUP;
 }
 
 int handle_create(struct object *object)
@@ -288,9 +300,9 @@ int handle_create(struct object *object)
     int error = -ECONNRESET;
 
     if (!context)
-        return kind->create_on(object, kind->node(object));
+        return handle_create_on(object, object_node(kind, object));
     for (unsigned i = 0; i < context->node_count; i++) {
-        int one = kind->create_on(object, context->nodes[i]);
+        int one = handle_create_on(object, context->nodes[i]);
 
         error = i == 0 || error ? one : 0;
     }

@@ -16,7 +16,7 @@ struct kind {
     /* Whether somebody waits for the end of the object (dying.c). */
     bool (*is_watched)(const struct object *object);
     /* Make it on one node, by what is kept with the object, without contents: 0, a negative errno value, or what
-     * call_verdict() has; -ENOTSUP: it is a part of something that is the node's own. */
+     * call_verdict() has. Left out, or -ENOTSUP: it came from what may be gone, or is a part of the node's own. */
     int (*create_on)(struct object *object, struct node *node);
     /* Release it on all its nodes in another way than by wire_release; false: not this one. */
     bool (*release)(struct object *object);
@@ -27,6 +27,8 @@ struct kind {
 /* Of kind 1 to KIND_COUNT - 1; dispatch is the first word of each object. Before the first handle_new(). */
 void handle_kinds(const struct kind *const *kinds, const void *dispatch);
 const struct kind *handle_kind(const struct object *object);
+/* The object is made on a node as well: create_on(), or -ENOTSUP. */
+int handle_create_on(struct object *object, struct node *node);
 /* A new object is made on its node, or on all those of its context. An error if none of them is left. */
 int handle_create(struct object *object);
 /* A new zeroed object of a kind with one reference, or NULL. */

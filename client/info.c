@@ -1,4 +1,4 @@
-/* Answers to clGet*Info. */
+/* What nodes answer to queries, and answers that are kept. */
 #include <errno.h>
 #include <string.h>
 

@@ -384,7 +384,7 @@ static struct session *session_start(const struct front_end *front)
     }
     session->view = front->open(session);
     if (!session->view) {
-        transport_close(session->transport);
+        on_ending(session);
         return NULL;
     }
     return session;

@@ -5,6 +5,7 @@
 #include "client/objects.h"
 
 struct session;
+
 /* What the session needs from what stands on it. */
 struct front_end {
     const void *dispatch;
@@ -17,6 +18,7 @@ struct front_end {
 /* The process' session, started if need be; NULL when there is none to be had. */
 struct session *session_get(const struct front_end *front);
 void *session_view(const struct session *session);
+/* Its nodes, from 0 on; with VOCL_LOCAL the last one is in this process. */
 unsigned session_node_count(const struct session *session);
 struct node *session_node(struct session *session, unsigned index);
 /* What waits for answers of nodes; under the lock, but for last_tag. */

@@ -18,6 +18,7 @@ void stream_push(struct node *node);
 /* The same for all nodes of a context. An error if none of them is left. */
 struct wire_buffer *broadcast_begin(cl_context context);
 int broadcast_end(cl_context context, enum stream_urgency urgency);
+/* A round trip that is under way. */
 struct call {
     struct call *next;
     struct node *node;

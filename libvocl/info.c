@@ -4,11 +4,9 @@
 
 #include "libvocl/internal.h"
 
-cl_int cl_error(int error)
+cl_int cl_failure(int error)
 {
     switch (error) {
-    case 0:
-        return CL_SUCCESS;
     case -ENOMEM:
         return CL_OUT_OF_HOST_MEMORY;
     case -ECONNRESET:

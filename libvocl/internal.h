@@ -21,7 +21,12 @@ extern const struct kind device_kind, context_kind, queue_kind, memory_kind, sam
 
 /* ---- info.c ---- */
 /* What a function of client/ returned, as OpenCL has it. */
-cl_int cl_error(int error);
+cl_int cl_failure(int error);
+static inline cl_int cl_error(int error)
+{
+    return error ? cl_failure(error) : CL_SUCCESS;
+}
+
 cl_int info_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
 cl_int info_string(const char *string, size_t capacity, void *to, size_t *size_ret);
 /* Whether a query is of a later OpenCL than the device's platform, which then does not know it. */

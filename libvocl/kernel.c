@@ -13,13 +13,17 @@ static void argument_clear(struct argument *argument)
 /* Its arguments go with its next launch there. */
 static int kernel_create_on(struct object *object, struct node *node)
 {
-    const struct _cl_kernel *kernel = (const struct _cl_kernel *)object;
+    cl_kernel kernel = (cl_kernel)object;
     const struct wire_create_kernel m = {.kernel = object->id,
                                          .program = kernel->program->object.id,
                                          .name = kernel->description->name,
                                          .name_length = (uint32_t)strlen(kernel->description->name)};
     struct wire_clone_kernel clone = {.kernel = object->id};
 
+    spin_lock(&kernel->lock);
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++)
+        kernel->arguments[i].known &= ~node_bit(node);
+    spin_unlock(&kernel->lock);
     if (kernel->made_from) {
         clone.source = kernel->made_from->object.id;
         wire_put_clone_kernel(stream_begin(node), &clone);

@@ -298,11 +298,8 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
 {
     int bad;
 
-    *c = (struct command){.x = x,
-                          .queue = object_get(x, WIRE_QUEUE, queue),
-                          .wait = c->small,
-                          .want = want_mask,
-                          .listed = wait_count};
+    *c = (struct command){
+        .x = x, .queue = object_get(x, WIRE_QUEUE, queue), .wait = c->small, .want = want_mask, .listed = wait_count};
     if (!c->queue || want_mask > (7 | WIRE_ORDERS))
         return -EBADMSG;
     if (x->recording && (event || want_mask || wait_count))

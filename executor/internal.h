@@ -199,7 +199,7 @@ void slow_start(struct executor *x, struct slow *slow);
 struct command {
     struct executor *x;
     struct queue *queue;
-    struct event *object; /* the application's, or NULL */
+    struct event *object;  /* the application's, or NULL */
     uint32_t want, listed; /* listed: events of the application's list */
     cl_uint wait_count;
     cl_event *wait, small[8];

@@ -72,11 +72,11 @@ struct queue {
     unsigned place;         /* of its root device */
     cl_command_queue spare; /* the context's */
     bool unified, out_of_order, profiling, lazy;
-    uint64_t behind;    /* the newest gate it may wait for, 0 if none */
+    uint64_t behind;       /* the newest gate it may wait for, 0 if none */
     uint64_t behind_order; /* in order: up to there its commands are behind the context's order */
-    struct step *steps; /* lazy.c */
-    bool used;          /* since it was flushed: */
-    struct queue *next; /* in to_flush, dispatch.c */
+    struct step *steps;    /* lazy.c */
+    bool used;             /* since it was flushed: */
+    struct queue *next;    /* in to_flush, dispatch.c */
 };
 
 struct memory {

@@ -10,42 +10,56 @@
 #define WIRE_FLAGS(flags)                                                                                              \
     ((flags) & ~(cl_mem_flags)(LOCAL_FLAGS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
 
-static cl_int buffer_send(cl_mem buffer, const void *host_pointer)
+static struct wire_create_buffer describe(const struct _cl_mem *buffer)
 {
-    struct node *node = buffer->context->node;
-    struct layout layout = layout_linear(host_pointer, buffer->size);
-    struct wire_create_buffer m = {buffer->object.id,
-                                   buffer->context->object.id,
-                                   WIRE_FLAGS(buffer->flags),
-                                   buffer->size,
-                                   0,
-                                   (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place),
-                                   NULL,
-                                   0};
-    struct transfer *transfer = NULL;
-    cl_int error;
+    return (struct wire_create_buffer){
+        .buffer = buffer->object.id,
+        .context = buffer->context->object.id,
+        .flags = buffer->node_flags,
+        .size = buffer->size,
+        .address = (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place),
+    };
+}
 
-    for (unsigned i = 1; i < buffer->context->node_count; i++) { /* the contents go to the first */
-        wire_put_create_buffer(stream_begin(buffer->context->nodes[i]), &m);
-        stream_end(buffer->context->nodes[i], STREAM_LATER);
-    }
-    if (host_pointer && !m.address) {
-        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
-        if (error)
-            return error;
-        transfer_contents(transfer);
-    }
+int buffer_create_on(cl_mem buffer, struct node *node)
+{
+    const struct wire_create_buffer m = describe(buffer);
+
+    wire_put_create_buffer(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
+/* With its contents. */
+static int create_filled(cl_mem buffer, struct node *node, const void *contents)
+{
+    const struct layout layout = layout_linear(contents, buffer->size);
+    struct wire_create_buffer m = describe(buffer);
+    struct transfer *transfer;
+    int error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+
+    if (error)
+        return error;
+    transfer_contents(transfer);
     wire_put_create_buffer(stream_begin(node), &m);
     error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
-    if (!error && transfer)
+    if (!error)
         transfer_start(transfer);
     session_unlock(node->session);
-    if (!transfer)
-        return error;
     if (!error)
         return transfer_leave(transfer);
     transfer_cancel(transfer);
     return error;
+}
+
+/* The contents go to the first node. */
+static cl_int buffer_send(cl_mem buffer, const void *contents)
+{
+    cl_context context = buffer->context;
+
+    for (unsigned i = 1; i < context->node_count; i++)
+        buffer_create_on(buffer, context->nodes[i]);
+    return cl_error(contents && !buffer->mirrored && !buffer->place ? create_filled(buffer, context->node, contents)
+                                                                    : buffer_create_on(buffer, context->node));
 }
 
 /* Contents that the node was not given when it made the buffer, whatever the program may do with it later. */
@@ -99,6 +113,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     if (error)
         return error;
     buffer->size = size;
+    buffer->node_flags = WIRE_FLAGS(buffer->flags);
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
     if (!addressed && buffer->host_pointer && all_see(context, host_pointer, size)) {
         buffer->place = host_pointer;
@@ -111,17 +126,17 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         if (buffer->direct && host_pointer)
             memcpy(buffer->place, host_pointer, size);
     }
-    error = addressed ? CL_SUCCESS : hostptr_open(buffer);
+    error = addressed ? CL_SUCCESS : cl_error(hostptr_open(buffer));
     if (!error)
-        error = coherence_open(buffer, host_pointer != NULL);
+        error = cl_error(coherence_open(buffer, host_pointer != NULL));
     if (!error && !addressed)
         error = buffer_send(buffer, host_pointer);
     else if (!error)
-        error = device_address_create(buffer, WIRE_FLAGS(flags));
+        error = device_address_create(buffer);
     if (!error && addressed && host_pointer)
         error = buffer_fill(buffer, host_pointer);
     if (!error && memory_is_limited(context, size))
-        error = native_outcome(context->node, &buffer->object);
+        error = cl_error(native_outcome(context->node, &buffer->object));
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);
     else
@@ -214,11 +229,19 @@ static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_crea
     return aligned ? CL_SUCCESS : CL_MISALIGNED_SUB_BUFFER_OFFSET;
 }
 
+int sub_buffer_create_on(cl_mem buffer, struct node *node)
+{
+    const struct wire_create_sub_buffer m = {buffer->object.id, buffer->parent->object.id, buffer->node_flags,
+                                             buffer->origin, buffer->size};
+
+    wire_put_create_sub_buffer(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
 cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type, const void *info, cl_int *ret)
 {
     const cl_buffer_region *region = info;
     cl_int error = sub_buffer_check(parent, flags, type, region);
-    struct wire_create_sub_buffer m;
     cl_mem buffer = NULL;
     bool plain = sub_buffer_is_plain(flags);
 
@@ -234,14 +257,11 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->place = parent->place ? parent->place + region->origin : NULL;
         buffer->direct = parent->direct;
         handle_use(parent);
-        m = (struct wire_create_sub_buffer){buffer->object.id, parent->object.id,
-                                            (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) &
-                                                ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR,
-                                            region->origin, region->size};
-        wire_put_create_sub_buffer(broadcast_begin(parent->context), &m);
-        error = broadcast_end(parent->context, STREAM_LATER);
+        buffer->node_flags =
+            (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR;
+        error = cl_error(handle_create(&buffer->object));
         if (!error && !plain)
-            error = native_outcome(parent->context->node, &buffer->object);
+            error = cl_error(native_outcome(parent->context->node, &buffer->object));
         if (error) {
             handle_release(buffer, WIRE_MEMORY, 0);
             buffer = NULL;
@@ -279,64 +299,6 @@ bool transfer_chunked(cl_command_queue queue)
 
 /* ---- read and write ---- */
 
-cl_int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
-{
-    const uint64_t since = deliver_now_begun();
-    cl_command_queue queue = e->queue;
-    cl_int status;
-
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(e->node->session);
-    if (error) {
-        transfer_cancel(transfer);
-        return enqueue_finish(e, error, event);
-    }
-    if (!blocking) {
-        transfer_detach(transfer);
-        return enqueue_finish(e, CL_SUCCESS, event);
-    }
-    error = transfer_wait(transfer);
-    if (!error && e->want & ~WIRE_ORDERS) {
-        status = event_wait(e->event);
-        error = status < 0 ? status : CL_SUCCESS;
-    }
-    if (!error)
-        arrival_wait(e->node->session, e->arrival);
-    error = enqueue_finish(e, error, event);
-    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
-        error = queue_wait_idle(queue);
-    queue_settle(queue, since);
-    hostptr_look();
-    return error;
-}
-
-cl_int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, cl_int error, cl_event *event)
-{
-    const uint64_t since = deliver_now_begun();
-
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(e->node->session);
-    if (error) {
-        transfer_cancel(transfer);
-        return enqueue_finish(e, error, event);
-    }
-    if (!blocking) {
-        transfer_detach(transfer);
-        return enqueue_finish(e, CL_SUCCESS, event);
-    }
-    error = transfer_wait(transfer);
-    if (!error && e->event)
-        event_wait(e->event);
-    if (!error)
-        arrival_wait(e->node->session, e->arrival);
-    queue_settle(e->queue, since);
-    error = enqueue_finish(e, error, event);
-    hostptr_look();
-    return error;
-}
-
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                             const void *from, cl_uint count, const cl_event *list, cl_event *event)
 {
@@ -353,21 +315,21 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
     if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout to = layout_linear(buffer->place + offset, size);
 
-        return direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event);
+        return cl_error(direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event));
     }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER);
     if (error)
         return error;
     if (!size)
-        return enqueue_nothing(&e, blocking, event);
-    error = coherence_before(&e, buffer, offset, size, USE_WRITE);
+        return cl_error(enqueue_nothing(&e, blocking, event));
+    error = cl_error(coherence_before(&e, buffer, offset, size, USE_WRITE));
     if (error)
         return enqueue_fail(&e, error);
     if (shared_has(e.node, &layout)) {
         const struct part part = part_piece(buffer, offset, size);
 
-        return shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER, event);
+        return cl_error(shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER, event));
     }
     m = (struct wire_write_buffer){.queue = queue->object.id,
                                    .buffer = buffer->object.id,
@@ -375,18 +337,19 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
                                    .size = size,
                                    .wait = e.wait,
                                    .wait_count = e.wait_count};
-    error = enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER);
+    error = cl_error(enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER));
     if (!error)
-        error = transfer_write(e.node, &e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag,
-                               &m.data, &m.data_length);
+        error = cl_error(transfer_write(e.node, &e, &layout, transfer_chunked(queue), &buffer->object, &transfer,
+                                        &m.tag, &m.data, &m.data_length));
     if (error)
         return enqueue_fail(&e, error);
     m.want = e.want;
     m.event = e.event_id;
     coherence_after(&e, buffer, offset, size);
     wire_put_write_buffer(stream_begin(e.node), &m);
-    return enqueue_write(&e, transfer, blocking,
-                         stream_finish(e.node, m.tag || m.want & ~WIRE_ORDERS ? STREAM_NOW : STREAM_SOON), event);
+    return cl_error(enqueue_write(&e, transfer, blocking,
+                                  stream_finish(e.node, m.tag || m.want & ~WIRE_ORDERS ? STREAM_NOW : STREAM_SOON),
+                                  event));
 }
 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
@@ -405,21 +368,21 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout from = layout_linear(buffer->place + offset, size);
 
-        return direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event);
+        return cl_error(direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event));
     }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER);
     if (error)
         return error;
     if (!size)
-        return enqueue_nothing(&e, blocking, event);
-    error = coherence_before(&e, buffer, offset, size, USE_READ);
+        return cl_error(enqueue_nothing(&e, blocking, event));
+    error = cl_error(coherence_before(&e, buffer, offset, size, USE_READ));
     if (error)
         return enqueue_fail(&e, error);
     if (shared_has(e.node, &layout)) {
         const struct part part = part_piece(buffer, offset, size);
 
-        return shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER, event);
+        return cl_error(shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER, event));
     }
     m = (struct wire_read_buffer){.queue = queue->object.id,
                                   .buffer = buffer->object.id,
@@ -429,13 +392,14 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
                                   .size = size,
                                   .wait = e.wait,
                                   .wait_count = e.wait_count};
-    error = transfer_read(&e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag);
+    error = cl_error(transfer_read(&e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag));
     if (error)
         return enqueue_fail(&e, error);
     if (e.event)
         e.event->wanted = m.want;
     wire_put_read_buffer(stream_begin(e.node), &m);
-    return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
+    return cl_error(
+        enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event));
 }
 
 /* How much of buffer means anything stands in content_size, as a cl_ulong. */
@@ -453,7 +417,7 @@ cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
         return CL_INVALID_MEM_OBJECT;
     m = (struct wire_set_content_size){buffer->object.id, content_size->object.id};
     wire_put_set_content_size(broadcast_begin(buffer->context), &m);
-    return broadcast_end(buffer->context, STREAM_LATER);
+    return cl_error(broadcast_end(buffer->context, STREAM_LATER));
 }
 
 /* ---- copy and fill ---- */
@@ -479,7 +443,7 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
         return error;
     source = part_piece(from, from_offset, size);
     target = part_piece(to, to_offset, size);
-    error = part_copy(&e, &source, &target, &sent);
+    error = cl_error(part_copy(&e, &source, &target, &sent));
     if (error)
         return enqueue_fail(&e, error);
     if (sent)
@@ -522,7 +486,7 @@ cl_int fill_buffer(const struct site *site, cl_mem buffer, const void *pattern, 
         return error;
     if (!size)
         return site_nothing(&e, site);
-    error = coherence_before(&e, buffer, offset, size, USE_WRITE);
+    error = cl_error(coherence_before(&e, buffer, offset, size, USE_WRITE));
     if (error)
         return enqueue_fail(&e, error);
     m = (struct wire_fill_buffer){.queue = site->queue->object.id,

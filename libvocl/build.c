@@ -161,7 +161,7 @@ static void build_send(struct node *node, cl_program program, cl_uint count, con
 static cl_int build_take(cl_program program, bool first, struct call *call)
 {
     struct wire_build_program_reply reply;
-    cl_int error = call_wait_build_program(call, &reply);
+    cl_int error = cl_error(call_wait_build_program(call, &reply));
 
     if (error)
         return error;
@@ -350,7 +350,7 @@ static cl_int compile_send(struct node *node, cl_program program, cl_uint count,
 static cl_int compile_take(struct call *call)
 {
     struct wire_compile_program_reply reply;
-    cl_int error = call_wait_compile_program(call, &reply);
+    cl_int error = cl_error(call_wait_compile_program(call, &reply));
 
     if (error)
         return error;
@@ -467,7 +467,7 @@ static void link_send(struct node *node, cl_program program, cl_uint count, cons
 static cl_int link_take(cl_program program, bool first, struct call *call, bool *created)
 {
     struct wire_link_program_reply reply;
-    cl_int error = call_wait_link_program(call, &reply);
+    cl_int error = cl_error(call_wait_link_program(call, &reply));
 
     if (error)
         return error;

@@ -2,6 +2,8 @@
  * cl_khr_command_buffer. The node's OpenCL records the commands, once, and one short message runs them. The functions
  * are had from clGetExtensionFunctionAddressForPlatform() only, and checked against the header's types there.
  */
+#include <errno.h>
+
 #include "libvocl/internal.h"
 
 #define KNOWN_FLAGS CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR
@@ -33,15 +35,6 @@ static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
     return needed & ~queues[0]->properties ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR : CL_SUCCESS;
 }
 
-static cl_int tell_node(cl_command_buffer_khr buffer)
-{
-    const struct wire_create_command_buffer m = {buffer->object.id, buffer->queue->object.id, buffer->flags};
-    struct node *node = buffer->queue->node;
-
-    wire_put_create_command_buffer(stream_begin(node), &m);
-    return stream_end(node, STREAM_LATER);
-}
-
 cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queue *queues,
                                             const cl_command_buffer_properties_khr *properties, cl_int *ret)
 {
@@ -64,15 +57,31 @@ cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queu
     handle_use(buffer->queue);
     error = properties_copy(properties, sizeof(*properties), (void **)&buffer->properties, &buffer->properties_size);
     if (!error)
-        error = tell_node(buffer);
+        error = cl_error(handle_create(&buffer->object));
     fail_ret(ret, error);
     if (error)
         handle_release(buffer, WIRE_COMMAND_BUFFER, 0);
     return error ? NULL : buffer;
 }
 
-void command_buffer_destroy(cl_command_buffer_khr buffer)
+static struct node *command_buffer_node(const struct object *object)
 {
+    return ((const struct _cl_command_buffer_khr *)object)->queue->node;
+}
+
+/* Without the commands that were recorded. */
+static int command_buffer_create_on(struct object *object, struct node *node)
+{
+    const struct _cl_command_buffer_khr *buffer = (const struct _cl_command_buffer_khr *)object;
+    const struct wire_create_command_buffer m = {object->id, buffer->queue->object.id, buffer->flags};
+
+    wire_put_create_command_buffer(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
+static void command_buffer_destroy(struct object *object)
+{
+    cl_command_buffer_khr buffer = (cl_command_buffer_khr)object;
     struct session *session = buffer->queue->node->session;
     cl_command_queue queue = buffer->queue;
 
@@ -92,6 +101,13 @@ void command_buffer_destroy(cl_command_buffer_khr buffer)
     session_unlock(session);
     handle_drop(queue);
 }
+
+const struct kind command_buffer_kind = {
+    .size = sizeof(struct _cl_command_buffer_khr),
+    .node = command_buffer_node,
+    .create_on = command_buffer_create_on,
+    .destroy = command_buffer_destroy,
+};
 
 cl_int retain_command_buffer(cl_command_buffer_khr buffer)
 {
@@ -139,8 +155,9 @@ cl_int record_begin(struct enqueue *e)
     return error;
 }
 
-cl_int record_use(cl_command_buffer_khr buffer, cl_mem memory, unsigned use)
+int record_use(struct enqueue *e, cl_mem memory, unsigned use)
 {
+    cl_command_buffer_khr buffer = e->site->buffer;
     struct recorded_use *known;
 
     pthread_mutex_lock(&buffer->lock);
@@ -154,7 +171,7 @@ cl_int record_use(cl_command_buffer_khr buffer, cl_mem memory, unsigned use)
     if (known)
         known->use |= use;
     pthread_mutex_unlock(&buffer->lock);
-    return known ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    return known ? 0 : -ENOMEM;
 }
 
 /* The lock is held while it is sent, so that points and commands have the same order. */
@@ -172,7 +189,7 @@ cl_int record_send(struct enqueue *e)
         return CL_OUT_OF_HOST_MEMORY;
     pthread_mutex_lock(&site->buffer->lock);
     wire_put_record(stream_begin(e->node), &m);
-    error = stream_end(e->node, STREAM_LATER);
+    error = cl_error(stream_end(e->node, STREAM_LATER));
     if (!error) {
         site->buffer->points++;
         if (site->point)
@@ -286,7 +303,7 @@ static cl_int finalize_on_node(cl_command_buffer_khr buffer)
     struct wire_finalize_command_buffer m = {.command_buffer = buffer->object.id};
     struct wire_finalize_command_buffer_reply reply;
     struct call call;
-    cl_int error = call_finalize_command_buffer(buffer->queue->node, &m, &reply, &call);
+    cl_int error = cl_error(call_finalize_command_buffer(buffer->queue->node, &m, &reply, &call));
 
     if (error)
         return error;
@@ -322,8 +339,8 @@ static cl_int find_state(cl_command_buffer_khr buffer, cl_command_buffer_state_k
         *state = CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
         return CL_SUCCESS;
     }
-    return info_ask(buffer->queue->node, WIRE_INFO_COMMAND_BUFFER, buffer->object.id, 0, CL_COMMAND_BUFFER_STATE_KHR,
-                    NULL, 0, sizeof(*state), state, NULL);
+    return cl_error(info_ask(buffer->queue->node, WIRE_INFO_COMMAND_BUFFER, buffer->object.id, 0,
+                             CL_COMMAND_BUFFER_STATE_KHR, NULL, 0, sizeof(*state), state, NULL));
 }
 
 static cl_int check_run(cl_command_buffer_khr buffer, cl_uint count, const cl_command_queue *queues)
@@ -366,9 +383,9 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
     cl_int error = may_run(buffer);
 
     if (!error && once)
-        error = enqueue_need_event(e, CL_COMMAND_COMMAND_BUFFER_KHR);
+        error = cl_error(enqueue_need_event(e, CL_COMMAND_COMMAND_BUFFER_KHR));
     for (struct recorded_use *use = buffer->uses; use && !error; use = use->next) /* what is written may be a part */
-        error = coherence_before(e, use->memory, 0, use->memory->size, use->use | USE_READ);
+        error = cl_error(coherence_before(e, use->memory, 0, use->memory->size, use->use | USE_READ));
     if (error)
         return enqueue_fail(e, error);
     m = (struct wire_enqueue_command_buffer){.queue = e->queue->object.id,
@@ -381,7 +398,7 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
             coherence_after(e, use->memory, 0, use->memory->size);
     }
     wire_put_enqueue_command_buffer(stream_begin(e->node), &m);
-    error = stream_end(e->node, STREAM_SOON);
+    error = cl_error(stream_end(e->node, STREAM_SOON));
     if (!error)
         buffer->state = CL_COMMAND_BUFFER_STATE_PENDING_KHR;
     if (!error && once) {

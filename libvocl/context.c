@@ -1,4 +1,6 @@
 /* Contexts. */
+#include <errno.h>
+
 #include "libvocl/internal.h"
 
 /* With a list and no platform in it the loader does not know whom to ask. */
@@ -71,15 +73,6 @@ bool context_has_device(cl_context context, cl_device_id device)
     return false;
 }
 
-bool context_has_node(cl_context context, const struct node *node)
-{
-    for (unsigned i = 0; i < context->node_count; i++) {
-        if (context->nodes[i] == node)
-            return true;
-    }
-    return false;
-}
-
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids)
 {
     cl_uint found = 0;
@@ -91,21 +84,28 @@ cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_
     return found;
 }
 
-static cl_int context_send(cl_context context)
+static int context_create_on(struct object *object, struct node *node)
 {
+    const struct _cl_context *context = (const struct _cl_context *)object;
     uint32_t *ids = malloc(context->device_count * sizeof(*ids));
-    struct wire_create_context m = {context->object.id, ids, 0};
-    cl_int error = CL_SUCCESS;
+    struct wire_create_context m = {object->id, ids, 0};
 
     if (!ids)
-        return CL_OUT_OF_HOST_MEMORY;
-    for (unsigned i = 0; i < context->node_count && !error; i++) {
-        m.devices_count = devices_of_node(context->nodes[i], context->device_count, context->devices, ids);
-        wire_put_create_context(stream_begin(context->nodes[i]), &m);
-        error = stream_end(context->nodes[i], STREAM_LATER);
-    }
+        return -ENOMEM;
+    m.devices_count = devices_of_node(node, context->device_count, context->devices, ids);
+    wire_put_create_context(stream_begin(node), &m);
     free(ids);
-    return error;
+    return stream_end(node, STREAM_LATER);
+}
+
+/* On all of them, or it is not made. */
+static cl_int context_send(cl_context context)
+{
+    int error = 0;
+
+    for (unsigned i = 0; i < context->node_count && !error; i++)
+        error = context_create_on(&context->object, context->nodes[i]);
+    return cl_error(error);
 }
 
 static void add_node(cl_context context, struct node *node)
@@ -212,8 +212,19 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
 }
 
 /* Callbacks registered on an object, last first, before it goes. */
-void context_destroy(cl_context context)
+static cl_context context_itself(const struct object *object)
 {
+    return (cl_context)(uintptr_t)object;
+}
+
+static bool context_is_watched(const struct object *object)
+{
+    return ((const struct _cl_context *)object)->destructors != NULL;
+}
+
+static void context_destroy(struct object *object)
+{
+    cl_context context = (cl_context)object;
     struct session *session = context->node->session;
     cl_device_id *devices = context->devices;
     struct node **nodes = context->nodes;
@@ -236,6 +247,14 @@ void context_destroy(cl_context context)
     free(nodes);
 }
 
+const struct kind context_kind = {
+    .size = sizeof(struct _cl_context),
+    .context = context_itself,
+    .is_watched = context_is_watched,
+    .create_on = context_create_on,
+    .destroy = context_destroy,
+};
+
 cl_int clRetainContext(cl_context context)
 {
     return handle_retain(context, WIRE_CONTEXT, CL_INVALID_CONTEXT);
@@ -250,7 +269,9 @@ cl_int clSetContextDestructorCallback(cl_context context, void(CL_CALLBACK *func
 {
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    return dying_add(context->node, &context->destructors, (void (*)(void))function, data);
+    if (!function)
+        return CL_INVALID_VALUE;
+    return cl_error(dying_add(context->node, &context->destructors, (void (*)(void))function, data));
 }
 
 cl_int clGetContextInfo(cl_context context, cl_context_info param, size_t size, void *value, size_t *size_ret)

@@ -49,7 +49,7 @@ static cl_int device_ask(cl_device_id device)
     struct wire_describe_device m = {.device = device->object.id};
     struct wire_describe_device_reply reply;
     struct call call;
-    cl_int error = call_describe_device(device->node, &m, &reply, &call);
+    cl_int error = cl_error(call_describe_device(device->node, &m, &reply, &call));
 
     if (error)
         return error;
@@ -83,14 +83,27 @@ cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_i
     return error;
 }
 
-void device_destroy(cl_device_id device)
+/* Root devices stay. */
+static struct node *sub_device_node(const struct object *object)
 {
+    return ((const struct _cl_device_id *)object)->parent ? ((const struct _cl_device_id *)object)->node : NULL;
+}
+
+static void device_destroy(struct object *object)
+{
+    cl_device_id device = (cl_device_id)object;
     cl_device_id parent = device->parent;
 
     free(device->infos.bytes);
     handle_free(&device->object);
     handle_drop(parent);
 }
+
+const struct kind device_kind = {
+    .size = sizeof(struct _cl_device_id),
+    .node = sub_device_node,
+    .destroy = device_destroy,
+};
 
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret)
 {
@@ -136,7 +149,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     }
     native = info_find(&device->infos, param, &length);
     if (!native)
-        return info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, size, value, size_ret);
+        return cl_error(
+            info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, size, value, size_ret));
     if (param == CL_DEVICE_EXTENSIONS && length)
         return extension_return(&device->infos, native, length, size, value, size_ret);
     if (param == CL_DEVICE_EXTENSIONS_WITH_VERSION)
@@ -178,7 +192,7 @@ static cl_int sub_devices_send(cl_device_id device, const cl_device_partition_pr
     m.properties_length = (uint32_t)(length * sizeof(*properties));
     if (m.properties_length > 8192)
         return CL_INVALID_VALUE;
-    error = call_create_sub_devices(device->node, &m, &reply, &call);
+    error = cl_error(call_create_sub_devices(device->node, &m, &reply, &call));
     if (error)
         return error;
     error = reply.error;
@@ -250,8 +264,8 @@ static cl_int timers(cl_device_id device, cl_ulong times[2])
 
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
-    error =
-        info_ask(device->node, WIRE_INFO_TIMERS, device->object.id, 0, 0, NULL, 0, 2 * sizeof(*times), times, &size);
+    error = cl_error(
+        info_ask(device->node, WIRE_INFO_TIMERS, device->object.id, 0, 0, NULL, 0, 2 * sizeof(*times), times, &size));
     return error || size == 2 * sizeof(*times) ? error : CL_OUT_OF_RESOURCES;
 }
 

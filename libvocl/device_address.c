@@ -3,6 +3,7 @@
  * the program's is there. What kernels reach by such addresses VOCL cannot see: in a context of several nodes a kernel
  * that was given one is taken to use all the context's buffers that have one.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "libvocl/internal.h"
@@ -24,31 +25,33 @@ static bool has_device(const struct node *node, cl_context context, cl_uint i)
     return context->devices[i]->node == node;
 }
 
-static cl_int create_on(struct node *node, cl_mem buffer, cl_mem_flags flags)
+int addressed_buffer_create_on(cl_mem buffer, struct node *node)
 {
-    struct wire_create_addressed_buffer m = {
-        .buffer = buffer->object.id, .context = buffer->context->object.id, .flags = flags, .size = buffer->size};
+    struct wire_create_addressed_buffer m = {.buffer = buffer->object.id,
+                                             .context = buffer->context->object.id,
+                                             .flags = buffer->node_flags,
+                                             .size = buffer->size};
     struct wire_create_addressed_buffer_reply reply;
     struct call call;
     struct wire_cursor in;
-    cl_int error = call_create_addressed_buffer(node, &m, &reply, &call);
+    int error = call_create_addressed_buffer(node, &m, &reply, &call);
 
     if (error)
         return error;
-    error = reply.error;
+    error = call_verdict(reply.error);
     if (!error) {
         in = wire_cursor(reply.addresses, reply.addresses_length);
         for (cl_uint i = 0; i < buffer->context->device_count; i++) {
             if (has_device(node, buffer->context, i))
                 buffer->addresses[i] = wire_get_u64(&in);
         }
-        error = in.failed ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+        error = in.failed ? -EBADMSG : 0;
     }
     call_free(&call);
     return error;
 }
 
-cl_int device_address_create(cl_mem buffer, cl_mem_flags flags)
+cl_int device_address_create(cl_mem buffer)
 {
     cl_context context = buffer->context;
     cl_int error = CL_SUCCESS, one;
@@ -57,7 +60,7 @@ cl_int device_address_create(cl_mem buffer, cl_mem_flags flags)
     if (!buffer->addresses)
         return CL_OUT_OF_HOST_MEMORY;
     for (unsigned i = 0; i < context->node_count; i++) { /* all of them: it will be released on all */
-        one = create_on(context->nodes[i], buffer, flags);
+        one = cl_error(addressed_buffer_create_on(buffer, context->nodes[i]));
         error = error ? error : one;
     }
     pthread_mutex_lock(&lock);
@@ -190,7 +193,7 @@ cl_int device_address_coherence(struct enqueue *e, cl_kernel kernel, bool after)
         if (after)
             coherence_after(e, buffer, 0, buffer->size);
         else if (!error)
-            error = coherence_before(e, buffer, 0, buffer->size, USE_READ | USE_WRITE);
+            error = cl_error(coherence_before(e, buffer, 0, buffer->size, USE_READ | USE_WRITE));
     }
     return error;
 }

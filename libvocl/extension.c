@@ -151,7 +151,7 @@ bool extension_lists(const struct info_table *infos, cl_uint param, const char *
 static bool is_offered(cl_platform_id platform, const char *extension)
 {
     const bool by_version = !strcmp(extension, DEVICE_ADDRESSES);
-    struct session *session = session_get();
+    struct session *session = vocl_session();
 
     if (!by_version && extension_lists(&platform->infos, CL_PLATFORM_EXTENSIONS, extension))
         return true;

@@ -64,28 +64,6 @@ size_t image_element_size(const cl_image_format *format)
     return 0;
 }
 
-void image_extent(const cl_image_desc *desc, size_t extent[3])
-{
-    extent[0] = desc->image_width;
-    extent[1] = extent[2] = 1;
-    switch (desc->image_type) {
-    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
-        extent[1] = desc->image_array_size;
-        break;
-    case CL_MEM_OBJECT_IMAGE2D:
-        extent[1] = desc->image_height;
-        break;
-    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
-        extent[1] = desc->image_height;
-        extent[2] = desc->image_array_size;
-        break;
-    case CL_MEM_OBJECT_IMAGE3D:
-        extent[1] = desc->image_height;
-        extent[2] = desc->image_depth;
-        break;
-    }
-}
-
 /* Whether the description is plainly right. */
 static cl_int check_desc(const cl_image_format *format, const cl_image_desc *desc, const void *host_pointer)
 {
@@ -176,9 +154,9 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
         return error;
     m.image = image->object.id;
     wire_put_create_image(broadcast_begin(context), &m);
-    native = broadcast_end(context, STREAM_LATER);
+    native = cl_error(broadcast_end(context, STREAM_LATER));
     if (!native)
-        native = native_outcome(context->node, &image->object);
+        native = cl_error(native_outcome(context->node, &image->object));
     handle_release(image, WIRE_MEMORY, 0);
     return native || !(flags & apart) ? native : error;
 }
@@ -203,61 +181,80 @@ static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object
 
 /* ---- creation ---- */
 
-static cl_int image_send(cl_mem image, const void *host_pointer)
+/* The node moves data in its own ways, and does not have the program's memory. */
+#define LOCAL_FLAGS                                                                                                    \
+    (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY |                     \
+     CL_MEM_HOST_NO_ACCESS)
+
+static struct wire_create_image describe(const struct _cl_mem *image)
 {
-    cl_mem_flags apart = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY |
-                         CL_MEM_HOST_NO_ACCESS;
-    struct node *node = image->context->node;
     const cl_image_desc *d = &image->desc;
-    size_t extent[3], row;
-    struct layout layout;
-    struct transfer *transfer = NULL;
-    struct wire_create_image m;
-    cl_int error = CL_SUCCESS;
+    size_t extent[3];
 
     image_extent(d, extent);
-    row = extent[0] * image->element_size;
-    if (d->mem_object)
-        apart |= CL_MEM_ALLOC_HOST_PTR; /* inherited */
-    m = (struct wire_create_image){.image = image->object.id,
-                                   .context = image->context->object.id,
-                                   .flags = image->flags & ~apart,
-                                   .order = image->format.image_channel_order,
-                                   .type = image->format.image_channel_data_type,
-                                   .object_type = d->image_type,
-                                   .width = d->image_width,
-                                   .height = d->image_height,
-                                   .depth = d->image_depth,
-                                   .array_size = d->image_array_size,
-                                   .row_pitch = d->mem_object ? d->image_row_pitch : 0,
-                                   .bytes = row * extent[1] * extent[2],
-                                   .buffer = d->mem_object ? d->mem_object->object.id : 0};
-    for (unsigned i = 1; i < image->context->node_count; i++) { /* the contents go to the first */
-        wire_put_create_image(stream_begin(image->context->nodes[i]), &m);
-        stream_end(image->context->nodes[i], STREAM_LATER);
-    }
-    if (host_pointer) {
-        bool array = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    return (struct wire_create_image){.image = image->object.id,
+                                      .context = image->context->object.id,
+                                      .flags = image->node_flags,
+                                      .order = image->format.image_channel_order,
+                                      .type = image->format.image_channel_data_type,
+                                      .object_type = d->image_type,
+                                      .width = d->image_width,
+                                      .height = d->image_height,
+                                      .depth = d->image_depth,
+                                      .array_size = d->image_array_size,
+                                      .row_pitch = d->mem_object ? d->image_row_pitch : 0,
+                                      .bytes = extent[0] * image->element_size * extent[1] * extent[2],
+                                      .buffer = d->mem_object ? d->mem_object->object.id : 0};
+}
 
-        layout = (struct layout){.memory = (uint8_t *)(uintptr_t)host_pointer,
-                                 .row_bytes = row,
-                                 .rows = extent[1],
-                                 .slices = extent[2],
-                                 .row_pitch = array ? image->slice_pitch : image->row_pitch,
-                                 .slice_pitch = image->slice_pitch};
-        error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
-        if (error)
-            return error;
-        transfer_contents(transfer);
-    }
+int image_create_on(cl_mem image, struct node *node)
+{
+    const struct wire_create_image m = describe(image);
+
+    wire_put_create_image(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
+/* With its contents. */
+static int create_filled(cl_mem image, struct node *node, const void *contents)
+{
+    const bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    struct wire_create_image m = describe(image);
+    struct transfer *transfer;
+    struct layout layout;
+    size_t extent[3];
+    int error;
+
+    image_extent(&image->desc, extent);
+    layout = (struct layout){.memory = (uint8_t *)(uintptr_t)contents,
+                             .row_bytes = extent[0] * image->element_size,
+                             .rows = extent[1],
+                             .slices = extent[2],
+                             .row_pitch = array ? image->slice_pitch : image->row_pitch,
+                             .slice_pitch = image->slice_pitch};
+    error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return error;
+    transfer_contents(transfer);
     wire_put_create_image(stream_begin(node), &m);
     error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
-    if (!error && transfer)
+    if (!error)
         transfer_start(transfer);
     session_unlock(node->session);
-    if (transfer && error)
-        transfer_cancel(transfer);
-    return transfer && !error ? transfer_leave(transfer) : error;
+    if (!error)
+        return transfer_leave(transfer);
+    transfer_cancel(transfer);
+    return error;
+}
+
+/* The contents go to the first node. */
+static cl_int image_send(cl_mem image, const void *contents)
+{
+    cl_context context = image->context;
+
+    for (unsigned i = 1; i < context->node_count; i++)
+        image_create_on(image, context->nodes[i]);
+    return cl_error(contents ? create_filled(image, context->node, contents) : image_create_on(image, context->node));
 }
 
 struct pitches {
@@ -319,6 +316,7 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
                            desc->mem_object ? memory_inherit_flags(desc->mem_object, flags) : flags, &image);
     if (error)
         return error;
+    image->node_flags = image->flags & ~(cl_mem_flags)(LOCAL_FLAGS | (desc->mem_object ? CL_MEM_ALLOC_HOST_PTR : 0));
     image->format = *format;
     image->desc = *desc;
     image->element_size = image_element_size(format);
@@ -329,9 +327,9 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     image->parent = desc->mem_object;
     if (image->parent)
         handle_use(image->parent);
-    error = hostptr_open(image);
+    error = cl_error(hostptr_open(image));
     if (!error)
-        error = coherence_open(image, host_pointer != NULL);
+        error = cl_error(coherence_open(image, host_pointer != NULL));
     if (!error)
         error = image_send(image, host_pointer);
     if (error)
@@ -404,8 +402,8 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
         return CL_INVALID_CONTEXT;
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (!count && formats))
         return CL_INVALID_VALUE;
-    error = info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags, sizeof(flags),
-                          sizeof(all), all, &size);
+    error = cl_error(info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags,
+                                   sizeof(flags), sizeof(all), all, &size));
     if (error)
         return error;
     found = (cl_uint)(size / sizeof(*all));
@@ -450,8 +448,8 @@ cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *valu
     if (info_is_newer(image->context->devices[0], param))
         return CL_INVALID_VALUE;
     if (image->type == CL_MEM_OBJECT_BUFFER || image->type == CL_MEM_OBJECT_PIPE)
-        return info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size, value,
-                             size_ret);
+        return cl_error(info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size,
+                                      value, size_ret));
     switch (param) {
     case CL_IMAGE_FORMAT:
         return info_return(&image->format, sizeof(image->format), size, value, size_ret);

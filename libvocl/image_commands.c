@@ -67,7 +67,7 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
                                  .origin_count = 3,
                                  .region_count = 3,
                                  .bytes = layout_bytes(layout)};
-    cl_int error = coherence_before(e, image, 0, image->size, USE_READ | USE_WRITE);
+    cl_int error = cl_error(coherence_before(e, image, 0, image->size, USE_READ | USE_WRITE));
 
     m.wait = e->wait;
     m.wait_count = e->wait_count;
@@ -76,12 +76,13 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
     if (!error && !owned && shared_has(e->node, layout)) {
         const struct part part = part_image(image, origin, region);
 
-        return shared_write(e, &part, layout, blocking, CL_COMMAND_WRITE_IMAGE, event);
+        return cl_error(shared_write(e, &part, layout, blocking, CL_COMMAND_WRITE_IMAGE, event));
     }
     if (!error)
-        error = enqueue_want_written(e, blocking, event, CL_COMMAND_WRITE_IMAGE);
+        error = cl_error(enqueue_want_written(e, blocking, event, CL_COMMAND_WRITE_IMAGE));
     if (!error)
-        error = transfer_write(e->node, e, layout, false, &image->object, &transfer, &m.tag, &m.data, &m.data_length);
+        error = cl_error(
+            transfer_write(e->node, e, layout, false, &image->object, &transfer, &m.tag, &m.data, &m.data_length));
     if (error)
         return enqueue_fail(e, error);
     transfer_own(transfer, owned);
@@ -89,7 +90,7 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
     m.event = e->event_id;
     coherence_after(e, image, 0, image->size);
     wire_put_write_image(stream_begin(e->node), &m);
-    return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
+    return cl_error(enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event));
 }
 
 cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
@@ -103,17 +104,17 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
                                 .origin_count = 3,
                                 .region_count = 3,
                                 .bytes = layout_bytes(layout)};
-    cl_int error = coherence_before(e, image, 0, image->size, USE_READ);
+    cl_int error = cl_error(coherence_before(e, image, 0, image->size, USE_READ));
 
     m.wait = e->wait;
     m.wait_count = e->wait_count;
     if (!error && shared_has(e->node, layout)) {
         const struct part part = part_image(image, origin, region);
 
-        return shared_read(e, &part, layout, blocking, CL_COMMAND_READ_IMAGE, event);
+        return cl_error(shared_read(e, &part, layout, blocking, CL_COMMAND_READ_IMAGE, event));
     }
     if (!error)
-        error = transfer_read(e, layout, false, &image->object, &transfer, &m.tag);
+        error = cl_error(transfer_read(e, layout, false, &image->object, &transfer, &m.tag));
 
     if (error)
         return enqueue_fail(e, error);
@@ -122,7 +123,8 @@ cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, cons
     if (e->event)
         e->event->wanted = m.want;
     wire_put_read_image(stream_begin(e->node), &m);
-    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+    return cl_error(
+        enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event));
 }
 
 cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
@@ -142,7 +144,7 @@ cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blockin
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_IMAGE);
     if (!error && image_is_nothing(region))
-        return enqueue_nothing(&e, blocking, event);
+        return cl_error(enqueue_nothing(&e, blocking, event));
     return error ? error : image_write_region(&e, image, blocking, origin, region, &layout, NULL, event);
 }
 
@@ -163,7 +165,7 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_IMAGE);
     if (!error && image_is_nothing(region))
-        return enqueue_nothing(&e, blocking, event);
+        return cl_error(enqueue_nothing(&e, blocking, event));
     return error ? error : image_read_region(&e, image, blocking, origin, region, &layout, event);
 }
 
@@ -194,7 +196,7 @@ cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t 
         return error;
     source = part_image(from, from_origin, region);
     target = part_image(to, to_origin, region);
-    error = part_copy(&e, &source, &target, &sent);
+    error = cl_error(part_copy(&e, &source, &target, &sent));
     if (error)
         return enqueue_fail(&e, error);
     if (sent)
@@ -238,7 +240,7 @@ cl_int fill_image(const struct site *site, cl_mem image, const void *colour, con
         return error;
     if (image_is_nothing(region))
         return site_nothing(&e, site);
-    error = coherence_before(&e, image, 0, image->size, USE_READ | USE_WRITE);
+    error = cl_error(coherence_before(&e, image, 0, image->size, USE_READ | USE_WRITE));
     if (error)
         return enqueue_fail(&e, error);
     m = (struct wire_fill_image){.queue = site->queue->object.id,
@@ -302,7 +304,7 @@ cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer
         return error;
     source = part_image(image, origin, region);
     target = part_piece(buffer, offset, source.bytes);
-    error = part_copy(&e, &source, &target, &sent);
+    error = cl_error(part_copy(&e, &source, &target, &sent));
     if (error)
         return enqueue_fail(&e, error);
     if (sent)
@@ -346,7 +348,7 @@ cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image
         return error;
     target = part_image(image, origin, region);
     source = part_piece(buffer, offset, target.bytes);
-    error = part_copy(&e, &source, &target, &sent);
+    error = cl_error(part_copy(&e, &source, &target, &sent));
     if (error)
         return enqueue_fail(&e, error);
     if (sent)

@@ -10,8 +10,37 @@ static void argument_clear(struct argument *argument)
     *argument = (struct argument){0};
 }
 
-void kernel_destroy(cl_kernel kernel)
+/* Its arguments go with its next launch there. */
+static int kernel_create_on(struct object *object, struct node *node)
 {
+    cl_kernel kernel = (cl_kernel)object;
+    const struct wire_create_kernel m = {.kernel = object->id,
+                                         .program = kernel->program->object.id,
+                                         .name = kernel->description->name,
+                                         .name_length = (uint32_t)strlen(kernel->description->name)};
+    struct wire_clone_kernel clone = {.kernel = object->id};
+
+    spin_lock(&kernel->lock);
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++)
+        kernel->arguments[i].known &= ~node_bit(node);
+    spin_unlock(&kernel->lock);
+    if (kernel->made_from) {
+        clone.source = kernel->made_from->object.id;
+        wire_put_clone_kernel(stream_begin(node), &clone);
+    } else {
+        wire_put_create_kernel(stream_begin(node), &m);
+    }
+    return stream_end(node, STREAM_LATER);
+}
+
+static cl_context kernel_context(const struct object *object)
+{
+    return ((const struct _cl_kernel *)object)->program->context;
+}
+
+static void kernel_destroy(struct object *object)
+{
+    cl_kernel kernel = (cl_kernel)object;
     cl_program program = kernel->program;
     struct session *session = program->context->node->session;
 
@@ -24,6 +53,13 @@ void kernel_destroy(cl_kernel kernel)
     session_unlock(session);
     handle_drop(program);
 }
+
+const struct kind kernel_kind = {
+    .size = sizeof(struct _cl_kernel),
+    .context = kernel_context,
+    .create_on = kernel_create_on,
+    .destroy = kernel_destroy,
+};
 
 static cl_kernel kernel_new(cl_program program, struct kernel_description *description)
 {
@@ -47,16 +83,12 @@ static cl_kernel kernel_new(cl_program program, struct kernel_description *descr
 static cl_kernel kernel_create(cl_program program, struct kernel_description *description, cl_int *error)
 {
     cl_kernel kernel = kernel_new(program, description);
-    struct wire_create_kernel m = {
-        .program = program->object.id, .name = description->name, .name_length = (uint32_t)strlen(description->name)};
 
     if (!kernel) {
         *error = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    m.kernel = kernel->object.id;
-    wire_put_create_kernel(broadcast_begin(program->context), &m);
-    *error = broadcast_end(program->context, STREAM_LATER);
+    *error = cl_error(handle_create(&kernel->object));
     if (!*error)
         return kernel;
     handle_release(kernel, WIRE_KERNEL, 0);
@@ -113,7 +145,6 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *ke
 
 cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
 {
-    struct wire_clone_kernel m;
     cl_kernel kernel;
     cl_int error;
 
@@ -147,9 +178,9 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         to->known = 0; /* whatever the nodes' clones hold */
     }
     spin_unlock(&source->lock);
-    m = (struct wire_clone_kernel){kernel->object.id, source->object.id};
-    wire_put_clone_kernel(broadcast_begin(source->program->context), &m);
-    error = broadcast_end(source->program->context, STREAM_LATER);
+    kernel->made_from = source;
+    error = cl_error(handle_create(&kernel->object));
+    kernel->made_from = NULL;
     fail_ret(ret, error);
     if (error)
         handle_release(kernel, WIRE_KERNEL, 0);
@@ -317,7 +348,7 @@ static void arguments_send(cl_kernel kernel, struct node *node, enum stream_urge
         m.arguments = list.bytes;
         m.arguments_length = (uint32_t)list.length;
         wire_put_set_arguments(stream_begin(node), &m);
-        if (!stream_end(node, urgency))
+        if (!cl_error(stream_end(node, urgency)))
             arguments_clean(kernel, node);
     }
     spin_unlock(&kernel->lock);
@@ -485,8 +516,8 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
         arguments_send(kernel, device->node, STREAM_LATER);
         kept = &kernel->object.answers;
     }
-    return info_ask_kept(kept, device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param, NULL, 0,
-                         size, value, size_ret);
+    return cl_error(info_ask_kept(kept, device->node, WIRE_INFO_WORK_GROUP, kernel->object.id, device->object.id, param,
+                                  NULL, 0, size, value, size_ret));
 }
 
 cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
@@ -499,8 +530,8 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
         return CL_INVALID_DEVICE;
     if (input_size > 4096)
         return CL_INVALID_VALUE;
-    return info_ask_kept(&kernel->description->answers, device->node, WIRE_INFO_SUB_GROUP, kernel->object.id,
-                         device->object.id, param, input, input ? input_size : 0, size, value, size_ret);
+    return cl_error(info_ask_kept(&kernel->description->answers, device->node, WIRE_INFO_SUB_GROUP, kernel->object.id,
+                                  device->object.id, param, input, input ? input_size : 0, size, value, size_ret));
 }
 
 cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param,

@@ -114,7 +114,8 @@ static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
         memory = argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
         spin_unlock(&kernel->lock);
         if (memory && memory_root(memory)->hosted)
-            error = hostptr_before(e, memory_root(memory), argument_use(&kernel->description->arguments[i], memory));
+            error = cl_error(
+                hostptr_before(e, memory_root(memory), argument_use(&kernel->description->arguments[i], memory)));
     }
     return error;
 }
@@ -138,7 +139,7 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
             continue;
         use = argument_use(&kernel->description->arguments[i], memory);
         if (!after)
-            error = coherence_before(e, memory, 0, memory->size, use);
+            error = cl_error(coherence_before(e, memory, 0, memory->size, use));
         else if (use & USE_WRITE)
             coherence_after(e, memory, 0, memory->size);
     }
@@ -168,7 +169,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     if (nothing)
         return site_nothing(&e, site);
     if (!plain)
-        error = enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL);
+        error = cl_error(enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL));
     if (!error)
         error = arguments_hosted(&e, kernel);
     if (error)
@@ -209,7 +210,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         arguments_clean(kernel, e.node);
     spin_unlock(&kernel->lock);
     if (!error && !plain)
-        error = native_outcome(e.node, &e.event->object);
+        error = cl_error(native_outcome(e.node, &e.event->object));
     return enqueue_finish(&e, error, site->event);
 }
 

@@ -49,18 +49,19 @@ static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t s
                                  .want = e->event ? 1u << CL_COMPLETE : 0,
                                  .offset = offset,
                                  .size = size};
-    cl_int error = coherence_before(e, buffer, offset, size, USE_READ);
+    cl_int error = cl_error(coherence_before(e, buffer, offset, size, USE_READ));
 
     m.wait = e->wait;
     m.wait_count = e->wait_count;
     if (!error)
-        error = transfer_read(e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag);
+        error = cl_error(transfer_read(e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag));
     if (error)
         return enqueue_fail(e, error);
     if (e->event)
         e->event->wanted = m.want;
     wire_put_read_buffer(stream_begin(e->node), &m);
-    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+    return cl_error(
+        enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event));
 }
 
 /* The application has the node's own memory: only the commands have to be in their places. */
@@ -74,17 +75,17 @@ static cl_int map_in_place(struct enqueue *e, cl_mem buffer, const struct mappin
                                 .size = mapping->region[0],
                                 .wait = e->wait,
                                 .wait_count = e->wait_count};
-    cl_int error = coherence_before(e, buffer, mapping->origin[0], mapping->region[0], USE_READ);
+    cl_int error = cl_error(coherence_before(e, buffer, mapping->origin[0], mapping->region[0], USE_READ));
 
     if (error)
         return enqueue_fail(e, error);
-    error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
+    error = cl_error(enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER));
     if (error)
         return error;
     m.event = e->event_id;
     m.want = e->want;
     wire_put_map_buffer(stream_begin(e->node), &m);
-    return enqueue_end(e, blocking, event);
+    return cl_error(enqueue_end(e, blocking, event));
 }
 
 static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapping *mapping, cl_event *event)
@@ -97,7 +98,7 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
                                         .wait_count = e->wait_count};
 
     wire_put_unmap_buffer(stream_begin(e->node), &m);
-    return enqueue_finish(e, stream_end(e->node, STREAM_SOON), event);
+    return enqueue_finish(e, cl_error(stream_end(e->node, STREAM_SOON)), event);
 }
 
 static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
@@ -107,10 +108,10 @@ static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
     const uint64_t since = deliver_now_begun();
     const uint64_t queued = device_time(queue->device);
     uint8_t *at = buffer->place + offset;
-    cl_int error = mapping ? direct_turn(queue, count, list) : CL_OUT_OF_HOST_MEMORY;
+    cl_int error = mapping ? cl_error(direct_turn(queue, count, list)) : CL_OUT_OF_HOST_MEMORY;
 
     if (!error)
-        error = direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event);
+        error = cl_error(direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event));
     if (!error && blocking)
         queue_settle(queue, since);
     fail_ret(ret, error);
@@ -150,11 +151,11 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
     mapping_add(buffer, mapping);
     if (buffer->direct)
-        error = enqueue_nothing(&e, blocking, event);
+        error = cl_error(enqueue_nothing(&e, blocking, event));
     else if (buffer->place)
         error = map_in_place(&e, buffer, mapping, blocking, event);
     else
-        error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
+        error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? cl_error(enqueue_nothing(&e, blocking, event))
                                                         : map_read(&e, buffer, offset, size, at, blocking, event);
     if (error)
         free(mapping_take(buffer, at));
@@ -170,12 +171,12 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
     cl_int error;
 
     if (buffer->direct)
-        return enqueue_nothing(e, CL_FALSE, event);
+        return cl_error(enqueue_nothing(e, CL_FALSE, event));
     if (buffer->place)
         return unmap_in_place(e, buffer, mapping, event);
     if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
-        return enqueue_nothing(e, CL_FALSE, event);
-    error = coherence_before(e, buffer, mapping->origin[0], mapping->region[0], USE_WRITE);
+        return cl_error(enqueue_nothing(e, CL_FALSE, event));
+    error = cl_error(coherence_before(e, buffer, mapping->origin[0], mapping->region[0], USE_WRITE));
     if (error)
         return enqueue_fail(e, error);
     m = (struct wire_write_buffer){.queue = e->queue->object.id,
@@ -185,13 +186,13 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
                                    .size = mapping->region[0],
                                    .wait = e->wait,
                                    .wait_count = e->wait_count};
-    error = transfer_write(e->node, e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag, &m.data,
-                           &m.data_length);
+    error = cl_error(transfer_write(e->node, e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag,
+                                    &m.data, &m.data_length));
     if (error)
         return enqueue_fail(e, error);
     coherence_after(e, buffer, mapping->origin[0], mapping->region[0]);
     wire_put_write_buffer(stream_begin(e->node), &m);
-    return enqueue_write(e, transfer, CL_FALSE, stream_finish(e->node, STREAM_NOW), event);
+    return cl_error(enqueue_write(e, transfer, CL_FALSE, stream_finish(e->node, STREAM_NOW), event));
 }
 
 /* ---- maps: each has memory of its own, but for images that use the application's ---- */
@@ -268,7 +269,7 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
     if (slice_pitch)
         *slice_pitch = image->slice_pitch;
     if (flags == CL_MAP_WRITE_INVALIDATE_REGION || image_is_nothing(region)) {
-        error = enqueue_nothing(&e, blocking, event);
+        error = cl_error(enqueue_nothing(&e, blocking, event));
     } else {
         image_layout(image, region, mapping->row_pitch, mapping->slice_pitch, pointer, &layout);
         error = image_read_region(&e, image, blocking, origin, region, &layout, event);
@@ -294,7 +295,7 @@ static cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mappi
     }
     if (mapping->owned)
         arrival_free(e->node->session, e->arrival, mapping->pointer);
-    return enqueue_nothing(e, CL_FALSE, event);
+    return cl_error(enqueue_nothing(e, CL_FALSE, event));
 }
 
 /* ---- both ---- */
@@ -315,7 +316,7 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
     if (pointer && memory->direct && direct_may(queue, CL_FALSE, 0, count, list, event)) {
         mapping = mapping_take(memory, pointer);
         free(mapping);
-        return mapping ? direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, device_time(queue->device), event)
+        return mapping ? cl_error(direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, device_time(queue->device), event))
                        : CL_INVALID_VALUE;
     }
     error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_UNMAP_MEM_OBJECT);

@@ -60,8 +60,37 @@ cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flag
     return CL_SUCCESS;
 }
 
-void memory_destroy(cl_mem memory)
+static cl_context memory_context(const struct object *object)
 {
+    return ((const struct _cl_mem *)object)->context;
+}
+
+static bool memory_is_watched(const struct object *object)
+{
+    return ((const struct _cl_mem *)object)->destructors != NULL;
+}
+
+static bool memory_release(struct object *object)
+{
+    return memory_release_shared((cl_mem)object);
+}
+
+static int memory_create_on(struct object *object, struct node *node)
+{
+    cl_mem memory = (cl_mem)object;
+
+    if (memory->type == CL_MEM_OBJECT_PIPE)
+        return pipe_create_on(memory, node);
+    if (memory->type != CL_MEM_OBJECT_BUFFER)
+        return image_create_on(memory, node);
+    if (memory->parent)
+        return sub_buffer_create_on(memory, node);
+    return memory->addresses ? addressed_buffer_create_on(memory, node) : buffer_create_on(memory, node);
+}
+
+static void memory_destroy(struct object *object)
+{
+    cl_mem memory = (cl_mem)object;
     cl_context context = memory->context;
     cl_mem parent = memory->parent;
     struct session *session = context->node->session;
@@ -98,6 +127,15 @@ void memory_destroy(cl_mem memory)
     handle_drop(context);
 }
 
+const struct kind memory_kind = {
+    .size = sizeof(struct _cl_mem),
+    .context = memory_context,
+    .is_watched = memory_is_watched,
+    .release = memory_release,
+    .create_on = memory_create_on,
+    .destroy = memory_destroy,
+};
+
 #define WORTH_ASKING ((size_t)64 << 10) /* what is smaller fails in the command that uses it */
 
 bool memory_is_limited(cl_context context, size_t size)
@@ -107,13 +145,6 @@ bool memory_is_limited(cl_context context, size_t size)
             return true;
     }
     return false;
-}
-
-cl_mem memory_root(cl_mem memory)
-{
-    while (memory->parent)
-        memory = memory->parent;
-    return memory;
 }
 
 void mapping_add(cl_mem memory, struct mapping *mapping)
@@ -158,7 +189,9 @@ cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *functio
 {
     if (!handle_check(memory, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
-    return dying_add(memory->context->node, &memory->destructors, (void (*)(void))function, data);
+    if (!function)
+        return CL_INVALID_VALUE;
+    return cl_error(dying_add(memory->context->node, &memory->destructors, (void (*)(void))function, data));
 }
 
 cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *value, size_t *size_ret)
@@ -225,7 +258,7 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
     if (error)
         return error;
     for (cl_uint i = 0; !error && i < object_count && !(flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED); i++)
-        error = coherence_before(&e, objects[i], 0, objects[i]->size, USE_READ);
+        error = cl_error(coherence_before(&e, objects[i], 0, objects[i]->size, USE_READ));
     if (error)
         return enqueue_fail(&e, error);
     ids = malloc(object_count * sizeof(*ids));
@@ -242,5 +275,5 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
                               .wait_count = e.wait_count};
     wire_put_migrate(stream_begin(e.node), &m);
     free(ids);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    return enqueue_finish(&e, cl_error(stream_end(e.node, STREAM_SOON)), event);
 }

@@ -146,5 +146,5 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
         error = native_new(queue, function, arguments, size, count, buffers, places, &native);
     if (error)
         return error;
-    return host_command_enqueue(queue, CL_COMMAND_NATIVE_KERNEL, &native->command, wait_count, list, event);
+    return cl_error(host_command_enqueue(queue, CL_COMMAND_NATIVE_KERNEL, &native->command, wait_count, list, event));
 }

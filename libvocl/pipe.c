@@ -37,11 +37,19 @@ static cl_int check(cl_context context, cl_mem_flags flags, cl_uint packet_size,
     return CL_SUCCESS;
 }
 
+int pipe_create_on(cl_mem pipe, struct node *node)
+{
+    const struct wire_create_pipe m = {pipe->object.id, pipe->context->object.id, pipe->node_flags, pipe->packet_size,
+                                       pipe->max_packets};
+
+    wire_put_create_pipe(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
 cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint max_packets,
                     const cl_pipe_properties *properties, cl_int *ret)
 {
     cl_int error = check(context, flags, packet_size, max_packets, properties);
-    struct wire_create_pipe m;
     cl_mem pipe = NULL;
 
     if (!error)
@@ -50,11 +58,10 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
     if (!error) {
         pipe->packet_size = packet_size;
         pipe->max_packets = max_packets;
-        m = (struct wire_create_pipe){pipe->object.id, context->object.id, flags, packet_size, max_packets};
-        wire_put_create_pipe(broadcast_begin(context), &m);
-        error = broadcast_end(context, STREAM_LATER);
+        pipe->node_flags = flags;
+        error = cl_error(handle_create(&pipe->object));
         if (!error) /* what else there may be to say against it */
-            error = native_outcome(context->node, &pipe->object);
+            error = cl_error(native_outcome(context->node, &pipe->object));
     }
     fail_ret(ret, error);
     if (!error)

@@ -13,7 +13,7 @@ static cl_int platform_ids(cl_uint count, cl_platform_id *platforms, cl_uint *co
 
     if ((!count && platforms) || (!platforms && !count_ret))
         return CL_INVALID_VALUE;
-    session = session_get();
+    session = vocl_session();
     if (count_ret)
         *count_ret = session && session_device_count(session) ? 1 : 0;
     if (!session || !session_device_count(session))
@@ -40,7 +40,7 @@ static cl_platform_id check(cl_platform_id platform)
 
     if (platform)
         return handle_check(platform, KIND_PLATFORM);
-    session = session_get();
+    session = vocl_session();
     return session ? session_platform(session) : NULL;
 }
 
@@ -146,7 +146,7 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint coun
         return CL_INVALID_PLATFORM;
     if ((!count && devices) || (!devices && !count_ret))
         return CL_INVALID_VALUE;
-    session = session_get();
+    session = vocl_session();
     for (unsigned i = 0; session && i < session_device_count(session); i++) {
         cl_device_id device = session_device(session, i);
         cl_device_type own = 0;

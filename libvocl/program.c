@@ -1,4 +1,5 @@
-/* Programs: creation from source, binaries, IL and built-in kernels; queries. Builds are in build.c. */
+/* Programs: creation from source, binaries, IL and built-in kernels. Builds are in build.c. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,14 +29,157 @@ cl_program program_new(cl_context context, cl_uint count, const cl_device_id *de
     return program;
 }
 
-void program_destroy(cl_program program)
+/* ---- on a node ---- */
+
+static int source_create_on(cl_program program, struct node *node)
 {
+    const struct wire_create_program m = {program->object.id, program->context->object.id,
+                                          (const char *)program->made.bytes, (uint32_t)program->made.length};
+
+    wire_put_create_program(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
+/* The sizes and the bytes of those of the node's devices. */
+static bool pick_binaries(cl_program program, const struct node *node, struct wire_buffer *sizes,
+                          struct wire_buffer *bytes)
+{
+    const uint8_t *at = program->made.bytes;
+
+    for (cl_uint i = 0; i < program->device_count; at += program->made.lengths[i++]) {
+        if (program->devices[i]->node != node)
+            continue;
+        wire_put_u64(sizes, program->made.lengths[i]);
+        wire_put_bytes(bytes, at, program->made.lengths[i]);
+    }
+    return !sizes->failed && !bytes->failed;
+}
+
+static void take_statuses(cl_program program, const struct node *node, const uint8_t *at)
+{
+    for (cl_uint i = 0; i < program->device_count; i++) {
+        if (program->devices[i]->node != node)
+            continue;
+        memcpy(&program->made.statuses[i], at, 4);
+        at += 4;
+    }
+}
+
+/* Each node gets the binaries of its own devices. */
+static int binaries_create_on(cl_program program, struct node *node)
+{
+    struct wire_buffer sizes = {0}, bytes = {0};
+    uint32_t ids[WIRE_MAX_DEVICES];
+    struct wire_create_program_binary m = {
+        .program = program->object.id, .context = program->context->object.id, .devices = ids};
+    struct wire_create_program_binary_reply reply;
+    struct call call;
+    int error;
+
+    m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
+    if (!m.devices_count)
+        return 0;
+    if (!pick_binaries(program, node, &sizes, &bytes)) {
+        wire_buffer_free(&sizes);
+        wire_buffer_free(&bytes);
+        return -ENOMEM;
+    }
+    m.sizes = sizes.bytes;
+    m.sizes_length = (uint32_t)sizes.length;
+    m.binaries = bytes.bytes;
+    m.binaries_length = (uint32_t)bytes.length;
+    error = call_create_program_binary(node, &m, &reply, &call);
+    wire_buffer_free(&sizes);
+    wire_buffer_free(&bytes);
+    if (error)
+        return error;
+    error = call_verdict(reply.error);
+    if (program->made.statuses && reply.statuses_length == 4 * m.devices_count)
+        take_statuses(program, node, reply.statuses);
+    call_free(&call);
+    return error;
+}
+
+static int il_create_on(cl_program program, struct node *node)
+{
+    struct wire_create_program_il m = {.program = program->object.id,
+                                       .context = program->context->object.id,
+                                       .il = program->made.bytes,
+                                       .il_length = (uint32_t)program->made.length};
+    struct wire_create_program_il_reply reply;
+    struct call call;
+    int error = call_create_program_il(node, &m, &reply, &call);
+
+    if (error)
+        return error;
+    error = call_verdict(reply.error);
+    call_free(&call);
+    return error;
+}
+
+static int names_create_on(cl_program program, struct node *node)
+{
+    uint32_t ids[WIRE_MAX_DEVICES];
+    struct wire_create_program_builtin m = {.program = program->object.id,
+                                            .context = program->context->object.id,
+                                            .devices = ids,
+                                            .names = (const char *)program->made.bytes,
+                                            .names_length = (uint32_t)program->made.length};
+    struct wire_create_program_builtin_reply reply;
+    struct call call;
+    int error;
+
+    m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
+    if (!m.devices_count)
+        return 0;
+    error = call_create_program_builtin(node, &m, &reply, &call);
+    if (error)
+        return error;
+    error = call_verdict(reply.error);
+    if (!error)
+        error = call_verdict(program_take_kernels(program, reply.kernels, reply.kernels_length));
+    program->built = !error && program->kernel_count; /* the native one may want a build first */
+    call_free(&call);
+    return error;
+}
+
+/* As it was before it was built. */
+static int program_create_on(struct object *object, struct node *node)
+{
+    cl_program program = (cl_program)object;
+
+    switch (program->made.how) {
+    case MADE_FROM_SOURCE:
+        return source_create_on(program, node);
+    case MADE_FROM_BINARIES:
+        return binaries_create_on(program, node);
+    case MADE_FROM_IL:
+        return il_create_on(program, node);
+    case MADE_FROM_NAMES:
+        return names_create_on(program, node);
+    case MADE_BY_LINK:
+        break;
+    }
+    return -ENOTSUP; /* from others, that may be gone */
+}
+
+static cl_context program_context(const struct object *object)
+{
+    return ((const struct _cl_program *)object)->context;
+}
+
+static void program_destroy(struct object *object)
+{
+    cl_program program = (cl_program)object;
     cl_context context = program->context;
     struct session *session = context->node->session;
 
     program_forget_kernels(program);
     free(program->devices);
     free(program->source);
+    if (program->made.how != MADE_FROM_SOURCE)
+        free(program->made.bytes);
+    free(program->made.lengths);
     free(program->binary_sizes);
     pthread_cond_destroy(&program->built_now);
     pthread_mutex_destroy(&program->lock);
@@ -43,6 +187,23 @@ void program_destroy(cl_program program)
     handle_free(&program->object);
     session_unlock(session);
     handle_drop(context);
+}
+
+const struct kind program_kind = {
+    .size = sizeof(struct _cl_program),
+    .context = program_context,
+    .create_on = program_create_on,
+    .destroy = program_destroy,
+};
+
+static bool keep_made(cl_program program, int how, const void *bytes, size_t length)
+{
+    program->made.how = how;
+    program->made.bytes = malloc(length + 1);
+    program->made.length = length;
+    if (program->made.bytes)
+        memcpy(program->made.bytes, bytes, length);
+    return program->made.bytes != NULL;
 }
 
 static char *join_sources(cl_uint count, const char **strings, const size_t *lengths, size_t *total)
@@ -67,7 +228,6 @@ static char *join_sources(cl_uint count, const char **strings, const size_t *len
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings, const size_t *lengths,
                                      cl_int *ret)
 {
-    struct wire_create_program m;
     cl_program program;
     size_t total;
     cl_int error = CL_SUCCESS;
@@ -91,9 +251,10 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
             handle_release(program, WIRE_PROGRAM, 0);
         return NULL;
     }
-    m = (struct wire_create_program){program->object.id, context->object.id, program->source, (uint32_t)total};
-    wire_put_create_program(broadcast_begin(context), &m);
-    error = broadcast_end(context, STREAM_LATER);
+    program->made.how = MADE_FROM_SOURCE;
+    program->made.bytes = (uint8_t *)program->source;
+    program->made.length = total;
+    error = cl_error(handle_create(&program->object));
     fail_ret(ret, error);
     if (error)
         handle_release(program, WIRE_PROGRAM, 0);
@@ -130,72 +291,35 @@ static cl_int binary_check(cl_context context, cl_uint count, const cl_device_id
     return !error && total > WIRE_MAX_BLOB ? CL_OUT_OF_HOST_MEMORY : error;
 }
 
-static cl_int binary_send(struct node *node, cl_program program, const size_t *lengths, const unsigned char **binaries,
-                          cl_int *statuses)
+static bool keep_binaries(cl_program program, const size_t *lengths, const unsigned char **binaries)
 {
-    struct wire_buffer sizes = {0}, bytes = {0};
-    uint32_t ids[WIRE_MAX_DEVICES];
-    struct wire_create_program_binary m = {
-        .program = program->object.id, .context = program->context->object.id, .devices = ids};
-    struct wire_create_program_binary_reply reply;
-    struct call call;
     size_t total = 0;
-    uint8_t *all;
-    cl_int error;
+    uint8_t *at;
 
-    m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
-    if (!m.devices_count)
-        return CL_SUCCESS;
-    for (cl_uint i = 0; i < program->device_count; i++) {
-        if (program->devices[i]->node != node)
-            continue;
-        wire_put_u64(&sizes, lengths[i]);
+    for (cl_uint i = 0; i < program->device_count; i++)
         total += lengths[i];
-    }
-    all = wire_reserve(&bytes, total);
-    if (!all || sizes.failed) {
-        wire_buffer_free(&sizes);
-        return CL_OUT_OF_HOST_MEMORY;
-    }
-    for (cl_uint i = 0; i < program->device_count; i++) {
-        if (program->devices[i]->node != node)
-            continue;
-        memcpy(all, binaries[i], lengths[i]);
-        all += lengths[i];
-    }
-    m.sizes = sizes.bytes;
-    m.sizes_length = (uint32_t)sizes.length;
-    m.binaries = bytes.bytes;
-    m.binaries_length = (uint32_t)total;
-    error = call_create_program_binary(node, &m, &reply, &call);
-    wire_buffer_free(&sizes);
-    wire_buffer_free(&bytes);
-    if (error)
-        return error;
-    error = reply.error;
-    if (statuses && error != CL_OUT_OF_RESOURCES && reply.statuses_length == 4 * m.devices_count) {
-        const uint8_t *at = reply.statuses;
-
-        for (cl_uint i = 0; i < program->device_count; i++) {
-            if (program->devices[i]->node != node)
-                continue;
-            memcpy(&statuses[i], at, 4);
-            at += 4;
-        }
-    }
-    call_free(&call);
-    return error;
+    program->made.how = MADE_FROM_BINARIES;
+    program->made.bytes = at = malloc(total + 1);
+    program->made.length = total;
+    program->made.lengths = malloc(program->device_count * sizeof(*lengths));
+    if (!at || !program->made.lengths)
+        return false;
+    memcpy(program->made.lengths, lengths, program->device_count * sizeof(*lengths));
+    for (cl_uint i = 0; i < program->device_count; at += lengths[i++])
+        memcpy(at, binaries[i], lengths[i]);
+    return true;
 }
 
-/* Each node gets the binaries of its own devices. */
-static cl_int binaries_send(cl_program program, const size_t *lengths, const unsigned char **binaries, cl_int *statuses)
+static cl_int binaries_send(cl_program program, cl_int *statuses)
 {
     cl_context context = program->context;
-    cl_int error = CL_SUCCESS;
+    int error = 0;
 
+    program->made.statuses = statuses;
     for (unsigned i = 0; !error && i < context->node_count; i++)
-        error = binary_send(context->nodes[i], program, lengths, binaries, statuses);
-    return error;
+        error = binaries_create_on(program, context->nodes[i]);
+    program->made.statuses = NULL;
+    return cl_error(error);
 }
 
 cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices,
@@ -207,7 +331,8 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
 
     if (!error) {
         program = program_new(context, count, devices);
-        error = program ? binaries_send(program, lengths, binaries, statuses) : CL_OUT_OF_HOST_MEMORY;
+        error = program && keep_binaries(program, lengths, binaries) ? binaries_send(program, statuses)
+                                                                     : CL_OUT_OF_HOST_MEMORY;
     }
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
@@ -217,21 +342,6 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
         program->binary = true;
     fail_ret(ret, error);
     return program;
-}
-
-static cl_int il_send(struct node *node, cl_program program, const void *il, size_t length)
-{
-    struct wire_create_program_il m = {
-        .program = program->object.id, .context = program->context->object.id, .il = il, .il_length = (uint32_t)length};
-    struct wire_create_program_il_reply reply;
-    struct call call;
-    cl_int error = call_create_program_il(node, &m, &reply, &call);
-
-    if (error)
-        return error;
-    error = reply.error;
-    call_free(&call);
-    return error;
 }
 
 cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t length, cl_int *ret)
@@ -245,12 +355,12 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
         error = CL_INVALID_VALUE;
     if (!error) {
         program = program_new(context, context->device_count, context->devices);
-        error = program ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+        error = program && keep_made(program, MADE_FROM_IL, il, length) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
     if (program)
         program->il = true;
-    for (unsigned i = 0; program && i < context->node_count; i++) { /* all of them: it will be released on all */
-        one = il_send(context->nodes[i], program, il, length);
+    for (unsigned i = 0; program && program->made.bytes && i < context->node_count; i++) { /* it is released on all */
+        one = cl_error(il_create_on(program, context->nodes[i]));
         error = error ? error : one;
     }
     if (error && program) {
@@ -259,32 +369,6 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
     }
     fail_ret(ret, error);
     return program;
-}
-
-static cl_int builtin_send(struct node *node, cl_program program, const char *names)
-{
-    uint32_t ids[WIRE_MAX_DEVICES];
-    struct wire_create_program_builtin m = {.program = program->object.id,
-                                            .context = program->context->object.id,
-                                            .devices = ids,
-                                            .names = names,
-                                            .names_length = (uint32_t)strlen(names)};
-    struct wire_create_program_builtin_reply reply;
-    struct call call;
-    cl_int error;
-
-    m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
-    if (!m.devices_count)
-        return CL_SUCCESS;
-    error = call_create_program_builtin(node, &m, &reply, &call);
-    if (error)
-        return error;
-    error = reply.error;
-    if (!error)
-        error = program_take_kernels(program, reply.kernels, reply.kernels_length);
-    program->built = !error && program->kernel_count; /* the native one may want a build first */
-    call_free(&call);
-    return error;
 }
 
 cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, const cl_device_id *devices,
@@ -301,10 +385,11 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
         error = check_device_list(context, count, devices);
     if (!error) {
         program = program_new(context, count, devices);
-        error = program ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+        error =
+            program && keep_made(program, MADE_FROM_NAMES, names, strlen(names)) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
     for (unsigned i = 0; !error && i < context->node_count; i++)
-        error = builtin_send(context->nodes[i], program, names);
+        error = cl_error(names_create_on(program, context->nodes[i]));
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
         program = NULL;
@@ -336,7 +421,7 @@ static cl_int specialize(struct node *node, cl_program program, cl_uint id, size
         .program = program->object.id, .id = id, .value = value, .value_length = (uint32_t)size};
     struct wire_set_specialization_reply reply;
     struct call call;
-    cl_int error = call_set_specialization(node, &m, &reply, &call);
+    cl_int error = cl_error(call_set_specialization(node, &m, &reply, &call));
 
     if (error)
         return error;
@@ -357,185 +442,4 @@ cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t
     for (unsigned i = 0; !error && i < program->context->node_count; i++)
         error = specialize(program->context->nodes[i], program, id, size, value);
     return error;
-}
-
-/* ---- queries ---- */
-
-static cl_int kernel_names(cl_program program, size_t size, void *value, size_t *size_ret)
-{
-    size_t length = 1;
-    char *names, *to;
-    cl_int error;
-
-    for (uint32_t i = 0; i < program->kernel_count; i++)
-        length += strlen(program->kernels[i].name) + 1;
-    to = names = calloc(1, length);
-    if (!names)
-        return CL_OUT_OF_HOST_MEMORY;
-    for (uint32_t i = 0; i < program->kernel_count; i++)
-        to += sprintf(to, "%s%s", i ? ";" : "", program->kernels[i].name);
-    error = info_string(names, size, value, size_ret);
-    free(names);
-    return error;
-}
-
-/* What a build decides. Binaries may grow with the launches, too. */
-static bool is_of_build(cl_program_info param)
-{
-    return param != CL_PROGRAM_REFERENCE_COUNT && param != CL_PROGRAM_CONTEXT && param != CL_PROGRAM_NUM_DEVICES &&
-           param != CL_PROGRAM_DEVICES && param != CL_PROGRAM_SOURCE && param != CL_PROGRAM_IL;
-}
-
-/* What it was told that a binary has. Binaries grow, and nodes may say what they like. */
-static bool has_room(cl_program program, cl_uint device, uint64_t size)
-{
-    bool has;
-
-    pthread_mutex_lock(&program->lock);
-    has = program->binary_sizes && size <= program->binary_sizes[device];
-    pthread_mutex_unlock(&program->lock);
-    if (!has)
-        vocl_log(LOG_WARN, "a binary of %llu bytes is more than its size was told to be", (unsigned long long)size);
-    return has;
-}
-
-static cl_int remember_sizes(cl_program program, const size_t *sizes)
-{
-    cl_int error = CL_SUCCESS;
-
-    pthread_mutex_lock(&program->lock);
-    if (!program->binary_sizes)
-        program->binary_sizes = calloc(program->device_count, sizeof(*sizes));
-    if (program->binary_sizes)
-        memcpy(program->binary_sizes, sizes, program->device_count * sizeof(*sizes));
-    else
-        error = CL_OUT_OF_HOST_MEMORY;
-    pthread_mutex_unlock(&program->lock);
-    return error;
-}
-
-/* The binaries of the node's devices, to where the application has room for them. */
-static cl_int binaries_of(struct node *node, cl_program program, unsigned char **to)
-{
-    size_t length;
-    struct wire_cursor in;
-    void *bytes;
-    cl_int error = info_take(node, WIRE_INFO_BINARIES, program->object.id, &bytes, &length);
-
-    in = wire_cursor(bytes, length);
-    for (cl_uint i = 0; !error && i < program->device_count; i++) {
-        uint64_t count;
-        const void *from;
-
-        if (program->devices[i]->node != node)
-            continue;
-        count = wire_get_u64(&in);
-        from = wire_get_bytes(&in, count);
-        if (!from || (to[i] && !has_room(program, i, count)))
-            error = CL_OUT_OF_RESOURCES;
-        else if (to[i])
-            memcpy(to[i], from, count);
-    }
-    free(bytes);
-    return error;
-}
-
-/* CL_PROGRAM_BINARIES: value is an array of pointers to memory of the application. */
-static cl_int binaries(cl_program program, size_t size, void *value, size_t *size_ret)
-{
-    size_t needed = program->device_count * sizeof(unsigned char *);
-    cl_int error = CL_SUCCESS;
-
-    if (size_ret)
-        *size_ret = needed;
-    if (!value)
-        return CL_SUCCESS;
-    if (size < needed)
-        return CL_INVALID_VALUE;
-    for (unsigned i = 0; !error && i < program->context->node_count; i++)
-        error = binaries_of(program->context->nodes[i], program, value);
-    return error;
-}
-
-/* CL_PROGRAM_BINARY_SIZES: each node tells those of its own devices. */
-static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t *size_ret)
-{
-    size_t all[WIRE_MAX_DEVICES] = {0}, own[WIRE_MAX_DEVICES];
-
-    for (unsigned node = 0; node < program->context->node_count; node++) {
-        struct node *asked = program->context->nodes[node];
-        size_t count = 0, at = 0;
-        cl_int error = info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL, 0,
-                                sizeof(own), own, &count);
-
-        if (error)
-            return error;
-        for (cl_uint i = 0; i < program->device_count; i++) {
-            if (program->devices[i]->node == asked && at < count / sizeof(*own))
-                all[i] = own[at++];
-        }
-    }
-    if (value && size >= program->device_count * sizeof(*all) && remember_sizes(program, all))
-        return CL_OUT_OF_HOST_MEMORY;
-    return info_return(all, program->device_count * sizeof(*all), size, value, size_ret);
-}
-
-cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, void *value, size_t *size_ret)
-{
-    size_t kernel_count;
-    cl_uint count;
-
-    if (!handle_check(program, WIRE_PROGRAM))
-        return CL_INVALID_PROGRAM;
-    if (info_is_newer(program->context->devices[0], param))
-        return CL_INVALID_VALUE;
-    if (is_of_build(param))
-        program_wait(program);
-    if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))
-        return info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size,
-                             value, size_ret);
-    switch (param) {
-    case CL_PROGRAM_REFERENCE_COUNT:
-        /* native counts what holds it, too */
-        count = (cl_uint)(atomic_load(&program->object.references) + atomic_load(&program->object.uses));
-        return info_return(&count, sizeof(count), size, value, size_ret);
-    case CL_PROGRAM_CONTEXT:
-        return info_return(&program->context, sizeof(cl_context), size, value, size_ret);
-    case CL_PROGRAM_NUM_DEVICES:
-        return info_return(&program->device_count, sizeof(cl_uint), size, value, size_ret);
-    case CL_PROGRAM_DEVICES:
-        return info_return(program->devices, program->device_count * sizeof(cl_device_id), size, value, size_ret);
-    case CL_PROGRAM_SOURCE:
-        return info_string(program->source, size, value, size_ret);
-    case CL_PROGRAM_BINARIES:
-        return binaries(program, size, value, size_ret);
-    case CL_PROGRAM_BINARY_SIZES:
-        return binary_sizes(program, size, value, size_ret);
-    case CL_PROGRAM_NUM_KERNELS:
-        kernel_count = program->kernel_count;
-        return info_return(&kernel_count, sizeof(kernel_count), size, value, size_ret);
-    case CL_PROGRAM_KERNEL_NAMES:
-        return kernel_names(program, size, value, size_ret);
-    }
-    return info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size, value,
-                         size_ret);
-}
-
-cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info param, size_t size,
-                             void *value, size_t *size_ret)
-{
-    const cl_build_status under_way = CL_BUILD_IN_PROGRESS;
-    bool found = false;
-
-    if (!handle_check(program, WIRE_PROGRAM))
-        return CL_INVALID_PROGRAM;
-    for (cl_uint i = 0; i < program->device_count; i++)
-        found |= program->devices[i] == device;
-    if (!found)
-        return CL_INVALID_DEVICE;
-    if (param == CL_PROGRAM_BUILD_STATUS && program_is_building(program))
-        return info_return(&under_way, sizeof(under_way), size, value, size_ret);
-    program_wait(program);
-    return info_ask_once(device->node, WIRE_INFO_BUILD, &program->object, device->object.id, param, NULL, 0, size,
-                         value, size_ret);
 }

@@ -60,18 +60,19 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
     if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
         const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 
-        return direct_move(queue, CL_COMMAND_WRITE_BUFFER_RECT, blocking, &there, &layout, count, list, event);
+        return cl_error(
+            direct_move(queue, CL_COMMAND_WRITE_BUFFER_RECT, blocking, &there, &layout, count, list, event));
     }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
     if (error)
         return error;
     part = part_rect(buffer, origin, region, row, slice);
-    error = part_before(&e, &part, USE_WRITE);
+    error = cl_error(part_before(&e, &part, USE_WRITE));
     if (error)
         return enqueue_fail(&e, error);
     if (shared_has(e.node, &layout))
-        return shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER_RECT, event);
+        return cl_error(shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER_RECT, event));
     m = (struct wire_write_rect){.queue = queue->object.id,
                                  .buffer = buffer->object.id,
                                  .origin_count = 3,
@@ -82,16 +83,17 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
                                  .slice_pitch = slice,
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
-    error = enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER_RECT);
+    error = cl_error(enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER_RECT));
     if (!error)
-        error = transfer_write(e.node, &e, &layout, false, &buffer->object, &transfer, &m.tag, &m.data, &m.data_length);
+        error = cl_error(
+            transfer_write(e.node, &e, &layout, false, &buffer->object, &transfer, &m.tag, &m.data, &m.data_length));
     if (error)
         return enqueue_fail(&e, error);
     m.want = e.want;
     m.event = e.event_id;
     part_after(&e, &part);
     wire_put_write_rect(stream_begin(e.node), &m);
-    return enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event);
+    return cl_error(enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event));
 }
 
 cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
@@ -113,18 +115,18 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
     if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
         const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
 
-        return direct_move(queue, CL_COMMAND_READ_BUFFER_RECT, blocking, &layout, &there, count, list, event);
+        return cl_error(direct_move(queue, CL_COMMAND_READ_BUFFER_RECT, blocking, &layout, &there, count, list, event));
     }
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
     if (error)
         return error;
     part = part_rect(buffer, origin, region, row, slice);
-    error = part_before(&e, &part, USE_READ);
+    error = cl_error(part_before(&e, &part, USE_READ));
     if (error)
         return enqueue_fail(&e, error);
     if (shared_has(e.node, &layout))
-        return shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER_RECT, event);
+        return cl_error(shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER_RECT, event));
     m = (struct wire_read_rect){.queue = queue->object.id,
                                 .buffer = buffer->object.id,
                                 .event = e.event_id,
@@ -137,13 +139,14 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                 .slice_pitch = slice,
                                 .wait = e.wait,
                                 .wait_count = e.wait_count};
-    error = transfer_read(&e, &layout, false, &buffer->object, &transfer, &m.tag);
+    error = cl_error(transfer_read(&e, &layout, false, &buffer->object, &transfer, &m.tag));
     if (error)
         return enqueue_fail(&e, error);
     if (e.event)
         e.event->wanted = m.want;
     wire_put_read_rect(stream_begin(e.node), &m);
-    return enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event);
+    return cl_error(
+        enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event));
 }
 
 /* As the specification's appendix has it; within one buffer the pitches are the same. */
@@ -200,7 +203,7 @@ cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *
         return error;
     source = part_rect(from, from_origin, region, from_row, from_slice);
     target = part_rect(to, to_origin, region, to_row, to_slice);
-    error = part_copy(&e, &source, &target, &sent);
+    error = cl_error(part_copy(&e, &source, &target, &sent));
     if (error)
         return enqueue_fail(&e, error);
     if (sent)

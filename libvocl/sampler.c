@@ -4,7 +4,6 @@
 static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_addressing_mode addressing,
                               cl_filter_mode filter, const cl_sampler_properties *properties, cl_int *ret)
 {
-    struct wire_create_sampler m;
     cl_sampler sampler = NULL;
     cl_int error = CL_SUCCESS;
     /* others are for native OpenCL to judge */
@@ -23,11 +22,9 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
         sampler->filter = filter;
         properties_copy(properties, sizeof(*properties), (void **)&sampler->properties, &sampler->properties_size);
         handle_use(context);
-        m = (struct wire_create_sampler){sampler->object.id, context->object.id, normalized, addressing, filter};
-        wire_put_create_sampler(broadcast_begin(context), &m);
-        error = broadcast_end(context, STREAM_LATER);
+        error = cl_error(handle_create(&sampler->object));
         if (!error && !plain)
-            error = native_outcome(context->node, &sampler->object);
+            error = cl_error(native_outcome(context->node, &sampler->object));
         if (error) {
             handle_release(sampler, WIRE_SAMPLER, 0);
             sampler = NULL;
@@ -73,8 +70,24 @@ cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_sampler_pr
     return sampler_new(context, normalized, addressing, filter, properties, ret);
 }
 
-void sampler_destroy(cl_sampler sampler)
+static cl_context sampler_context(const struct object *object)
 {
+    return ((const struct _cl_sampler *)object)->context;
+}
+
+static int sampler_create_on(struct object *object, struct node *node)
+{
+    const struct _cl_sampler *sampler = (const struct _cl_sampler *)object;
+    const struct wire_create_sampler m = {object->id, sampler->context->object.id, sampler->normalized,
+                                          sampler->addressing, sampler->filter};
+
+    wire_put_create_sampler(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
+static void sampler_destroy(struct object *object)
+{
+    cl_sampler sampler = (cl_sampler)object;
     cl_context context = sampler->context;
     struct session *session = context->node->session;
 
@@ -84,6 +97,13 @@ void sampler_destroy(cl_sampler sampler)
     session_unlock(session);
     handle_drop(context);
 }
+
+const struct kind sampler_kind = {
+    .size = sizeof(struct _cl_sampler),
+    .context = sampler_context,
+    .create_on = sampler_create_on,
+    .destroy = sampler_destroy,
+};
 
 cl_int clRetainSampler(cl_sampler sampler)
 {

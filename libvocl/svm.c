@@ -86,6 +86,26 @@ void clSVMFree(cl_context context, void *memory)
 
 /* ---- kernels ---- */
 
+/* What kernels reach by pointers in their data. */
+static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
+{
+    const uint8_t *bytes = pointers;
+    const struct wire_set_svm_pointers m = {kernel->object.id, pointers, (uint32_t)size};
+    struct node *node = kernel->program->context->node;
+
+    for (size_t at = 0; at < size; at += sizeof(void *)) {
+        void *pointer;
+
+        memcpy(&pointer, bytes + at, sizeof(pointer));
+        if (!mirror_has(pointer))
+            return CL_INVALID_VALUE;
+    }
+    if (size > 65536)
+        return CL_OUT_OF_RESOURCES;
+    wire_put_set_svm_pointers(stream_begin(node), &m);
+    return cl_error(stream_end(node, STREAM_LATER));
+}
+
 cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
 {
     cl_bool system;
@@ -110,7 +130,7 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t s
         if (!size || size % sizeof(void *))
             return CL_INVALID_VALUE;
         if (is_mirrored(kernel->program->context))
-            return mirror_pointers(kernel, size, value);
+            return set_pointers(kernel, size, value);
         return CL_SUCCESS; /* the whole arena is there in any case */
     case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
         if (size != sizeof(system))
@@ -139,14 +159,25 @@ static cl_int enqueue_place(cl_command_queue queue, cl_bool blocking, cl_command
     cl_int error;
 
     if (!blocking && direct_sync_may(queue, false, count, list, event))
-        return direct_end(queue, type, queued, event);
+        return cl_error(direct_end(queue, type, queued, event));
     if (blocking && direct_may(queue, CL_TRUE, 0, count, list, event)) {
-        error = direct_turn(queue, count, list);
+        error = cl_error(direct_turn(queue, count, list));
         queue_settle(queue, since);
-        return error ? error : direct_end(queue, type, queued, event);
+        return error ? error : cl_error(direct_end(queue, type, queued, event));
     }
     error = enqueue_begin(&e, queue, count, list, event, type);
-    return error ? error : enqueue_nothing(&e, blocking, event);
+    return error ? error : cl_error(enqueue_nothing(&e, blocking, event));
+}
+
+static cl_int map_mirrored(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
+                           cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = mirror_has_all(memory, size) ? CL_SUCCESS : CL_INVALID_VALUE;
+
+    if (!error)
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MAP);
+    return error ? error : cl_error(mirror_map(&e, blocking, flags, memory, size, event));
 }
 
 cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
@@ -157,18 +188,21 @@ cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags fl
     if (!error && (!memory || !size))
         error = CL_INVALID_VALUE;
     if (!error && mirror_has(memory))
-        return mirror_map(queue, blocking, flags, memory, size, count, list, event);
+        return map_mirrored(queue, blocking, flags, memory, size, count, list, event);
     return error ? error : enqueue_place(queue, blocking, CL_COMMAND_SVM_MAP, count, list, event);
 }
 
 cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *list, cl_event *event)
 {
     cl_int error = check(queue);
+    struct enqueue e;
 
     if (!error && !memory)
         error = CL_INVALID_VALUE;
-    if (!error && mirror_has(memory))
-        return mirror_unmap(queue, memory, count, list, event);
+    if (!error && mirror_has(memory)) {
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_UNMAP);
+        return error ? error : cl_error(mirror_unmap(&e, memory, event));
+    }
     return error ? error : enqueue_place(queue, CL_FALSE, CL_COMMAND_SVM_UNMAP, count, list, event);
 }
 
@@ -254,6 +288,7 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
 {
     const uint8_t *target = to, *source = from;
     struct svm_command *svm;
+    struct enqueue e;
     cl_event own = NULL;
     cl_int error = check(queue), status;
 
@@ -261,12 +296,14 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
         error = CL_INVALID_VALUE;
     if (!error && target < source + size && source < target + size)
         error = CL_MEM_COPY_OVERLAP;
-    if (!error && (mirror_has(to) || mirror_has(from)))
-        return mirror_copy(queue, blocking, to, from, size, count, list, event);
+    if (!error && (mirror_has(to) || mirror_has(from))) {
+        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMCPY);
+        return error ? error : cl_error(mirror_copy(&e, blocking, to, from, size, event));
+    }
     if (!error && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout there = layout_linear(to, size), here = layout_linear(from, size);
 
-        return direct_move(queue, CL_COMMAND_SVM_MEMCPY, blocking, &there, &here, count, list, event);
+        return cl_error(direct_move(queue, CL_COMMAND_SVM_MEMCPY, blocking, &there, &here, count, list, event));
     }
     if (!error)
         error = event_check_list(queue->context, count, list);
@@ -278,7 +315,8 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
     svm->to = to;
     svm->from = from;
     svm->size = size;
-    error = host_command_enqueue(queue, CL_COMMAND_SVM_MEMCPY, &svm->command, count, list, blocking ? &own : event);
+    error = cl_error(
+        host_command_enqueue(queue, CL_COMMAND_SVM_MEMCPY, &svm->command, count, list, blocking ? &own : event));
     if (error || !blocking)
         return error;
     status = event_wait(own);
@@ -294,13 +332,17 @@ cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern
                            cl_uint count, const cl_event *list, cl_event *event)
 {
     struct svm_command *svm;
+    struct enqueue e;
     cl_int error = check(queue);
 
     if (!error && (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1) ||
                    !size || size % pattern_size || (uintptr_t)to % pattern_size))
         error = CL_INVALID_VALUE;
-    if (!error && mirror_has(to))
-        return mirror_fill(queue, to, pattern, pattern_size, size, count, list, event);
+    if (!error && mirror_has(to)) {
+        error = mirror_has_all(to, size) ? enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMFILL)
+                                         : CL_INVALID_VALUE;
+        return error ? error : cl_error(address_fill(&e, to, pattern, pattern_size, size, event));
+    }
     if (!error)
         error = event_check_list(queue->context, count, list);
     if (error)
@@ -312,7 +354,7 @@ cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern
     svm->size = size;
     svm->pattern_size = pattern_size;
     memcpy(svm->pattern, pattern, pattern_size);
-    return host_command_enqueue(queue, CL_COMMAND_SVM_MEMFILL, &svm->command, count, list, event);
+    return cl_error(host_command_enqueue(queue, CL_COMMAND_SVM_MEMFILL, &svm->command, count, list, event));
 }
 
 cl_int clEnqueueSVMFree(cl_command_queue queue, cl_uint memory_count, void *memory[],
@@ -343,5 +385,5 @@ cl_int clEnqueueSVMFree(cl_command_queue queue, cl_uint memory_count, void *memo
     svm->data = data;
     svm->queue = queue;
     handle_use(queue);
-    return host_command_enqueue(queue, CL_COMMAND_SVM_FREE, &svm->command, count, list, event);
+    return cl_error(host_command_enqueue(queue, CL_COMMAND_SVM_FREE, &svm->command, count, list, event));
 }

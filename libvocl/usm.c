@@ -159,8 +159,8 @@ static bool is_within_reach(cl_device_id device)
 static cl_int capabilities(cl_device_id device, cl_device_info param,
                            cl_device_unified_shared_memory_capabilities_intel *can)
 {
-    cl_int error =
-        info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, sizeof(*can), can, NULL);
+    cl_int error = cl_error(
+        info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, sizeof(*can), can, NULL));
 
     if (!error && param == CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL && !device->node->in_process)
         *can = 0;
@@ -246,7 +246,7 @@ static cl_int ask(const struct wish *wish, const void *wanted, uint64_t *address
                                .properties_length = wish->properties_length};
     struct wire_usm_alloc_reply reply;
     struct call call;
-    cl_int error = call_usm_alloc(wish->usm.node, &m, &reply, &call);
+    cl_int error = cl_error(call_usm_alloc(wish->usm.node, &m, &reply, &call));
 
     if (error)
         return error;

@@ -142,7 +142,8 @@ static cl_int enqueue_here(cl_command_queue queue, cl_command_type type, struct 
                            cl_uint count, const cl_event *list, cl_event *event)
 {
     cl_event own = NULL;
-    cl_int error = host_command_enqueue(queue, type, &c->command, count, list, blocking ? &own : event), status;
+    cl_int error = cl_error(host_command_enqueue(queue, type, &c->command, count, list, blocking ? &own : event)),
+           status;
 
     if (error || !blocking)
         return error;
@@ -192,7 +193,7 @@ cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *
     if (target.here && source.here && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout into = layout_linear(to, size), out = layout_linear(from, size);
 
-        return direct_move(queue, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, count, list, event);
+        return cl_error(direct_move(queue, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, count, list, event));
     }
     /* what is the program's own goes at once; what commands may write yet has to wait for them */
     at_once = source.here && !source.usm.size;
@@ -202,9 +203,9 @@ cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *
     if (error)
         return error;
     if (target.there && source.there)
-        return address_copy(&e, CL_COMMAND_MEMCPY_INTEL, to, from, size, blocking, event);
-    return target.there ? address_write(&e, CL_COMMAND_MEMCPY_INTEL, to, from, size, blocking, event)
-                        : address_read(&e, to, from, size, blocking, event);
+        return cl_error(address_copy(&e, CL_COMMAND_MEMCPY_INTEL, to, from, size, blocking, event));
+    return target.there ? cl_error(address_write(&e, CL_COMMAND_MEMCPY_INTEL, to, from, size, blocking, event))
+                        : cl_error(address_read(&e, to, from, size, blocking, event));
 }
 
 cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, cl_uint count,
@@ -222,15 +223,15 @@ cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pa
         error = CL_INVALID_VALUE;
     if (!error && target.there && !target.here) {
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MEMFILL_INTEL);
-        return error ? error : address_fill(&e, to, pattern, pattern_size, size, event);
+        return error ? error : cl_error(address_fill(&e, to, pattern, pattern_size, size, event));
     }
     if (!error && target.here && direct_may(queue, CL_FALSE, size, count, list, event)) {
         const uint64_t queued = device_time(queue->device);
 
-        error = direct_turn(queue, count, list);
+        error = cl_error(direct_turn(queue, count, list));
         if (!error)
             fill_here(to, pattern, pattern_size, size);
-        return error ? error : direct_end(queue, CL_COMMAND_MEMFILL_INTEL, queued, event);
+        return error ? error : cl_error(direct_end(queue, CL_COMMAND_MEMFILL_INTEL, queued, event));
     }
     if (!error)
         error = event_check_list(queue->context, count, list);
@@ -272,7 +273,7 @@ static cl_int enqueue_hint(cl_command_queue queue, cl_command_type type, uint32_
                                .wait = e.wait,
                                .wait_count = e.wait_count};
     wire_put_hint_usm(stream_begin(e.node), &m);
-    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+    return enqueue_finish(&e, cl_error(stream_end(e.node, STREAM_SOON)), event);
 }
 
 cl_int usm_migrate(cl_command_queue queue, const void *memory, size_t size, cl_mem_migration_flags flags, cl_uint count,
@@ -323,7 +324,7 @@ cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, 
     const struct wire_set_exec_info m = {kernel->object.id, param, value, (uint32_t)size};
 
     wire_put_set_exec_info(broadcast_begin(kernel->program->context), &m);
-    return broadcast_end(kernel->program->context, STREAM_LATER);
+    return cl_error(broadcast_end(kernel->program->context, STREAM_LATER));
 }
 
 cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)

@@ -20,7 +20,8 @@ allowed()
     wire)         echo "wire/* base/*" ;;
     transport)    echo "transport/* wire/frame.h base/*" ;;
     executor)     echo "executor/* topology/native.h wire/* base/*" ;;
-    libvocl)      echo "libvocl/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
+    client)       echo "client/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
+    libvocl)      echo "libvocl/* client/* wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
     proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h base/*" ;;
     proxy/worker) echo "proxy/worker/* proxy/control.h topology/* executor/executor.h transport/transport.h wire/* base/*" ;;

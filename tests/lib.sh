@@ -54,7 +54,7 @@ need_whole_mpi()
 sources()
 {
     (cd "$top_srcdir" &&
-        for directory in base wire transport libvocl executor pool proxy ground xtq devcom topology tools include examples benchmarks \
+        for directory in base wire transport client libvocl executor pool proxy ground xtq devcom topology tools include examples benchmarks \
                 tests; do
             [ ! -d $directory ] || find $directory -name '*.[ch]' -o -name '*.def'
         done)

@@ -2,24 +2,33 @@
  * A program that forks while it has a session. usage: fork HOW
  *   exit, _exit, kill, exec   the child ends like this at once
  *   own                       the child opens a session of its own and works in it, while the parent goes on
+ *   calls                     threads of the parent wait for answers; the child, where other threads have their stacks
+ *                             then, opens a session of its own and loses its worker
  *   system                    the parent runs commands with system() and popen()
  * The parent works before, meanwhile and afterwards, and ends with 0 when all was well.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 4096 };
+enum { COUNT = 4096, THREADS = 4 };
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_kernel kernel;
 static cl_mem buffer;
+static cl_device_id device;
 
 static const char *source = "kernel void set(global int *data, int what)\n"
                             "{\n"
@@ -38,7 +47,6 @@ static void need(cl_int status, const char *what)
 static void open_all(void)
 {
     cl_platform_id platform;
-    cl_device_id device;
     cl_program program;
     cl_int status;
 
@@ -73,8 +81,92 @@ static void work(cl_int what)
     }
 }
 
+/* ---- threads that are in a call when the process forks ---- */
+
+static atomic_bool stop;
+static pthread_t threads[THREADS];
+
+static void *ask(void *argument)
+{
+    cl_ulong times[2];
+
+    while (!atomic_load(&stop))
+        clGetDeviceAndHostTimer(device, &times[0], &times[1]);
+    return argument;
+}
+
+/* The stacks of threads that a fork has left behind are given to new ones. */
+static void *overwrite(void *argument)
+{
+    volatile char stack[65536];
+
+    for (size_t i = 0; i < sizeof(stack); i++)
+        stack[i] = 0x5a;
+    return argument;
+}
+
+static void start_threads(void *(*run)(void *))
+{
+    for (int i = 0; i < THREADS; i++)
+        need(pthread_create(&threads[i], NULL, run, NULL), "pthread_create");
+}
+
+static void join_threads(void)
+{
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Of a session that was started with that in the environment. */
+static int kill_session(const char *mark)
+{
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry;
+    int killed = 0;
+
+    while (processes && (entry = readdir(processes))) {
+        char path[300], text[65536];
+        FILE *file;
+        size_t length;
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        snprintf(path, sizeof(path), "/proc/%s/environ", entry->d_name);
+        file = fopen(path, "r");
+        length = file ? fread(text, 1, sizeof(text), file) : 0;
+        if (file)
+            fclose(file);
+        if (memmem(text, length, mark, strlen(mark) + 1))
+            killed += kill(atoi(entry->d_name), SIGKILL) == 0;
+    }
+    if (processes)
+        closedir(processes);
+    return killed;
+}
+
+static void lose_worker(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY);
+    char mark[64];
+
+    snprintf(mark, sizeof(mark), "VOCL_TEST_CHILD=%d", (int)getpid());
+    putenv(mark);
+    start_threads(overwrite);
+    join_threads();
+    open_all();
+    work(-1);
+    dup2(nowhere, 2); /* the loss is told there */
+    if (!kill_session(mark))
+        _exit(13);
+    while (clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(cl_int), &(cl_int){0}, 0, NULL, NULL) == CL_SUCCESS)
+        ;
+    exit(0);
+}
+
 static void child(const char *how)
 {
+    if (!strcmp(how, "calls"))
+        lose_worker();
     if (!strcmp(how, "exit"))
         exit(0);
     if (!strcmp(how, "kill"))
@@ -92,15 +184,22 @@ static void child(const char *how)
 
 static int fork_and_work(const char *how)
 {
+    const bool calls = !strcmp(how, "calls");
     int status;
     pid_t pid;
 
     fflush(stdout);
+    atomic_store(&stop, false);
+    if (calls)
+        start_threads(ask);
     pid = fork();
     if (pid == 0)
         child(how);
     for (cl_int i = 0; i < 100; i++)
         work(i);
+    atomic_store(&stop, true);
+    if (calls)
+        join_threads();
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
         return 6;
     if (!strcmp(how, "kill"))

@@ -4,7 +4,7 @@
 need_whole_mpi
 
 mark=VOCL_TEST_MARK=$$
-for how in exit _exit kill exec own system; do
+for how in exit _exit kill exec own calls system; do
     env "$mark" vocl run -- "$top_builddir/tests/session/fork" $how > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ $status -eq 0 ] || fail "$how: status $status: $(cat "$scratch/out" "$scratch/err")"

@@ -1,0 +1,104 @@
+/* Commands on memory that a node knows by address: mirror.c's, and unified shared memory. */
+#include <sys/mman.h>
+
+#include "client/client.h"
+
+bool address_map(uint64_t address, size_t size, int protection)
+{
+    void *wanted = (void *)(uintptr_t)address, *memory;
+
+    memory = mmap(wanted, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    if (memory == wanted)
+        return true;
+    munmap(memory, size); /* an old kernel, for which the address is a wish */
+    return false;
+}
+
+void address_free(struct node *node, uint64_t address)
+{
+    const struct wire_svm_free m = {address};
+
+    wire_put_svm_free(stream_begin(node), &m);
+    stream_end(node, STREAM_LATER);
+}
+
+/* A blocking one ends with the node's command, for the program may free the memory then. */
+int address_write(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
+                  cl_event *event)
+{
+    struct layout layout = layout_linear(from, size);
+    struct wire_write_svm m = {.queue = e->queue->object.id,
+                               .address = (uintptr_t)to,
+                               .size = size,
+                               .wait = e->wait,
+                               .wait_count = e->wait_count};
+    struct transfer *transfer;
+    int error = enqueue_want(e, blocking, type);
+
+    if (error)
+        return error;
+    error = transfer_write(e->node, e, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    if (error)
+        return enqueue_fail(e, error);
+    m.want = e->want;
+    m.event = e->event_id;
+    wire_put_write_svm(stream_begin(e->node), &m);
+    return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
+}
+
+int address_read(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event)
+{
+    struct layout layout = layout_linear(to, size);
+    struct wire_read_svm m = {.queue = e->queue->object.id,
+                              .event = e->event_id,
+                              .want = e->event ? 1u << CL_COMPLETE : 0,
+                              .address = (uintptr_t)from,
+                              .size = size,
+                              .wait = e->wait,
+                              .wait_count = e->wait_count};
+    struct transfer *transfer;
+    int error = transfer_read(e, &layout, false, NULL, &transfer, &m.tag);
+
+    if (error)
+        return enqueue_fail(e, error);
+    if (e->event)
+        e->event->wanted = m.want;
+    wire_put_read_svm(stream_begin(e->node), &m);
+    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+}
+
+int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
+                 cl_event *event)
+{
+    struct wire_copy_svm m = {.queue = e->queue->object.id,
+                              .target = (uintptr_t)to,
+                              .source = (uintptr_t)from,
+                              .size = size,
+                              .wait = e->wait,
+                              .wait_count = e->wait_count};
+    int error = enqueue_want(e, blocking, type);
+
+    if (error)
+        return error;
+    m.event = e->event_id;
+    m.want = e->want;
+    wire_put_copy_svm(stream_begin(e->node), &m);
+    return enqueue_end(e, blocking, event);
+}
+
+int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size, cl_event *event)
+{
+    const struct wire_fill_svm m = {.queue = e->queue->object.id,
+                                    .event = e->event_id,
+                                    .address = (uintptr_t)to,
+                                    .size = size,
+                                    .pattern = pattern,
+                                    .pattern_length = (uint32_t)pattern_size,
+                                    .wait = e->wait,
+                                    .wait_count = e->wait_count};
+
+    wire_put_fill_svm(stream_begin(e->node), &m);
+    return enqueue_finish(e, stream_end(e->node, STREAM_SOON), event);
+}

@@ -1,0 +1,355 @@
+/*
+ * The memory behind SVM: one sparse file in memory for each session, mapped at the same address by the application and
+ * by every worker on its host, so that pointers in it mean the same on both sides. The application has mapped no more
+ * than was ever used of it: what it has mapped valgrind keeps books of, mlockall() takes and ulimit -v counts.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "client/client.h"
+
+#define MOST ((size_t)64 << 30) /* of addresses; memory is taken when it is touched */
+#define STEP ((size_t)1 << 20)
+#define LARGEST 128 /* alignment of the largest type: long16 */
+
+struct block {
+    struct block *next; /* by address */
+    size_t offset, size;
+    bool used;
+};
+
+static struct {
+    pthread_mutex_t sharing; /* for arena_shared_with(), which asks the node */
+    pthread_mutex_t lock;    /* blocks */
+    struct session *session;
+    uint8_t *base;
+    size_t size;
+    atomic_size_t mapped; /* grows only, by whole pages */
+    bool reserved;        /* the addresses of the rest are taken */
+    int fd;
+    uint8_t nonce[16];
+    struct block *blocks;
+} arena = {.sharing = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+/* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken. */
+static void *const places[] = {
+#if !defined(__SANITIZE_THREAD__) /* which has plans of its own for these */
+    (void *)0x200000000000,
+    (void *)0x280000000000,
+    (void *)0x300000000000,
+#endif
+    NULL,
+    NULL,
+    NULL};
+
+/* Under the lock, or before anybody knows of it. */
+static bool grow(size_t size)
+{
+    const size_t mapped = atomic_load(&arena.mapped), more = size - mapped;
+    const int fixed = arena.reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+    void *wanted = arena.base + mapped, *place;
+
+    place = mmap(wanted, more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, arena.fd, (off_t)mapped);
+    if (place == MAP_FAILED)
+        return false;
+    if (place != wanted) { /* an old kernel, for which the place is a wish */
+        munmap(place, more);
+        return false;
+    }
+    madvise(place, more, MADV_DONTDUMP);
+    atomic_store(&arena.mapped, size);
+    return true;
+}
+
+static void unmap(void)
+{
+    munmap(arena.base, arena.reserved ? arena.size : atomic_load(&arena.mapped));
+    atomic_store(&arena.mapped, 0);
+    arena.base = NULL;
+}
+
+static bool create_at(void *place)
+{
+    arena.base = place;
+    arena.reserved = !place;
+    atomic_store(&arena.mapped, 0);
+    if (!place) { /* what the kernel chooses has no room above but what is reserved */
+        place = mmap(NULL, arena.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        arena.base = place == MAP_FAILED ? NULL : place;
+        if (!arena.base)
+            return false;
+        madvise(arena.base, arena.size, MADV_DONTDUMP);
+    }
+    if (grow(STEP)) {
+        memcpy(arena.base, arena.nonce, sizeof(arena.nonce));
+        return true;
+    }
+    if (arena.reserved)
+        unmap();
+    arena.base = NULL;
+    return false;
+}
+
+static bool share(struct node *node)
+{
+    struct wire_share_memory m = {.address = (uintptr_t)arena.base,
+                                  .size = arena.size,
+                                  .process = (uint32_t)getpid(),
+                                  .descriptor = (uint32_t)arena.fd,
+                                  .nonce = arena.nonce,
+                                  .nonce_length = sizeof(arena.nonce)};
+    struct wire_share_memory_reply reply;
+    struct call call;
+
+    if (call_share_memory(node, &m, &reply, &call))
+        return false;
+    call_free(&call);
+    return !reply.error;
+}
+
+/* A file that is larger than ulimit -f allows would end the program; of the addresses that ulimit -v leaves the worker,
+ * who has all of it mapped, most are for its own use. */
+static size_t most(void)
+{
+    struct rlimit file, addresses;
+    size_t size = MOST;
+
+    if (!getrlimit(RLIMIT_FSIZE, &file) && file.rlim_cur < size)
+        size = (size_t)file.rlim_cur;
+    if (!getrlimit(RLIMIT_AS, &addresses) && addresses.rlim_cur / 4 < size)
+        size = (size_t)addresses.rlim_cur / 4;
+    return size & ~(STEP - 1);
+}
+
+/* For the first worker a place is looked for that both have free; the others have to take it as it is. */
+static bool create_with(struct node *node)
+{
+    arena.size = most();
+    arena.fd = arena.size ? memfd_create("vocl-svm", MFD_CLOEXEC) : -1;
+    if (arena.fd < 0 || ftruncate(arena.fd, (off_t)arena.size) ||
+        getrandom(arena.nonce, sizeof(arena.nonce), 0) != sizeof(arena.nonce))
+        return false;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        if (!create_at(places[i]))
+            continue;
+        if (share(node))
+            return true;
+        unmap();
+    }
+    return false;
+}
+
+/* The beginning is the nonce's. */
+static bool first_blocks(void)
+{
+    struct block *rest = calloc(1, sizeof(*rest));
+
+    if (!rest)
+        return false;
+    *rest = (struct block){.offset = 4096, .size = arena.size - 4096};
+    pthread_mutex_lock(&arena.lock);
+    arena.blocks = rest;
+    pthread_mutex_unlock(&arena.lock);
+    return true;
+}
+
+bool arena_shared_with(struct node *node)
+{
+    bool good;
+
+    pthread_mutex_lock(&arena.sharing);
+    if (node->memory == NODE_MEMORY_UNKNOWN && !settings_share_memory())
+        node->memory = NODE_MEMORY_APART;
+    if (node->memory == NODE_MEMORY_UNKNOWN) {
+        if (arena.session == node->session) {
+            good = arena.base && share(node);
+        } else { /* the session before a fork had another */
+            arena.session = node->session;
+            arena.base = NULL;
+            good = create_with(node) && first_blocks();
+        }
+        node->memory = good ? NODE_MEMORY_SHARED : NODE_MEMORY_APART;
+    }
+    good = node->memory == NODE_MEMORY_SHARED && node->alive;
+    pthread_mutex_unlock(&arena.sharing);
+    return good;
+}
+
+/* What the child writes there is not the parent's. */
+static void part(void)
+{
+    const size_t mapped = atomic_load(&arena.mapped);
+
+    if (!arena.base)
+        return;
+    mmap(arena.base, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, arena.fd, 0);
+    madvise(arena.base, mapped, MADV_DONTDUMP);
+    close(arena.fd);
+    arena.fd = -1;
+}
+
+void arena_after_fork(void)
+{
+    pthread_mutex_init(&arena.sharing, NULL);
+    pthread_mutex_init(&arena.lock, NULL);
+    part();
+    mirror_after_fork();
+    block_after_fork();
+}
+
+bool arena_has(const void *pointer)
+{
+    return arena.base && (uintptr_t)pointer - (uintptr_t)arena.base < atomic_load(&arena.mapped);
+}
+
+bool arena_has_all(const void *pointer, size_t size)
+{
+    return arena_has(pointer) &&
+           size <= atomic_load(&arena.mapped) - (size_t)((uintptr_t)pointer - (uintptr_t)arena.base);
+}
+
+/* Cut a used block of that size out of a free one, at an aligned offset. */
+static void *cut(struct block *block, size_t offset, size_t size)
+{
+    struct block *before = NULL, *after = NULL;
+
+    if (offset > block->offset)
+        before = malloc(sizeof(*before));
+    if (offset + size < block->offset + block->size)
+        after = malloc(sizeof(*after));
+    if ((offset > block->offset && !before) || (offset + size < block->offset + block->size && !after)) {
+        free(before);
+        free(after);
+        return NULL;
+    }
+    if (after) {
+        *after = (struct block){block->next, offset + size, block->offset + block->size - offset - size, false};
+        block->next = after;
+    }
+    if (before) { /* the block itself stays in front, free; the new one is used */
+        *before = (struct block){block->next, offset, size, true};
+        block->size = offset - block->offset;
+        block->next = before;
+    } else {
+        block->size = size;
+        block->used = true;
+    }
+    return arena.base + offset;
+}
+
+/* So far it is mapped. */
+static bool reach(size_t end)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), wish = (end + STEP - 1) & ~(STEP - 1);
+
+    if (end <= atomic_load(&arena.mapped))
+        return true;
+    return (wish <= arena.size && grow(wish)) || grow((end + page - 1) & ~(page - 1));
+}
+
+void *arena_alloc(size_t size, size_t alignment)
+{
+    void *memory = NULL;
+
+    if (!alignment)
+        alignment = LARGEST;
+    pthread_mutex_lock(&arena.lock);
+    for (struct block *block = arena.blocks; block && !memory; block = block->next) {
+        size_t offset = (block->offset + alignment - 1) & ~(alignment - 1);
+
+        if (block->used || offset - block->offset >= block->size || size > block->size - (offset - block->offset))
+            continue;
+        if (!reach(offset + size))
+            break;
+        memory = cut(block, offset, size);
+    }
+    pthread_mutex_unlock(&arena.lock);
+    return memory;
+}
+
+static void join_next(struct block *block)
+{
+    struct block *next = block->next;
+
+    if (!next || block->used || next->used)
+        return;
+    block->size += next->size;
+    block->next = next->next;
+    free(next);
+}
+
+bool arena_forget(void *memory, size_t size)
+{
+    size_t offset = (size_t)((uint8_t *)memory - arena.base), page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t start = (offset + page - 1) & ~(page - 1), end = (offset + size) & ~(page - 1);
+
+    if (end <= start || !madvise(arena.base + start, end - start, MADV_REMOVE))
+        return true;
+    vocl_log(LOG_DEBUG, "memory of a freed allocation stays: %s", strerror(errno));
+    return false;
+}
+
+/* ---- parts of it at other addresses ---- */
+
+bool arena_identify(struct arena_file *file)
+{
+    struct stat stat;
+
+    if (!arena.base || arena.fd < 0 || fstat(arena.fd, &stat))
+        return false;
+    *file = (struct arena_file){stat.st_dev, stat.st_ino};
+    return true;
+}
+
+size_t arena_offset(const void *memory)
+{
+    return (size_t)((const uint8_t *)memory - arena.base);
+}
+
+bool arena_show(void *at, const void *memory, size_t size, int protection, bool shared)
+{
+    const int flags = MAP_FIXED | (shared ? MAP_SHARED | MAP_NORESERVE : MAP_PRIVATE);
+
+    return mmap(at, size, protection, flags, arena.fd, (off_t)arena_offset(memory)) != MAP_FAILED;
+}
+
+bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end)
+{
+    const off_t first = (off_t)arena_offset(memory), last = first + (off_t)size;
+    off_t data = lseek(arena.fd, first + (off_t)*start, SEEK_DATA), hole;
+
+    if (data < 0 || data >= last)
+        return false;
+    hole = lseek(arena.fd, data, SEEK_HOLE);
+    *start = (size_t)(data - first);
+    *end = hole < 0 || hole > last ? size : (size_t)(hole - first);
+    return true;
+}
+
+/* ---- freeing ---- */
+
+void arena_free(void *memory)
+{
+    size_t offset = (size_t)((uint8_t *)memory - arena.base);
+    struct block *before = NULL, *block;
+
+    if (!arena_has(memory))
+        return;
+    pthread_mutex_lock(&arena.lock);
+    for (block = arena.blocks; block && block->offset != offset; block = block->next)
+        before = block;
+    if (block && block->used) {
+        arena_forget(memory, block->size);
+        block->used = false;
+        join_next(block);
+        if (before)
+            join_next(before);
+    }
+    pthread_mutex_unlock(&arena.lock);
+}

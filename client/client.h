@@ -1,0 +1,39 @@
+/*
+ * The client: a session of nodes, and objects on them, without an API. Errors are negative errno values; a number above
+ * 0 is what native OpenCL said (call_verdict()). It uses OpenCL's types and numbers, as the protocol does, and none of
+ * its functions: what stands on it hands session_get() a struct front_end. The files:
+ *
+ *   objects.h    what all of them work with
+ *   handle.h     handle.c: the registry of objects; dying.c: objects whose end is waited for
+ *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
+ *   deliver.h    deliver.c: functions of the application
+ *   stream.h     stream.c: commands to a node, round trips
+ *   info.h       info.c: what nodes answer to queries
+ *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
+ *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;
+ *                direct.c: commands that need not be sent
+ *   layout.h     layout.c: rows of data in memory
+ *   transfer.h   transfer.c: data to and from nodes
+ *   coherence.h  coherence.c: which node has what, and fetches it from another; shared.c: data that both
+ *                see; hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common
+ *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
+ *   svm.h        address.c: commands on addresses; mirror.c: shared virtual memory without the arena
+ */
+#ifndef VOCL_CLIENT_CLIENT_H
+#define VOCL_CLIENT_CLIENT_H
+
+#include "client/arena.h"
+#include "client/coherence.h"
+#include "client/deliver.h"
+#include "client/enqueue.h"
+#include "client/event.h"
+#include "client/handle.h"
+#include "client/info.h"
+#include "client/layout.h"
+#include "client/objects.h"
+#include "client/session.h"
+#include "client/stream.h"
+#include "client/svm.h"
+#include "client/transfer.h"
+
+#endif

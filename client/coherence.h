@@ -1,0 +1,76 @@
+/* Which nodes have the newest contents of a memory object. */
+#ifndef VOCL_CLIENT_COHERENCE_H
+#define VOCL_CLIENT_COHERENCE_H
+
+#include "client/enqueue.h"
+#include "client/transfer.h"
+
+enum use { USE_READ = 1, USE_WRITE = 2 };
+
+/* contents: at the first node only, or anywhere. Nothing to do where a context has one node. */
+int coherence_open(cl_mem memory, bool contents);
+void coherence_close(cl_mem memory);
+/* Before a command that uses a piece, which is fetched if it is to be read; the command then waits for that. */
+int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use);
+/* What it writes is noted, ... */
+void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
+/* ... and counts as soon as the command was sent, for only then can others be told to wait for it. */
+void coherence_sent(struct enqueue *e);
+/* The part of a whole that begins there: where it ends, and the node that has it. */
+size_t coherence_part(cl_mem root, size_t start, struct node **node);
+/* It was written at a node without a command. */
+void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node);
+
+/* A part of a memory object: a piece of a buffer, a rect of one, or a region of an image. */
+struct part {
+    enum { PART_PIECE, PART_RECT, PART_IMAGE } kind;
+    cl_mem memory;
+    size_t bytes;
+    size_t offset, size; /* the range of the buffer that it lies in */
+    size_t origin[3], region[3], pitch[2];
+};
+struct part part_piece(cl_mem buffer, size_t offset, size_t size);
+struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
+struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
+/* On the wire, as in lend. */
+struct wire_region part_region(const struct part *part);
+int part_before(struct enqueue *e, const struct part *part, unsigned use);
+void part_after(struct enqueue *e, const struct part *part);
+/* All that a copy needs before it is sent. *sent: another node has its source, and it was sent as a transfer straight
+ * from there, with e's event; nothing is left to do. */
+int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent);
+
+/* ---- shared.c: data in memory that the node has, too ---- */
+/* Whether the node has the memory, too. */
+bool shared_has(const struct node *node, const struct layout *layout);
+/* What follows part_before(). */
+int shared_read(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                cl_command_type type, cl_event *event);
+int shared_write(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
+                 cl_command_type type, cl_event *event);
+
+/* ---- hostptr.c: CL_MEM_USE_HOST_PTR, where the program's memory is not the node's ---- */
+/* For a new buffer or image that is over memory of the program's; a buffer may get its place by it. */
+int hostptr_open(cl_mem memory);
+void hostptr_close(cl_mem memory);
+/* What the program wrote there is at the node before the command, which is noted as one that uses it. */
+int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use);
+/* The command that e was for was sent, with that number in its queue, or was not. */
+void hostptr_sent(struct enqueue *e, uint64_t number);
+void hostptr_not_sent(struct enqueue *e);
+/* The program may look now: commands that were under way may be over. Not under the session's lock. */
+void hostptr_look(void);
+/* The program's last reference goes. */
+void hostptr_release(cl_mem memory);
+bool hostptr_any(void);
+void hostptr_after_fork(void);
+
+/* ---- memory.c ---- */
+/* What a sub-buffer or an image of a buffer is part of, or the object itself. */
+cl_mem memory_root(cl_mem memory);
+/* Width, height or array size, depth or array size, as read and write regions count them. */
+void image_extent(const cl_image_desc *desc, size_t extent[3]);
+/* What program and nodes share is given back when they have all done with it; false: there is no such. */
+bool memory_release_shared(cl_mem memory);
+
+#endif

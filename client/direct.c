@@ -1,0 +1,115 @@
+/*
+ * What is decided in the program: nothing is sent of it, and its event is over, here.
+ *
+ * Buffers whose memory program and worker share (block.c), on devices that are the host's own CPU: what is read,
+ * written and mapped needs no message but to know that the queue's turn has come, and not even that while nothing is
+ * under way. Likewise the memory of the arena, and markers and barriers that have nothing to wait for.
+ */
+#include <errno.h>
+
+#include "client/client.h"
+
+#define MOST_AT_ONCE ((size_t)64 << 20) /* of a call that is not to block: some milliseconds */
+
+static bool is_quiet(cl_command_queue queue)
+{
+    return queue->node->alive && atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
+}
+
+/* Whether an event can be made here: its times must go with those of the device. */
+static bool can_tell(cl_command_queue queue)
+{
+    return !(queue->properties & CL_QUEUE_PROFILING_ENABLE) ||
+           (arena_shared_with(queue->node) && device_time(queue->device));
+}
+
+enum waits { OVER, PENDING, FAILED };
+
+static enum waits waits(cl_uint count, const cl_event *list)
+{
+    enum waits all = OVER;
+
+    for (cl_uint i = 0; i < count; i++) {
+        cl_int status = atomic_load(&list[i]->status);
+
+        if (status < 0)
+            return FAILED;
+        if (status != CL_COMPLETE)
+            all = PENDING;
+    }
+    return all;
+}
+
+int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list)
+{
+    for (cl_uint i = 0; i < count; i++) {
+        if (event_wait(list[i]) < 0)
+            return -ECANCELED;
+    }
+    return queue_wait_idle(queue);
+}
+
+bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list,
+                const cl_event *event)
+{
+    enum waits pending;
+
+    if (event_check(queue->context, count, list) || (event && !can_tell(queue)))
+        return false;
+    pending = waits(count, list);
+    if (pending == FAILED)
+        return false;
+    if (is_quiet(queue) && pending == OVER)
+        return blocking || bytes <= MOST_AT_ONCE;
+    return blocking && queue_in_order(queue);
+}
+
+bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event)
+{
+    if (!queue->node->alive || event_check(queue->context, count, list) || waits(count, list) != OVER ||
+        (event && !can_tell(queue)))
+        return false;
+    if (is_quiet(queue))
+        return true;
+    return queue_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
+}
+
+static int end(cl_command_queue queue, cl_command_type type, const uint64_t times[4], cl_event *event)
+{
+    cl_event over = event ? event_over(queue, type, times) : NULL;
+
+    hostptr_look();
+    if (event && !over)
+        return -ENOMEM;
+    if (event)
+        *event = over;
+    return 0;
+}
+
+/* It took some time, as everything does: programs divide by that. */
+int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event)
+{
+    const uint64_t now = event ? device_time(queue->device) : 0;
+    const uint64_t times[4] = {queued, queued, queued, now > queued ? now : queued + 1};
+
+    return end(queue, type, times, event);
+}
+
+int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
+                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const uint64_t since = deliver_now_begun();
+    uint64_t times[4] = {event ? device_time(queue->device) : 0};
+    int error = direct_turn(queue, count, list);
+
+    if (error)
+        return error;
+    times[1] = times[2] = event ? device_time(queue->device) : 0;
+    layout_copy(to, from);
+    times[3] = event ? device_time(queue->device) : 0;
+    times[3] += times[3] == times[2];
+    error = end(queue, type, times, event);
+    if (blocking)
+        queue_settle(queue, since);
+    return error;
+}

@@ -1,0 +1,335 @@
+/* What every command has in common: its place in a queue, its event, what it waits for, and its end. */
+#include <errno.h>
+
+#include "client/client.h"
+
+#define WANT_COMPLETE (1u << CL_COMPLETE)
+
+static void event_arrival(struct enqueue *e)
+{
+    if (!e->event)
+        return;
+    arrival_drop(e->event->arrival);
+    e->event->arrival = arrival_use(e->arrival);
+}
+
+bool enqueue_arrival(struct enqueue *e, struct arrival *arrival)
+{
+    bool done = arrival_join(&e->arrival, arrival);
+
+    event_arrival(e);
+    return done;
+}
+
+/* What has to be there before it, by its queue's order and by its list. */
+static int arrival_before(struct enqueue *e, cl_uint count, const cl_event *list, cl_command_type type)
+{
+    const bool all = queue_in_order(e->queue) || (!count && (type == CL_COMMAND_MARKER || type == CL_COMMAND_BARRIER));
+    bool done;
+
+    if (!arrival_any())
+        return 0;
+    session_lock(e->node->session);
+    e->behind = arrival_use(e->queue->arrival);
+    done = arrival_join(&e->arrival, all ? e->behind : e->queue->barred);
+    for (cl_uint i = 0; i < count; i++)
+        done = arrival_join(&e->arrival, list[i]->arrival) && done;
+    session_unlock(e->node->session);
+    return done ? 0 : -ENOMEM;
+}
+
+static void arrival_after(struct enqueue *e)
+{
+    cl_command_queue queue = e->queue;
+
+    session_lock(e->node->session);
+    if (queue_in_order(queue) && queue->arrival == e->behind) {
+        arrival_drop(queue->arrival);
+        queue->arrival = arrival_use(e->arrival);
+    } else { /* or another thread's came in between */
+        arrival_join(&queue->arrival, e->arrival);
+    }
+    if (e->bars)
+        arrival_join(&queue->barred, e->arrival);
+    session_unlock(e->node->session);
+}
+
+int enqueue_need_event(struct enqueue *e, cl_command_type type)
+{
+    if (e->event)
+        return 0;
+    e->event = event_new(e->queue->context, e->queue, type);
+    if (!e->event)
+        return -ENOMEM;
+    e->event_id = e->event->object.id;
+    e->event->before = atomic_load(&e->queue->enqueued);
+    if (e->arrival) {
+        session_lock(e->node->session);
+        event_arrival(e);
+        session_unlock(e->node->session);
+    }
+    return 0;
+}
+
+static void enqueue_free(struct enqueue *e)
+{
+    if (e->wait != e->small_wait)
+        free(e->wait);
+    while (e->held_count)
+        handle_drop(e->held[--e->held_count]);
+    free(e->held);
+    free(e->written);
+    if (e->arrival || e->behind) {
+        session_lock(e->node->session);
+        arrival_drop(e->arrival);
+        arrival_drop(e->behind);
+        session_unlock(e->node->session);
+    }
+    wire_buffer_free(&e->recorded);
+}
+
+int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, bool wants_event,
+                 cl_command_type type)
+{
+    int error;
+
+    *e = (struct enqueue){
+        .queue = queue, .node = queue->node, .list_count = count, .list = list, .bars = type == CL_COMMAND_BARRIER};
+    if (count)
+        deliver_behind(queue, count, list);
+    e->wait =
+        event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait), &e->wait_count);
+    if (!e->wait)
+        return -ENOMEM;
+    error = arrival_before(e, count, list, type);
+    if (!error && wants_event)
+        error = enqueue_need_event(e, type);
+    if (error)
+        enqueue_free(e);
+    return error;
+}
+
+int enqueue_finish(struct enqueue *e, int status, cl_event *event)
+{
+    uint64_t number;
+
+    if (!status)
+        coherence_sent(e);
+    if (!status && e->arrival)
+        arrival_after(e);
+    enqueue_free(e);
+    if (e->record_use)
+        return status;
+    number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
+    if (e->event)
+        atomic_store(&e->event->number, number);
+    if (e->hosted)
+        hostptr_sent(e, number);
+    if (!status && event)
+        *event = e->event;
+    else if (e->event)
+        handle_release(e->event, WIRE_EVENT, 0);
+    return status;
+}
+
+int enqueue_fail(struct enqueue *e, int error)
+{
+    enqueue_free(e);
+    if (e->hosted)
+        hostptr_not_sent(e);
+    if (e->event)
+        handle_release(e->event, WIRE_EVENT, 0);
+    return error;
+}
+
+/* Of a marker that waits for what is over: without a list it would wait for all before it. */
+static void keep_list(struct enqueue *e)
+{
+    if (!e->list_count || e->wait_count || queue_in_order(e->queue))
+        return;
+    e->wait[0] = event_id(e->node, e->list[0]);
+    e->wait_count = 1;
+}
+
+void enqueue_put_marker(struct enqueue *e, struct wire_buffer *out)
+{
+    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .event = e->event_id, .want = e->want};
+
+    keep_list(e);
+    m.wait = e->wait;
+    m.wait_count = e->wait_count;
+    wire_put_enqueue_marker(out, &m);
+}
+
+void enqueue_put_barrier(struct enqueue *e, struct wire_buffer *out)
+{
+    struct wire_enqueue_barrier m = {.queue = e->queue->object.id, .event = e->event_id};
+
+    keep_list(e);
+    m.wait = e->wait;
+    m.wait_count = e->wait_count;
+    wire_put_enqueue_barrier(out, &m);
+}
+
+int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
+{
+    int error = blocking ? enqueue_need_event(e, type) : 0;
+
+    if (error)
+        return enqueue_fail(e, error);
+    e->want = blocking ? WANT_COMPLETE : 0;
+    if (e->event)
+        e->event->wanted = e->want;
+    return 0;
+}
+
+/* It returns when the data are on their way, and what is enqueued later comes behind it (WIRE_ORDERS), unless something
+ * is to be told, or what is before it in the queue can have its effect in memory that the node has, too. */
+int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type)
+{
+    const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
+                        atomic_load(&e->queue->enqueued) != atomic_load(&e->queue->finished);
+    const bool waits = blocking && (event || e->wait_count || shared);
+    int error = waits ? enqueue_need_event(e, type) : 0;
+
+    if (error)
+        return error;
+    e->want = waits ? WANT_COMPLETE : blocking ? WIRE_ORDERS : 0;
+    if (e->event)
+        e->event->wanted = e->want & WANT_COMPLETE;
+    return 0;
+}
+
+void enqueue_expect(struct enqueue *e)
+{
+    if (!e->event || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE || atomic_load(&e->queue->eager)))
+        return;
+    e->want = WANT_COMPLETE;
+    e->event->wanted = e->want;
+}
+
+static int how_it_ended(cl_event event)
+{
+    const cl_int status = event_wait(event);
+
+    return status < 0 ? call_verdict(status) : 0;
+}
+
+int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
+{
+    const uint64_t since = deliver_now_begun();
+    int error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
+
+    if (!error && blocking) {
+        error = how_it_ended(e->event);
+        queue_settle(e->queue, since);
+    }
+    error = enqueue_finish(e, error, event);
+    if (blocking)
+        hostptr_look();
+    return error;
+}
+
+/* A command that moves nothing: only the order of the queue matters. */
+int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
+{
+    int error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
+
+    if (error)
+        return error;
+    enqueue_put_marker(e, stream_begin(e->node));
+    return enqueue_end(e, blocking, event);
+}
+
+/* ---- commands with data ---- */
+
+int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event)
+{
+    const uint64_t since = deliver_now_begun();
+    cl_command_queue queue = e->queue;
+
+    if (!error)
+        transfer_start(transfer);
+    session_unlock(e->node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return enqueue_finish(e, error, event);
+    }
+    if (!blocking) {
+        transfer_detach(transfer);
+        return enqueue_finish(e, 0, event);
+    }
+    error = transfer_wait(transfer);
+    if (!error && e->want & ~WIRE_ORDERS)
+        error = how_it_ended(e->event);
+    if (!error)
+        arrival_wait(e->node->session, e->arrival);
+    error = enqueue_finish(e, error, event);
+    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
+        error = queue_wait_idle(queue);
+    queue_settle(queue, since);
+    hostptr_look();
+    return error;
+}
+
+int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event)
+{
+    const uint64_t since = deliver_now_begun();
+
+    if (!error)
+        transfer_start(transfer);
+    session_unlock(e->node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return enqueue_finish(e, error, event);
+    }
+    if (!blocking) {
+        transfer_detach(transfer);
+        return enqueue_finish(e, 0, event);
+    }
+    error = transfer_wait(transfer);
+    if (!error && e->event)
+        event_wait(e->event);
+    if (!error)
+        arrival_wait(e->node->session, e->arrival);
+    queue_settle(e->queue, since);
+    error = enqueue_finish(e, error, event);
+    hostptr_look();
+    return error;
+}
+
+/* ---- commands that do nothing where they stand ---- */
+
+int enqueue_marker(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct enqueue e;
+    int error;
+
+    if (direct_sync_may(queue, count, count, list, event))
+        return direct_end(queue, type, device_time(queue->device), event);
+    error = enqueue_open(&e, queue, count, list, event, type);
+    if (error)
+        return error;
+    if (type == CL_COMMAND_BARRIER)
+        enqueue_put_barrier(&e, stream_begin(e.node));
+    else
+        enqueue_put_marker(&e, stream_begin(e.node));
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}
+
+int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done, cl_event *event)
+{
+    struct enqueue e;
+    int error = enqueue_open(&e, queue, 1, &gate, event, type);
+
+    if (error)
+        return error;
+    session_lock(e.node->session);
+    if (!enqueue_arrival(&e, done))
+        error = -ENOMEM;
+    session_unlock(e.node->session);
+    if (error)
+        return enqueue_fail(&e, error);
+    enqueue_put_marker(&e, stream_begin(e.node));
+    return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
+}

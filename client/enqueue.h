@@ -1,0 +1,98 @@
+/* Commands: what all of them have in common. */
+#ifndef VOCL_CLIENT_ENQUEUE_H
+#define VOCL_CLIENT_ENQUEUE_H
+
+#include "client/event.h"
+#include "client/layout.h"
+
+struct transfer;
+
+struct enqueue {
+    cl_command_queue queue;
+    struct node *node;
+    /* Of a command that is recorded, not run: the front end's site, the command, and what to do with memory it uses. */
+    const struct site *site;
+    struct wire_buffer recorded;
+    int (*record_use)(struct enqueue *e, cl_mem memory, unsigned use);
+    cl_event event;                   /* NULL if nobody wants one */
+    struct arrival *arrival, *behind; /* behind: the queue's when this one began */
+    bool bars;                        /* what is behind it waits for it */
+    uint32_t event_id, want;
+    cl_uint list_count;
+    const cl_event *list;
+    uint32_t wait_count; /* of the list, without those that are known to be over */
+    uint32_t *wait, small_wait[16];
+    cl_event *held; /* of the wait list, but the library's own: they stay until the command is sent */
+    unsigned held_count;
+    struct written { /* coherence_after() */
+        cl_mem root;
+        size_t offset, size;
+    } * written;
+    unsigned written_count;
+    bool hosted; /* hostptr_before() */
+};
+/* What every command begins with, of a queue and a list that are good. On success must be followed by enqueue_finish()
+ * or enqueue_fail(). */
+int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, bool wants_event,
+                 cl_command_type type);
+/* Make sure there is an event, also when the application wants none. */
+int enqueue_need_event(struct enqueue *e, cl_command_type type);
+/* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->want). */
+int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
+/* The same for a write, which can be over for the application before it is. */
+int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type);
+/* It counts as over only after that. False: no memory. Under the lock. */
+bool enqueue_arrival(struct enqueue *e, struct arrival *arrival);
+/* For one whose event the program will ask about: the node tells unasked (e->want). */
+void enqueue_expect(struct enqueue *e);
+/* Sends it, waits if it is blocking, and finishes it. */
+int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
+/* status: of stream_end(), or whatever else the result is to be. Hands the event to the application. */
+int enqueue_finish(struct enqueue *e, int status, cl_event *event);
+/* The result is error, whatever it means. */
+int enqueue_fail(struct enqueue *e, int error);
+/* A marker that says it is another command, or a barrier, if that is its type. */
+int enqueue_marker(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list, cl_event *event);
+void enqueue_put_marker(struct enqueue *e, struct wire_buffer *out);
+void enqueue_put_barrier(struct enqueue *e, struct wire_buffer *out);
+/* The same for one that the program does: it waits for the gate, and is over after that. */
+int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done, cl_event *event);
+
+/* What reads and writes end with, under the lock that stream_finish() kept, which they give back; error is its
+ * result. A blocking one waits here. */
+int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event);
+int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event);
+/* A command that moves no data but has its place in the queue. */
+int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event);
+
+/* ---- host.c: commands that the program itself carries out ---- */
+struct host_command {
+    cl_int (*run)(struct host_command *command); /* CL_SUCCESS, or the event's error */
+    void (*free)(struct host_command *command);
+    cl_event gate;
+    struct session *session;
+    struct arrival *done;
+};
+
+/* Whether there is one that is not over; under the lock. */
+bool host_command_any(void);
+
+/* Takes over command, also when it fails. */
+int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,
+                         const cl_event *list, cl_event *event);
+
+/* ---- direct.c: commands that need not be sent ---- */
+/* Whether a command that moves so many bytes of memory that is here need not be sent: direct_move(), or direct_turn(),
+ * what is to be done, and direct_end(), stand for it. Not if the list is not good: that is for the front end to tell.
+ */
+bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list,
+                const cl_event *event);
+/* The same for one that only waits; named: for the events of the list alone, if there are any. */
+bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event);
+int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
+/* The event, if one is asked for, is over; queued: device_time() when the command came. */
+int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event);
+int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
+                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
+
+#endif

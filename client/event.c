@@ -1,0 +1,580 @@
+/* Events: status and times as the node tells them, waiting, callbacks, user events. */
+#include <errno.h>
+#include <time.h>
+
+#include "client/client.h"
+
+#define WANT_COMPLETE (1u << CL_COMPLETE)
+#define WANT_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
+
+/* ---- times ---- */
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A command was enqueued natively after its event was made here, and was over before this is known here. The clock of
+ * its times is the one of this host's of which that is true, if it is true of only one. */
+static void learn_clock(cl_device_id device, const uint64_t made[2], const uint64_t times[4])
+{
+    const bool raw = made[0] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC_RAW);
+    const bool steady = made[1] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC);
+    const int known = atomic_load(&device->clock);
+
+    if ((!raw && !steady) || (known == CLOCK_RAW && !raw) || (known == CLOCK_STEADY && !steady))
+        atomic_store(&device->clock, CLOCK_OTHER);
+    else if (raw != steady && known == CLOCK_UNKNOWN)
+        atomic_store(&device->clock, raw ? CLOCK_RAW : CLOCK_STEADY);
+}
+
+uint64_t device_time(cl_device_id device)
+{
+    switch (atomic_load(&device->clock)) {
+    case CLOCK_RAW:
+        return read_clock(CLOCK_MONOTONIC_RAW);
+    case CLOCK_STEADY:
+        return read_clock(CLOCK_MONOTONIC);
+    }
+    return 0;
+}
+
+/* ---- events ---- */
+
+cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type)
+{
+    cl_event event = handle_new(WIRE_EVENT);
+
+    if (!event)
+        return NULL;
+    event->context = context;
+    event->queue = queue;
+    event->node = queue ? queue->node : context->node;
+    event->known = node_bit(event->node);
+    event->type = type;
+    event->since = deliver_now_begun();
+    atomic_init(&event->status, CL_QUEUED);
+    if (queue && queue->properties & CL_QUEUE_PROFILING_ENABLE) {
+        event->times[0] = read_clock(CLOCK_MONOTONIC_RAW);
+        event->times[1] = read_clock(CLOCK_MONOTONIC);
+    }
+    handle_use(context);
+    if (queue)
+        handle_use(queue);
+    return event;
+}
+
+cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4])
+{
+    cl_event event = event_new(queue->context, queue, type);
+
+    if (!event)
+        return NULL;
+    event->known = 0;
+    event->has_times = queue->properties & CL_QUEUE_PROFILING_ENABLE;
+    memcpy(event->times, times, sizeof(event->times));
+    event->before = atomic_load(&queue->finished);
+    atomic_store(&event->number, event->before);
+    atomic_store(&event->status, CL_COMPLETE);
+    return event;
+}
+
+static struct node *event_node(const struct object *object)
+{
+    return ((const struct _cl_event *)object)->node;
+}
+
+static cl_context event_context(const struct object *object)
+{
+    return ((const struct _cl_event *)object)->context;
+}
+
+/* An event is known to some nodes, or to none. */
+static bool event_is_on(const struct object *object, const struct node *node)
+{
+    return ((const struct _cl_event *)object)->known & node_bit(node);
+}
+
+static void event_destroy(struct object *object)
+{
+    cl_event event = (cl_event)object;
+    cl_context context = event->context;
+    cl_command_queue queue = event->queue;
+    struct session *session = context->node->session;
+
+    session_lock(session);
+    while (event->callbacks) {
+        struct event_callback *next = event->callbacks->next;
+
+        free(event->callbacks);
+        event->callbacks = next;
+        if (queue)
+            atomic_fetch_sub(&queue->functions, 1);
+    }
+    arrival_drop(event->arrival);
+    if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->wanted && !atomic_load(&event->asked))
+        atomic_store(&queue->eager, false);
+    handle_free(&event->object);
+    session_unlock(session);
+    if (queue)
+        handle_drop(queue);
+    handle_drop(context);
+}
+
+int event_check(cl_context context, cl_uint count, const cl_event *list)
+{
+    if (!count != !list)
+        return -EINVAL;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!handle_check(list[i], WIRE_EVENT))
+            return -EINVAL;
+        if (list[i]->context != context)
+            return -EXDEV;
+    }
+    return 0;
+}
+
+/* Under the lock. The node is told of an event of another one by that one, unless it is known here how it ended. */
+static void import(struct node *node, cl_event event)
+{
+    const struct wire_import_event in = {event->object.id, event->context->object.id};
+    const struct wire_export_event out = {event->object.id, node->peer};
+    const struct wire_set_user_event over = {event->object.id, atomic_load(&event->status)};
+
+    if (event->known & node_bit(node))
+        return;
+    event->known |= node_bit(node);
+    wire_put_import_event(&node->batch, &in);
+    if (over.status <= CL_COMPLETE) {
+        wire_put_set_user_event(&node->batch, &over);
+    } else {
+        wire_put_export_event(&event->node->batch, &out);
+        stream_finish(event->node, STREAM_SOON);
+    }
+}
+
+uint32_t event_id(struct node *node, cl_event event)
+{
+    if (!(event->known & node_bit(node))) {
+        session_lock(node->session);
+        import(node, event);
+        session_unlock(node->session);
+    }
+    return event->object.id;
+}
+
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count,
+                    uint32_t *left)
+{
+    uint32_t *ids = count <= small_count ? small : malloc(count * sizeof(*ids));
+    uint32_t waiting = 0;
+
+    for (cl_uint i = 0; ids && i < count; i++) {
+        if (atomic_load(&list[i]->status) != CL_COMPLETE)
+            ids[waiting++] = event_id(node, list[i]);
+    }
+    if (ids)
+        *left = waiting;
+    return ids;
+}
+
+/* ---- news ---- */
+
+struct delivery {
+    struct callback callback;
+    void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+};
+
+static void run_delivery(struct callback *callback)
+{
+    if (callback->status <= CL_COMPLETE)
+        atomic_store(&((cl_event)callback->handle)->shown, true);
+    hostptr_look();
+    ((struct delivery *)callback)->function(callback->handle, callback->status, callback->data);
+}
+
+static void free_delivery(struct callback *callback)
+{
+    cl_event event = callback->handle;
+
+    if (event->queue)
+        atomic_fetch_sub(&event->queue->functions, 1);
+    handle_drop(callback->handle);
+    free((struct delivery *)callback);
+}
+
+/* A user event's functions are called by the thread that sets it, as natively. */
+static void call_one(cl_event event, const struct event_callback *registered, cl_int status, bool here)
+{
+    struct session *session = event->node->session;
+    struct delivery *delivery = calloc(1, sizeof(*delivery));
+
+    if (!delivery)
+        return;
+    *delivery = (struct delivery){.callback = {.run = run_delivery,
+                                               .free = free_delivery,
+                                               .handle = event,
+                                               .data = registered->data,
+                                               .status = status < 0 ? status : registered->status,
+                                               .id = event->object.id,
+                                               .number = event->queue ? atomic_load(&event->number) : UINT64_MAX},
+                                  .function = registered->function};
+    if (here)
+        deliver_here(session, &delivery->callback);
+    else
+        deliver(session, event->queue, &delivery->callback);
+}
+
+/* The functions whose status has been reached: those for the first status first, and these as they were registered. */
+static void call_back(cl_event event, cl_int status, bool here)
+{
+    for (cl_int reached = CL_SUBMITTED; reached >= CL_COMPLETE && reached >= status; reached--) {
+        struct event_callback **at = &event->callbacks;
+
+        while (*at) {
+            struct event_callback *callback = *at;
+
+            if (callback->status != reached) {
+                at = &callback->next;
+                continue;
+            }
+            *at = callback->next;
+            call_one(event, callback, status, here);
+            free(callback);
+            if (here) /* the lock was let go */
+                at = &event->callbacks;
+        }
+    }
+}
+
+static void set_status(cl_event event, cl_int status, bool here)
+{
+    cl_int old = atomic_load(&event->status);
+
+    if (old <= CL_COMPLETE || status >= old)
+        return;
+    atomic_store(&event->status, status);
+    if (status == CL_COMPLETE && event->queue && queue_in_order(event->queue))
+        queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1), true);
+    call_back(event, status, here);
+}
+
+static void arrived(void *argument)
+{
+    cl_event event = argument;
+
+    set_status(event, event->told_status, false);
+    handle_drop(event);
+}
+
+/* Its node is through with it, but not all data are there. That it has failed may be why others go on: so it waits only
+ * for what moves by itself. */
+static void tell_later(cl_event event, cl_int status)
+{
+    if (!event->told || status < 0)
+        event->told_status = status;
+    if (event->told)
+        return;
+    event->told = true;
+    handle_use(event);
+    if (status < 0) {
+        arrival_drop(event->arrival);
+        event->arrival = transfer_moving(event->node);
+    }
+    arrival_then(event->arrival, &event->arrived, arrived, event);
+}
+
+void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
+{
+    if (time_count == 4 && !event->has_times) {
+        if (event->queue)
+            learn_clock(event->queue->device, event->times, times);
+        memcpy(event->times, times, sizeof(event->times));
+        event->has_times = true;
+    }
+    if (status > CL_COMPLETE || arrival_is_over(event->arrival))
+        set_status(event, status, false);
+    else
+        tell_later(event, status);
+}
+
+/* An event of the node that is lost has failed, for those that wait for it on others, too. A user event goes on as long
+ * as one node is left. */
+static void lose_event(struct object *object, void *lost)
+{
+    cl_event event = (cl_event)object;
+    cl_context context = event->context;
+    const struct wire_set_user_event m = {object->id, NODE_LOST_STATUS};
+
+    if (!context || event->node != lost || (!event->queue && context->node_count > 1) ||
+        atomic_load(&event->status) <= CL_COMPLETE)
+        return;
+    set_status(event, m.status, false);
+    for (unsigned i = 0; i < context->node_count; i++) {
+        struct node *node = context->nodes[i];
+
+        if (node != lost && node->alive && event->known & node_bit(node)) {
+            wire_put_set_user_event(&node->batch, &m);
+            session_need_progress(node->session);
+        }
+    }
+}
+
+void event_lose(struct node *node)
+{
+    handle_each(WIRE_EVENT, lose_event, node);
+}
+
+/* ---- waiting ---- */
+
+/* Whether the end of a later command says that this one is over, too. Of one that has failed the node has told. Under
+ * the lock. */
+static bool is_implied(cl_event event)
+{
+    cl_command_queue queue = event->queue;
+    const uint64_t number = atomic_load(&event->number); /* 0 while it is being sent */
+
+    return queue && number && number <= atomic_load(&queue->well) && arrival_is_over(event->arrival) &&
+           atomic_load(&event->status) > CL_COMPLETE &&
+           (event->has_times || !(queue->properties & CL_QUEUE_PROFILING_ENABLE));
+}
+
+/* Under the lock. */
+static void want(cl_event event, uint32_t mask)
+{
+    struct node *node = event->node;
+    struct wire_want_event m = {.event = event->object.id, .mask = mask & ~event->wanted};
+
+    if (is_implied(event))
+        set_status(event, CL_COMPLETE, false);
+    if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !node->alive)
+        return;
+    event->wanted |= mask;
+    if (event->type == CL_COMMAND_NDRANGE_KERNEL)
+        atomic_store(&event->queue->eager, true);
+    wire_put_want_event(&node->batch, &m);
+}
+
+static bool event_ready(void *argument)
+{
+    cl_event event = argument;
+
+    if (event->queue)
+        stream_push(event->node);
+    return atomic_load_explicit(&event->status, memory_order_acquire) <= CL_COMPLETE;
+}
+
+cl_int event_wait(cl_event event)
+{
+    struct node *node = event->node;
+
+    if (atomic_load_explicit(&event->status, memory_order_acquire) > CL_COMPLETE) {
+        session_lock(node->session);
+        want(event, WANT_COMPLETE);
+        stream_push(node);
+        session_wait(node->session, event_ready, event);
+        session_unlock(node->session);
+    }
+    return atomic_load(&event->status);
+}
+
+void event_settle(cl_event event, uint64_t since)
+{
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, since};
+
+    deliver_settle(event->node->session, &due);
+}
+
+bool event_wait_all(cl_uint count, const cl_event *list)
+{
+    const uint64_t since = deliver_now_begun();
+    struct node *node = list[0]->node;
+    bool well = true;
+
+    for (cl_uint i = 0; i < count; i++)
+        atomic_store(&list[i]->asked, true);
+    session_lock(node->session);
+    for (cl_uint i = 0; i < count; i++) {
+        want(list[i], WANT_COMPLETE);
+        stream_push(list[i]->node);
+    }
+    for (cl_uint i = 0; i < count; i++) {
+        session_wait(node->session, event_ready, list[i]);
+        well &= atomic_load(&list[i]->status) >= 0;
+    }
+    session_unlock(node->session);
+    for (cl_uint i = 0; i < count; i++)
+        event_settle(list[i], since);
+    hostptr_look();
+    return well;
+}
+
+/* ---- queries ---- */
+
+/* It has run, but not all data are there. */
+static bool still_moves(cl_event event)
+{
+    struct session *session = event->node->session;
+    bool moves;
+
+    session_lock(session);
+    moves = !arrival_is_over(event->arrival);
+    if (moves)
+        set_status(event, CL_RUNNING, false);
+    session_unlock(session);
+    return moves;
+}
+
+/* What is known, as native would tell it: nothing is complete while a function has yet to be called that comes before.
+ */
+static cl_int known_status(cl_event event)
+{
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, event->since};
+    const cl_int status = atomic_load(&event->status);
+
+    if (status > CL_COMPLETE || !event->queue || atomic_load(&event->shown))
+        return status;
+    if (!deliver_settled(event->node->session, &due) && !atomic_load(&event->shown))
+        return CL_RUNNING;
+    atomic_store(&event->shown, true);
+    return status;
+}
+
+/* The first time the node is asked, and to tell of the rest by itself. */
+static cl_int told_status(cl_event event)
+{
+    struct node *node = event->node;
+    cl_int status = CL_QUEUED;
+    bool first;
+
+    if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
+        return atomic_load(&event->status);
+    if (atomic_load(&event->number) <= atomic_load(&event->queue->finished))
+        return event_wait(event);
+    session_lock(node->session);
+    first = event->wanted != WANT_ALL;
+    want(event, WANT_ALL);
+    event->wanted = WANT_ALL;
+    stream_push(node);
+    session_need_progress(node->session);
+    session_unlock(node->session);
+    if (first && (info_ask(node, WIRE_INFO_EVENT, event->object.id, 0, CL_EVENT_COMMAND_EXECUTION_STATUS, NULL, 0,
+                           sizeof(status), &status, NULL) ||
+                  status <= CL_COMPLETE)) {
+        if (!still_moves(event))
+            return event_wait(event); /* the news, with the times, is on its way */
+        status = CL_RUNNING;
+    }
+    return atomic_load(&event->status) < status ? atomic_load(&event->status) : status;
+}
+
+cl_int event_status(cl_event event)
+{
+    cl_int told, known;
+
+    atomic_store(&event->asked, true);
+    told = told_status(event);
+    known = known_status(event);
+    return known == CL_RUNNING || known < told ? known : told;
+}
+
+int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
+{
+    struct event_callback *callback, **at;
+    struct node *node;
+
+    callback = malloc(sizeof(*callback));
+    if (!callback)
+        return -ENOMEM;
+    *callback = (struct event_callback){NULL, status, function, data};
+    handle_use(event); /* the callback's, also when the application lets go of the event */
+    if (event->queue)
+        atomic_fetch_add(&event->queue->functions, 1);
+    node = event->node;
+    session_lock(node->session);
+    for (at = &event->callbacks; *at; at = &(*at)->next)
+        ;
+    *at = callback;
+    if (atomic_load(&event->status) <= status)
+        call_back(event, atomic_load(&event->status), false);
+    want(event, WANT_COMPLETE | 1u << status);
+    stream_push(node);
+    session_need_progress(node->session);
+    session_unlock(node->session);
+    return 0;
+}
+
+cl_int event_known(cl_event event)
+{
+    atomic_store(&event->asked, true);
+    if (event->queue && atomic_load(&event->number) <= atomic_load(&event->queue->finished))
+        event_wait(event); /* the news is all that is missing */
+    return known_status(event);
+}
+
+/* ---- user events ---- */
+
+static int user_event_create_on(struct object *object, struct node *node)
+{
+    cl_event event = (cl_event)object;
+    const struct wire_create_user_event m = {.event = object->id, .context = event->context->object.id};
+
+    event->known |= node_bit(node);
+    wire_put_create_user_event(stream_begin(node), &m);
+    return stream_end(node, STREAM_LATER);
+}
+
+int user_event_new(cl_context context, cl_event *out)
+{
+    cl_event event = event_new(context, NULL, CL_COMMAND_USER);
+    int error;
+
+    if (!event)
+        return -ENOMEM;
+    atomic_store(&event->status, CL_SUBMITTED);
+    event->known = 0;
+    error = handle_create(&event->object);
+    if (error)
+        handle_release(event, WIRE_EVENT, 0);
+    else
+        *out = event;
+    return error;
+}
+
+int user_event_set(cl_event event, cl_int status)
+{
+    const struct wire_set_user_event m = {event->object.id, status};
+    struct node *node = event->node;
+    int error = -EALREADY;
+
+    handle_use(event); /* a function of it may let go of it */
+    session_lock(node->session);
+    if (!event->told) {
+        event->told = true;
+        for (unsigned i = 0; i < event->context->node_count; i++) {
+            struct node *each = event->context->nodes[i];
+            int one;
+
+            wire_put_set_user_event(&each->batch, &m);
+            one = stream_finish(each, STREAM_NOW);
+            error = i == 0 || error ? one : 0;
+        }
+        session_news(node->session);
+        set_status(event, status, true);
+    }
+    session_unlock(node->session);
+    handle_drop(event);
+    return error;
+}
+
+const struct kind event_kind = {
+    .size = sizeof(struct _cl_event),
+    .node = event_node,
+    .context = event_context,
+    .is_on = event_is_on,
+    .create_on = user_event_create_on,
+    .destroy = event_destroy,
+};

@@ -1,0 +1,66 @@
+/* Events, what has to be there before one is complete, and waiting for queues. */
+#ifndef VOCL_CLIENT_EVENT_H
+#define VOCL_CLIENT_EVENT_H
+
+#include "client/handle.h"
+#include "client/objects.h"
+
+/* ---- event.c ---- */
+/* -EINVAL: it is no list of events; -EXDEV: one is of another context. */
+int event_check(cl_context context, cl_uint count, const cl_event *list);
+/* The numbers of the events of a list that are not known to be over, in ids[*left]; the node then knows these. */
+uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count,
+                    uint32_t *left);
+/* That of one, of which the node then knows in any case. */
+uint32_t event_id(struct node *node, cl_event event);
+cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
+/* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
+cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
+void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
+/* This host's time by the clock of the device's events, or 0 if that is not known to be this host's. */
+uint64_t device_time(cl_device_id device);
+/* Wait until the event is complete; its status. */
+cl_int event_wait(cl_event event);
+/* A function that is called by a thread of the library. */
+int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
+/* What the application's waits end with, for an event and for all of a queue; since: deliver_now_begun() when they
+ * began.
+ */
+void event_settle(cl_event event, uint64_t since);
+void queue_settle(cl_command_queue queue, uint64_t since);
+void event_lose(struct node *node);
+/* Until all are complete, as the application waits for them; false: one has failed. */
+bool event_wait_all(cl_uint count, const cl_event *list);
+/* The status as the application may see it; event_known(): what of it is known here, without asking. */
+cl_int event_status(cl_event event);
+cl_int event_known(cl_event event);
+/* An event of the application's own, and its status, which can be set once: then -EALREADY. */
+int user_event_new(cl_context context, cl_event *out);
+int user_event_set(cl_event event, cl_int status);
+extern const struct kind event_kind;
+
+/* ---- arrival.c: under the session's lock ---- */
+struct arrival; /* NULL: there is nothing to wait for */
+/* One part of it is missing. NULL: no memory. */
+struct arrival *arrival_new(void);
+struct arrival *arrival_use(struct arrival *arrival);
+void arrival_drop(struct arrival *arrival);
+void arrival_part_over(struct arrival *arrival);
+bool arrival_is_over(const struct arrival *arrival);
+/* Both have to be over: *to gives up its use for one of what it becomes. False: no memory. */
+bool arrival_join(struct arrival **to, struct arrival *more);
+/* Now, or when it is over. */
+void arrival_then(struct arrival *arrival, struct arrival_waiter *waiter, void (*run)(void *), void *argument);
+/* Without the lock. */
+bool arrival_any(void); /* whether there is one that is not over */
+void arrival_wait(struct session *session, struct arrival *arrival);
+void arrival_free(struct session *session, struct arrival *arrival, void *memory); /* when it is over */
+void arrival_after_fork(void);
+
+/* ---- queue.c ---- */
+/* Until all that is in it is over. */
+int queue_wait_idle(cl_command_queue queue);
+/* Commands up to that number are over; well: those of which nothing else is known have not failed. */
+void queue_finished(cl_command_queue queue, uint64_t number, bool well);
+
+#endif

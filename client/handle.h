@@ -1,0 +1,62 @@
+/* Handles: the registry of objects, and what there is to do with each kind of them. */
+#ifndef VOCL_CLIENT_HANDLE_H
+#define VOCL_CLIENT_HANDLE_H
+
+#include "client/objects.h"
+
+/* What the client does with objects of a kind; the front end has a table of these. */
+struct kind {
+    size_t size;
+    /* The node that the object is on, and that of several which is asked first. NULL: it stays for ever. Left out: the
+     * context's first one. */
+    struct node *(*node)(const struct object *object);
+    /* All its nodes have the object, but for those of which is_on() says otherwise. Left out: node() alone has it. */
+    cl_context (*context)(const struct object *object);
+    bool (*is_on)(const struct object *object, const struct node *node);
+    /* Whether somebody waits for the end of the object (dying.c). */
+    bool (*is_watched)(const struct object *object);
+    /* Make it on one node, by what is kept with the object, without contents: 0, a negative errno value, or what
+     * call_verdict() has. Left out, or -ENOTSUP: it came from what may be gone, or is a part of the node's own. */
+    int (*create_on)(struct object *object, struct node *node);
+    /* Release it on all its nodes in another way than by wire_release; false: not this one. */
+    bool (*release)(struct object *object);
+    /* Here, when the last use has gone. */
+    void (*destroy)(struct object *object);
+};
+
+/* Of kind 1 to KIND_COUNT - 1; dispatch is the first word of each object. Before the first handle_new(). */
+void handle_kinds(const struct kind *const *kinds, const void *dispatch);
+const struct kind *handle_kind(const struct object *object);
+/* The object is made on a node as well: create_on(), or -ENOTSUP. */
+int handle_create_on(struct object *object, struct node *node);
+/* A new object is made on its node, or on all those of its context. An error if none of them is left. */
+int handle_create(struct object *object);
+/* A new zeroed object of a kind with one reference, or NULL. */
+void *handle_new(unsigned kind);
+/* The object if handle is a live one of that kind, else NULL. Never follows a pointer that is not ours. */
+void *handle_check(const void *handle, unsigned kind);
+/* Another use by the library itself; dropped with handle_drop(), which may destroy the object. */
+void handle_use(void *object);
+void handle_drop(void *object);
+/* A reference of the application's more, or less; invalid is the result where there is no such object. */
+int handle_retain(void *handle, unsigned kind, int invalid);
+int handle_release(void *handle, unsigned kind, int invalid);
+void handle_free(struct object *object);
+/* The live object with that number on the wire, or NULL. */
+void *handle_find(unsigned kind, uint32_t id);
+/* Every live object of a kind; only creation and destruction wait meanwhile. */
+void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument);
+void handle_after_fork(void);
+
+/* ---- dying.c: objects whose end is waited for ---- */
+/* A destructor callback: the last one registered is the first to be called. */
+int dying_add(struct node *node, struct callback **list, void (*function)(void), void *data);
+/* Release on the node an object that has destructor callbacks, and destroy it when the node says so. */
+void dying_begin(struct object *object, struct node *node);
+/* Under the lock. */
+bool dying_note(struct node *node, uint32_t kind, uint32_t id);
+void dying_lose(struct node *node);
+/* Whether objects of the node have gone that it has yet to tell of: a round trip, about an object of its own. */
+void dying_catch_up(struct node *node, const struct object *object);
+
+#endif

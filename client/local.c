@@ -1,0 +1,147 @@
+/*
+ * Devices of this process: an executor in it, opened as a plugin, is the session's local member. It does what a worker
+ * does on another node, on the thread that enqueues, under the session's lock.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "executor/plugin.h"
+#include "client/client.h"
+
+static struct {
+    const struct executor_plugin *plugin;
+    struct transport *transport;
+    struct executor *executor;
+    struct wire_buffer *fellows; /* what is to be sent to workers, by number */
+    unsigned fellow_count;
+} local;
+
+/* What does not fit through now goes with the next poll. */
+static void flush_fellows(void)
+{
+    for (unsigned peer = 1; peer < local.fellow_count; peer++) {
+        struct wire_buffer *buffer = &local.fellows[peer];
+
+        if (buffer->length && transport_local_send(local.transport, peer, buffer->bytes, buffer->length) != -EAGAIN)
+            wire_buffer_free(buffer);
+    }
+}
+
+/* ---- from the transport ---- */
+
+static int frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    int error;
+
+    (void)owner;
+    error = peer ? local.plugin->run_fellow(local.executor, peer, bytes, length)
+                 : local.plugin->run(local.executor, bytes, length);
+    flush_fellows();
+    return error;
+}
+
+static void lost(void *owner, unsigned peer)
+{
+    (void)owner;
+    local.plugin->lose(local.executor, peer);
+}
+
+static int poll(void *owner, bool idle)
+{
+    int count;
+
+    (void)owner;
+
+    if (idle)
+        local.plugin->check(local.executor);
+    count = local.plugin->poll(local.executor);
+    flush_fellows();
+    return count;
+}
+
+/* ---- from the executor ---- */
+
+static void host_send(void *owner, const void *command, size_t length)
+{
+    (void)owner;
+    if (transport_local_send(local.transport, 0, command, length))
+        vocl_log(LOG_ERROR, "no memory for what a local device has to say");
+}
+
+static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
+{
+    struct wire_buffer *buffer = peer < local.fellow_count ? &local.fellows[peer] : NULL;
+
+    (void)owner;
+    if (!buffer || !transport_peer_alive(local.transport, peer))
+        return -ECONNRESET;
+    wire_put_bytes(buffer, command, length);
+    if (!buffer->failed)
+        return 0;
+    buffer->failed = false;
+    return -ENOMEM;
+}
+
+static int host_give(void *owner, unsigned peer, uint32_t tag, const void *memory, size_t length,
+                     void (*done)(void *, int), void *argument)
+{
+    (void)owner;
+    return transport_local_give(local.transport, peer, tag, memory, length, done, argument);
+}
+
+static int host_take(void *owner, unsigned peer, uint32_t tag, void *memory, size_t length, void (*done)(void *, int),
+                     void *argument)
+{
+    (void)owner;
+    return transport_local_take(local.transport, peer, tag, memory, length, done, argument);
+}
+
+static void host_collect(void *owner)
+{
+    (void)owner; /* what kernels print is printed by this process itself */
+}
+
+static void host_wake(void *owner)
+{
+    (void)owner;
+    transport_wake(local.transport);
+}
+
+bool local_open(struct transport *transport)
+{
+    const struct executor_host host = {.send = host_send,
+                                       .send_fellow = host_send_fellow,
+                                       .give = host_give,
+                                       .take = host_take,
+                                       .collect = host_collect,
+                                       .wake = host_wake,
+                                       .same_process = true,
+                                       .zero_copy = settings_number(SETTING_ZERO_COPY) != 0,
+                                       .pipeline = settings_pipeline(),
+                                       .members = transport_peers(transport),
+                                       .own = transport_peers(transport)};
+    const struct transport_local member = {NULL, frame, lost, poll};
+    char path[4096];
+    void *library;
+
+    snprintf(path, sizeof(path), "%s/vocl-local.so", settings_string(SETTING_LIBEXECDIR));
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    local.plugin = library ? dlsym(library, EXECUTOR_PLUGIN_SYMBOL) : NULL;
+    if (!local.plugin || local.plugin->version != WIRE_VERSION) {
+        vocl_log(LOG_ERROR, "no local devices: %s", local.plugin ? "another version's plugin" : dlerror());
+        return false;
+    }
+    local.transport = transport;
+    local.fellow_count = transport_peers(transport);
+    local.fellows = calloc(local.fellow_count, sizeof(*local.fellows));
+    if (!local.fellows)
+        return false;
+    if (local.plugin->open(&host, &local.executor) || transport_add_local(transport, &member)) {
+        vocl_log(LOG_ERROR, "no local devices: %s", strerror(ENOMEM));
+        return false;
+    }
+    return true;
+}

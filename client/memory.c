@@ -1,0 +1,70 @@
+/* Memory objects, as far as their contents are concerned; what is shared with the nodes, and given back by them. */
+#include "client/client.h"
+
+cl_mem memory_root(cl_mem memory)
+{
+    while (memory->parent)
+        memory = memory->parent;
+    return memory;
+}
+
+void image_extent(const cl_image_desc *desc, size_t extent[3])
+{
+    extent[0] = desc->image_width;
+    extent[1] = extent[2] = 1;
+    switch (desc->image_type) {
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+        extent[1] = desc->image_array_size;
+        break;
+    case CL_MEM_OBJECT_IMAGE2D:
+        extent[1] = desc->image_height;
+        break;
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+        extent[1] = desc->image_height;
+        extent[2] = desc->image_array_size;
+        break;
+    case CL_MEM_OBJECT_IMAGE3D:
+        extent[1] = desc->image_height;
+        extent[2] = desc->image_depth;
+        break;
+    }
+}
+
+/* Each node tells when it has done with the memory. */
+static void release_region(cl_mem buffer)
+{
+    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
+    cl_context context = buffer->context;
+
+    for (unsigned i = 0; i < context->node_count; i++) {
+        struct node *node = context->nodes[i];
+
+        wire_put_release_told(stream_begin(node), &m);
+        block_leave_region(node, buffer->object.id, buffer->region);
+        stream_end(node, STREAM_LATER);
+    }
+}
+
+static void release_block(cl_mem buffer)
+{
+    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
+    struct node *node = buffer->context->node; /* a block is for one only */
+
+    wire_put_release_told(stream_begin(node), &m);
+    if (node->alive) {
+        block_leave(node, buffer->object.id, buffer->block, buffer->size);
+        buffer->block = NULL;
+    }
+    stream_end(node, STREAM_LATER);
+}
+
+bool memory_release_shared(cl_mem memory)
+{
+    if (memory->region)
+        release_region(memory);
+    else if (memory->block)
+        release_block(memory);
+    else
+        return false;
+    return true;
+}

@@ -1,0 +1,247 @@
+/*
+ * Shared virtual memory with a worker that shares no memory with the application: both have memory of their own at the
+ * same address, so that pointers in it mean the same on both sides. For devices that take any address the application
+ * chooses it; elsewhere it is where native OpenCL allocates. It is coarse-grained: contents move when the application
+ * maps and unmaps.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "client/client.h"
+
+#define TRIES 16
+#define MAX_ALIGNMENT ((size_t)1 << 16)
+
+struct mirror_map {
+    struct mirror_map *next;
+    void *memory;
+    size_t size;
+    cl_map_flags flags;
+};
+
+struct mirror {
+    struct mirror *next;
+    struct node *node;
+    uint8_t *memory;
+    size_t size, mapped; /* mapped: whole pages */
+    struct mirror_map *maps;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mirror *mirrors;
+
+void mirror_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
+/* Under the lock. */
+static struct mirror *find(const void *pointer)
+{
+    struct mirror *m = mirrors;
+
+    while (m && (uintptr_t)pointer - (uintptr_t)m->memory >= m->size)
+        m = m->next;
+    return m;
+}
+
+bool mirror_has(const void *pointer)
+{
+    bool has;
+
+    pthread_mutex_lock(&lock);
+    has = find(pointer) != NULL;
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
+bool mirror_has_all(const void *pointer, size_t size)
+{
+    const struct mirror *m;
+    bool has;
+
+    pthread_mutex_lock(&lock);
+    m = find(pointer);
+    has = m && size <= m->size - (size_t)((const uint8_t *)pointer - m->memory);
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
+/* ---- memory ---- */
+
+static uint64_t alloc_on_node(cl_context context, struct node *node, uint64_t wanted, cl_svm_mem_flags flags,
+                              size_t size, cl_uint alignment)
+{
+    struct wire_svm_alloc m = {
+        .context = context->object.id, .wanted = wanted, .flags = flags, .size = size, .alignment = alignment};
+    struct wire_svm_alloc_reply reply;
+    struct call call;
+
+    if (call_svm_alloc(node, &m, &reply, &call))
+        return 0;
+    call_free(&call);
+    return reply.error ? 0 : reply.address;
+}
+
+uint64_t mirror_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole)
+{
+    static _Atomic(uintptr_t) hint = 0x210000000000; /* where no program has anything, on machines seen so far */
+
+    for (unsigned i = 0; i < TRIES; i++) {
+        void *wish = (void *)atomic_fetch_add(&hint, (whole + MAX_ALIGNMENT - 1) & ~(MAX_ALIGNMENT - 1));
+        void *memory = mmap(wish, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (memory == MAP_FAILED)
+            return 0;
+        if (alloc_on_node(context, node, (uintptr_t)memory, flags, size, 0) == (uintptr_t)memory)
+            return (uintptr_t)memory;
+        munmap(memory, whole);
+    }
+    return 0;
+}
+
+/* Addresses that are taken here stay allocated there until another has been found. */
+static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment, size_t whole)
+{
+    uint64_t refused[TRIES], address = 0;
+    unsigned tries = 0;
+
+    while (tries < TRIES && (address = alloc_on_node(context, context->node, 0, flags, size, alignment)) != 0) {
+        if (address_map(address, whole, PROT_READ | PROT_WRITE))
+            break;
+        refused[tries++] = address;
+        address = 0;
+    }
+    if (tries)
+        vocl_log(LOG_INFO, "%u addresses of shared virtual memory were taken", tries);
+    while (tries--)
+        address_free(context->node, refused[tries]);
+    return address;
+}
+
+void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) & ~(page - 1);
+    struct mirror *m = calloc(1, sizeof(*m));
+    uint64_t address = 0;
+    bool any = true;
+
+    for (cl_uint i = 0; i < context->device_count; i++)
+        any &= context->devices[i]->any_pointer;
+    if (m)
+        address = any ? mirror_choose(context, context->node, flags, size, whole)
+                      : choose_there(context, flags, size, alignment, whole);
+    if (!address) {
+        free(m);
+        return NULL;
+    }
+    *m = (struct mirror){.node = context->node, .memory = (uint8_t *)(uintptr_t)address, .size = size, .mapped = whole};
+    pthread_mutex_lock(&lock);
+    m->next = mirrors;
+    mirrors = m;
+    pthread_mutex_unlock(&lock);
+    return m->memory;
+}
+
+bool mirror_free(void *memory)
+{
+    struct mirror **at, *m;
+
+    pthread_mutex_lock(&lock);
+    for (at = &mirrors; *at && (*at)->memory != memory; at = &(*at)->next)
+        ;
+    m = *at;
+    if (m)
+        *at = m->next;
+    pthread_mutex_unlock(&lock);
+    if (!m)
+        return false;
+    address_free(m->node, (uintptr_t)m->memory);
+    munmap(m->memory, m->mapped);
+    while (m->maps) {
+        struct mirror_map *map = m->maps;
+
+        m->maps = map->next;
+        free(map);
+    }
+    free(m);
+    return true;
+}
+
+/* ---- data ---- */
+
+static int add_map(void *memory, size_t size, cl_map_flags flags)
+{
+    struct mirror_map *map = calloc(1, sizeof(*map));
+    struct mirror *m;
+
+    if (!map)
+        return -ENOMEM;
+    *map = (struct mirror_map){NULL, memory, size, flags};
+    pthread_mutex_lock(&lock);
+    m = find(memory);
+    if (m) {
+        map->next = m->maps;
+        m->maps = map;
+    }
+    pthread_mutex_unlock(&lock);
+    if (m)
+        return 0;
+    free(map);
+    return -EINVAL;
+}
+
+/* The size of the map that begins there, if it was for writing. */
+static size_t take_map(void *memory)
+{
+    struct mirror_map **at, *map = NULL;
+    struct mirror *m;
+    size_t size = 0;
+
+    pthread_mutex_lock(&lock);
+    m = find(memory);
+    for (at = m ? &m->maps : NULL; at && *at && (*at)->memory != memory; at = &(*at)->next)
+        ;
+    if (at && *at) {
+        map = *at;
+        *at = map->next;
+        size = map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) ? map->size : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    free(map);
+    return size;
+}
+
+int mirror_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event)
+{
+    int error = add_map(memory, size, flags);
+
+    if (error)
+        return enqueue_fail(e, error);
+    if (flags == CL_MAP_WRITE_INVALIDATE_REGION)
+        return enqueue_nothing(e, blocking, event);
+    return address_read(e, memory, memory, size, blocking, event);
+}
+
+int mirror_unmap(struct enqueue *e, void *memory, cl_event *event)
+{
+    const size_t size = take_map(memory);
+
+    if (!size)
+        return enqueue_nothing(e, CL_FALSE, event);
+    return address_write(e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
+}
+
+int mirror_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event)
+{
+    const bool from_node = mirror_has_all(from, size), to_node = mirror_has_all(to, size);
+
+    if (from_node && to_node)
+        return address_copy(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
+    if (from_node)
+        return address_read(e, to, from, size, blocking, event);
+    return address_write(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
+}

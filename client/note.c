@@ -1,0 +1,126 @@
+/* What nodes tell: the state of events, data that was read, output, errors. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "client/client.h"
+#include "wire/tables.h"
+
+/* Of events of others, and of the application's, a node has nothing to tell. */
+static bool note_event_status(struct node *node, struct wire_cursor *fields)
+{
+    struct wire_event_status m;
+    cl_event event;
+
+    if (!wire_get_event_status(fields, &m) || m.status > CL_SUBMITTED)
+        return false;
+    event = handle_find(WIRE_EVENT, m.event);
+    if (event && event->queue && event->node == node)
+        event_told(event, m.status, m.times_count, m.times);
+    return true;
+}
+
+static bool note_output(struct wire_cursor *fields)
+{
+    struct wire_output m;
+    const uint8_t *at;
+    uint32_t left;
+    ssize_t wrote;
+
+    if (!wire_get_output(fields, &m))
+        return false;
+    if (m.stream == 1)
+        fflush(stdout);
+    for (at = m.text, left = m.text_length; left; at += wrote, left -= (uint32_t)wrote) {
+        wrote = write((int)m.stream, at, left);
+        if (wrote < 0 && errno == EINTR)
+            wrote = 0;
+        else if (wrote <= 0)
+            return true;
+    }
+    return true;
+}
+
+static bool note_queue_error(struct node *node, struct wire_cursor *fields)
+{
+    struct wire_queue_error m;
+    cl_command_queue queue;
+
+    if (!wire_get_queue_error(fields, &m) || m.error >= 0)
+        return false;
+    queue = handle_find(WIRE_QUEUE, m.queue);
+    if (queue && queue->node == node)
+        atomic_store(&queue->error, m.error);
+    vocl_log(LOG_WARN, "a command of queue %u failed on its node: %d", m.queue, m.error);
+    return true;
+}
+
+struct context_error {
+    struct callback callback;
+    char text[256];
+};
+
+static void deliver_context_error(struct callback *callback)
+{
+    struct context_error *error = (struct context_error *)callback;
+    cl_context context = callback->handle;
+
+    context->notify(error->text, NULL, 0, context->notify_data);
+}
+
+static void free_context_error(struct callback *callback)
+{
+    handle_drop(callback->handle);
+    free((struct context_error *)callback);
+}
+
+static bool note_context_error(struct node *node, struct wire_cursor *fields)
+{
+    struct wire_context_error m;
+    struct context_error *error;
+    cl_context context;
+
+    if (!wire_get_context_error(fields, &m))
+        return false;
+    context = handle_find(WIRE_CONTEXT, m.context);
+    error = context && context->notify && context_has_node(context, node) ? calloc(1, sizeof(*error)) : NULL;
+    if (!error)
+        return true;
+    snprintf(error->text, sizeof(error->text), "%.*s", (int)m.text_length, (const char *)m.text);
+    error->callback.run = deliver_context_error;
+    error->callback.free = free_context_error;
+    error->callback.handle = context;
+    handle_use(context);
+    deliver(node->session, NULL, &error->callback);
+    return true;
+}
+
+bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_read_data data;
+    struct wire_read_ready ready;
+    struct wire_destroyed destroyed;
+
+    if (number & WIRE_REPLY)
+        return call_answer(node, number, fields);
+    switch (number) {
+    case WIRE_event_status:
+        return note_event_status(node, &fields);
+    case WIRE_read_data:
+        return wire_get_read_data(&fields, &data) &&
+               transfer_note(node, data.tag, false, data.status, data.data, data.data_length);
+    case WIRE_read_ready:
+        return wire_get_read_ready(&fields, &ready) && transfer_note(node, ready.tag, true, 0, NULL, 0);
+    case WIRE_queue_error:
+        return note_queue_error(node, &fields);
+    case WIRE_output:
+        return note_output(&fields);
+    case WIRE_destroyed:
+        return wire_get_destroyed(&fields, &destroyed) &&
+               (block_note(node, destroyed.object) || dying_note(node, destroyed.kind, destroyed.object));
+    case WIRE_context_error:
+        return note_context_error(node, &fields);
+    }
+    return false;
+}

@@ -1,0 +1,255 @@
+/* Objects that the client works with: nodes, devices, contexts, queues, memory objects and events. */
+#ifndef VOCL_CLIENT_OBJECTS_H
+#define VOCL_CLIENT_OBJECTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The only symbols that leave this library are those that OpenCL's headers (and vocl.h) declare. */
+#pragma GCC visibility push(default)
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_egl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
+#include <CL/cl_icd.h>
+#include "vocl.h"
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret);
+#pragma GCC visibility pop
+
+#include "base/cl_ext.h"
+#include "base/spin.h"
+#include "transport/transport.h"
+#include "wire/wire.h"
+
+#define KIND_PLATFORM (WIRE_KIND_LAST + 1)
+#define KIND_COUNT (KIND_PLATFORM + 1)
+#define KIND_DYING KIND_COUNT /* dying.c; nothing is made of it */
+
+/* Begins every object. The first two words are the ICD loader's (cl_khr_icd 2.0). */
+struct object {
+    const struct _cl_icd_dispatch *dispatch;
+    void *disp_data;
+    uint32_t id;            /* on the wire: slot number and, in the top byte, how often the slot was used */
+    atomic_uint kind;       /* enum wire_kind; 0 when the slot is free */
+    atomic_int references;  /* the application's */
+    atomic_int uses;        /* the library's own; the object lives while either is above 0 */
+    struct answer *answers; /* info.c */
+};
+
+/* A worker's native platform, or several: all devices that live in one process. */
+enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
+
+struct node {
+    enum node_memory memory; /* arena.c */
+    struct session *session;
+    unsigned peer, index;   /* index: of its bit in sets of nodes */
+    bool alive, in_process; /* in_process: local.c's */
+    size_t mark;            /* stream.c: where a broadcast begins in the batch */
+    uint8_t *last;          /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
+    size_t last_length, again_at;
+    uint32_t again;           /* how often it is to be repeated by the command at again_at in the batch, or 0 */
+    struct wire_buffer batch; /* commands that wait to be sent */
+};
+
+/* Immutable answers of a clGet*Info function, by parameter. */
+struct info_table {
+    uint8_t *bytes;
+    size_t length;
+};
+
+/* What a device's times are of: not known yet, none of this host's clocks, or one of them. */
+enum device_clock { CLOCK_UNKNOWN, CLOCK_OTHER, CLOCK_RAW, CLOCK_STEADY };
+
+struct _cl_device_id {
+    struct object object;
+    struct node *node;
+    cl_device_id parent; /* of a sub-device */
+    uint32_t platform;   /* number of the native platform in its worker */
+    unsigned version;    /* of that platform: 120 for OpenCL 1.2 */
+    struct info_table infos;
+    bool unified;
+    cl_uint dimensions;
+    size_t item_sizes[3], group_size;
+    uint64_t limited; /* bytes that the session may use, 0: all */
+    cl_ulong alloc_size, mem_base_align, local_size;
+    cl_bool images;
+    atomic_int clock;                 /* enum device_clock */
+    bool has_usm, has_addresses;      /* cl_intel_unified_shared_memory, cl_ext_buffer_device_address */
+    bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
+};
+
+/* A function of the application that is due; or one to be called when an object goes, of which next, function and data
+ * are enough. */
+struct callback {
+    struct callback *next;
+    void (*run)(struct callback *callback);
+    void (*free)(struct callback *callback); /* when it has returned */
+    void (*function)(void);
+    void *handle, *data;
+    cl_int status;
+    /* deliver.c; number and id of the event, if it is an event's */
+    struct lane *lane;
+    uint32_t id;
+    uint64_t number, begun;
+};
+
+/* Functions that are called one after the other. */
+struct lane {
+    struct callback *first, **last, *next_due; /* those that have not returned; of these the first that has not begun */
+    struct callback *owner;                    /* whose end the next one waits for */
+    struct lane *next;
+    bool offered;
+};
+
+/* Commands of a queue from that number on (out of order: that one) are behind another queue's event. */
+struct behind {
+    uint32_t queue, event;
+    uint64_t number, at;
+};
+#define MOST_BEHIND 8 /* the newest are known */
+
+#define MOST_NODES 64 /* of a context: sets of nodes are uint64_t */
+
+struct _cl_context {
+    struct object object;
+    struct node *node;   /* the first, for what needs only one */
+    struct node **nodes; /* of its devices */
+    unsigned node_count;
+    cl_uint device_count;
+    cl_device_id *devices;
+    cl_context_properties *properties;
+    size_t properties_size;
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *);
+    void *notify_data;
+    struct callback *destructors;
+};
+
+struct _cl_command_queue {
+    struct object object;
+    cl_context context;
+    cl_device_id device;
+    struct node *node;
+    cl_command_queue_properties properties;
+    cl_queue_properties *array; /* as given to clCreateCommandQueueWithProperties */
+    size_t array_size;
+    cl_uint size;
+    atomic_int error; /* of a command that has no event to tell it */
+    atomic_uint_fast64_t enqueued, finished,
+        well;              /* well: up to there none has failed but those that are known to have */
+    atomic_bool eager;     /* its launches' events are asked about, as far as is known */
+    atomic_uint functions; /* to be called back for its commands */
+    /* under the session's lock */
+    struct lane lane;
+    struct behind behind[MOST_BEHIND];
+    unsigned behind_next;
+    struct arrival *arrival,
+        *barred; /* of the last command, or, out of order, of all so far; of what barriers came before */
+};
+
+static inline bool queue_in_order(cl_command_queue queue)
+{
+    return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+struct mapping {
+    struct mapping *next;
+    void *pointer;
+    cl_map_flags flags;
+    size_t origin[3], region[3], row_pitch, slice_pitch;
+    bool owned; /* the memory is the mapping's own */
+};
+
+struct _cl_mem {
+    struct object object;
+    cl_context context;
+    cl_mem_object_type type;
+    cl_mem_flags flags, node_flags; /* node_flags: as the nodes were given them */
+    size_t size;
+    void *host_pointer;
+    uint8_t *place;              /* in the arena, where the node has the buffer, too; or NULL */
+    void *block;                 /* place, if it is block.c's */
+    bool direct;                 /* place is of block.c: the program may use it as it is */
+    bool mirrored;               /* host_pointer is of mirror.c */
+    struct region *region;       /* place is of exchange.c */
+    struct hosted *hosted;       /* hostptr.c; of a whole */
+    struct coherence *coherence; /* of a whole, in a context of several nodes */
+    cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
+    size_t origin;
+    cl_mem_properties *properties;
+    size_t properties_size;
+    pthread_mutex_t lock; /* shadow, mappings */
+    uint8_t *shadow;      /* what maps of a buffer show; the whole buffer's size */
+    struct mapping *mappings;
+    cl_uint map_count;
+    struct callback *destructors;
+    cl_uint packet_size, max_packets;     /* of a pipe */
+    cl_mem_device_address_ext *addresses; /* device_address.c: on each device of the context; or NULL */
+    cl_mem next_addressed;
+    /* images */
+    cl_image_format format;
+    cl_image_desc desc;
+    size_t element_size, row_pitch, slice_pitch; /* slice_pitch 0: has no slices */
+};
+
+/* Where something waits for an arrival (arrival.c). */
+struct arrival_waiter {
+    struct arrival_waiter *next;
+    void (*run)(void *argument);
+    void *argument;
+};
+
+struct event_callback {
+    struct event_callback *next;
+    cl_int status;
+    void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+    void *data;
+};
+
+struct _cl_event {
+    struct object object;
+    cl_context context;
+    struct node *node;          /* where its command is */
+    atomic_uint_fast64_t known; /* nodes that can wait for it */
+    cl_command_queue queue;     /* NULL for a user event */
+    cl_command_type type;
+    atomic_uint_fast64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
+    uint64_t before;             /* commands with numbers up to this were sent before it */
+    uint64_t since;              /* deliver_now_begun() when it was made */
+    atomic_int status;
+    atomic_bool asked; /* the program has asked about it */
+    atomic_bool shown; /* that it is complete: not before what natively has been called back by then has been */
+    /* under the session's lock */
+    uint32_t wanted;
+    bool told; /* it is over on its node, or the application has set it */
+    cl_int told_status;
+    struct arrival *arrival; /* without which it does not count as over here */
+    struct arrival_waiter arrived;
+    bool has_times;
+    uint64_t times[4]; /* until it has them: this host's clocks when it was made, if the queue has profiling */
+    struct event_callback *callbacks;
+};
+
+static inline uint64_t node_bit(const struct node *node)
+{
+    return UINT64_C(1) << node->index;
+}
+
+static inline bool context_has_node(cl_context context, const struct node *node)
+{
+    for (unsigned i = 0; i < context->node_count; i++) {
+        if (context->nodes[i] == node)
+            return true;
+    }
+    return false;
+}
+
+#endif

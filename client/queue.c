@@ -1,0 +1,57 @@
+/* Queues: how far they are, and waiting for them. */
+#include <errno.h>
+
+#include "client/client.h"
+
+#define WANT_COMPLETE (1u << CL_COMPLETE)
+
+static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
+{
+    uint64_t known = atomic_load(to);
+
+    while (known < number && !atomic_compare_exchange_weak(to, &known, number))
+        ;
+}
+
+void queue_finished(cl_command_queue queue, uint64_t number, bool well)
+{
+    if (well)
+        raise_to(&queue->well, number);
+    raise_to(&queue->finished, number);
+}
+
+/* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
+int queue_wait_idle(cl_command_queue queue)
+{
+    uint64_t number = atomic_load(&queue->enqueued);
+    struct enqueue e;
+    struct wire_enqueue_marker m;
+    int error;
+
+    if (number <= atomic_load(&queue->finished))
+        return queue->node->alive ? 0 : -ECONNRESET;
+    error = enqueue_open(&e, queue, 0, NULL, false, CL_COMMAND_MARKER);
+    if (error)
+        return error;
+    error = enqueue_need_event(&e, CL_COMMAND_MARKER);
+    if (error)
+        return enqueue_fail(&e, error);
+    m = (struct wire_enqueue_marker){.queue = queue->object.id, .event = e.event_id, .want = WANT_COMPLETE};
+    e.event->wanted = WANT_COMPLETE;
+    wire_put_enqueue_marker(stream_begin(e.node), &m);
+    error = stream_end(e.node, STREAM_NOW);
+    if (!error && event_wait(e.event) == NODE_LOST_STATUS)
+        error = -ECONNRESET;
+    if (!error)
+        arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed with something before it */
+    if (!error)
+        queue_finished(queue, number, atomic_load(&e.event->status) == CL_COMPLETE);
+    return enqueue_fail(&e, error);
+}
+
+void queue_settle(cl_command_queue queue, uint64_t since)
+{
+    const struct due due = {queue, atomic_load(&queue->enqueued), 0, since};
+
+    deliver_settle(queue->node->session, &due);
+}

@@ -1,0 +1,449 @@
+/*
+ * The session: this process' job of workers, and who drives its transport.
+ *
+ * One lock guards the transport, the streams and the events. Whoever waits drives: one thread at a time, the leader,
+ * polls and sleeps on the bells; others that wait sleep until the leader has news. While no application thread waits,
+ * the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one wake-up.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/crowd.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/thread.h"
+#include "client/client.h"
+#include "wire/tables.h"
+
+#define ASIDE_NS 20000000 /* how long the session's thread stays aside */
+#define SLEEP_US 1000000
+
+struct session {
+    struct transport *transport;
+    pthread_mutex_t lock;
+    pthread_cond_t news, aside;
+    bool leading, own_thread_leads, stop;
+    pthread_t ender; /* with stop: the thread that ended the session */
+    unsigned waiters;
+    pthread_t thread;
+    unsigned node_count;
+    struct node *nodes;
+    const struct front_end *front;
+    void *view; /* the front end's */
+    struct under_way under_way;
+    long spin_ns;
+    struct crowd crowd; /* the leader's */
+};
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct session *_Atomic current;
+static bool start_failed, exiting;
+
+void session_lock(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+}
+
+void session_unlock(struct session *session)
+{
+    pthread_mutex_unlock(&session->lock);
+}
+
+pthread_mutex_t *session_mutex(struct session *session)
+{
+    return &session->lock;
+}
+
+bool session_stops(const struct session *session)
+{
+    return session->stop;
+}
+
+struct transport *session_transport(struct session *session)
+{
+    return session->transport;
+}
+
+struct under_way *session_under_way(struct session *session)
+{
+    return &session->under_way;
+}
+
+unsigned session_node_count(const struct session *session)
+{
+    return session->node_count;
+}
+
+struct node *session_node(struct session *session, unsigned index)
+{
+    return &session->nodes[index];
+}
+
+void *session_view(const struct session *session)
+{
+    return session->view;
+}
+
+/* ---- what arrives ---- */
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    struct session *session = owner;
+    struct wire_cursor frame = wire_cursor(bytes, length), fields;
+    uint16_t number;
+    int more;
+
+    if (peer == 0 || peer > session->node_count)
+        return -EBADMSG;
+    wire_trace("<-", peer, bytes, length);
+    while ((more = wire_next(&frame, &number, &fields)) == 1) {
+        if (!note_take(&session->nodes[peer - 1], number, fields)) {
+            vocl_log(LOG_ERROR, "worker %u sent a malformed %s", peer, wire_name(number));
+            return -EBADMSG;
+        }
+    }
+    return more < 0 ? -EBADMSG : 0;
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    struct session *session = owner;
+    struct node *node;
+
+    if (peer == 0 || peer > session->node_count)
+        return;
+    node = &session->nodes[peer - 1];
+    vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,
+             transport_peer_host(session->transport, peer), why ? why : "this process ends");
+    node->alive = false;
+    wire_buffer_free(&node->batch);
+    call_lose(node);
+    transfer_lose(node);
+    event_lose(node);
+    dying_lose(node);
+    block_lose(node);
+}
+
+/* ---- who drives ---- */
+
+static _Thread_local bool polls;
+
+bool session_polls(void)
+{
+    return polls;
+}
+
+static int progress(struct session *session)
+{
+    int count;
+
+    polls = true;
+    count = transport_poll(session->transport);
+    for (unsigned i = 0; i < session->node_count; i++)
+        stream_advance(&session->nodes[i]);
+    polls = false;
+    return count;
+}
+
+/* What comes in between is taken, too. */
+static void announce(struct session *session)
+{
+    polls = true;
+    transport_announce(session->transport);
+    polls = false;
+}
+
+/* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
+static void lead(struct session *session, bool own_thread)
+{
+    long until = clock_ns() + (own_thread || crowd_here(&session->crowd) ? 0 : session->spin_ns);
+    long timeout = SLEEP_US;
+
+    session->leading = true;
+    session->own_thread_leads = own_thread;
+    if (progress(session))
+        goto done;
+    while (clock_ns() < until || (transport_bulk_pending(session->transport) && !(own_thread && session->waiters))) {
+        session_unlock(session);
+        crowd_yield(&session->crowd);
+        session_lock(session);
+        if (progress(session) || session->stop)
+            goto done;
+    }
+    announce(session);
+    if (progress(session) || session->stop || (own_thread && session->waiters))
+        goto done;
+    for (unsigned i = 0; i < session->node_count; i++) {
+        if (session->nodes[i].batch.length && session->nodes[i].alive)
+            timeout = 10000;
+    }
+    session_unlock(session);
+    transport_sleep(session->transport, -1, timeout);
+    session_lock(session);
+    progress(session);
+done:
+    session->leading = false;
+    session->own_thread_leads = false;
+    if (session->waiters > (own_thread ? 0 : 1))
+        pthread_cond_broadcast(&session->news);
+}
+
+/* The process ends, by another thread: as natively, a wait goes on until that takes this thread with it. */
+static void wait_after_end(struct session *session)
+{
+    if (pthread_equal(session->ender, pthread_self()))
+        return;
+    session->leading = false;
+    session_unlock(session);
+    for (;;)
+        pause();
+}
+
+void session_wait(struct session *session, bool (*ready)(void *), void *argument)
+{
+    /* what is waited for may need what is to happen on another node */
+    for (unsigned i = 0; i < session->node_count; i++)
+        stream_push(&session->nodes[i]);
+    if (ready(argument))
+        return;
+    deliver_away(session);
+    session->waiters++;
+    while (!ready(argument)) {
+        if (session->stop)
+            wait_after_end(session);
+        if (session->stop && !session->leading)
+            break;
+        if (!session->leading) {
+            lead(session, false);
+            continue;
+        }
+        if (session->own_thread_leads)
+            transport_wake(session->transport);
+        pthread_cond_wait(&session->news, &session->lock);
+    }
+    session->waiters--;
+    deliver_back();
+    if (session->waiters && !session->leading)
+        pthread_cond_signal(&session->news);
+}
+
+bool session_wait_on(struct session *session, pthread_cond_t *condition)
+{
+    if (session->stop)
+        wait_after_end(session);
+    if (session->stop)
+        return false;
+    pthread_cond_wait(condition, &session->lock);
+    return true;
+}
+
+void session_news(struct session *session)
+{
+    if (session->waiters)
+        pthread_cond_broadcast(&session->news);
+    if (session->leading && !session->own_thread_leads)
+        transport_wake(session->transport);
+}
+
+static void *session_thread(void *argument)
+{
+    struct session *session = argument;
+    struct timespec until;
+
+    session_lock(session);
+    while (!session->stop) {
+        if (!session->waiters && !session->leading)
+            lead(session, true);
+        if (!session->waiters && !session->leading)
+            continue;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += ASIDE_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&session->aside, &session->lock, &until);
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+void session_need_progress(struct session *session)
+{
+    if (!session->leading)
+        pthread_cond_signal(&session->aside);
+}
+
+/* ---- start ---- */
+
+static void init_lock(struct session *session)
+{
+    pthread_mutexattr_t mutex;
+    pthread_condattr_t cond;
+
+    pthread_mutexattr_init(&mutex);
+    pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&session->lock, &mutex);
+    pthread_condattr_init(&cond);
+    pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
+    pthread_cond_init(&session->news, &cond);
+    pthread_cond_init(&session->aside, &cond);
+}
+
+/*
+ * The process exits: what was enqueued is sent, then the session ends. What is left for its own devices is nothing that
+ * anybody saw, and their drivers may have been taken down already.
+ */
+static void on_ending(void *owner)
+{
+    struct session *session = owner;
+
+    session_lock(session);
+    if (session->stop) {
+        session_unlock(session);
+        return;
+    }
+    for (unsigned i = 0; i < session->node_count; i++) {
+        if (!session->nodes[i].in_process)
+            stream_push(&session->nodes[i]);
+    }
+    deliver_stop(session);
+    if (session->stop) { /* by another thread meanwhile */
+        session_unlock(session);
+        return;
+    }
+    session->stop = true;
+    session->ender = pthread_self();
+    transport_wake(session->transport);
+    pthread_cond_broadcast(&session->aside);
+    deliver_wake();
+    session_unlock(session);
+    pthread_join(session->thread, NULL);
+    session_lock(session);
+    for (unsigned i = 0; i < session->node_count; i++)
+        session->nodes[i].alive = false;
+    transport_close(session->transport);
+    session_unlock(session);
+}
+
+/* The user's settings name what is loaded and started, which must not be with the rights of a setuid program. */
+static bool gains_rights(void)
+{
+    bool gains = getauxval(AT_SECURE) != 0;
+
+    if (gains)
+        vocl_log(LOG_ERROR, "no session: the program has rights that its user has not (setuid, setgid, capabilities)");
+    return gains;
+}
+
+static struct session *session_start(const struct front_end *front)
+{
+    struct session *session = calloc(1, sizeof(*session));
+    struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending};
+    char why[512] = "";
+    bool has_local;
+    int error;
+
+    if (!session || gains_rights()) {
+        free(session);
+        return NULL;
+    }
+    init_lock(session);
+    session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
+    session->front = front;
+    error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
+    if (error) {
+        vocl_log(LOG_ERROR, "no session: %s", why);
+        free(session);
+        return NULL;
+    }
+    has_local = settings_number(SETTING_LOCAL) && local_open(session->transport);
+    session->node_count = transport_peers(session->transport) - 1;
+    session->nodes = calloc(session->node_count + 1, sizeof(*session->nodes));
+    for (unsigned i = 0; session->nodes && i < session->node_count; i++)
+        session->nodes[i] = (struct node){.session = session,
+                                          .peer = i + 1,
+                                          .index = i % MOST_NODES,
+                                          .alive = true,
+                                          .in_process = has_local && i + 1 == session->node_count};
+    if (!session->nodes || thread_start(&session->thread, session_thread, session)) {
+        transport_close(session->transport);
+        return NULL;
+    }
+    session->view = front->open(session);
+    if (!session->view) {
+        on_ending(session);
+        return NULL;
+    }
+    return session;
+}
+
+static void before_fork(void)
+{
+    exchange_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+    exchange_after_fork(false);
+}
+
+/* The child of a fork has no session: it may start its own. The parent's goes on undisturbed. */
+static void after_fork(void)
+{
+    struct session *session = atomic_load(&current);
+
+    exchange_after_fork(true);
+    hostptr_after_fork();
+    pthread_mutex_init(&start_lock, NULL);
+    handle_after_fork();
+    arena_after_fork();
+    arrival_after_fork();
+    deliver_after_fork();
+    start_failed = false;
+    if (!session)
+        return;
+    session->front->after_fork();
+    session->under_way = (struct under_way){0}; /* of threads that are gone */
+    init_lock(session);
+    session->stop = true;
+    session->ender = pthread_self();
+    for (unsigned i = 0; i < session->node_count; i++)
+        session->nodes[i].alive = false;
+    transport_forget(session->transport);
+    atomic_store(&current, NULL);
+}
+
+struct session *session_get(const struct front_end *front)
+{
+    struct session *session = atomic_load(&current);
+    static bool watched;
+
+    if (session)
+        return session;
+    pthread_mutex_lock(&start_lock);
+    session = atomic_load(&current);
+    /* a worker's own OpenCL must not find workers */
+    if (!session && !start_failed && !exiting && !getenv("VOCL_WORKER")) {
+        if (!watched)
+            pthread_atfork(before_fork, after_fork_in_parent, after_fork);
+        watched = true;
+        handle_kinds(front->kinds, front->dispatch);
+        session = session_start(front);
+        start_failed = !session;
+        atomic_store(&current, session);
+    }
+    pthread_mutex_unlock(&start_lock);
+    return session;
+}
+
+/* Runs when the process exits or the library is unloaded; the MPI library may have gone before. */
+__attribute__((destructor)) static void session_end(void)
+{
+    struct session *session = atomic_load(&current);
+
+    exiting = true;
+    if (session)
+        on_ending(session);
+}

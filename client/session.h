@@ -1,0 +1,60 @@
+/* The session: the nodes, the lock, and who takes what the nodes say. */
+#ifndef VOCL_CLIENT_SESSION_H
+#define VOCL_CLIENT_SESSION_H
+
+#include "client/objects.h"
+
+struct session;
+
+/* What the session needs from what stands on it. */
+struct front_end {
+    const void *dispatch;
+    const struct kind *const *kinds;
+    /* The nodes of a new session can be asked; what is made of their answers is session_view(). NULL: no session. */
+    void *(*open)(struct session *session);
+    void (*after_fork)(void); /* in the child */
+};
+
+/* The process' session, started if need be; NULL when there is none to be had. */
+struct session *session_get(const struct front_end *front);
+void *session_view(const struct session *session);
+/* Its nodes, from 0 on; with VOCL_LOCAL the last one is in this process. */
+unsigned session_node_count(const struct session *session);
+struct node *session_node(struct session *session, unsigned index);
+/* What waits for answers of nodes; under the lock, but for last_tag. */
+struct under_way {
+    struct call *calls;
+    uint32_t last_call;
+    struct transfer *transfers;
+    atomic_uint last_tag;
+};
+struct under_way *session_under_way(struct session *session);
+void session_lock(struct session *session);
+void session_unlock(struct session *session);
+/* Wait, under the lock (let go while waiting), until ready(argument). */
+void session_wait(struct session *session, bool (*ready)(void *), void *argument);
+/* Whether this thread is taking what nodes say: it must not wait for them. */
+bool session_polls(void);
+/* Something must go on without an application thread waiting for it. Under the lock. */
+void session_need_progress(struct session *session);
+/* Sleep on a condition that goes with the lock, without driving the transport. False: the session ends by this thread.
+ */
+bool session_wait_on(struct session *session, pthread_cond_t *condition);
+pthread_mutex_t *session_mutex(struct session *session);
+bool session_stops(const struct session *session);
+/* A condition that threads wait for has changed without news from a node. Under the lock. */
+void session_news(struct session *session);
+struct transport *session_transport(struct session *session);
+
+/* The status of a command whose node is lost. */
+#define NODE_LOST_STATUS CL_DEVICE_NOT_AVAILABLE
+
+/* ---- note.c ---- */
+/* A reply or a note of a node; false if it is not well formed. Under the lock. */
+bool note_take(struct node *node, uint16_t number, struct wire_cursor fields);
+
+/* ---- local.c: devices of this process ---- */
+/* Devices of this process join the session. */
+bool local_open(struct transport *transport);
+
+#endif

@@ -1,0 +1,255 @@
+/*
+ * The stream of commands to a node. The first command goes at once; while the node has not taken it, further ones
+ * gather into the next frame. What nobody is in a hurry for (creation, release) waits for the next that is.
+ */
+#include <errno.h>
+#include <limits.h>
+
+#include "base/log.h"
+#include "client/client.h"
+
+#define FRAME_FULL (48u << 10)
+#define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
+
+struct wire_buffer *stream_begin(struct node *node)
+{
+    session_lock(node->session);
+    return &node->batch;
+}
+
+enum { AGAIN = WIRE_HEADER + 8 }; /* bytes of the command without a patch */
+
+static void remember(struct node *node, const uint8_t *bytes, size_t length)
+{
+    if (!node->last)
+        node->last = malloc(WIRE_MAX_AGAIN);
+    node->last_length = node->last && length <= WIRE_MAX_AGAIN ? length : 0;
+    if (node->last_length)
+        memcpy(node->last, bytes, length);
+}
+
+void stream_fold(struct node *node, size_t mark)
+{
+    struct wire_buffer *batch = &node->batch;
+    const size_t length = batch->length - mark;
+    struct wire_again m = {.times = 1};
+    uint8_t patch[WIRE_MAX_PATCH];
+
+    if (batch->failed)
+        return;
+    m.patch = patch;
+    m.patch_length =
+        length == node->last_length ? wire_diff(node->last, batch->bytes + mark, length, patch) : WIRE_NO_PATCH;
+    if (m.patch_length == WIRE_NO_PATCH || AGAIN + m.patch_length >= length) {
+        remember(node, batch->bytes + mark, length);
+        return;
+    }
+    if (m.patch_length)
+        memcpy(node->last, batch->bytes + mark, length);
+    batch->length = mark;
+    if (!m.patch_length && node->again && node->again_at + AGAIN == mark && node->again < WIRE_MAX_TIMES) {
+        node->again++;
+        memcpy(batch->bytes + node->again_at + WIRE_HEADER, &node->again, sizeof(node->again));
+        return;
+    }
+    node->again_at = mark;
+    node->again = 1;
+    wire_put_again(batch, &m);
+    if (batch->failed)
+        node->last_length = 0; /* the worker's is another */
+}
+
+void stream_push(struct node *node)
+{
+    int error;
+
+    if (!node->batch.length || !node->alive)
+        return;
+    error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
+    if (error == -EAGAIN)
+        return;
+    wire_trace("->", node->peer, node->batch.bytes, node->batch.length);
+    if (error)
+        vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));
+    if (node->batch.capacity > (1u << 20))
+        wire_buffer_free(&node->batch);
+    node->batch.length = 0;
+    node->again = 0;
+}
+
+void stream_advance(struct node *node)
+{
+    if (node->batch.length && transport_drained(session_transport(node->session), node->peer))
+        stream_push(node);
+}
+
+static bool has_room(void *argument)
+{
+    struct node *node = argument;
+
+    stream_push(node);
+    return !node->alive || node->batch.length < BATCH_LIMIT;
+}
+
+int stream_finish(struct node *node, enum stream_urgency urgency)
+{
+    if (!node->alive) {
+        node->batch.length = 0;
+        return -ECONNRESET;
+    }
+    if (node->batch.failed) {
+        node->batch.failed = false;
+        return -ENOMEM;
+    }
+    if (urgency == STREAM_NOW || node->batch.length >= FRAME_FULL ||
+        (urgency == STREAM_SOON && transport_drained(session_transport(node->session), node->peer)))
+        stream_push(node);
+    else if (urgency == STREAM_SOON)
+        session_need_progress(node->session);
+    if (node->batch.length >= BATCH_LIMIT && !session_polls())
+        session_wait(node->session, has_room, node);
+    return 0;
+}
+
+int stream_end(struct node *node, enum stream_urgency urgency)
+{
+    int error = stream_finish(node, urgency);
+
+    session_unlock(node->session);
+    return error;
+}
+
+/* Commands are the same wherever they stand in a batch: encoded for the first node, they are copied for the others. */
+struct wire_buffer *broadcast_begin(cl_context context)
+{
+    struct wire_buffer *batch = stream_begin(context->node);
+
+    context->node->mark = batch->length;
+    return batch;
+}
+
+int broadcast_end(cl_context context, enum stream_urgency urgency)
+{
+    const struct wire_buffer *first = &context->node->batch;
+    size_t mark = context->node->mark;
+    struct session *session = context->node->session;
+    int error = -ECONNRESET;
+
+    for (unsigned i = 1; i < context->node_count && !first->failed; i++)
+        wire_put_bytes(&context->nodes[i]->batch, first->bytes + mark, first->length - mark);
+    for (unsigned i = 0; i < context->node_count; i++) {
+        int one = stream_finish(context->nodes[i], urgency);
+
+        error = i == 0 || error ? one : 0;
+    }
+    session_unlock(session);
+    return error;
+}
+
+/* ---- round trips ---- */
+
+struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call)
+{
+    struct wire_buffer *out = stream_begin(node);
+    struct under_way *under_way = session_under_way(node->session);
+
+    *call = (struct call){
+        .next = under_way->calls, .node = node, .id = ++under_way->last_call, .number = number, .status = 1};
+    under_way->calls = call;
+    return out;
+}
+
+static void call_unlink(struct call *call)
+{
+    for (struct call **at = &session_under_way(call->node->session)->calls; *at; at = &(*at)->next) {
+        if (*at == call) {
+            *at = call->next;
+            return;
+        }
+    }
+}
+
+static bool call_ready(void *argument)
+{
+    struct call *call = argument;
+
+    if (call->status == 1)
+        stream_push(call->node);
+    return call->status != 1;
+}
+
+void call_send(struct call *call)
+{
+    struct node *node = call->node;
+
+    if (stream_finish(node, STREAM_NOW))
+        call->status = node->alive ? -ENOMEM : -ECONNRESET;
+    session_unlock(node->session);
+}
+
+int call_wait(struct call *call)
+{
+    struct session *session = call->node->session;
+
+    session_lock(session);
+    session_wait(session, call_ready, call);
+    call_unlink(call);
+    session_unlock(session);
+    return call->status > 0 ? -ECONNRESET : call->status; /* above 0: the session ends */
+}
+
+void call_free(struct call *call)
+{
+    free(call->bytes);
+    call->bytes = NULL;
+}
+
+int call_verdict(cl_int error)
+{
+    if (error == CL_SUCCESS || error == INT_MIN)
+        return error ? -EBADMSG : 0;
+    return error == NODE_LOST_STATUS ? -ECONNRESET : error > 0 ? -EBADMSG : -error;
+}
+
+int native_outcome(struct node *node, const struct object *object)
+{
+    struct wire_outcome m = {.kind = atomic_load(&object->kind), .object = object->id};
+    struct wire_outcome_reply reply;
+    struct call call;
+    int error = call_outcome(node, &m, &reply, &call);
+
+    if (error)
+        return error;
+    error = call_verdict(reply.error);
+    call_free(&call);
+    return error;
+}
+
+bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_cursor in = fields;
+    uint32_t id = wire_get_u32(&in);
+    struct call *call = session_under_way(node->session)->calls;
+
+    while (call && call->id != id)
+        call = call->next;
+    if (!call || call->node != node || (call->number | WIRE_REPLY) != number || call->status != 1)
+        return false;
+    call->bytes = malloc(fields.left + 1);
+    if (!call->bytes) {
+        call->status = -ENOMEM;
+        return true;
+    }
+    memcpy(call->bytes, fields.at, fields.left);
+    call->fields = wire_cursor(call->bytes, fields.left);
+    call->status = 0;
+    return true;
+}
+
+void call_lose(struct node *node)
+{
+    for (struct call *call = session_under_way(node->session)->calls; call; call = call->next) {
+        if (call->node == node && call->status == 1)
+            call->status = -ECONNRESET;
+    }
+}

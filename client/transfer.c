@@ -1,0 +1,434 @@
+/*
+ * Data between the application's memory and a node. Up to WIRE_MAX_INLINE bytes travel in the command or note itself;
+ * more goes as bulk data, straight from and into the application's memory where it is contiguous.
+ */
+#include <errno.h>
+
+#include "client/client.h"
+
+struct transfer {
+    struct transfer *next;
+    struct node *node;
+    uint32_t tag;
+    struct layout layout;
+    uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
+    size_t length;
+    bool packed, reading, detached, started, waiting, done;
+    unsigned pieces;
+    cl_int status;
+    cl_event event;
+    struct object *keep;
+    void *owned;
+    struct arrival *own;        /* its part of the command's, or NULL */
+    struct arrival *before;     /* what uses the same memory, and comes first */
+    struct arrival_waiter turn; /* waiting: for that */
+};
+
+/* Those under way, under the session's lock. */
+static struct transfer **all_of(const struct node *node)
+{
+    return &session_under_way(node->session)->transfers;
+}
+
+static void transfer_link(struct transfer *transfer)
+{
+    struct transfer **all = all_of(transfer->node);
+
+    transfer->next = *all;
+    *all = transfer;
+}
+
+static struct transfer *transfer_new(struct node *node, const struct layout *layout, bool chunked)
+{
+    struct transfer *transfer = calloc(1, sizeof(*transfer));
+
+    if (!transfer)
+        return NULL;
+    transfer->node = node;
+    transfer->tag =
+        wire_tag(atomic_fetch_add(&session_under_way(node->session)->last_tag, 1)) | (chunked ? WIRE_TAG_CHUNKED : 0);
+    transfer->layout = *layout;
+    transfer->length = layout_bytes(layout);
+    transfer->memory = layout->memory;
+    transfer->packed = !layout_is_contiguous(layout);
+    if (transfer->packed) {
+        transfer->memory = malloc(transfer->length);
+        if (!transfer->memory) {
+            free(transfer);
+            return NULL;
+        }
+    }
+    return transfer;
+}
+
+static void transfer_unlink(struct transfer *transfer)
+{
+    for (struct transfer **at = all_of(transfer->node); *at; at = &(*at)->next) {
+        if (*at == transfer) {
+            *at = transfer->next;
+            return;
+        }
+    }
+}
+
+/* Under the lock. */
+static void transfer_free(struct transfer *transfer)
+{
+    transfer->detached = true;
+    if (transfer->waiting)
+        return;
+    arrival_drop(transfer->before);
+    free(transfer->owned);
+    if (transfer->packed)
+        free(transfer->memory);
+    if (transfer->event)
+        handle_drop(transfer->event);
+    if (transfer->keep)
+        handle_drop(transfer->keep);
+    free(transfer);
+}
+
+/* Its memory's turn has come. */
+static void transfer_turn(void *argument);
+
+static void wait_for_turn(struct transfer *transfer)
+{
+    if (transfer->waiting)
+        return;
+    transfer->waiting = true;
+    arrival_then(transfer->before, &transfer->turn, transfer_turn, transfer);
+}
+
+static void transfer_end(struct transfer *transfer, cl_int status)
+{
+    const struct layout tight = layout_tight(&transfer->layout, transfer->memory);
+    struct arrival *own = transfer->own;
+
+    if (transfer->done)
+        return;
+    if (transfer->reading && !status && !arrival_is_over(transfer->before)) {
+        wait_for_turn(transfer);
+        return;
+    }
+    transfer_unlink(transfer);
+    if (transfer->reading && !status && transfer->packed)
+        layout_copy(&transfer->layout, &tight);
+    transfer->done = true;
+    transfer->status = status;
+    transfer->own = NULL;
+    if (transfer->event && status < 0)
+        event_told(transfer->event, status, 0, NULL);
+    if (transfer->detached)
+        transfer_free(transfer);
+    if (own) {
+        arrival_part_over(own);
+        arrival_drop(own);
+    }
+}
+
+static void piece_done(void *argument, int status)
+{
+    struct transfer *transfer = argument;
+
+    if (status)
+        transfer->status = NODE_LOST_STATUS;
+    if (--transfer->pieces == 0)
+        transfer_end(transfer, transfer->status);
+}
+
+/* All pieces at once: the transport moves them in order. */
+static void start_pieces(struct transfer *transfer)
+{
+    struct transport *transport = session_transport(transfer->node->session);
+    size_t piece = transfer->tag & WIRE_TAG_CHUNKED ? WIRE_CHUNK : transfer->length;
+    size_t offset = 0;
+    int error = 0;
+
+    transfer->started = true;
+    transfer->pieces = 1; /* this function's own, so that the end comes once */
+    while (!error && offset < transfer->length) {
+        size_t length = transfer->length - offset < piece ? transfer->length - offset : piece;
+
+        transfer->pieces++;
+        if (transfer->reading)
+            error = transport_take(transport, transfer->node->peer, transfer->tag, transfer->memory + offset, length,
+                                   piece_done, transfer);
+        else
+            error = transport_give(transport, transfer->node->peer, transfer->tag, transfer->memory + offset, length,
+                                   piece_done, transfer);
+        if (error)
+            transfer->pieces--;
+        offset += length;
+    }
+    piece_done(transfer, error);
+}
+
+static void pack(struct transfer *transfer)
+{
+    const struct layout tight = layout_tight(&transfer->layout, transfer->memory);
+
+    if (transfer->packed)
+        layout_copy(&tight, &transfer->layout);
+}
+
+static void transfer_turn(void *argument)
+{
+    struct transfer *transfer = argument;
+
+    transfer->waiting = false;
+    if (transfer->done) {
+        if (transfer->detached)
+            transfer_free(transfer);
+    } else if (transfer->reading) {
+        transfer_end(transfer, CL_SUCCESS);
+    } else {
+        pack(transfer);
+        start_pieces(transfer);
+    }
+}
+
+/* ---- what a transfer has to do with others ---- */
+
+static const uint8_t *layout_end(const struct layout *layout)
+{
+    return layout->memory + layout_extent(layout);
+}
+
+/* Whether data come to its memory that may be those of a command before it; what those of the program write is not
+ * known. */
+static bool meets_others(const struct transfer *transfer)
+{
+    if (host_command_any())
+        return true;
+    for (const struct transfer *other = *all_of(transfer->node); other; other = other->next) {
+        if (other->reading && other->layout.memory < layout_end(&transfer->layout) &&
+            transfer->layout.memory < layout_end(&other->layout))
+            return true;
+    }
+    return false;
+}
+
+/* The command is over when its data have moved. Under the lock. */
+static int transfer_join(struct transfer *transfer, struct enqueue *e)
+{
+    if (!arrival_is_over(e->arrival) && meets_others(transfer))
+        transfer->before = arrival_use(e->arrival);
+    if (transfer->before && transfer->reading && !transfer->packed) {
+        transfer->memory = malloc(transfer->length);
+        transfer->packed = transfer->memory != NULL;
+        if (!transfer->packed)
+            return -ENOMEM;
+    }
+    if (!transfer->reading && transfer->length <= WIRE_MAX_INLINE && !transfer->before)
+        return 0; /* it goes with the command */
+    transfer->own = arrival_new();
+    return transfer->own && enqueue_arrival(e, transfer->own) ? 0 : -ENOMEM;
+}
+
+struct arrival *transfer_moving(const struct node *node)
+{
+    struct arrival *moving = NULL;
+
+    for (const struct transfer *transfer = *all_of(node); transfer; transfer = transfer->next) {
+        if (transfer->started)
+            arrival_join(&moving, transfer->own);
+    }
+    return moving;
+}
+
+int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
+                   struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length)
+{
+    struct transfer *transfer = transfer_new(node, layout, chunked);
+    int error = 0;
+
+    if (!transfer)
+        return -ENOMEM;
+    session_lock(node->session);
+    if (keep)
+        handle_use(keep);
+    transfer->keep = keep;
+    if (e)
+        error = transfer_join(transfer, e);
+    session_unlock(node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return error;
+    }
+    if (!transfer->before)
+        pack(transfer);
+    *out = transfer;
+    *tag = transfer->tag;
+    *inline_data = NULL;
+    *inline_length = 0;
+    if (transfer->length <= WIRE_MAX_INLINE && !transfer->before) {
+        *inline_data = transfer->memory;
+        *inline_length = (uint32_t)transfer->length;
+        *tag = 0;
+    }
+    return 0;
+}
+
+void transfer_own(struct transfer *transfer, void *memory)
+{
+    transfer->owned = memory;
+}
+
+/* Beyond this the copy costs more memory than the wait does time. */
+#define MOST_COPIED ((size_t)64 << 20)
+
+void transfer_contents(struct transfer *transfer)
+{
+    const bool goes_apart = transfer->length > WIRE_MAX_INLINE && !transfer->packed;
+    void *copy = goes_apart && transfer->length <= MOST_COPIED ? malloc(transfer->length) : NULL;
+
+    if (copy) {
+        transfer->memory = memcpy(copy, transfer->memory, transfer->length);
+        transfer->packed = true;
+    }
+}
+
+int transfer_leave(struct transfer *transfer)
+{
+    if (transfer->length > WIRE_MAX_INLINE && !transfer->packed)
+        return transfer_wait(transfer);
+    transfer_detach(transfer);
+    return 0;
+}
+
+void transfer_start(struct transfer *transfer)
+{
+    if (transfer->reading)
+        return;
+    if (transfer->length <= WIRE_MAX_INLINE && !transfer->before) {
+        transfer->done = true; /* it went with the command */
+        return;
+    }
+    transfer_link(transfer);
+    if (transfer->before)
+        wait_for_turn(transfer);
+    else
+        start_pieces(transfer);
+}
+
+/* It is there to be answered before the command is sent. */
+int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
+                  struct transfer **out, uint32_t *tag)
+{
+    struct transfer *transfer = transfer_new(e->node, layout, chunked);
+    int error;
+
+    if (!transfer)
+        return -ENOMEM;
+    transfer->reading = true;
+    transfer->event = e->event;
+    if (e->event)
+        handle_use(e->event);
+    if (keep)
+        handle_use(keep);
+    transfer->keep = keep;
+    session_lock(e->node->session);
+    error = transfer_join(transfer, e);
+    transfer_link(transfer);
+    session_unlock(e->node->session);
+    if (error) {
+        transfer_cancel(transfer);
+        return error;
+    }
+    *out = transfer;
+    *tag = transfer->tag;
+    return 0;
+}
+
+int transfer_take(struct node *node, const struct layout *layout, struct transfer **out, uint32_t *tag)
+{
+    struct transfer *transfer = transfer_new(node, layout, false);
+
+    if (!transfer)
+        return -ENOMEM;
+    transfer->reading = true;
+    session_lock(node->session);
+    transfer_link(transfer);
+    session_unlock(node->session);
+    *out = transfer;
+    *tag = transfer->tag;
+    return 0;
+}
+
+bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length)
+{
+    struct transfer *transfer = *all_of(node);
+
+    while (transfer && (transfer->tag != tag || transfer->node != node || transfer->started || !transfer->reading ||
+                        transfer->waiting)) /* it has its data */
+        transfer = transfer->next;
+    if (!transfer || status > 0)
+        return false;
+    if (ready) {
+        start_pieces(transfer);
+        return true;
+    }
+    if (!status && length != transfer->length)
+        return false;
+    if (!status)
+        memcpy(transfer->memory, data, length);
+    transfer_end(transfer, status < 0 ? status : CL_SUCCESS);
+    return true;
+}
+
+static bool transfer_ready(void *argument)
+{
+    return ((struct transfer *)argument)->done;
+}
+
+int transfer_wait(struct transfer *transfer)
+{
+    struct session *session = transfer->node->session;
+    cl_int status;
+
+    session_lock(session);
+    session_wait(session, transfer_ready, transfer);
+    status = transfer->status;
+    transfer_free(transfer);
+    session_unlock(session);
+    return call_verdict(status);
+}
+
+void transfer_detach(struct transfer *transfer)
+{
+    struct session *session = transfer->node->session;
+
+    session_lock(session);
+    transfer->detached = true;
+    if (transfer->done)
+        transfer_free(transfer);
+    else
+        session_need_progress(session);
+    session_unlock(session);
+}
+
+/* Nothing of it was sent. */
+void transfer_cancel(struct transfer *transfer)
+{
+    struct session *session = transfer->node->session;
+
+    session_lock(session);
+    transfer->detached = true;
+    if (transfer->event)
+        handle_drop(transfer->event);
+    transfer->event = NULL;
+    transfer_end(transfer, CL_OUT_OF_RESOURCES);
+    session_unlock(session);
+}
+
+void transfer_lose(struct node *node)
+{
+    for (struct transfer *transfer = *all_of(node); transfer;) {
+        if (transfer->node == node && !transfer->started) {
+            transfer_end(transfer, NODE_LOST_STATUS);
+            transfer = *all_of(node); /* others may have gone with it */
+        } else {
+            transfer = transfer->next;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/* Memory objects: what their entry points share. */
+#ifndef VOCL_LIBVOCL_MEMORY_H
+#define VOCL_LIBVOCL_MEMORY_H
+
+#include "libvocl/objects.h"
+
+/* ---- memory.c ---- */
+/* Whether only the node knows if there is room for so much. */
+bool memory_is_limited(cl_context context, size_t size);
+cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
+cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
+cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);
+cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
+struct mapping *mapping_take(cl_mem memory, void *pointer);
+void mapping_add(cl_mem memory, struct mapping *mapping);
+
+/* Made on a node, by what is kept in it, without contents; as struct kind's create_on. */
+int buffer_create_on(cl_mem buffer, struct node *node);
+int sub_buffer_create_on(cl_mem buffer, struct node *node);
+int addressed_buffer_create_on(cl_mem buffer, struct node *node);
+int image_create_on(cl_mem image, struct node *node);
+int pipe_create_on(cl_mem pipe, struct node *node);
+
+/* ---- buffer.c ---- */
+cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
+/* No bytes are a range, too, for reads, writes and fills. */
+cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
+/* Whether the node stages this queue's buffer transfers in chunks. */
+bool transfer_chunked(cl_command_queue queue);
+
+/* ---- image.c, image_commands.c ---- */
+size_t image_element_size(const cl_image_format *format);
+cl_int image_check(cl_command_queue queue, cl_mem image);
+cl_int image_check_region(cl_mem image, const size_t *origin, const size_t *region);
+bool image_is_nothing(const size_t *region);
+/* The host's side of a region; pitches of 0 mean tight. Others are taken as they are, as PoCL does. */
+void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory,
+                  struct layout *layout);
+/* Takes over e, and owned, memory to free when the data has left it. */
+cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+                          const struct layout *layout, void *owned, cl_event *event);
+cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+                         const struct layout *layout, cl_event *event);
+
+/* ---- device_address.c: cl_ext_buffer_device_address ---- */
+bool device_address_offered(cl_context context);
+/* On all nodes, instead of create_buffer, without contents; undone by device_address_destroy(), also if it fails. */
+cl_int device_address_create(cl_mem buffer);
+void device_address_destroy(cl_mem buffer);
+cl_int device_address_info(cl_mem memory, size_t size, void *value, size_t *size_ret);
+cl_int device_address_exec_info(cl_kernel kernel, size_t size, const void *value);
+/* For a launch, as coherence_before() and coherence_after(). */
+cl_int device_address_coherence(struct enqueue *e, cl_kernel kernel, bool after);
+void device_address_after_fork(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* Programs and kernels. */
+#ifndef VOCL_LIBVOCL_PROGRAM_H
+#define VOCL_LIBVOCL_PROGRAM_H
+
+#include "libvocl/objects.h"
+
+/* ---- include.c ---- */
+/* The files that a source includes, as build_program takes them, if the node may not have them. */
+void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out);
+
+/* ---- program.c, build.c, kernel.c ---- */
+/* The arguments that the node does not have; under the kernel's lock. */
+void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *out);
+void arguments_clean(cl_kernel kernel, const struct node *node);
+/* An address as an argument; good: it is one. */
+cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good);
+cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
+bool program_is_building(cl_program program);
+void program_wait(cl_program program); /* until no build with a callback is under way */
+/* The program's kernels, from the node's kernel table; replaces what was known of them. */
+cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length);
+void program_forget_kernels(cl_program program);
+
+#endif

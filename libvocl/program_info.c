@@ -1,0 +1,186 @@
+/* Queries about programs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "libvocl/internal.h"
+#include "wire/tables.h"
+
+static cl_int kernel_names(cl_program program, size_t size, void *value, size_t *size_ret)
+{
+    size_t length = 1;
+    char *names, *to;
+    cl_int error;
+
+    for (uint32_t i = 0; i < program->kernel_count; i++)
+        length += strlen(program->kernels[i].name) + 1;
+    to = names = calloc(1, length);
+    if (!names)
+        return CL_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < program->kernel_count; i++)
+        to += sprintf(to, "%s%s", i ? ";" : "", program->kernels[i].name);
+    error = info_string(names, size, value, size_ret);
+    free(names);
+    return error;
+}
+
+/* What a build decides. Binaries may grow with the launches, too. */
+static bool is_of_build(cl_program_info param)
+{
+    return param != CL_PROGRAM_REFERENCE_COUNT && param != CL_PROGRAM_CONTEXT && param != CL_PROGRAM_NUM_DEVICES &&
+           param != CL_PROGRAM_DEVICES && param != CL_PROGRAM_SOURCE && param != CL_PROGRAM_IL;
+}
+
+/* What it was told that a binary has. Binaries grow, and nodes may say what they like. */
+static bool has_room(cl_program program, cl_uint device, uint64_t size)
+{
+    bool has;
+
+    pthread_mutex_lock(&program->lock);
+    has = program->binary_sizes && size <= program->binary_sizes[device];
+    pthread_mutex_unlock(&program->lock);
+    if (!has)
+        vocl_log(LOG_WARN, "a binary of %llu bytes is more than its size was told to be", (unsigned long long)size);
+    return has;
+}
+
+static cl_int remember_sizes(cl_program program, const size_t *sizes)
+{
+    cl_int error = CL_SUCCESS;
+
+    pthread_mutex_lock(&program->lock);
+    if (!program->binary_sizes)
+        program->binary_sizes = calloc(program->device_count, sizeof(*sizes));
+    if (program->binary_sizes)
+        memcpy(program->binary_sizes, sizes, program->device_count * sizeof(*sizes));
+    else
+        error = CL_OUT_OF_HOST_MEMORY;
+    pthread_mutex_unlock(&program->lock);
+    return error;
+}
+
+/* The binaries of the node's devices, to where the application has room for them. */
+static cl_int binaries_of(struct node *node, cl_program program, unsigned char **to)
+{
+    size_t length;
+    struct wire_cursor in;
+    void *bytes;
+    cl_int error = cl_error(info_take(node, WIRE_INFO_BINARIES, program->object.id, &bytes, &length));
+
+    in = wire_cursor(bytes, length);
+    for (cl_uint i = 0; !error && i < program->device_count; i++) {
+        uint64_t count;
+        const void *from;
+
+        if (program->devices[i]->node != node)
+            continue;
+        count = wire_get_u64(&in);
+        from = wire_get_bytes(&in, count);
+        if (!from || (to[i] && !has_room(program, i, count)))
+            error = CL_OUT_OF_RESOURCES;
+        else if (to[i])
+            memcpy(to[i], from, count);
+    }
+    free(bytes);
+    return error;
+}
+
+/* CL_PROGRAM_BINARIES: value is an array of pointers to memory of the application. */
+static cl_int binaries(cl_program program, size_t size, void *value, size_t *size_ret)
+{
+    size_t needed = program->device_count * sizeof(unsigned char *);
+    cl_int error = CL_SUCCESS;
+
+    if (size_ret)
+        *size_ret = needed;
+    if (!value)
+        return CL_SUCCESS;
+    if (size < needed)
+        return CL_INVALID_VALUE;
+    for (unsigned i = 0; !error && i < program->context->node_count; i++)
+        error = binaries_of(program->context->nodes[i], program, value);
+    return error;
+}
+
+/* CL_PROGRAM_BINARY_SIZES: each node tells those of its own devices. */
+static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t *size_ret)
+{
+    size_t all[WIRE_MAX_DEVICES] = {0}, own[WIRE_MAX_DEVICES];
+
+    for (unsigned node = 0; node < program->context->node_count; node++) {
+        struct node *asked = program->context->nodes[node];
+        size_t count = 0, at = 0;
+        cl_int error = cl_error(info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL,
+                                         0, sizeof(own), own, &count));
+
+        if (error)
+            return error;
+        for (cl_uint i = 0; i < program->device_count; i++) {
+            if (program->devices[i]->node == asked && at < count / sizeof(*own))
+                all[i] = own[at++];
+        }
+    }
+    if (value && size >= program->device_count * sizeof(*all) && remember_sizes(program, all))
+        return CL_OUT_OF_HOST_MEMORY;
+    return info_return(all, program->device_count * sizeof(*all), size, value, size_ret);
+}
+
+cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, void *value, size_t *size_ret)
+{
+    size_t kernel_count;
+    cl_uint count;
+
+    if (!handle_check(program, WIRE_PROGRAM))
+        return CL_INVALID_PROGRAM;
+    if (info_is_newer(program->context->devices[0], param))
+        return CL_INVALID_VALUE;
+    if (is_of_build(param))
+        program_wait(program);
+    if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))
+        return cl_error(info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0,
+                                      size, value, size_ret));
+    switch (param) {
+    case CL_PROGRAM_REFERENCE_COUNT:
+        /* native counts what holds it, too */
+        count = (cl_uint)(atomic_load(&program->object.references) + atomic_load(&program->object.uses));
+        return info_return(&count, sizeof(count), size, value, size_ret);
+    case CL_PROGRAM_CONTEXT:
+        return info_return(&program->context, sizeof(cl_context), size, value, size_ret);
+    case CL_PROGRAM_NUM_DEVICES:
+        return info_return(&program->device_count, sizeof(cl_uint), size, value, size_ret);
+    case CL_PROGRAM_DEVICES:
+        return info_return(program->devices, program->device_count * sizeof(cl_device_id), size, value, size_ret);
+    case CL_PROGRAM_SOURCE:
+        return info_string(program->source, size, value, size_ret);
+    case CL_PROGRAM_BINARIES:
+        return binaries(program, size, value, size_ret);
+    case CL_PROGRAM_BINARY_SIZES:
+        return binary_sizes(program, size, value, size_ret);
+    case CL_PROGRAM_NUM_KERNELS:
+        kernel_count = program->kernel_count;
+        return info_return(&kernel_count, sizeof(kernel_count), size, value, size_ret);
+    case CL_PROGRAM_KERNEL_NAMES:
+        return kernel_names(program, size, value, size_ret);
+    }
+    return cl_error(info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size,
+                                  value, size_ret));
+}
+
+cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info param, size_t size,
+                             void *value, size_t *size_ret)
+{
+    const cl_build_status under_way = CL_BUILD_IN_PROGRESS;
+    bool found = false;
+
+    if (!handle_check(program, WIRE_PROGRAM))
+        return CL_INVALID_PROGRAM;
+    for (cl_uint i = 0; i < program->device_count; i++)
+        found |= program->devices[i] == device;
+    if (!found)
+        return CL_INVALID_DEVICE;
+    if (param == CL_PROGRAM_BUILD_STATUS && program_is_building(program))
+        return info_return(&under_way, sizeof(under_way), size, value, size_ret);
+    program_wait(program);
+    return cl_error(info_ask_once(device->node, WIRE_INFO_BUILD, &program->object, device->object.id, param, NULL, 0,
+                                  size, value, size_ret));
+}

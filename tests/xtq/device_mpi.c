@@ -625,6 +625,7 @@ static void window_passive(enum kind kind, enum kind origin_kind)
     should[1] = 500 * before() + 1;
     MUST(MPI_Win_sync(win));
     window_is("lock and sync", &m, should, COUNT);
+    MPI_Barrier(comm); /* or the neighbour adds to it before it has been looked at */
     MUST(MPI_Rget(origin.address, 1, MPI_INT, after(), 7, 1, MPI_INT, win, &request));
     MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
     data[0] = -after() - 1;

@@ -1,7 +1,7 @@
 /*
  * Launch latency of a small task on another rank's device, the paper's Figure 7: from the initiator's call to the
  * target's seeing that the task has ended. Not an OpenCL program only: run by mpiexec with two ranks of one host, whose
- * clock both read. Three ways, turn by turn:
+ * clock both read. Three ways, in turns, whose order is another one each time:
  *
  *     cpu     two-sided: the target receives and computes itself
  *     hsa     two-sided: the target receives, and its CPU enqueues the kernel; the end is seen by clWaitForEvents, by
@@ -356,12 +356,31 @@ static void report(struct series *series, unsigned way, size_t bytes, const char
         series_spread(series, name, "us");
 }
 
+/* The same on both ranks. Whoever comes after one that has just used OpenCL, or MPI, finds it in the caches. */
+static void shuffle(unsigned *order)
+{
+    static unsigned seed = 1;
+
+    for (unsigned i = WAYS - 1; i > 0; i--) {
+        const unsigned k = (unsigned)rand_r(&seed) % (i + 1), other = order[i];
+
+        order[i] = order[k];
+        order[k] = other;
+    }
+}
+
 static void measure(size_t bytes)
 {
+    unsigned order[WAYS];
     struct series calls[WAYS] = {0}, transfers[WAYS] = {0}, tasks[WAYS] = {0};
 
+    for (unsigned way = 0; way < WAYS; way++)
+        order[way] = way;
     for (int round = -WARM; round < ROUNDS; round++) {
-        for (unsigned way = 0; way < WAYS; way++) {
+        shuffle(order);
+        for (unsigned i = 0; i < WAYS; i++) {
+            const unsigned way = order[i];
+
             if (is_measured(way))
                 one(way, bytes, round >= 0, &calls[way], &transfers[way], &tasks[way]);
         }

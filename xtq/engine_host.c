@@ -124,6 +124,18 @@ static void end_in_turn(struct lane *lane, uint64_t end)
     spin_unlock(&lane->retiring);
 }
 
+/* Of one that has ended, by launch_poll(): kept any longer, OpenCL would have to take other memory for the next. */
+static void flight_forget(struct flight *flight)
+{
+    struct launch *launch;
+
+    spin_lock(&flight->lane->retiring);
+    launch = flight->launch;
+    flight->launch = NULL;
+    spin_unlock(&flight->lane->retiring);
+    launch_release(launch);
+}
+
 /* See which kernels have ended; the number of them. */
 static int lane_look(struct lane *lane)
 {
@@ -135,10 +147,12 @@ static int lane_look(struct lane *lane)
 
         if (atomic_load(&flight->done))
             continue;
-        if (launch_poll(flight->launch))
-            count++;
-        else
+        if (!launch_poll(flight->launch)) {
             under_way++;
+            continue;
+        }
+        flight_forget(flight);
+        count++;
     }
     return count;
 }
@@ -270,9 +284,9 @@ static int queue_poll(void *argument)
     for (int initiator = 0; initiator < queue->server.x->size; initiator++) {
         struct lane *lane = &queue->lanes[initiator];
 
-        count += lane_look(lane);
         for (int i = 0; i < BATCH && lane_step(lane); i++)
             count++;
+        count += lane_look(lane); /* a short one has ended when OpenCL returns from launching it */
         if (is_full(lane)) {
             atomic_store(&lane->stalled, true);
             count += !is_full(lane); /* a flight has ended in between, and has told nobody */

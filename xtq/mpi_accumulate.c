@@ -74,6 +74,16 @@ static void shape_release(struct shape *shape)
     layout_release(shape->result);
 }
 
+/* Requests are for epochs of MPI_Win_lock alone. */
+static bool in_epoch(const struct window *window, int target, bool with_request)
+{
+    const struct target *t = &window->targets[target];
+
+    if (window->started)
+        return t->opened && !with_request;
+    return t->locked || (window->fenced && !with_request);
+}
+
 /* Whether the operation is a put: decided here for all of them. What MPI has to find fault with is not. */
 static bool taken(const struct operation *o, bool with_request, struct shape *shape)
 {
@@ -81,8 +91,8 @@ static bool taken(const struct operation *o, bool with_request, struct shape *sh
     bool good;
 
     *shape = (struct shape){.window = window};
-    if (!window || window->started || o->target < 0 || o->target >= window->size || o->memory.count < 0 ||
-        !(window->targets[o->target].locked || (window->fenced && !with_request)))
+    if (!window || o->target < 0 || o->target >= window->size || o->memory.count < 0 ||
+        !in_epoch(window, o->target, with_request))
         return false;
     shape->memory = layout_of(o->memory.datatype);
     shape->op = shape_op(o);
@@ -262,15 +272,6 @@ static int operation_send(const struct operation *o, const struct shape *shape, 
     return error;
 }
 
-/* MPI_Win_lock may return before there is a lock. */
-static void be_sure(struct window *window, MPI_Win win, int target)
-{
-    if (window->targets[target].unsure) {
-        PMPI_Win_flush(target, win);
-        window->targets[target].unsure = false;
-    }
-}
-
 static int operate(const struct operation *o, const struct shape *shape, MPI_Request *request)
 {
     struct completion *completion = request ? completion_begin(request) : NULL;
@@ -278,8 +279,8 @@ static int operate(const struct operation *o, const struct shape *shape, MPI_Req
     int error = request && !completion ? -ENOMEM : 0;
     bool nothing = o->memory.count == 0; /* and perhaps no memory for it */
 
-    if (!nothing)
-        be_sure(shape->window, o->win, o->target);
+    if (!error && !nothing && window_enter(shape->window, o->win, o->target))
+        error = -EIO;
     if (!error && !nothing && o->fetches && !(fetch = fetch_make(o, shape, completion)))
         error = -ENOMEM;
     if (!error && !nothing)

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "xtq/mpi_device_window.h"
+#include "xtq/mpi_window.h"
 
 #define PART ((size_t)256 << 10)
 
@@ -247,8 +248,11 @@ unsigned device_fence_after(MPI_Win win, int assertion)
 
 INTERCEPT MPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
 {
+    int result;
+
     device_window_before(win, assertion & MPI_MODE_NOSTORE ? 0 : DEVICE_OUT);
-    return PMPI_Win_post(group, assertion, win);
+    result = PMPI_Win_post(group, assertion, win);
+    return result ? result : window_posted(win, group);
 }
 
 INTERCEPT MPI_Win_wait(MPI_Win win)

@@ -6,11 +6,14 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/settings.h"
 #include "xtq/internal.h"
 #include "xtq/mpi_device.h"
 #include "xtq/mpi_window.h"
+
+#define POSTED 1 /* tag, on the window's communicator */
 
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -247,22 +250,100 @@ INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
     return device_window_after(win, DEVICE_ALL, device_fence_after(win, assertion), result ? result : fenced);
 }
 
+/* *out: the ranks of a group in the window, to be freed; their number, or -1. */
+static int group_ranks(const struct window *window, MPI_Group group, int **out)
+{
+    MPI_Group all;
+    int count, *ranks;
+
+    PMPI_Group_size(group, &count);
+    ranks = malloc(((size_t)count + 1) * 2 * sizeof(*ranks));
+    if (!ranks)
+        return -1;
+    for (int i = 0; i < count; i++)
+        ranks[i] = i;
+    PMPI_Comm_group(window->comm, &all);
+    PMPI_Group_translate_ranks(group, count, ranks, all, ranks + count);
+    PMPI_Group_free(&all);
+    memmove(ranks, ranks + count, (size_t)count * sizeof(*ranks));
+    *out = ranks;
+    return count;
+}
+
+/* One message for each rank and epoch, which it takes at the latest when it ends the epoch: as MPI does, in pairs. */
+int window_posted(MPI_Win win, MPI_Group group)
+{
+    struct window *window = window_of(win);
+    int *origins = NULL, count = window ? group_ranks(window, group, &origins) : 0;
+    int result = count < 0 ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+
+    order_told(window);
+    for (int i = 0; i < count && !result; i++) {
+        MPI_Request request;
+
+        result = PMPI_Isend(NULL, 0, MPI_BYTE, origins[i], POSTED, window->comm, &request);
+        if (!result)
+            result = PMPI_Request_free(&request);
+    }
+    free(origins);
+    return result;
+}
+
+int window_enter(struct window *window, MPI_Win win, int target)
+{
+    struct target *t = &window->targets[target];
+    MPI_Request request;
+    int result;
+
+    if (!t->unsure)
+        return MPI_SUCCESS;
+    if (t->opened)
+        result = serve_until(PMPI_Irecv(NULL, 0, MPI_BYTE, target, POSTED, window->comm, &request), &request);
+    else
+        result = PMPI_Win_flush(target, win);
+    order_told(window);
+    t->unsure = false;
+    return result;
+}
+
 INTERCEPT MPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
 {
     struct window *window = window_of(win);
+    int *targets = NULL, count = window ? group_ranks(window, group, &targets) : 0;
+    int result = count < 0 ? MPI_ERR_NO_MEM : PMPI_Win_start(group, assertion, win);
 
-    if (window)
+    for (int i = 0; i < count && !result; i++) {
+        struct target *t = target_of(window, targets[i]);
+
         window->started = true;
-    return PMPI_Win_start(group, assertion, win);
+        if (t)
+            t->opened = t->unsure = true;
+    }
+    free(targets);
+    return result;
 }
 
 INTERCEPT MPI_Win_complete(MPI_Win win)
 {
     struct window *window = window_of(win);
+    int result = MPI_SUCCESS, completed;
 
+    for (int target = 0; window && target < window->size; target++) {
+        struct target *t = &window->targets[target];
+        int one;
+
+        if (!t->opened)
+            continue;
+        one = window_enter(window, win, target);
+        one = one ? one : complete(window, win, target);
+        result = result ? result : one;
+        t->opened = false;
+    }
+    order_told(window);
     if (window)
         window->started = false;
-    return device_window_after(win, DEVICE_ALL, 0, PMPI_Win_complete(win));
+    completed = PMPI_Win_complete(win);
+    return device_window_after(win, DEVICE_ALL, 0, result ? result : completed);
 }
 
 INTERCEPT MPI_Win_lock(int type, int target, int assertion, MPI_Win win)

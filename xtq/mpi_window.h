@@ -9,7 +9,8 @@
 /* What this rank knows of a target. */
 struct target {
     bool locked;                 /* in an epoch of MPI_Win_lock or MPI_Win_lock_all */
-    bool unsure;                 /* a lock that MPI may not have got yet */
+    bool opened;                 /* in an epoch of MPI_Win_start */
+    bool unsure;                 /* a lock that MPI may not have got yet, or a target that may not have posted */
     uint64_t errors;             /* how many it has refused */
     struct xtq_signal *fetching; /* how many of this rank's operations have results yet to come */
 };
@@ -27,6 +28,10 @@ struct window {
 
 /* NULL: it is MPI's alone. */
 struct window *window_of(MPI_Win win);
+/* Before the first put of an epoch: until the target lets this rank in. 0, or an error of MPI's. */
+int window_enter(struct window *window, MPI_Win win, int target);
+/* After MPI_Win_post: tell the group, as MPI_Win_start may return before. 0, or an error of MPI's. */
+int window_posted(MPI_Win win, MPI_Group group);
 
 /* Beside enum xtq_op, what windows know. */
 enum {

@@ -39,8 +39,18 @@ told='xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates'
 
 build_programs()
 {
-    for program in mpi_program atomics requests; do
+    for program in atomics epochs mpi_program requests; do
         $mpicc -O1 $sanitize "$top_srcdir/tests/xtq/$program.c" -o "$scratch/$program" || fail "no $program for $mpi"
+    done
+}
+
+# epochs NUMBER: whatever the epoch, accumulates are in it, and XTQ's.
+epochs()
+{
+    for kind in fence lock lock_all flush pscw; do
+        through $1 "$scratch/epochs" $kind
+        grep -q 'xtq: [0-9]* collectives, [1-9][0-9]* accumulates' "$scratch/err" ||
+            fail "$mpi: not XTQ's in epochs of $kind: $(cat "$scratch/err")"
     done
 }
 
@@ -53,6 +63,7 @@ try_all()
     through 2 "$scratch/requests"
     [ "$SANITIZER" != thread ] || exit 0 # that has taken a minute
     same 3
+    epochs 3
     # however small: what XTQ itself asks of MPI is not for XTQ, and small windows are XTQ's, too
     for bytes in 0 40; do
         export VOCL_XTQ_BYTES=$bytes VOCL_XTQ_WINDOW_BYTES=0

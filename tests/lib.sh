@@ -30,6 +30,20 @@ pkill() { env -u LD_PRELOAD pkill "$@"; }
 pgrep() { env -u LD_PRELOAD pgrep "$@"; }
 ps() { env -u LD_PRELOAD ps "$@"; }
 
+# alone: the test says with this line that no other may run meanwhile, for it measures. See in-turn.
+alone()
+{
+    [ -z "$VOCL_IN_TURN" ] || return 0
+    rm -rf "$scratch"
+    exec "$top_srcdir/tests/in-turn" "$0" "$0"
+}
+
+# one_at_a_time NAME: the test says with this line that no other of the same name may run meanwhile.
+one_at_a_time()
+{
+    alone
+}
+
 # need COMMAND PACKAGE: the test makes no sense without it.
 need()
 {

@@ -4,6 +4,7 @@
 # is one, and nothing; nobody lets them in, and the session starts, works, and ends with its normal result. Doors are what
 # the processes have open as the kernel tells it, whether anybody meant to open them or not.
 . "$(dirname "$0")/../pool/one-lib.sh"
+at_most 900
 need ip iproute2
 need setpriv util-linux
 need python3 python3

@@ -77,18 +77,20 @@ end_daemons()
 
 start_other()
 {
+    rm -f "$scratch/log.$1" # or what is there may be the last one's
     "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf.$1" 2> "$scratch/log.$1" &
     other=$!
     trap end_daemons EXIT
-    wait_until 20 grep -q ' serves ' "$scratch/log.$1" || fail "$1 does not start: $(cat "$scratch/log.$1")"
+    wait_until 20 grep -qs ' serves ' "$scratch/log.$1" || fail "$1 does not start: $(cat "$scratch/log.$1")"
 }
 
 start_daemon()
 {
+    rm -f "$scratch/log"
     $start_at "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
     daemon=$!
     trap end_daemons EXIT
-    wait_until 20 grep -q ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+    wait_until 20 grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 }
 
 meet_other()

@@ -111,11 +111,18 @@ END
 # start_daemon HOST
 start_daemon()
 {
+    start_before=$(grep -cs "$1 serves" "$scratch/$1.log")
     # not `ip netns exec`, which takes the control groups away with /sys
     nsenter --net=/run/netns/$base-$1 env VOCL_LIBEXECDIR="$scratch/libexec" "$scratch/libexec/vocl-proxy" \
         --config "$scratch/$1.conf" 2>> "$scratch/$1.log" &
     echo $! > "$scratch/$1.pid"
-    wait_until 20 grep -q "$1 serves" "$scratch/$1.log" || fail "$1 does not start: $(cat "$scratch/$1.log")"
+    wait_until 20 serves "$1" || fail "$1 does not start: $(cat "$scratch/$1.log")"
+}
+
+# serves HOST: once more than before
+serves()
+{
+    [ "$(grep -cs "$1 serves" "$scratch/$1.log")" -gt "${start_before:-0}" ]
 }
 
 # as USER COMMAND...: on the host for programs

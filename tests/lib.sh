@@ -30,6 +30,23 @@ pkill() { env -u LD_PRELOAD pkill "$@"; }
 pgrep() { env -u LD_PRELOAD pgrep "$@"; }
 ps() { env -u LD_PRELOAD ps "$@"; }
 
+# alone: the test says with this line that no other may run meanwhile, for it measures. See in-turn.
+alone()
+{
+    [ -z "$VOCL_IN_TURN" ] || return 0
+    rm -rf "$scratch"
+    exec "$top_srcdir/tests/in-turn" "$0" "$0"
+}
+
+# one_at_a_time NAME: the test says with this line that no other of the same name may run meanwhile.
+one_at_a_time()
+{
+    alone
+}
+
+# at_most SECONDS: the test says with this line that it may take so long on a loaded machine. See run-test.
+at_most() { :; }
+
 # need COMMAND PACKAGE: the test makes no sense without it.
 need()
 {
@@ -48,6 +65,29 @@ need_whole_mpi()
     case $SANITIZER in
     address | thread) skip "the $SANITIZER sanitizer does not bear MPI in a namespace of its own" ;;
     esac
+}
+
+# with_own_memory [tmp]: a /dev/shm of this script's own, and a /tmp, where that can be: what is left there is its own.
+with_own_memory()
+{
+    [ -z "$OWN_MEMORY" ] || return 0
+    unshare -m mount -t tmpfs none /dev/shm 2> /dev/null || return 0
+    rm -rf "$scratch"
+    OWN_MEMORY=1 exec unshare -m sh -c '
+        mount -t tmpfs none /dev/shm || exit 99
+        if [ "$1" = tmp ]; then
+            mount --bind /tmp /mnt && mount -t tmpfs none /tmp || exit 99
+            for folder in "$2" "$3"; do # these stay
+                case $folder in
+                /tmp/*) mkdir -p "$folder" && mount --bind "/mnt/${folder#/tmp/}" "$folder" || exit 99 ;;
+                esac
+            done
+        fi
+        exec "$0"' "$(realpath "$0")" "$1" "$(realpath "$top_srcdir")" "$(realpath "$top_builddir")"
+}
+no_files_left()
+{
+    [ -z "$OWN_MEMORY" ] || [ -z "$(ls /dev/shm)" ] || fail "left in /dev/shm: $(ls /dev/shm)"
 }
 
 # The C sources and headers, as paths from the top; a build folder in the tree is not among them.
@@ -84,10 +124,11 @@ status_of()
     echo $?
 }
 
-# wait_until SECONDS COMMAND...: repeats the command until it succeeds; false when the time is up.
+# wait_until SECONDS COMMAND...: repeats the command until it succeeds; false when the time is up. Seconds are those of a
+# machine with nothing else to do; of one that has, they are three times as long.
 wait_until()
 {
-    wait_rounds=$(($1 * 20))
+    wait_rounds=$(($1 * 60))
     shift
     while ! "$@"; do
         [ $wait_rounds -gt 0 ] || return 1

@@ -12,12 +12,25 @@
 
 #define AGAIN_MS 1000 /* between tries to reach a daemon that was lost, */
 #define TRY_MS 400    /* and how long others wait for one */
+#define LAST_WORDS_MS 2000
 
 static const char *text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
 
     return text ? text : "";
+}
+
+static void hear_end(struct attended *node, const json_t *message, const struct attend_hooks *hooks)
+{
+    const char *why = text_of(message, "why");
+
+    if (!json_object_get(message, "ended"))
+        return;
+    node->over = true;
+    if (*why && !node->told)
+        hooks->ended(node->name, why);
+    node->told |= *why;
 }
 
 static void hear(struct attended *nodes, unsigned i, const struct attend_hooks *hooks)
@@ -30,12 +43,8 @@ static void hear(struct attended *nodes, unsigned i, const struct attend_hooks *
         return;
     if (!error && json_object_get(message, "pmi"))
         hooks->pmi(i, text_of(message, "pmi"));
-    if (!error && json_object_get(message, "ended")) {
-        node->over = true;
-        if (*text_of(message, "why") && !node->told)
-            hooks->ended(node->name, text_of(message, "why"));
-        node->told |= *text_of(message, "why");
-    }
+    if (!error)
+        hear_end(node, message, hooks);
     json_decref(message);
     if (!error)
         return;
@@ -87,6 +96,24 @@ static void attach_next(struct attended *nodes, unsigned count, const struct poo
     }
 }
 
+/* A program that has lost its worker may end before its daemon was heard: what that says of the session's end still
+ * comes. */
+static void hear_last_words(struct attended *nodes, unsigned count, const struct attend_hooks *hooks)
+{
+    const long until = clock_ms() + LAST_WORDS_MS;
+
+    for (unsigned i = 0; i < count; i++) {
+        while (nodes[i].client.fd >= 0 && !nodes[i].over) {
+            json_t *message = NULL;
+
+            if (client_receive(&nodes[i].client, &message, until - clock_ms()))
+                break;
+            hear_end(&nodes[i], message, hooks);
+            json_decref(message);
+        }
+    }
+}
+
 /* most: or -1, any. */
 static int least(int most, int tick)
 {
@@ -129,5 +156,6 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
         json_decref(leave);
     }
     surrogate_end();
+    hear_last_words(nodes, count, hooks);
     free(ready);
 }

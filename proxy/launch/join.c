@@ -316,9 +316,9 @@ static void tell_end(const char *node, const char *why)
 {
     char name[128], text[512];
 
-    say("ended %s %s", node, why);
     vocl_log(LOG_ERROR, "%s has ended the session: %s", text_visible(node, name, sizeof(name)),
              text_visible(why, text, sizeof(text)));
+    say("ended %s %s", node, why); /* the last word, if the application is gone */
 }
 
 static const struct attend_hooks hooks = {tell_end, hear_pmi, lose_pmi, &own_pmi, hear_own};

@@ -3,6 +3,7 @@
 # own, where there is no global address space. They compare all results with a serial program's, bit by bit.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
+one_at_a_time ranks
 programs=../examples
 case $SANITIZER in
 thread) skip "the thread sanitizer sees neither the order that kernels keep nor PoCL's own, as it compiles these kernels" ;;

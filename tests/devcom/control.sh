@@ -2,6 +2,7 @@
 # Control programs, with shared memory and by messages, and when a rank dies in the middle of them.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
+one_at_a_time ranks
 programs=devcom
 
 for mpi in $mpis; do

@@ -2,6 +2,7 @@
 # Two ranks on two hosts.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
+one_at_a_time ranks
 across "$top_builddir/tests/devcom/basics" messages
 across "$top_builddir/tests/devcom/chains" messages
 across "$top_builddir/tests/devcom/devices"

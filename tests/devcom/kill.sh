@@ -2,6 +2,7 @@
 # A rank is killed in the middle of its puts; the others go on.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
+one_at_a_time ranks
 survives_kills "$top_builddir/tests/devcom/kill"
 # as if each had a host of its own
 VOCL_SHARE=0 VOCL_PEER_TIMEOUT=2

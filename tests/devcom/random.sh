@@ -2,6 +2,7 @@
 # A million random operations with checksums on one host, and fewer by messages.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
+one_at_a_time ranks
 programs=devcom
 
 for mpi in $mpis; do

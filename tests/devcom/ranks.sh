@@ -3,6 +3,7 @@
 # rank had a host of its own.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
+one_at_a_time ranks
 programs=devcom
 
 for mpi in $mpis; do

@@ -1,14 +1,13 @@
 /*
- * burn SECONDS [IDLE [MIB]]: launches kernels for so long, many at a time, and prints how many ran. With IDLE it then
- * sleeps for so many seconds, its session open and a buffer of so many MiB with it.
+ * burn SECONDS [IDLE [MIB [wait]]]: launches kernels for so long, many at a time, and prints how many ran. With IDLE it
+ * then sleeps for so many seconds, its session open and a buffer of so many MiB with it. wait: says "ready" when all is
+ * there, and begins when standard input ends.
  */
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(call) check((call), #call)
+#include "tests/parity/parity.h"
+#include "tests/pool/begin.h"
 
 enum { AT_A_TIME = 16 };
 
@@ -19,14 +18,6 @@ static const char *source = "kernel void burn(global float *to, int times)\n"
                             "        sum = sum * 0.999f + 1;\n"
                             "    to[get_global_id(0)] = sum;\n"
                             "}\n";
-
-static void check(cl_int status, const char *call)
-{
-    if (status == CL_SUCCESS)
-        return;
-    fprintf(stderr, "%s: %d\n", call, status);
-    exit(1);
-}
 
 static double now(void)
 {
@@ -39,31 +30,22 @@ int main(int count, char **words)
 {
     const double seconds = count > 1 ? atof(words[1]) : 1;
     const size_t size = 4096, more = count > 3 ? (size_t)atol(words[3]) << 20 : 1;
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_int status, times = 3000;
+    const cl_int times = 3000;
+    struct parity p;
     long launches = 0;
 
-    CHECK(clGetPlatformIDs(1, &platform, NULL));
-    CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    CHECK(status);
-    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
-    CHECK(status);
-    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    CHECK(clBuildProgram(program, 1, &device, NULL, NULL, NULL));
-    cl_kernel kernel = clCreateKernel(program, "burn", &status);
-    CHECK(status);
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size * sizeof(float), NULL, &status);
-    CHECK(status);
-    cl_mem ballast = clCreateBuffer(context, CL_MEM_READ_WRITE, more, NULL, &status);
-    CHECK(status);
-    CHECK(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
-    CHECK(clSetKernelArg(kernel, 1, sizeof(times), &times));
+    parity_open(&p, 0);
+    cl_program program = parity_program(&p, source, NULL);
+    cl_kernel kernel = parity_kernel(program, "burn");
+    cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE, size * sizeof(float), NULL);
+    cl_mem ballast = parity_buffer(&p, CL_MEM_READ_WRITE, more ? more : 1, NULL);
+    parity_args(kernel, 2, sizeof(buffer), &buffer, sizeof(times), &times);
+    if (count > 4)
+        begin_when_told();
     for (double end = now() + seconds; now() < end; launches += AT_A_TIME) {
         for (int i = 0; i < AT_A_TIME; i++)
-            CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
-        CHECK(clFinish(queue));
+            CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
+        CHECK(clFinish(p.queue));
     }
     printf("%ld\n", launches);
     fflush(stdout);
@@ -73,7 +55,6 @@ int main(int count, char **words)
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));
     CHECK(clReleaseProgram(program));
-    CHECK(clReleaseCommandQueue(queue));
-    CHECK(clReleaseContext(context));
+    parity_close(&p);
     return 0;
 }

@@ -3,68 +3,49 @@
  * MiB, then ERROR" (0: none). wait: says "ready" before that, when it has a session, and begins when standard input
  * ends. Then it gives all back and prints what a small buffer gets: "after: ERROR".
  */
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        cl_int check_status = (call);                                                                                  \
-        if (check_status) {                                                                                            \
-            printf("%s: %d\n", #call, check_status);                                                                   \
-            return 1;                                                                                                  \
-        }                                                                                                              \
-    } while (0)
+#include "tests/parity/parity.h"
+#include "tests/pool/begin.h"
 
 enum { PIECE = 16 << 20, MOST = 1024 };
 
-static cl_int eat(cl_context context, cl_command_queue queue, size_t bytes, cl_mem *buffer)
+static cl_int eat(const struct parity *p, size_t bytes, cl_mem *buffer)
 {
     const cl_int pattern = 0x5a5a5a5a;
     cl_int status;
 
-    *buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    *buffer = clCreateBuffer(p->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
     if (!status)
-        status = clEnqueueFillBuffer(queue, *buffer, &pattern, sizeof(pattern), 0, bytes, 0, NULL, NULL);
-    return status ? status : clFinish(queue);
+        status = clEnqueueFillBuffer(p->queue, *buffer, &pattern, sizeof(pattern), 0, bytes, 0, NULL, NULL);
+    return status ? status : clFinish(p->queue);
 }
 
 int main(int count, char **words)
 {
     const int most = count > 1 ? atoi(words[1]) >> 4 : 1;
     cl_mem buffers[MOST], small = NULL;
-    cl_platform_id platform;
-    cl_device_id device;
     cl_int status = CL_SUCCESS;
+    struct parity p;
     int eaten = 0;
 
-    CHECK(clGetPlatformIDs(1, &platform, NULL));
-    CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    CHECK(status);
-    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
-    CHECK(status);
-    CHECK(eat(context, queue, 4096, &small));
+    parity_open(&p, 0);
+    CHECK(eat(&p, 4096, &small));
     CHECK(clReleaseMemObject(small));
-    if (count > 2) {
-        puts("ready");
-        fflush(stdout);
-        while (getchar() != EOF)
-            ;
-    }
+    if (count > 2)
+        begin_when_told();
     for (; eaten < most && eaten < MOST && !status; eaten++)
-        status = eat(context, queue, PIECE, &buffers[eaten]);
+        status = eat(&p, PIECE, &buffers[eaten]);
     printf("ate %d MiB, then %d\n", (eaten - (status != 0)) * 16, status);
     while (eaten--) {
         if (buffers[eaten])
             clReleaseMemObject(buffers[eaten]);
     }
-    clFinish(queue);
+    clFinish(p.queue);
     small = NULL;
-    printf("after: %d\n", eat(context, queue, 4096, &small));
+    printf("after: %d\n", eat(&p, 4096, &small));
+    /* its worker may be gone: what these say does not matter */
     if (small)
         clReleaseMemObject(small);
-    clReleaseCommandQueue(queue);
-    clReleaseContext(context);
+    clReleaseCommandQueue(p.queue);
+    clReleaseContext(p.context);
     return 0;
 }

@@ -89,14 +89,25 @@ for one in 1 2 3; do
         cmp "$scratch/native" "$scratch/out$one"; } &
     running="$running $!"
 done
-three()
-{
-    [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c running)" = 3 ]
-}
-wait_until 10 three && refused "$scratch/pool" 'as many sessions as you may: 3'
 for process in $running; do
     wait $process || fail "together on one device: $(cat "$scratch"/err?)"
 done
+
+# no more than there may be
+running()
+{
+    [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c running)" = "$1" ]
+}
+wait_until 10 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+holders=
+for one in 1 2 3; do
+    VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 100 > /dev/null 2> "$scratch/err$one" &
+    holders="$holders $!"
+done
+wait_until 20 running 3 || fail "not three: $(cat "$scratch"/err?)"
+refused "$scratch/pool" 'as many sessions as you may: 3'
+kill $holders
+wait_until 10 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 
 kill -TERM $daemon
 wait $daemon || fail "the daemon ends with $?: $(cat "$scratch/log")"

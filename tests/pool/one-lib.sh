@@ -11,7 +11,14 @@ thread) skip "the daemon has one thread" ;;
 esac
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 user=$(id -un)
+# five ports that nobody else has, as far as one can see; other scripts begin to look elsewhere
 port=$((20000 + $$ % 2000 * 5))
+used()
+{
+    ports=$(printf ' [0-9A-F]*:%04X ' $port $((port + 1)) $((port + 2)) $((port + 3)) $((port + 4)) | sed 's/  /\\| /g')
+    cat /proc/net/tcp /proc/net/tcp6 2> /dev/null | grep -q "$ports"
+}
+while used; do port=$((20000 + (port + 3335) % 10000)); done
 daemon= other= start_at=
 
 new_key()
@@ -70,18 +77,20 @@ end_daemons()
 
 start_other()
 {
+    rm -f "$scratch/log.$1" # or what is there may be the last one's
     "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf.$1" 2> "$scratch/log.$1" &
     other=$!
     trap end_daemons EXIT
-    wait_until 20 grep -q ' serves ' "$scratch/log.$1" || fail "$1 does not start: $(cat "$scratch/log.$1")"
+    wait_until 20 grep -qs ' serves ' "$scratch/log.$1" || fail "$1 does not start: $(cat "$scratch/log.$1")"
 }
 
 start_daemon()
 {
+    rm -f "$scratch/log"
     $start_at "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
     daemon=$!
     trap end_daemons EXIT
-    wait_until 20 grep -q ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+    wait_until 20 grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 }
 
 meet_other()

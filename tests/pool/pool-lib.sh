@@ -4,7 +4,7 @@
 #                      +-- n2 10.94.0.3
 #                      +-- n3 10.94.0.4
 #
-# with a munged of their own, users that exist only here, and a copy of the programs that these users can read.
+# with a munged of their own, users that are only this script's, and a copy of the programs that these users can read.
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 need munged munge
@@ -15,7 +15,12 @@ esac
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 
 base=vp$$
-alice=voclalice bob=voclbob
+alice=alice$$ bob=bob$$
+# users COMMAND...: changes them; the password file is one for all
+users()
+{
+    flock "${TMPDIR:-/tmp}/vocl-tests-users" "$@" > /dev/null 2>&1
+}
 cleanup_pool()
 {
     for file in "$scratch"/*.pid; do
@@ -27,7 +32,7 @@ cleanup_pool()
         ip netns delete $base-$host 2> /dev/null
     done
     for user in $alice $bob; do
-        userdel -r $user > /dev/null 2>&1
+        users userdel -rf $user
     done
     [ -z "$group" ] || rmdir "$group" 2> /dev/null
     rm -rf "$scratch"
@@ -37,8 +42,7 @@ trap cleanup_pool EXIT
 # The users may not reach this checkout, for instance one in root's home.
 cd "$scratch" && chmod 755 "$scratch" || exit 99
 for user in $alice $bob; do
-    userdel -r $user > /dev/null 2>&1
-    useradd -m $user 2> /dev/null || skip "no users can be made here"
+    users useradd -m $user || skip "no users can be made here"
 done
 
 ip netns add $base-switch 2> /dev/null || skip "no network namespaces"
@@ -107,11 +111,18 @@ END
 # start_daemon HOST
 start_daemon()
 {
+    start_before=$(grep -cs "$1 serves" "$scratch/$1.log")
     # not `ip netns exec`, which takes the control groups away with /sys
     nsenter --net=/run/netns/$base-$1 env VOCL_LIBEXECDIR="$scratch/libexec" "$scratch/libexec/vocl-proxy" \
         --config "$scratch/$1.conf" 2>> "$scratch/$1.log" &
     echo $! > "$scratch/$1.pid"
-    wait_until 20 grep -q "$1 serves" "$scratch/$1.log" || fail "$1 does not start: $(cat "$scratch/$1.log")"
+    wait_until 20 serves "$1" || fail "$1 does not start: $(cat "$scratch/$1.log")"
+}
+
+# serves HOST: once more than before
+serves()
+{
+    [ "$(grep -cs "$1 serves" "$scratch/$1.log")" -gt "${start_before:-0}" ]
 }
 
 # as USER COMMAND...: on the host for programs

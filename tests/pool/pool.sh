@@ -8,7 +8,7 @@ for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
     [ -w $root/cgroup.procs ] && [ -e $root/cgroup.controllers ] && group=$root/$base
 done
 write_config n1 ${group:+"cgroup = \"$group\";"} 'devices = ( { match = "*"; sessions = 2; memory = "64M" } );' 'sessions-per-user = 6;'
-write_config n2 'deny = [ "voclbob" ];'
+write_config n2 "deny = [ \"$bob\" ];"
 write_config n3
 for host in n1 n2 n3; do
     SECRET_OF_THE_DAEMON=1 start_daemon $host
@@ -21,7 +21,7 @@ as $alice vocl run -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/er
     fail "vector_add: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
 wait_until 5 no_sessions || fail "a session is left: $(root vocl pool sessions)"
-grep -q '"user":"voclalice"' "$scratch"/accounting-n1 || fail "no account of it"
+grep -q '"user":"'$alice'"' "$scratch"/accounting-n1 || fail "no account of it"
 
 # the worker: alice's, with nothing of the daemon's
 as $alice vocl run --policy order -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
@@ -103,7 +103,7 @@ grep -q 'are taken' "$scratch/err" || fail "taken devices: $(cat "$scratch/err")
 as $bob vocl run --wait 30 -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" &
 second=$!
 wait_until 10 grep -q 'position 1' "$scratch/err" || fail "no position in the queue: $(cat "$scratch/err")"
-root vocl pool queue | grep -q voclbob || fail "bob is not in the queue"
+root vocl pool queue | grep -q $bob || fail "bob is not in the queue"
 session=$(root vocl pool sessions | awk 'NR == 2 { print $1 }')
 as $bob vocl pool kill "$session" 2> /dev/null && fail "bob ended alice's session"
 as $alice vocl pool kill "$session" || fail "alice cannot end her session"
@@ -129,7 +129,7 @@ as $alice vocl run --count 3 --policy spread -- "$scratch/bin/burn" 0 60 > /dev/
 killed=$!
 wait_until 10 some_session || fail "no session"
 sleep 0.5
-pkill -9 -x burn
+pkill -9 -x -u $alice burn
 wait_until 10 no_sessions || fail "the session of a killed program stays: $(root vocl pool sessions)"
 wait $killed
 
@@ -152,7 +152,7 @@ wait_until 10 no_sessions || fail "the session that was taken over stays"
 echo 'nonsense = 1;' >> "$scratch/n2.conf"
 kill -HUP "$(cat "$scratch/n2.pid")"
 wait_until 5 grep -q 'stays as it was: .*no such setting' "$scratch/n2.log" || fail "a bad configuration is taken"
-write_config n2 'allow = [ "voclbob" ];'
+write_config n2 "allow = [ \"$bob\" ];"
 kill -HUP "$(cat "$scratch/n2.pid")"
 wait_until 5 grep -q 'read .* again' "$scratch/n2.log" || fail "the configuration is not read again"
 wait_until 10 nodes_up 3 || fail "after reloading"

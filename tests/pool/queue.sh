@@ -11,8 +11,14 @@ holds()
 {
     VOCL_POOL=$scratch/pool vocl pool sessions | grep -q running
 }
+none_holds()
+{
+    [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | wc -l)" = 1 ]
+}
 hold()
 {
+    # one that is over may still be listed, and who asks next would be served before the holder is
+    wait_until 20 none_holds || fail "a session is left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
     VOCL_POOL=$scratch/pool vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
     holder=$!
     wait_until 20 holds || fail "no session: $(cat "$scratch/err" "$scratch/log")"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # tests/soak for half a minute.
 . "$(dirname "$0")/../lib.sh"
+with_own_memory
 need python3 python3
 [ "$SANITIZER" = no ] || skip "sanitized programs are too slow to be killed at interesting moments"
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"

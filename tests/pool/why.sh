@@ -5,19 +5,46 @@ make_pool here 'session-seconds = 3;'
 start_daemon
 VOCL_POOL=$scratch/pool
 export VOCL_POOL
+# said WHY: it may be after the program's end
+said()
+{
+    [ "$(grep -c "here has ended the session: $1" "$scratch/err")" = 1 ]
+}
 vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" && fail "60 seconds where there are 3"
-[ "$(grep -c 'here has ended the session: its time is up' "$scratch/err")" = 1 ] || fail "time: $(cat "$scratch/err")"
+wait_until 20 said 'its time is up' || fail "time: $(cat "$scratch/err")"
 
-vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" &
-program=$!
 runs()
 {
     vocl pool sessions | grep -q running
 }
-wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
-vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')" || fail "kill"
-wait $program && fail "the program did not notice"
-[ "$(grep -c "here has ended the session: ended by $user" "$scratch/err")" = 1 ] || fail "kill: $(cat "$scratch/err")"
+# begin: a session; $program
+begin()
+{
+    vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" &
+    program=$!
+    wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+}
+# end: by the pool
+end()
+{
+    vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')" || fail "kill"
+    wait $program && fail "the program did not notice"
+}
+begin
+end
+wait_until 20 said "ended by $user" || fail "kill: $(cat "$scratch/err")"
+
+# also when the program is over before vocl-join hears of it
+begin
+for join in $(pgrep -x vocl-join); do
+    if grep -qzx "VOCL_POOL=$scratch/pool" "/proc/$join/environ"; then break; fi
+    join=
+done 2> /dev/null
+[ -n "$join" ] || fail "no vocl-join: $(cat "$scratch/err")"
+kill -STOP "$join"
+end
+kill -CONT "$join"
+wait_until 20 said "ended by $user" || fail "a kill that the program hears of first: $(cat "$scratch/err")"
 
 # an application's standard error is its own
 VOCL_LOG=none vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err"

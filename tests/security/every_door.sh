@@ -4,6 +4,7 @@
 # is one, and nothing; nobody lets them in, and the session starts, works, and ends with its normal result. Doors are what
 # the processes have open as the kernel tells it, whether anybody meant to open them or not.
 . "$(dirname "$0")/../pool/one-lib.sh"
+at_most 900
 need ip iproute2
 need setpriv util-linux
 need python3 python3
@@ -30,18 +31,18 @@ chmod 711 "$scratch" # what is in it can be reached, where that lets others in
 cp "$top_srcdir/tests/security/knock" "$scratch/knock" && chmod 755 "$scratch/knock"
 $another "$scratch/knock" - < /dev/null || skip "no other user"
 
-# strangers_come: they are told of doors as these are found
+# strangers_come: they are told of doors as these are found; none of them is a program of ours, for a sanitizer to look at
 strangers_come()
 {
     rm -f "$scratch/end" "$scratch"/at.*
     mkfifo "$scratch/end"
     : > "$scratch/doors"
-    "$top_srcdir/tests/security/listeners" "$mark" < "$scratch/end" > "$scratch/doors" &
+    env -u LD_PRELOAD "$top_srcdir/tests/security/listeners" "$mark" < "$scratch/end" > "$scratch/doors" &
     listeners=$! strangers=$!
     exec 6> "$scratch/end"
     for host in near far; do
         eval "at=\$at_$host"
-        tail -n +1 -f --pid=$listeners "$scratch/doors" 6>&- | $at $another "$scratch/knock" - > "$scratch/at.$host" 2> "$scratch/err.$host" 6>&- &
+        env -u LD_PRELOAD tail -n +1 -f --pid=$listeners "$scratch/doors" 6>&- | env -u LD_PRELOAD $at $another "$scratch/knock" - > "$scratch/at.$host" 2> "$scratch/err.$host" 6>&- &
         strangers="$strangers $!"
     done
 }

@@ -65,9 +65,10 @@ wait $daemon
 
 # No descriptors: it rests until there are some.
 sed -i 's/^connection-limit.*/connection-limit = 4000;/' "$scratch/conf"
+rm -f "$scratch/log"
 (ulimit -n 64 && exec "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log") &
 daemon=$!
-wait_until 20 grep -q ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+wait_until 20 grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 "$top_builddir/tests/security/crowd" "$scratch/pool" "$user" 100 < "$scratch/fifo" > "$scratch/crowd" 2>&1 &
 crowd=$!
 exec 5> "$scratch/fifo"

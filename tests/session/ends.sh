@@ -1,7 +1,9 @@
 #!/bin/sh
-# However the program ends, and whichever side is killed: no process and no file of the session is left 2 seconds later,
+# However the program ends, and whichever side is killed: no process and no file of the session is left a moment later,
 # and a lost worker is an error in the program, not a hang.
 . "$(dirname "$0")/../lib.sh"
+at_most 900
+with_own_memory tmp
 
 files() { ls /dev/shm /tmp | grep -iE 'vocl|ucx|mpi|hydra|pmi|sm_segment'; }
 before=$(files)

@@ -2,6 +2,7 @@
 # An initiator that writes anything into its lanes. One MPI is enough: nothing of it is MPI's.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
+one_at_a_time ranks
 
 mpi=${mpis%% *}
 [ "$mpi" = mpich ] || skip "the program is linked with MPICH"

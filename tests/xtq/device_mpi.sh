@@ -2,6 +2,7 @@
 # MPI on device memory: the same as on the host's, near and far, with both MPIs.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
+one_at_a_time ranks
 
 for mpi in $mpis; do
     must $mpi 2 device_mpi

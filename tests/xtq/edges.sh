@@ -3,6 +3,7 @@
 # without a payload, also on a device that takes no addresses of its process: one of VOCL's.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
+one_at_a_time ranks
 
 for mpi in $mpis; do
     for number in 1 2 4; do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # libxtqmpi with MPICH: see mpi-lib.sh.
 . "$(dirname "$0")/mpi-lib.sh"
+one_at_a_time ranks
 [ -n "$MPIEXEC_MPICH" ] || skip "no MPICH"
 mpi=mpich mpicc=$MPICC_MPICH library=libxtqmpi.so
 

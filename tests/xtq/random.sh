@@ -2,6 +2,7 @@
 # A million random puts with checksums, and fewer without shared memory.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
+one_at_a_time ranks
 
 for mpi in $mpis; do
     case $SANITIZER in

@@ -2,6 +2,7 @@
 # Puts of all kinds, and reductions, among 1 to 8 ranks: with shared memory, and as if each rank had a host of its own.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
+one_at_a_time ranks
 
 # The examples, which are of one MPI.
 first=${mpis%% *}

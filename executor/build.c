@@ -69,15 +69,13 @@ static void reply_build(struct executor *x, struct build *b)
     struct wire_compile_program_reply compile = {b->call, b->error};
     struct wire_link_program_reply linked = {b->call, b->error, b->program != NULL, b->kernels.bytes,
                                              (uint32_t)b->kernels.length};
-    struct wire_buffer out = {0};
 
     if (b->kind == BUILD)
-        wire_put_build_program_reply(&out, &build);
+        reply_build_program(x, &build);
     else if (b->kind == COMPILE)
-        wire_put_compile_program_reply(&out, &compile);
+        reply_compile_program(x, &compile);
     else
-        wire_put_link_program_reply(&out, &linked);
-    executor_send(x, &out);
+        reply_link_program(x, &linked);
 }
 
 static void build_done(struct executor *x, struct job *job)

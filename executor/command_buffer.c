@@ -252,13 +252,11 @@ int exec_finalize_command_buffer(struct executor *x, const struct exec_finalize_
 {
     struct command_buffer *object = m->command_buffer;
     struct wire_finalize_command_buffer_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
 
     if (is_usable(object))
         object->error = object->recording->recorder.clFinalizeCommandBufferKHR(object->native);
     reply.error = object->error;
-    wire_put_finalize_command_buffer_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_finalize_command_buffer(x, &reply);
     return 0;
 }
 

@@ -62,6 +62,8 @@ struct executor;
 #define ENQUEUE(name, number) int exec_##name(struct command *c, const struct exec_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define FELLOW(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
+/* The answer to a CALL, whose number is in it. */
+#define REPLY(name) void reply_##name(struct executor *x, const struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"

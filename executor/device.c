@@ -42,12 +42,10 @@ static void find_platforms(struct executor *x)
 int exec_list_platforms(struct executor *x, const struct exec_list_platforms *m)
 {
     struct wire_list_platforms_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
 
     find_platforms(x);
     reply.count = x->platform_count;
-    wire_put_list_platforms_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_list_platforms(x, &reply);
     return 0;
 }
 
@@ -118,7 +116,7 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
 int exec_describe_platform(struct executor *x, const struct exec_describe_platform *m)
 {
     struct wire_describe_platform_reply reply = {.call = m->call, .error = CL_INVALID_PLATFORM};
-    struct wire_buffer infos = {0}, out = {0};
+    struct wire_buffer infos = {0};
     uint32_t ids[WIRE_MAX_DEVICES];
     char value[8192];
     size_t size;
@@ -136,9 +134,8 @@ int exec_describe_platform(struct executor *x, const struct exec_describe_platfo
     }
     reply.infos = infos.bytes;
     reply.infos_length = (uint32_t)infos.length;
-    wire_put_describe_platform_reply(&out, &reply);
+    reply_describe_platform(x, &reply);
     wire_buffer_free(&infos);
-    executor_send(x, &out);
     return 0;
 }
 
@@ -151,7 +148,7 @@ static bool is_withheld(cl_device_info param)
 int exec_describe_device(struct executor *x, const struct exec_describe_device *m)
 {
     struct wire_describe_device_reply reply = {.call = m->call};
-    struct wire_buffer infos = {0}, out = {0};
+    struct wire_buffer infos = {0};
     static char value[65536];
     size_t size;
 
@@ -165,9 +162,8 @@ int exec_describe_device(struct executor *x, const struct exec_describe_device *
         wire_put_info(&infos, WIRE_INFO_LIMITED, &x->host.memory, sizeof(x->host.memory));
     reply.infos = infos.bytes;
     reply.infos_length = (uint32_t)infos.length;
-    wire_put_describe_device_reply(&out, &reply);
+    reply_describe_device(x, &reply);
     wire_buffer_free(&infos);
-    executor_send(x, &out);
     return 0;
 }
 
@@ -183,7 +179,6 @@ static cl_int make_sub_devices(const struct exec_create_sub_devices *m, cl_devic
 int exec_create_sub_devices(struct executor *x, const struct exec_create_sub_devices *m)
 {
     struct wire_create_sub_devices_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
     cl_device_id made[WIRE_MAX_DEVICES];
 
     if (m->properties_length % sizeof(cl_device_partition_property))
@@ -199,8 +194,7 @@ int exec_create_sub_devices(struct executor *x, const struct exec_create_sub_dev
         part->place = m->device->place;
         part->part = true;
     }
-    wire_put_create_sub_devices_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_create_sub_devices(x, &reply);
     return 0;
 }
 

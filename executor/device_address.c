@@ -43,7 +43,6 @@ int exec_create_addressed_buffer(struct executor *x, const struct exec_create_ad
 {
     struct memory *buffer = m->buffer;
     struct wire_create_addressed_buffer_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
 
     if (m->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) || !m->size)
         return -EBADMSG;
@@ -54,8 +53,7 @@ int exec_create_addressed_buffer(struct executor *x, const struct exec_create_ad
         reply.addresses = buffer->addresses;
         reply.addresses_length = buffer->address_count * (uint32_t)sizeof(*buffer->addresses);
     }
-    wire_put_create_addressed_buffer_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_create_addressed_buffer(x, &reply);
     return 0;
 }
 

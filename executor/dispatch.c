@@ -301,6 +301,18 @@ void executor_send(struct executor *x, struct wire_buffer *command)
     wire_buffer_free(command);
 }
 
+#define REPLY(name)                                                                                                    \
+    void reply_##name(struct executor *x, const struct wire_##name##_reply *m)                                         \
+    {                                                                                                                  \
+        struct wire_buffer out = {0};                                                                                  \
+                                                                                                                       \
+        wire_put_##name##_reply(&out, m);                                                                              \
+        executor_send(x, &out);                                                                                        \
+    }
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
 /* ---- what other threads finished ---- */
 
 void executor_finish(struct executor *x, struct job *job)

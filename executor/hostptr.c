@@ -86,7 +86,6 @@ int exec_changes(struct executor *x, const struct exec_changes *m)
     const struct context *context = context_of(x, memory);
     const uint64_t granules = (m->size + WIRE_GRANULE - 1) / WIRE_GRANULE;
     struct wire_changes_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
-    struct wire_buffer out = {0};
     uint8_t *changed;
 
     if (!context || !m->size || m->size > (uint64_t)MOST_GRANULES * WIRE_GRANULE ||
@@ -103,8 +102,7 @@ int exec_changes(struct executor *x, const struct exec_changes *m)
         reply.changed = changed;
         reply.changed_length = (uint32_t)granules;
     }
-    wire_put_changes_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_changes(x, &reply);
     free(changed);
     return 0;
 }

@@ -177,7 +177,7 @@ int exec_get_info(struct executor *x, const struct exec_get_info *m)
 {
     struct query q = {m, object_get(x, object_kind(m->kind), m->object), object_get(x, WIRE_DEVICE, m->second)};
     struct wire_get_info_reply reply = {.call = m->call};
-    struct wire_buffer value = {0}, out = {0};
+    struct wire_buffer value = {0};
 
     if (!q.object || (needs_device(m->kind) && !q.device))
         return -EBADMSG;
@@ -195,8 +195,7 @@ int exec_get_info(struct executor *x, const struct exec_get_info *m)
         reply.error = CL_OUT_OF_HOST_MEMORY;
     reply.value = value.bytes;
     reply.value_length = reply.error ? 0 : (uint32_t)value.length;
-    wire_put_get_info_reply(&out, &reply);
+    reply_get_info(x, &reply);
     wire_buffer_free(&value);
-    executor_send(x, &out);
     return 0;
 }

@@ -196,10 +196,8 @@ int exec_release(struct executor *x, const struct exec_release *m)
 int exec_outcome(struct executor *x, const struct exec_outcome *m)
 {
     struct wire_outcome_reply reply = {.call = m->call, .error = m->object->error};
-    struct wire_buffer out = {0};
 
-    wire_put_outcome_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_outcome(x, &reply);
     return 0;
 }
 
@@ -281,7 +279,6 @@ int exec_release_told(struct executor *x, const struct exec_release_told *m)
 int exec_release_watched(struct executor *x, const struct exec_release_watched *m)
 {
     struct wire_release_watched_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
     struct watched *w;
     int bad = release_watched(x, m->kind, m->object, WATCHED, &w);
 
@@ -290,7 +287,6 @@ int exec_release_watched(struct executor *x, const struct exec_release_watched *
     reply.gone = atomic_exchange(&w->state, ANSWERED) == GONE;
     if (reply.gone)
         free(w);
-    wire_put_release_watched_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_release_watched(x, &reply);
     return 0;
 }

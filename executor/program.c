@@ -25,7 +25,6 @@ int exec_create_program_binary(struct executor *x, const struct exec_create_prog
     cl_device_id devices[WIRE_MAX_DEVICES];
     cl_int statuses[WIRE_MAX_DEVICES] = {0};
     size_t lengths[WIRE_MAX_DEVICES], left = m->binaries_length;
-    struct wire_buffer out = {0};
 
     if (!m->devices_count)
         return -EBADMSG;
@@ -45,8 +44,7 @@ int exec_create_program_binary(struct executor *x, const struct exec_create_prog
     reply.error = program->error;
     reply.statuses = statuses;
     reply.statuses_length = 4 * m->devices_count;
-    wire_put_create_program_binary_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_create_program_binary(x, &reply);
     return 0;
 }
 
@@ -55,14 +53,12 @@ int exec_create_program_il(struct executor *x, const struct exec_create_program_
     const struct context *context = m->context;
     struct program *program = m->program;
     struct wire_create_program_il_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
 
     program->error = context->error;
     if (!program->error)
         program->native = clCreateProgramWithIL(context->native, m->il, m->il_length, &program->error);
     reply.error = program->error;
-    wire_put_create_program_il_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_create_program_il(x, &reply);
     return 0;
 }
 
@@ -70,12 +66,10 @@ int exec_set_specialization(struct executor *x, const struct exec_set_specializa
 {
     const struct program *program = m->program;
     struct wire_set_specialization_reply reply = {.call = m->call, .error = CL_INVALID_PROGRAM};
-    struct wire_buffer out = {0};
 
     if (is_usable(program))
         reply.error = clSetProgramSpecializationConstant(program->native, m->id, m->value_length, m->value);
-    wire_put_set_specialization_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_set_specialization(x, &reply);
     return 0;
 }
 
@@ -84,7 +78,7 @@ int exec_create_program_builtin(struct executor *x, const struct exec_create_pro
     const struct context *context = m->context;
     struct program *program = m->program;
     struct wire_create_program_builtin_reply reply = {.call = m->call};
-    struct wire_buffer out = {0}, kernels = {0};
+    struct wire_buffer kernels = {0};
     cl_device_id devices[WIRE_MAX_DEVICES];
     char names[65537];
 
@@ -102,8 +96,7 @@ int exec_create_program_builtin(struct executor *x, const struct exec_create_pro
     reply.error = program->error;
     reply.kernels = kernels.bytes;
     reply.kernels_length = (uint32_t)kernels.length;
-    wire_put_create_program_builtin_reply(&out, &reply);
+    reply_create_program_builtin(x, &reply);
     wire_buffer_free(&kernels);
-    executor_send(x, &out);
     return 0;
 }

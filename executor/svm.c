@@ -102,15 +102,13 @@ static cl_int allocate(struct executor *x, const struct exec_svm_alloc *m, uint6
 int exec_svm_alloc(struct executor *x, const struct exec_svm_alloc *m)
 {
     struct wire_svm_alloc_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
-    struct wire_buffer out = {0};
 
     if (!m->size || m->size > UINT64_C(1) << 40 || m->wanted % (uint64_t)sysconf(_SC_PAGESIZE) ||
         m->alignment & (m->alignment - 1))
         return -EBADMSG;
     if (is_usable(m->context))
         reply.error = allocate(x, m, &reply.address);
-    wire_put_svm_alloc_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_svm_alloc(x, &reply);
     return 0;
 }
 
@@ -200,7 +198,6 @@ static int map(struct executor *x, const struct exec_share_memory *m)
 int exec_share_memory(struct executor *x, const struct exec_share_memory *m)
 {
     struct wire_share_memory_reply reply = {.call = m->call};
-    struct wire_buffer out = {0};
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     int error = 0;
 
@@ -216,7 +213,6 @@ int exec_share_memory(struct executor *x, const struct exec_share_memory *m)
         vocl_log(LOG_INFO, "no shared virtual memory: %s", strerror(-error));
         reply.error = CL_OUT_OF_RESOURCES;
     }
-    wire_put_share_memory_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_share_memory(x, &reply);
     return 0;
 }

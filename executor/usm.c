@@ -95,7 +95,6 @@ static cl_int allocate(struct executor *x, const struct exec_usm_alloc *m, uint6
 int exec_usm_alloc(struct executor *x, const struct exec_usm_alloc *m)
 {
     struct wire_usm_alloc_reply reply = {.call = m->call, .error = CL_OUT_OF_RESOURCES};
-    struct wire_buffer out = {0};
 
     if ((!m->device && m->type == WIRE_USM_DEVICE) || !m->size || m->size > MOST_BYTES)
         return -EBADMSG;
@@ -105,8 +104,7 @@ int exec_usm_alloc(struct executor *x, const struct exec_usm_alloc *m)
         return -EBADMSG;
     if (is_usable(m->context))
         reply.error = allocate(x, m, &reply.address);
-    wire_put_usm_alloc_reply(&out, &reply);
-    executor_send(x, &out);
+    reply_usm_alloc(x, &reply);
     return 0;
 }
 

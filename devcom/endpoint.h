@@ -58,7 +58,7 @@ struct devcom_endpoint {
     struct device_rank *ranks;
     struct device_ring *rings;
     struct device_command *commands;
-    _Atomic uint32_t bell[2];
+    _Atomic uint32_t bell;    /* a doze, of the thread */
     _Atomic uint32_t waiting; /* work-groups and native kernels that may wait */
     pthread_mutex_t lock;     /* of streams */
     struct stream streams[MOST_STREAMS];

@@ -79,7 +79,7 @@ static int visit(struct devcom *d, const struct transfer *t, struct attachment *
 
     atomic_fetch_add(&listing->visitors, 1);
     if (atomic_load(&listing->generation) == atomic_load(&a->generation))
-        error = copy_by_system(d->boards[t->rank]->pid, here, local, a->address + t->remote_offset, &t->remote, get);
+        error = copy_by_system(neighbours_process(&d->neighbours, t->rank), here, local, a->address + t->remote_offset, &t->remote, get);
     atomic_fetch_sub(&listing->visitors, 1);
     return error;
 }
@@ -435,7 +435,7 @@ static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*
         if (error == -ETIMEDOUT && done(d, queue))
             error = 0;
     }
-    waiting_end(d, &waiting);
+    waiting_end(d);
     return error;
 }
 

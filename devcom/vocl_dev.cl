@@ -92,18 +92,18 @@ long devcom_system(long number, long a, long b, long c)
 #define DEVCOM_WAKE(word) devcom_system(202, (long)(word), 1, 0x7fffffff)
 #else
 #define DEVCOM_YIELD()
-#define DEVCOM_WAKE(word)
+#define DEVCOM_WAKE(word) (void)(word)
 #endif
 
-/* bell[0]: what sleepers sleep on, bell[1]: how many there are. */
+/* As doze_ring() of ground/doze.h, which has these numbers. */
 void devcom_ring_bell(ulong at)
 {
     global atomic_uint *bell = (global atomic_uint *)at;
+    uint now = atomic_load_explicit(bell, memory_order_seq_cst, DEVCOM_SCOPE);
 
-    if (!atomic_load_explicit(bell + 1, memory_order_seq_cst, DEVCOM_SCOPE))
-        return;
-    atomic_fetch_add_explicit(bell, 1u, memory_order_seq_cst, DEVCOM_SCOPE);
-    DEVCOM_WAKE(bell);
+    if ((now & 3u) == 1u && atomic_compare_exchange_strong_explicit(bell, &now, (now & ~3u) + 4u, memory_order_seq_cst,
+                                                                    memory_order_seq_cst, DEVCOM_SCOPE))
+        DEVCOM_WAKE(bell);
 }
 
 bool devcom_first(void)

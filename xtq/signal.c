@@ -64,7 +64,7 @@ int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_con
             error = holds(signal, condition, value) ? 0 : -ETIMEDOUT;
             break;
         }
-        if (waiting.naps && timeout_us < 0 && context_any_lost(x)) {
+        if (waiting.naps && timeout_us < 0 && neighbours_any_lost(&x->region.neighbours)) {
             error = holds(signal, condition, value) ? 0 : -ECONNRESET;
             break;
         }

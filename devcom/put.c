@@ -291,6 +291,8 @@ int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, un
     int error = 0;
 
     while (i < count && !error) {
+        for (size_t line = 0; i + 2 < count && line < sizeof(*transfers); line += LINE) /* the data have driven it out */
+            __builtin_prefetch((uint8_t *)&transfers[i + 2] + line);
         error = put_looked_up(d, &transfers[i], &lookup);
         i += !error;
     }

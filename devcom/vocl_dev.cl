@@ -173,7 +173,7 @@ int devcom_until(global struct devcom_device *d, uint word, uint condition, long
         if (condition == DEVCOM_EQ ? now == value
                                    : condition == DEVCOM_NE ? now != value : condition == DEVCOM_LT ? now < value : now >= value)
             return 0;
-        if (polls % 256 == 0) {
+        if (polls % 1024 == 0) {
             if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
                 return DEVCOM_ECONNRESET;
             DEVCOM_YIELD();

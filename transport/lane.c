@@ -190,9 +190,13 @@ static int provider_send(struct transport *t, unsigned peer, uint32_t number, st
 
 static bool provider_receive(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame)
 {
-    frame->bytes =
+    const uint8_t *bytes =
         lane_receive(&t->peers[peer].lane, number, &frame->header.kind, &frame->header.acked, &frame->length);
-    return frame->bytes;
+
+    if (!bytes)
+        return false; /* and the frame may be another provider's */
+    frame->bytes = bytes;
+    return true;
 }
 
 static void provider_lose(struct transport *t, unsigned peer)

@@ -31,7 +31,6 @@ struct collective {
     uint8_t *mine, *sum;
 };
 
-size_t collective_type_bytes(enum devcom_type type);
 
 /* Whether the step that begins here has been done by an earlier call. */
 bool collective_passed(struct collective *c);

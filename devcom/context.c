@@ -189,14 +189,13 @@ static void sleep_on_bell(struct devcom *d, struct waiting *waiting, long left)
 /* The first step after the polling only says that this thread sleeps: its caller looks once more before it does. */
 int waiting_step(struct devcom *d, struct waiting *waiting)
 {
-    static _Thread_local struct crowd crowd;
     bool polls = false;
     long now;
 
     if (!waiting->listening) {
         if (d->nic)
             nic_help(d);
-        polls = polling_on(&waiting->polling, YIELD_EVERY, waiting->spin_us, &crowd);
+        polls = polling_on(&waiting->polling, YIELD_EVERY, waiting->spin_us, NULL);
         if (polls && waiting->polling.polls % YIELD_EVERY)
             return 0;
     }

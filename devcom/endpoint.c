@@ -101,12 +101,11 @@ static void *endpoint_run(void *argument)
 {
     struct devcom_endpoint *e = argument;
     struct polling polling = polling_begin();
-    struct crowd crowd = {0, 0};
 
     while (!atomic_load(&e->stop)) {
         if (drain_all(e)) {
             polling = polling_begin();
-        } else if (!polling_on(&polling, 1, BUSY_US, &crowd)) {
+        } else if (!polling_on(&polling, 1, BUSY_US, NULL)) {
             if (board_any_lost(e->d)) {
                 endpoint_fail(e, -ECONNRESET);
                 atomic_store(&e->words->stop, 1); /* kernels that wait come back */

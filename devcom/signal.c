@@ -43,9 +43,6 @@ int devcom_signal_store(struct devcom *d, unsigned signal, int64_t value)
     return 0;
 }
 
-_Static_assert((unsigned)DEVCOM_EQ == CONDITION_EQ && (unsigned)DEVCOM_GE == CONDITION_GE,
-               "condition.h has this order");
-
 int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
                     int64_t *out)
 {

@@ -21,15 +21,20 @@
 #define DEVCOM_NE 1u
 #define DEVCOM_LT 2u
 #define DEVCOM_GE 3u
-#define DEVCOM_INT32 0u
-#define DEVCOM_UINT32 1u
-#define DEVCOM_INT64 2u
-#define DEVCOM_UINT64 3u
-#define DEVCOM_FLOAT 4u
-#define DEVCOM_DOUBLE 5u
+#define DEVCOM_INT8 0u
+#define DEVCOM_UINT8 1u
+#define DEVCOM_INT16 2u
+#define DEVCOM_UINT16 3u
+#define DEVCOM_INT32 4u
+#define DEVCOM_UINT32 5u
+#define DEVCOM_INT64 6u
+#define DEVCOM_UINT64 7u
+#define DEVCOM_FLOAT 8u
+#define DEVCOM_DOUBLE 9u
 #define DEVCOM_SUM 0u
-#define DEVCOM_MIN 1u
-#define DEVCOM_MAX 2u
+#define DEVCOM_PROD 1u
+#define DEVCOM_MIN 2u
+#define DEVCOM_MAX 3u
 #define DEVCOM_ENOENT (-2)
 #define DEVCOM_EINVAL (-22)
 #define DEVCOM_ERANGE (-34)
@@ -448,7 +453,7 @@ ulong devcom_source(global struct devcom_device *d, uint rank, uint segment, ulo
         TYPE sum = ((volatile global const TYPE *)devcom_source(d, 0, segment, offset, gathered))[i];                  \
         for (uint r = 1; r < d->size; r++) {                                                                           \
             TYPE more = ((volatile global const TYPE *)devcom_source(d, r, segment, offset, gathered))[i];             \
-            sum = op == DEVCOM_SUM ? sum + more : op == DEVCOM_MIN ? (more < sum ? more : sum) : (more > sum ? more : sum); \
+            sum = op == DEVCOM_SUM ? sum + more : op == DEVCOM_PROD ? sum * more : op == DEVCOM_MIN ? (more < sum ? more : sum) : (more > sum ? more : sum); \
         }                                                                                                              \
         ((global TYPE *)to)[i] = sum;                                                                                  \
     }
@@ -458,7 +463,15 @@ void devcom_combine(global struct devcom_device *d, uint segment, ulong offset, 
 {
     ulong item = get_local_linear_id(), items = get_local_size(0) * get_local_size(1) * get_local_size(2);
 
-    if (type == DEVCOM_INT32)
+    if (type == DEVCOM_INT8)
+        DEVCOM_COMBINE(char)
+    else if (type == DEVCOM_UINT8)
+        DEVCOM_COMBINE(uchar)
+    else if (type == DEVCOM_INT16)
+        DEVCOM_COMBINE(short)
+    else if (type == DEVCOM_UINT16)
+        DEVCOM_COMBINE(ushort)
+    else if (type == DEVCOM_INT32)
         DEVCOM_COMBINE(int)
     else if (type == DEVCOM_UINT32)
         DEVCOM_COMBINE(uint)
@@ -501,7 +514,7 @@ int devcom_reduce_check(global struct devcom_device *d, uint segment, ulong offs
  */
 int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, ulong offset, ulong count, uint type, uint op)
 {
-    ulong element = type == DEVCOM_INT64 || type == DEVCOM_UINT64 || type == DEVCOM_DOUBLE ? 8 : 4;
+    ulong element = type == DEVCOM_FLOAT ? 4 : type >= DEVCOM_DOUBLE ? 8 : 1ul << type / 2;
     ulong bytes = count * element, turn = (d->epoch + 1) % 2 * (DEVCOM_SLOT / 2);
     int error = root >= (int)d->size ? DEVCOM_EINVAL
                                      : devcom_reduce_check(d, segment, offset, bytes, type, op, element);

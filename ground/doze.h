@@ -52,12 +52,16 @@ static inline struct polling polling_begin(void)
     return (struct polling){.since_us = clock_us()};
 }
 
-/* Nothing has come. Whether to go on: every so many times the processor is left to others, and it is seen whether these
- * want it (then nobody should poll) and whether that has been long enough. */
+/* Nothing has come. Whether to go on: every so many times the processor is left to others, and it is seen whether that
+ * has been long enough; and, with a crowd, whether these others want it, as then nobody should poll. */
 static inline bool polling_on(struct polling *polling, unsigned yield_every, long most_us, struct crowd *crowd)
 {
     if (++polling->polls % yield_every)
         return true;
+    if (!crowd) {
+        sched_yield();
+        return clock_us() - polling->since_us < most_us;
+    }
     crowd_yield(crowd);
     return clock_us() - polling->since_us < most_us && !crowd_here(crowd);
 }

@@ -2,134 +2,7 @@
  * MPI on device memory (xtqmpi.h) gives what it gives on the host's: everything is done with each kind of memory at
  * each end, and compared. What is not for device memory has to be an error.
  */
-#include <CL/cl.h>
-#include <mpi.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "xtqmpi.h"
-
-enum kind { HOST, BUFFER, PART, SVM, KINDS };
-static const char *const names[] = {"host", "buffer", "sub-buffer", "SVM"};
-enum { LONGEST = 1 << 20 };
-
-static int rank, size, wrong;
-static cl_context context;
-static cl_command_queue commands;
-static cl_device_id device;
-static MPI_Comm comm;
-static MPI_Status *volatile nowhere = MPI_STATUSES_IGNORE; /* gcc takes MPICH's for an array without room */
-
-static void expect(const char *what, long is, long should)
-{
-    if (is != should && wrong++ < 20)
-        fprintf(stderr, "rank %d: %s: %ld instead of %ld\n", rank, what, is, should);
-}
-
-#define MUST(call) expect(#call, (call), 0)
-
-/* ---- memory of each kind ---- */
-
-struct memory {
-    enum kind kind;
-    size_t bytes;
-    cl_mem buffer, whole;
-    unsigned char *svm;
-    void *address; /* for MPI */
-};
-
-static struct memory memory_make(enum kind kind, size_t bytes)
-{
-    struct memory m = {.kind = kind, .bytes = bytes};
-    cl_buffer_region region = {4096, bytes};
-
-    switch (kind) {
-    case HOST:
-        m.address = malloc(bytes);
-        break;
-    case BUFFER:
-        m.buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
-        MUST(xtqmpi_device_address(commands, m.buffer, &m.address));
-        break;
-    case PART:
-        m.whole = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes + 8192, NULL, NULL);
-        m.buffer = clCreateSubBuffer(m.whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, NULL);
-        MUST(xtqmpi_device_address(commands, m.buffer, &m.address));
-        break;
-    default:
-        m.address = m.svm = clSVMAlloc(context, CL_MEM_READ_WRITE, bytes, 0);
-        MUST(xtqmpi_device_svm(commands, m.svm, bytes));
-    }
-    return m;
-}
-
-static void memory_free(struct memory *m)
-{
-    if (m->kind != HOST)
-        MUST(xtqmpi_device_release(m->address));
-    if (m->kind == HOST)
-        free(m->address);
-    if (m->buffer)
-        clReleaseMemObject(m->buffer);
-    if (m->whole)
-        clReleaseMemObject(m->whole);
-    if (m->svm)
-        clSVMFree(context, m->svm);
-}
-
-static void put(struct memory *m, const void *data, size_t bytes)
-{
-    if (m->kind == HOST)
-        memcpy(m->address, data, bytes);
-    else if (m->svm)
-        clEnqueueSVMMemcpy(commands, CL_TRUE, m->svm, data, bytes, 0, NULL, NULL);
-    else
-        clEnqueueWriteBuffer(commands, m->buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL);
-}
-
-static void get(const struct memory *m, void *data, size_t bytes)
-{
-    if (m->kind == HOST)
-        memcpy(data, m->address, bytes);
-    else if (m->svm)
-        clEnqueueSVMMemcpy(commands, CL_TRUE, data, m->svm, bytes, 0, NULL, NULL);
-    else
-        clEnqueueReadBuffer(commands, m->buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL);
-}
-
-static unsigned char scratch[2 * LONGEST], other[2 * LONGEST];
-
-/* Bytes that tell who has filled them, and when. */
-static void pattern(unsigned char *data, size_t bytes, int who, int seed)
-{
-    for (size_t i = 0; i < bytes; i++)
-        data[i] = (unsigned char)(i * 7 + i / 251 + (size_t)who * 31 + (size_t)seed * 3);
-}
-
-static void fill(struct memory *m, int who, int seed)
-{
-    pattern(scratch, m->bytes, who, seed);
-    put(m, scratch, m->bytes);
-}
-
-/* Up to bytes it is the sender's; from there on what was there. */
-static void check(const char *what, const struct memory *m, size_t bytes, int who, int seed, int old)
-{
-    get(m, other, m->bytes);
-    pattern(scratch, m->bytes, rank, old);
-    pattern(scratch, bytes, who, seed);
-    if (memcmp(other, scratch, m->bytes)) {
-        size_t at = 0;
-
-        while (other[at] == scratch[at])
-            at++;
-        if (wrong++ < 20)
-            fprintf(stderr, "rank %d: %s, %s, %zu bytes: different from byte %zu on\n", rank, what, names[m->kind],
-                    bytes, at);
-    }
-}
+#include "tests/xtq/device_memory.h"
 
 /* ---- messages ---- */
 
@@ -688,8 +561,9 @@ static void errors(enum kind kind)
     ERROR(MPI_ERR_BUFFER, MPI_Irecv(at, 251, MPI_INT, after(), 1, comm, &request));
     ERROR(MPI_ERR_BUFFER, MPI_Bcast(at + 1, 1000, MPI_BYTE, 0, comm));
     ERROR(MPI_ERR_BUFFER, MPI_Allreduce(MPI_IN_PLACE, at, 251, MPI_INT, MPI_SUM, comm));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Gather(&value, 1, MPI_INT, at, 1, MPI_INT, 0, comm));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Alltoallv(at, counts, places, MPI_INT, at, counts, places, MPI_INT, comm));
+    ERROR(MPI_ERR_BUFFER, MPI_Allgather(&value, 1, MPI_INT, at + 1000 - 4 * (size - 1), 1, MPI_INT, comm));
+    ERROR(MPI_ERR_UNSUPPORTED_OPERATION,
+          MPI_Neighbor_alltoallv(at, counts, places, MPI_INT, at, counts, places, MPI_INT, comm));
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Iscan(&value, at, 1, MPI_INT, MPI_SUM, comm, &request));
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Pack(at, 1, MPI_INT, places, 64, counts, comm));
 #if MPI_VERSION >= 4
@@ -801,17 +675,7 @@ static void in_pieces(void)
 
 int main(int count, char **words)
 {
-    cl_platform_id platform;
-
-    MPI_Init(&count, &words);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
-        MPI_Abort(MPI_COMM_WORLD, 77);
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-    commands = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+    begin(&count, &words);
     mapped();
     for (int from = 0; from < KINDS; from++) {
         for (int to = 0; to < KINDS; to++) {
@@ -841,12 +705,5 @@ int main(int count, char **words)
     for (int way = 0; way < 8; way++)
         many(way);
     in_pieces();
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Comm_free(&comm);
-    MPI_Finalize();
-    clReleaseCommandQueue(commands);
-    clReleaseContext(context);
-    if (rank == 0 && !wrong)
-        printf("same on all memory\n");
-    return wrong != 0;
+    return end();
 }

@@ -1,8 +1,8 @@
 /*
  * Memory that processes of one host and one user share: a file without a name (memfd_create), which its owner makes and
  * others open through /proc. Its size is sealed, as what could be cut short under others' hands would be their end, and
- * it is its owner's alone. A process number and a descriptor may be those of another host's process, so where it matters
- * the memory says itself whose it is.
+ * it is its owner's alone. A process number and a descriptor may be those of another host's process, so where it
+ * matters the memory says itself whose it is.
  */
 #ifndef VOCL_BASE_MEMORY_H
 #define VOCL_BASE_MEMORY_H

@@ -1,11 +1,11 @@
 /*
  * A ring in memory that two processes share. One side alone writes what lies in it and the bell (how far it has
  * written), the other alone the credit (how far it is done). Both are positions in bytes that only grow, so there is
- * nothing to lock and nothing to read, modify and write between the two, and who dies while it writes has not sent. This
- * order is checked with spin: tests/xtq/ring.pml.
+ * nothing to lock and nothing to read, modify and write between the two, and who dies while it writes has not sent.
+ * This order is checked with spin: tests/xtq/ring.pml.
  *
- * What is sent lies in one piece, from a multiple of RING_LINE; if the rest of the ring is too short for it, that is left
- * out, in a way that the two have agreed on.
+ * What is sent lies in one piece, from a multiple of RING_LINE; if the rest of the ring is too short for it, that is
+ * left out, in a way that the two have agreed on.
  */
 #ifndef VOCL_BASE_RING_H
 #define VOCL_BASE_RING_H

@@ -53,8 +53,8 @@ struct letter {
 struct board {
     struct memory_owner owner;
     _Atomic uint32_t bell __attribute__((aligned(LINE))); /* a doze, of the owner's threads */
-    _Atomic uint32_t mute;                      /* how many devices write signals here that cannot ring */
-    struct listing listings[MOST_SEGMENTS + 1]; /* the last is scratch memory of collectives */
+    _Atomic uint32_t mute;                                /* how many devices write signals here that cannot ring */
+    struct listing listings[MOST_SEGMENTS + 1];           /* the last is scratch memory of collectives */
 };
 
 /* Collective: 0, or a negative errno on all ranks. */
@@ -133,7 +133,7 @@ static inline bool rank_valid(const struct devcom *d, int rank)
 struct waiting {
     struct polling polling;
     long until_us, spin_us; /* spin_us: how long it polls */
-    uint32_t lain_down; /* see doze_lie_down() */
+    uint32_t lain_down;     /* see doze_lie_down() */
     bool listening;
 };
 void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us);

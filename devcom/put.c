@@ -79,7 +79,8 @@ static int visit(struct devcom *d, const struct transfer *t, struct attachment *
 
     atomic_fetch_add(&listing->visitors, 1);
     if (atomic_load(&listing->generation) == atomic_load(&a->generation))
-        error = copy_by_system(neighbours_process(&d->neighbours, t->rank), here, local, a->address + t->remote_offset, &t->remote, get);
+        error = copy_by_system(neighbours_process(&d->neighbours, t->rank), here, local, a->address + t->remote_offset,
+                               &t->remote, get);
     atomic_fetch_sub(&listing->visitors, 1);
     return error;
 }
@@ -291,7 +292,8 @@ int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, un
     int error = 0;
 
     while (i < count && !error) {
-        for (size_t line = 0; i + 2 < count && line < sizeof(*transfers); line += LINE) /* the data have driven it out */
+        for (size_t line = 0; i + 2 < count && line < sizeof(*transfers);
+             line += LINE) /* the data have driven it out */
             __builtin_prefetch((uint8_t *)&transfers[i + 2] + line);
         error = put_looked_up(d, &transfers[i], &lookup);
         i += !error;

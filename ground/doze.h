@@ -2,7 +2,8 @@
  * How threads wait for what other processes write: they poll for a while, and then sleep on a doze, a word in shared
  * memory that says whether somebody sleeps there. Who waits says so first, then looks for the last time, and sleeps
  * unless it has been rung since; who writes looks after having written, and rings. So nobody sleeps over what was
- * written, and who writes calls the operating system only for sleepers (tests/xtq/ring.pml, tests/devcom/put_notify.pml).
+ * written, and who writes calls the operating system only for sleepers (tests/xtq/ring.pml,
+ * tests/devcom/put_notify.pml).
  *
  * Kernels ring, too: persistent.cl and vocl_dev.cl do what doze_ring() does.
  */

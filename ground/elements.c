@@ -18,19 +18,19 @@
         const type *restrict b = from;                                                                                 \
                                                                                                                        \
         switch (op) {                                                                                                  \
-        case VOCL_SUM:                                                                                                  \
+        case VOCL_SUM:                                                                                                 \
             for (size_t i = 0; i < count; i++)                                                                         \
                 a[i] = (type)((wide)a[i] + (wide)b[i]);                                                                \
             break;                                                                                                     \
-        case VOCL_PROD:                                                                                                 \
+        case VOCL_PROD:                                                                                                \
             for (size_t i = 0; i < count; i++)                                                                         \
                 a[i] = (type)((wide)a[i] * (wide)b[i]);                                                                \
             break;                                                                                                     \
-        case VOCL_MIN:                                                                                                  \
+        case VOCL_MIN:                                                                                                 \
             for (size_t i = 0; i < count; i++)                                                                         \
                 a[i] = b[i] < a[i] ? b[i] : a[i];                                                                      \
             break;                                                                                                     \
-        case VOCL_MAX:                                                                                                  \
+        case VOCL_MAX:                                                                                                 \
             for (size_t i = 0; i < count; i++)                                                                         \
                 a[i] = b[i] > a[i] ? b[i] : a[i];                                                                      \
             break;                                                                                                     \

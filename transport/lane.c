@@ -1,6 +1,6 @@
 /*
- * Frames of one host's session through memory, instead of MPI: a ring (base/ring.h) each way. Frames that do not fit, and
- * all before both sides have the memory, are another provider's; their numbers keep the order.
+ * Frames of one host's session through memory, instead of MPI: a ring (base/ring.h) each way. Frames that do not fit,
+ * and all before both sides have the memory, are another provider's; their numbers keep the order.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -16,9 +16,9 @@ struct lane_memory;
 struct lane {
     int fd;
     struct lane_memory *memory;
-    uint8_t *copy; /* of the frame that has been received last */
-    int out;       /* which direction is this side's */
-    bool open;     /* the other side has it, too */
+    uint8_t *copy;             /* of the frame that has been received last */
+    int out;                   /* which direction is this side's */
+    bool open;                 /* the other side has it, too */
     uint64_t head, done, tail; /* positions: what was written, how far the other side is known to be, what was read */
 };
 

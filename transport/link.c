@@ -186,8 +186,8 @@ static bool wait_for_end(const struct bell *bell, long until)
 
 /*
  * A worker says at its bell that it makes no progress any more, and waits for the application, which has waited for all
- * of them, to say the same. That alone was not enough in one of ten runs (base/leave.h); with a little quiet after it, it
- * was in all of two hundred. If one is lost, or does not come, MPI_Finalize would wait for it for ever: false.
+ * of them, to say the same. That alone was not enough in one of ten runs (base/leave.h); with a little quiet after it,
+ * it was in all of two hundred. If one is lost, or does not come, MPI_Finalize would wait for it for ever: false.
  */
 static bool leave_together(struct transport *t)
 {

@@ -176,7 +176,7 @@ void context_tick(struct xtq *x);
  * while, and then sleeps, a little at a time, until it is rung.
  */
 struct waiting {
-    long since_us, seen_us; /* when something happened last; when it last looked at the clock */
+    long since_us, seen_us;    /* when something happened last; when it last looked at the clock */
     uint32_t ticks, lain_down; /* lain_down: see doze_lie_down() */
     unsigned spins, naps;
     bool helping;   /* the servers leave it to this thread; not after a task that took long, as each could run one */

@@ -175,7 +175,10 @@ static bool exchange_open(struct exchange *x, const void **data, void **result, 
 
 #define FILL(side, counts, places, type, ranks)                                                                        \
     for (int i = 0, n = (ranks), have = side_blocks(&(side), type, n) != NULL; have && i < n; i++)                     \
-    (side).blocks[i] = (struct block){counts[i], places[i]}
+        (side).blocks[i] = (struct block)                                                                              \
+        {                                                                                                              \
+            counts[i], places[i]                                                                                       \
+        }
 
 #define ROW_TAKES(number, place)                                                                                       \
     const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type

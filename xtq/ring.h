@@ -1,7 +1,7 @@
 /*
  * A lane: the ring (base/ring.h) of one initiator into one queue of a target. A message is a packet of 64 bytes, its
- * arguments and its payload (the paper's Figure 3), each from a multiple of 64, and lies in one piece: if the rest of the
- * ring is too short for it, a pad is left there.
+ * arguments and its payload (the paper's Figure 3), each from a multiple of 64, and lies in one piece: if the rest of
+ * the ring is too short for it, a pad is left there.
  */
 #ifndef XTQ_RING_H
 #define XTQ_RING_H

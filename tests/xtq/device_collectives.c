@@ -5,15 +5,16 @@
 #include "tests/xtq/device_memory.h"
 
 enum { GATHER, SCATTER, ALLGATHER, ALLTOALL, GATHERV, SCATTERV, ALLGATHERV, ALLTOALLV, BLOCK, PARTS, OPERATIONS };
-static const char *const operations[] = {"gather",   "scatter",    "allgather", "alltoall",             "gatherv",
-                                         "scatterv", "allgatherv", "alltoallv", "reduce_scatter_block", "reduce_scatter"};
+static const char *const operations[] = {"gather",        "scatter",   "allgather",
+                                         "alltoall",      "gatherv",   "scatterv",
+                                         "allgatherv",    "alltoallv", "reduce_scatter_block",
+                                         "reduce_scatter"};
 enum { MOST_RANKS = 8, EACH = 3, GAP = 2 };
 
 /* What a rank has for another, or from it: more for higher numbers, with gaps between. */
 static int counts[MOST_RANKS], places[MOST_RANKS], mutual[MOST_RANKS], mutual_places[MOST_RANKS];
 
-#define CALL(name, later, ...)                                                                                         \
-    (with_request ? MPI_##later(__VA_ARGS__, comm, &request) : MPI_##name(__VA_ARGS__, comm))
+#define CALL(name, later, ...) (with_request ? MPI_##later(__VA_ARGS__, comm, &request) : MPI_##name(__VA_ARGS__, comm))
 
 static void operate(int which, const void *in, void *out, bool with_request)
 {
@@ -100,7 +101,8 @@ static void check_operation(int which, enum kind from, enum kind to)
     pattern((unsigned char *)expected, sizeof(expected), rank, which);
     in_place(which, expected, data);
     in_place(which, out.address, in.address);
-    same(which, "in place", &out, expected, which < BLOCK ? sizeof(expected) : (size_t)(which == BLOCK ? EACH : counts[rank]) * 4);
+    same(which, "in place", &out, expected,
+         which < BLOCK ? sizeof(expected) : (size_t)(which == BLOCK ? EACH : counts[rank]) * 4);
     memory_free(&in);
     memory_free(&out);
 }

@@ -1,6 +1,7 @@
 /* Memory that the ranks of one host share: each has a board, and shares its segments the same way. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "devcom/internal.h"
 
@@ -41,9 +42,13 @@ static bool far_lost(const void *d, int rank)
 int board_open(struct devcom *d)
 {
     int error = neighbours_open(&d->neighbours, d->comm, letters_at(d) + (size_t)d->size * letter_bytes(d));
+    long near = 0;
 
     d->boards = calloc((size_t)d->size, sizeof(*d->boards));
     error = ranks_agree(d->comm, error || d->boards ? error : -ENOMEM);
+    for (int rank = 0; rank < d->size && !error; rank++)
+        near += d->neighbours.memory[rank] != NULL;
+    d->alone = near <= sysconf(_SC_NPROCESSORS_ONLN);
     for (int rank = 0; rank < d->size && !error; rank++)
         d->boards[rank] = (struct board *)d->neighbours.memory[rank];
     d->neighbours.far_lost = far_lost;

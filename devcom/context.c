@@ -170,6 +170,7 @@ bool devcom_alive(const struct devcom *d, int rank)
 void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us)
 {
     *waiting = (struct waiting){.polling = polling_begin(), .spin_us = d->spin_us};
+    waiting->polling.alone = d->alone ? ALONE_POLLS : 0;
     waiting->until_us = timeout_us >= 0 && timeout_us < INT64_MAX - waiting->polling.since_us
                             ? waiting->polling.since_us + timeout_us
                             : INT64_MAX;

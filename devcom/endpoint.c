@@ -165,7 +165,8 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
                                       .places = (uintptr_t)e->places,
                                       .ranks = (uintptr_t)e->ranks,
                                       .rings = (uintptr_t)e->rings,
-                                      .bell = (uintptr_t)&e->bell};
+                                      .bell = (uintptr_t)&e->bell,
+                                      .alone = d->alone ? ALONE_KERNEL_POLLS : 0};
     for (uint32_t i = 0; i < queues; i++)
         e->rings[i].commands = (uintptr_t)(e->commands + (size_t)i * depth);
     for (int rank = 0; rank < d->size; rank++) {

@@ -20,7 +20,9 @@
 #define MOST_SEGMENTS 256
 #define MOST_SIGNALS 65535
 #define MOST_QUEUES 32
-#define YIELD_EVERY 512                /* spins: there may be fewer cores than threads that wait for each other */
+#define YIELD_EVERY 512  /* spins: there may be fewer cores than threads that wait for each other */
+#define ALONE_POLLS 4096 /* before the first look, some 10 us: one that comes late costs half a us */
+#define ALONE_KERNEL_POLLS 16384
 #define PIECE_BYTES ((size_t)64 << 20) /* what one message carries at most */
 
 /* ---- signals beyond the user's, of each rank ---- */
@@ -91,6 +93,7 @@ struct devcom {
     int rank, size;
     struct devcom_options o;
     long spin_us;
+    bool alone;            /* there are as many processors as ranks of this host */
     size_t eager_given;    /* options' own; 0: none */
     unsigned words;        /* how many signals, own ones included */
     struct board **boards; /* by rank; NULL: far */

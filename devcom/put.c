@@ -257,6 +257,22 @@ static int lookup_attachment(struct devcom *d, struct lookup *l, int rank, unsig
     return 0;
 }
 
+/* Where the next put begins the processor cannot guess. */
+static void look_ahead(const struct lookup *l, const struct transfer *next)
+{
+    const uint8_t *from, *to;
+
+    if (!l->segment || !l->segment->host || !l->attachment || !l->attachment->base || next->local_id != l->local_id ||
+        next->remote_id != l->remote_id || next->rank != l->rank)
+        return;
+    from = l->segment->host + next->offset;
+    to = l->attachment->base + next->remote_offset;
+    for (size_t line = 0; line < (size_t)3 * LINE; line += LINE) {
+        __builtin_prefetch(from + line);
+        __builtin_prefetch(to + line, 1);
+    }
+}
+
 /* Of memory that this process reads, into memory that it writes; anything else goes the general way. */
 static int put_looked_up(struct devcom *d, struct transfer *t, struct lookup *l)
 {
@@ -295,6 +311,8 @@ int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, un
         for (size_t line = 0; i + 2 < count && line < sizeof(*transfers);
              line += LINE) /* the data have driven it out */
             __builtin_prefetch((uint8_t *)&transfers[i + 2] + line);
+        if (i + 1 < count)
+            look_ahead(&lookup, &transfers[i + 1]);
         error = put_looked_up(d, &transfers[i], &lookup);
         i += !error;
     }

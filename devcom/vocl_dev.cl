@@ -78,6 +78,7 @@ struct devcom_device {
     ulong places, ranks, rings, bell; /* addresses; bell: of the thread that empties the queues */
     atomic_uint stop;
     atomic_int error;
+    uint alone, unused; /* alone: polls before the processor is first left to others */
     int results[DEVCOM_RESULTS];
 };
 
@@ -178,7 +179,7 @@ int devcom_until(global struct devcom_device *d, uint word, uint condition, long
         if (condition == DEVCOM_EQ ? now == value
                                    : condition == DEVCOM_NE ? now != value : condition == DEVCOM_LT ? now < value : now >= value)
             return 0;
-        if (polls % 1024 == 0) {
+        if (polls % 256 == 0 && polls >= d->alone) {
             if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
                 return DEVCOM_ECONNRESET;
             DEVCOM_YIELD();

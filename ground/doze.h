@@ -45,7 +45,8 @@ static inline void doze_ring(_Atomic uint32_t *doze, uint32_t how)
 /* Polling before that, with looks at the clock in between only. */
 struct polling {
     long since_us;
-    unsigned polls;
+    unsigned polls,
+        alone; /* alone: so many are made before the first look, as nobody is likely to want the processor */
 };
 
 static inline struct polling polling_begin(void)
@@ -57,7 +58,7 @@ static inline struct polling polling_begin(void)
  * has been long enough; and, with a crowd, whether these others want it, as then nobody should poll. */
 static inline bool polling_on(struct polling *polling, unsigned yield_every, long most_us, struct crowd *crowd)
 {
-    if (++polling->polls % yield_every)
+    if (++polling->polls % yield_every || polling->polls < polling->alone)
         return true;
     if (!crowd) {
         sched_yield();

@@ -12,14 +12,13 @@
 #include "base/settings.h"
 #include "transport/link.h"
 
-#define RING_BYTES ((size_t)TRANSPORT_WINDOW * 2048) /* for all frames that may be unacknowledged */
-#define PAD UINT32_MAX                               /* as a length: nothing comes before the ring's end */
+#define RING_BYTES ((size_t)64 << 10) /* caches keep it; half a window of the longest frames, a window of most */
+#define PAD UINT32_MAX                /* as a length: nothing comes before the ring's end */
 
 /* Before a frame's bytes. */
 struct record {
     uint32_t number, kind, acked, length;
 };
-_Static_assert(LANE_FRAME + sizeof(struct record) <= RING_BYTES / TRANSPORT_WINDOW, "a window of frames fits");
 
 struct lane_memory {
     struct memory_owner owner;
@@ -29,6 +28,17 @@ struct lane_memory {
         uint8_t bytes[RING_BYTES] __attribute__((aligned(RING_LINE)));
     } ways[2]; /* from the application, from the worker */
 };
+
+/* Or the first frames would find it page by page. */
+static void populate(uint8_t *memory)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(memory, sizeof(struct lane_memory), MADV_POPULATE_WRITE))
+        return; /* an old kernel */
+#else
+    (void)memory;
+#endif
+}
 
 static struct ring ring_of(const struct lane *lane, int way)
 {
@@ -55,6 +65,7 @@ int lane_offer(struct lane *lane, struct memory_address *offer)
         lane_close(lane);
         return error;
     }
+    populate(memory);
     lane->memory = (struct lane_memory *)memory;
     return 0;
 }
@@ -68,6 +79,7 @@ int lane_accept(struct lane *lane, const struct memory_address *offer)
         free(copy);
         return error;
     }
+    populate(memory);
     *lane = (struct lane){.fd = -1, .memory = (struct lane_memory *)memory, .copy = copy, .out = 1, .open = true};
     return 0;
 }

@@ -44,10 +44,10 @@ int main(void)
     }
     assert(!lane_send(&application, 500, 1, 0, frame, LANE_FRAME + 1));
 
-    /* a window of the largest fits but for the ring's end; then there is no room, until something has been read */
+    /* half a window of the largest fits but for the ring's end; then there is no room, until something has been read */
     for (last = 500; lane_send(&application, last, 1, 0, frame, LANE_FRAME); last++)
-        assert(last < 500 + TRANSPORT_WINDOW);
-    assert(last >= 500 + TRANSPORT_WINDOW - 1);
+        assert(last < 500 + TRANSPORT_WINDOW / 2);
+    assert(last >= 500 + TRANSPORT_WINDOW / 2 - 1);
     for (uint32_t number = 500; number != last; number++) {
         assert(!lane_waits(&worker, number - 1));
         assert(lane_receive(&worker, number, &kind, &acked, &length) && length == LANE_FRAME && kind == 1);
@@ -61,7 +61,7 @@ int main(void)
     for (int round = 0; round < 2000; round++) {
         for (unsigned i = 0; i < 200; i++) {
             state = state * 1664525u + 1013904223u;
-            ((uint32_t *)worker.memory)[(state >> 8) % (i % 2 ? 64 : 2 * TRANSPORT_WINDOW * 512)] = state;
+            ((uint32_t *)worker.memory)[(state >> 8) % (i % 2 ? 64 : 2 * (64 << 10) / 4)] = state;
         }
         for (uint32_t number = 0; number < TRANSPORT_WINDOW; number++) {
             if (lane_receive(&worker, number, &kind, &acked, &length))

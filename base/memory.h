@@ -1,11 +1,41 @@
-/* Memory that a process of this host shares by a descriptor (memfd_create). */
+/*
+ * Memory that processes of one host and one user share: a file without a name (memfd_create), which its owner makes and
+ * others open through /proc. Its size is sealed, as what could be cut short under others' hands would be their end, and
+ * it is its owner's alone. A process number and a descriptor may be those of another host's process, so where it
+ * matters the memory says itself whose it is.
+ */
 #ifndef VOCL_BASE_MEMORY_H
 #define VOCL_BASE_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-/* Another process' descriptor of a regular file, opened here; its size in bytes. The numbers may be of another host's
- * process: that it is the right memory has to be seen in it. The descriptor, or a negative errno. */
+#define MEMORY_NONCE 16
+
+/* How others find it. */
+struct memory_address {
+    uint32_t process, descriptor;
+    uint8_t nonce[MEMORY_NONCE];
+};
+
+/* What stands at its start. */
+struct memory_owner {
+    uint8_t nonce[MEMORY_NONCE];
+    uint32_t process;
+};
+
+/* Another process' descriptor of a regular file of this user's, opened here; its size in bytes. The descriptor, or a
+ * negative errno. */
 int memory_of_process(uint32_t process, uint32_t descriptor, uint64_t *size);
+
+/* So many bytes of zeros, mapped; at: NULL, or where they have to be. The descriptor, which may be closed when the
+ * others have it, or a negative errno. */
+int memory_create(size_t bytes, void *at, uint8_t **out);
+/* Another's, mapped here: at least so many bytes, of a sealed size. 0 or a negative errno. */
+int memory_attach(uint32_t process, uint32_t descriptor, size_t bytes, void *at, uint8_t **out);
+
+/* The same for those who know no more than the address: memory that begins with its owner. -EXDEV: it is another's. */
+int memory_offer(size_t bytes, struct memory_address *address, uint8_t **out);
+int memory_accept(const struct memory_address *address, size_t bytes, uint8_t **out);
 
 #endif

@@ -175,8 +175,8 @@ static void chains(void)
                                               .remote_segment = SEGMENT,
                                               .rank = other,
                                               .shape = {4096, {1024, 1}, {8192, 0}, {8192, 0}}};
-    struct series chain_series = {0}, whole = {0}, halo = {0}, contiguous = {0};
-    struct devcom_chain *chain;
+    struct series chain_series = {0}, apart_series = {0}, whole = {0}, halo = {0}, contiguous = {0};
+    struct devcom_chain *chain, *apart;
 
     for (int i = 0; i < CHAIN; i++)
         puts[i] = (struct devcom_put){.segment = SEGMENT,
@@ -186,6 +186,9 @@ static void chains(void)
                                       .shape = {.bytes = BLOCK},
                                       .rank = other};
     EXPECT(!devcom_chain_create(d, puts, CHAIN, 0, &chain));
+    for (int i = 0; i < CHAIN; i++) /* every second block, from the last on */
+        puts[i].offset = puts[i].remote_offset = (size_t)(CHAIN - 1 - i) * 2 * BLOCK;
+    EXPECT(!devcom_chain_create(d, puts, CHAIN, 0, &apart));
     meet();
     for (int i = 0; i < 100 && rank == 0; i++) {
         double start = bench_now();
@@ -195,6 +198,9 @@ static void chains(void)
         start = bench_now();
         EXPECT(!devcom_write(d, SEGMENT, 0, other, SEGMENT, 0, (size_t)CHAIN * BLOCK, 0));
         series_add(&whole, (bench_now() - start) / 1000);
+        start = bench_now();
+        EXPECT(!devcom_chain_start(apart) && !devcom_chain_wait(apart, DEVCOM_BLOCK));
+        series_add(&apart_series, (bench_now() - start) / 1000);
         if (i % 4)
             continue;
         start = bench_now();
@@ -206,7 +212,9 @@ static void chains(void)
     }
     meet();
     devcom_chain_destroy(chain);
+    devcom_chain_destroy(apart);
     report(&chain_series, "devcom_chain_255_of_4KiB", 0, "us");
+    report(&apart_series, "devcom_chain_255_of_4KiB_apart", 0, "us");
     report(&whole, "devcom_contiguous_1020KiB", 0, "us");
     report(&halo, "devcom_strided_4MiB", 0, "us");
     report(&contiguous, "devcom_contiguous_4MiB", 0, "us");

@@ -1,6 +1,6 @@
 /*
  * Chained descriptors: a table of puts that is started again and again. What goes to one rank of another host, one put
- * after the other, is one message.
+ * after the other, is one message. For a rank of this host, puts that follow each other in both memories are one copy.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 /* So many puts that begin together. */
 struct run {
     unsigned first, count;
-    uint32_t table; /* of a far rank, if it has it */
+    unsigned joined, joined_count; /* of a near rank: the same puts as they are done */
+    uint32_t table;                /* of a far rank, if it has it */
     bool far, has_table;
 };
 
@@ -19,6 +20,8 @@ struct devcom_chain {
     unsigned count, queue, runs;
     pthread_mutex_t lock;
     struct run *run;
+    struct transfer *joined; /* puts that were joined, and how many the chain has before each */
+    unsigned *before, joined_count;
     struct transfer transfers[];
 };
 
@@ -41,10 +44,46 @@ static unsigned length_of(const struct devcom_chain *chain, unsigned first, bool
     return count;
 }
 
+static bool is_plain(const struct transfer *t)
+{
+    return t->local.bytes && t->local.count[0] == 1 && t->local.count[1] == 1;
+}
+
+/* Not within this rank's own memory, where a put may read what the one before it has written. */
+static bool join(const struct devcom *d, struct transfer *t, const struct transfer *next)
+{
+    if (t->op || t->rank == d->rank || t->rank != next->rank || t->local_id != next->local_id ||
+        t->remote_id != next->remote_id || !is_plain(t) || !is_plain(next) ||
+        next->offset != t->offset + t->local.bytes || next->remote_offset != t->remote_offset + t->remote.bytes)
+        return false;
+    t->local.bytes += next->local.bytes;
+    t->remote.bytes += next->remote.bytes;
+    t->signal = next->signal;
+    t->op = next->op;
+    t->value = next->value;
+    return true;
+}
+
+static void join_run(struct devcom_chain *chain, struct run *run)
+{
+    run->joined = chain->joined_count;
+    for (unsigned i = run->first; i < run->first + run->count; i++) {
+        const struct transfer *t = &chain->transfers[i];
+
+        if (i > run->first && join(chain->d, &chain->joined[chain->joined_count - 1], t))
+            continue;
+        chain->before[chain->joined_count] = i;
+        chain->joined[chain->joined_count++] = *t;
+    }
+    run->joined_count = chain->joined_count - run->joined;
+}
+
 static int make_runs(struct devcom_chain *chain)
 {
     chain->run = calloc(chain->count, sizeof(*chain->run));
-    if (!chain->run)
+    chain->joined = calloc(chain->count, sizeof(*chain->joined));
+    chain->before = calloc(chain->count, sizeof(*chain->before));
+    if (!chain->run || !chain->joined || !chain->before)
         return -ENOMEM;
     for (unsigned first = 0; first < chain->count; chain->runs++) {
         struct run *run = &chain->run[chain->runs];
@@ -52,9 +91,19 @@ static int make_runs(struct devcom_chain *chain)
         run->first = first;
         run->count = length_of(chain, first, &run->far);
         run->far = run->far && run->count > 1;
+        if (!run->far)
+            join_run(chain, run);
         first += run->count;
     }
     return 0;
+}
+
+static void chain_free(struct devcom_chain *chain)
+{
+    free(chain->run);
+    free(chain->joined);
+    free(chain->before);
+    free(chain);
 }
 
 int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigned count, unsigned queue,
@@ -73,7 +122,7 @@ int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigne
         error = transfer_check(d, &puts[i], queue, &chain->transfers[i]);
     error = error ? error : make_runs(chain);
     if (error) {
-        free(chain);
+        chain_free(chain);
         return error;
     }
     pthread_mutex_init(&chain->lock, NULL);
@@ -105,14 +154,14 @@ static int start_far(struct devcom_chain *chain, struct run *run)
 }
 
 /* A table may be longer than what a queue has under way. */
-static int start_singly(struct devcom_chain *chain, const struct run *run)
+static int start_singly(struct devcom_chain *chain, struct transfer *transfers, unsigned count, unsigned *done)
 {
-    unsigned done = 0, more;
+    unsigned more;
     int error;
 
-    for (;;) {
-        error = put_checked(chain->d, &chain->transfers[run->first + done], run->count - done, &more);
-        done += more;
+    for (*done = 0;;) {
+        error = put_checked(chain->d, transfers + *done, count - *done, &more);
+        *done += more;
         if (error != -EAGAIN)
             return error;
         error = devcom_queue_fence(chain->d, chain->queue, DEVCOM_BLOCK);
@@ -121,12 +170,25 @@ static int start_singly(struct devcom_chain *chain, const struct run *run)
     }
 }
 
+/* Of puts that were joined and are refused, those before the one that is to blame are done all the same. */
+static int start_near(struct devcom_chain *chain, const struct run *run)
+{
+    unsigned done, first, end = run->joined + run->joined_count;
+    int error = start_singly(chain, &chain->joined[run->joined], run->joined_count, &done);
+
+    if (!error)
+        return 0;
+    first = chain->before[run->joined + done];
+    end = run->joined + done + 1 < end ? chain->before[run->joined + done + 1] : run->first + run->count;
+    return end - first > 1 ? start_singly(chain, &chain->transfers[first], end - first, &done) : error;
+}
+
 static int start_run(struct devcom_chain *chain, struct run *run)
 {
     int error;
 
     if (!run->far)
-        return start_singly(chain, run);
+        return start_near(chain, run);
     while ((error = start_far(chain, run)) == -EAGAIN) {
         error = devcom_queue_fence(chain->d, chain->queue, DEVCOM_BLOCK);
         if (error)
@@ -164,6 +226,5 @@ void devcom_chain_destroy(struct devcom_chain *chain)
             nic_chain_forget(chain->d, chain->transfers[run->first].rank, chain->queue, run->table);
     }
     pthread_mutex_destroy(&chain->lock);
-    free(chain->run);
-    free(chain);
+    chain_free(chain);
 }

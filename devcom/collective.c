@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "devcom/collective.h"
+#include "ground/elements.h"
 
 /* ---- steps ---- */
 
@@ -86,7 +87,7 @@ static int collective_run(struct devcom *d, const struct call *call, long timeou
     c->at = 0;
     c->until_us = timeout_us < 0 ? INT64_MAX : clock_us() + timeout_us;
     if (call->kind != BARRIER) {
-        size_t bytes = call->kind == REDUCE ? call->count * collective_type_bytes(call->type) : call->count;
+        size_t bytes = call->kind == REDUCE ? call->count * elements_bytes(call->type) : call->count;
 
         error = segment_take(d, call->segment, &c->segment);
         if (error || !inside(c->segment->bytes, call->offset, bytes)) {
@@ -122,11 +123,11 @@ int devcom_broadcast(struct devcom *d, int root, unsigned segment, size_t offset
 static int reduce_checked(struct devcom *d, struct call call, long timeout_us)
 {
     if ((unsigned)call.type > DEVCOM_DOUBLE || (unsigned)call.op > DEVCOM_MAX || (unsigned)call.method > DEVCOM_TREE ||
-        call.offset % collective_type_bytes(call.type) || call.root >= d->size)
+        call.offset % elements_bytes(call.type) || call.root >= d->size)
         return -EINVAL;
     if (call.segment >= d->o.segments)
         return -ENOENT;
-    if (call.count > ((size_t)1 << 46) / collective_type_bytes(call.type))
+    if (call.count > ((size_t)1 << 46) / elements_bytes(call.type))
         return -ERANGE;
     return collective_run(d, &call, timeout_us);
 }

@@ -31,8 +31,6 @@ struct collective {
     uint8_t *mine, *sum;
 };
 
-size_t collective_type_bytes(enum devcom_type type);
-
 /* Whether the step that begins here has been done by an earlier call. */
 bool collective_passed(struct collective *c);
 /* The step ends: it need not be done again unless there was an error, which is the result. */

@@ -4,50 +4,11 @@
 #include <string.h>
 
 #include "devcom/collective.h"
+#include "ground/elements.h"
 
 #define SMALL 4096 /* bytes: up to here repeating work is cheaper than meeting twice */
 #define EACH(d, r) for (int r = 0; r < (d)->size; r++)
 
-size_t collective_type_bytes(enum devcom_type type)
-{
-    return type == DEVCOM_INT32 || type == DEVCOM_UINT32 || type == DEVCOM_FLOAT ? 4 : 8;
-}
-
-#define COMBINE(TYPE)                                                                                                  \
-    for (size_t i = 0; i < count; i++) {                                                                               \
-        TYPE a = ((TYPE *)sum)[i], b = ((const TYPE *)more)[i];                                                        \
-        ((TYPE *)sum)[i] = op == DEVCOM_SUM ? (TYPE)(a + b) : op == DEVCOM_MIN ? (b < a ? b : a) : (b > a ? b : a);    \
-    }
-
-static void combine(enum devcom_type type, enum devcom_op op, void *sum, const void *more, size_t count)
-{
-    switch (type) {
-    case DEVCOM_INT32:
-        if (op != DEVCOM_SUM) {
-            COMBINE(int32_t)
-            return;
-        } /* sums of signed integers wrap */
-        __attribute__((fallthrough));
-    case DEVCOM_UINT32:
-        COMBINE(uint32_t)
-        return;
-    case DEVCOM_INT64:
-        if (op != DEVCOM_SUM) {
-            COMBINE(int64_t)
-            return;
-        }
-        __attribute__((fallthrough));
-    case DEVCOM_UINT64:
-        COMBINE(uint64_t)
-        return;
-    case DEVCOM_FLOAT:
-        COMBINE(float)
-        return;
-    case DEVCOM_DOUBLE:
-        COMBINE(double)
-        return;
-    }
-}
 /* ---- words ---- */
 
 static unsigned word_from(const struct devcom *d, int rank)
@@ -140,7 +101,7 @@ static const uint8_t *slot_of(const struct collective *c, int rank)
 static int combine_slots(struct collective *c, size_t offset, size_t bytes)
 {
     struct layout flat = {.bytes = bytes, .count = {1, 1}};
-    size_t count = bytes / collective_type_bytes(c->call.type);
+    size_t count = bytes / elements_bytes(c->call.type);
     int error;
 
     if (collective_passed(c))
@@ -155,7 +116,7 @@ static int combine_slots(struct collective *c, size_t offset, size_t bytes)
         if (r == 0)
             memcpy(c->sum, part, bytes);
         else
-            combine(c->call.type, c->call.op, c->sum, part, count);
+            elements_combine(c->sum, part, count, c->call.type, c->call.op);
     }
     return collective_did(c, stage_write(c->segment, offset, &flat, c->sum));
 }
@@ -257,7 +218,7 @@ static int remote_read(struct collective *c, size_t offset, size_t bytes)
 /* The part of so many bytes that a rank combines. */
 static size_t part_begin(const struct collective *c, size_t bytes, int rank)
 {
-    size_t element = collective_type_bytes(c->call.type),
+    size_t element = elements_bytes(c->call.type),
            per = (bytes / element + (size_t)c->d->size - 1) / (size_t)c->d->size * element;
     size_t begin = (size_t)rank * per;
 
@@ -273,7 +234,7 @@ static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
 static bool combine_mapped(struct collective *c, size_t offset, size_t bytes, int *error)
 {
     size_t begin = offset + part_begin(c, bytes, c->d->rank), length = part_bytes(c, bytes, c->d->rank);
-    size_t element = collective_type_bytes(c->call.type);
+    size_t element = elements_bytes(c->call.type);
 
     for (size_t done = 0; done < length; done += SLOT) {
         size_t piece = length - done < SLOT ? length - done : SLOT;
@@ -293,7 +254,7 @@ static bool combine_mapped(struct collective *c, size_t offset, size_t bytes, in
             if (r == 0)
                 memcpy(c->sum, a->base + begin + done, piece);
             else
-                combine(c->call.type, c->call.op, c->sum, a->base + begin + done, piece / element);
+                elements_combine(c->sum, a->base + begin + done, piece / element, c->call.type, c->call.op);
             attachment_release(a);
         }
         memcpy(c->segment->host + begin + done, c->sum, piece);
@@ -409,7 +370,7 @@ static int combine_child(struct collective *c, int child, size_t offset, size_t 
     error = stage_read(c->segment, offset, &flat, c->sum);
     if (error)
         return error;
-    combine(c->call.type, c->call.op, c->sum, slot_of(c, child), bytes / collective_type_bytes(c->call.type));
+    elements_combine(c->sum, slot_of(c, child), bytes / elements_bytes(c->call.type), c->call.type, c->call.op);
     return collective_did(c, stage_write(c->segment, offset, &flat, c->sum));
 }
 
@@ -451,7 +412,7 @@ static enum devcom_method choose(const struct collective *c, size_t bytes)
 
 int collective_reduce(struct collective *c)
 {
-    size_t bytes = c->call.count * collective_type_bytes(c->call.type), step = SLOT;
+    size_t bytes = c->call.count * elements_bytes(c->call.type), step = SLOT;
     enum devcom_method method = choose(c, bytes);
     int (*run)(struct collective *, size_t, size_t) = all_gather;
     int error = 0;

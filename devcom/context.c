@@ -1,18 +1,14 @@
 /* Opening and closing, and how threads wait. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
-#include "base/futex.h"
+#include "base/leave.h"
 #include "base/settings.h"
 #include "devcom/internal.h"
 
 #define LONGEST_SLEEP_US 20000 /* then it is looked whether the others are alive */
 #define MUTE_SLEEP_US 100      /* while devices write signals that cannot wake anybody */
-#define QUIET_MS 100           /* see devcom_finalize() */
 
 /* ---- open and close ---- */
 
@@ -39,13 +35,6 @@ static int options_check(struct devcom *d, const struct devcom_options *options)
         o->eager_bytes > 65536 || o->chunk_bytes > PIECE_BYTES || o->passive_bytes > (size_t)1 << 20)
         return -EINVAL;
     return 0;
-}
-
-int context_agree_early(const struct devcom *d, int error)
-{
-    int least = 0;
-
-    return PMPI_Allreduce(&error, &least, 1, MPI_INT, MPI_MIN, d->comm) ? -EIO : least;
 }
 
 /* The worst of all ranks' errors, or -EINVAL if they do not want the same. */
@@ -89,10 +78,10 @@ static int parts_open(struct devcom *d)
     error = board_open(d);
     if (!error) {
         d->attachments = calloc((size_t)d->size * segment_ids(d), sizeof(*d->attachments));
-        error = context_agree_early(d, d->attachments ? collective_open(d) : -ENOMEM);
+        error = ranks_agree(d->comm, d->attachments ? collective_open(d) : -ENOMEM);
     }
-    if (!error && (!d->all_near || d->o.messages))
-        error = context_agree_early(d, nic_open(d));
+    if (!error && (!d->neighbours.all || d->o.messages))
+        error = ranks_agree(d->comm, nic_open(d));
     return error;
 }
 
@@ -128,20 +117,15 @@ int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devc
     return 0;
 }
 
-/* MPICH over UCX's TCP does not bear a rank in MPI_Finalize while another makes progress (doc/xtq.md). So all leave
- * together, and are quiet for a while. */
 static void leave_together(struct devcom *d, int error)
 {
-    static const struct timespec quiet = {.tv_nsec = QUIET_MS * 1000000L};
-    bool far = !d->all_near;
-
     if (d->nic)
         nic_close(d, !error);
     if (error)
         return;
     PMPI_Comm_free(&d->comm);
-    if (far)
-        nanosleep(&quiet, NULL);
+    if (!d->neighbours.all)
+        leave_quietly(LEAVE_MS);
 }
 
 int devcom_finalize(struct devcom *d)
@@ -185,12 +169,11 @@ bool devcom_alive(const struct devcom *d, int rank)
 
 void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us)
 {
-    long now = clock_us();
-
-    *waiting =
-        (struct waiting){.since_us = now,
-                         .spin_us = d->spin_us,
-                         .until_us = timeout_us >= 0 && timeout_us < INT64_MAX - now ? now + timeout_us : INT64_MAX};
+    *waiting = (struct waiting){.polling = polling_begin(), .spin_us = d->spin_us};
+    waiting->polling.alone = d->alone ? ALONE_POLLS : 0;
+    waiting->until_us = timeout_us >= 0 && timeout_us < INT64_MAX - waiting->polling.since_us
+                            ? waiting->polling.since_us + timeout_us
+                            : INT64_MAX;
 }
 
 static void sleep_on_bell(struct devcom *d, struct waiting *waiting, long left)
@@ -199,39 +182,37 @@ static void sleep_on_bell(struct devcom *d, struct waiting *waiting, long left)
     long most = atomic_load_explicit(&board->mute, memory_order_relaxed) ? MUTE_SLEEP_US : LONGEST_SLEEP_US;
 
     if (waiting->listening)
-        futex_wait(&board->bell, waiting->bell, left < most ? left : most);
-    else
-        atomic_fetch_add(&board->sleepers, 1);
+        doze_sleep(&board->bell, waiting->lain_down, left < most ? left : most);
     waiting->listening = true;
-    waiting->bell = atomic_load(&board->bell);
+    waiting->lain_down = doze_lie_down(&board->bell);
 }
 
-/* The first step after the spinning only says that this thread sleeps: its caller looks once more before it does. */
+/* The first step after the polling only says that this thread sleeps: its caller looks once more before it does. */
 int waiting_step(struct devcom *d, struct waiting *waiting)
 {
+    bool polls = false;
     long now;
 
-    if (d->nic && !waiting->listening)
-        nic_help(d);
-    if (!waiting->listening && ++waiting->spins % YIELD_EVERY)
-        return 0;
+    if (!waiting->listening) {
+        if (d->nic)
+            nic_help(d);
+        polls = polling_on(&waiting->polling, YIELD_EVERY, waiting->spin_us, NULL);
+        if (polls && waiting->polling.polls % YIELD_EVERY)
+            return 0;
+    }
     now = clock_us();
     if (now >= waiting->until_us)
         return -ETIMEDOUT;
-    if (!waiting->listening && now - waiting->since_us < waiting->spin_us) {
-        sched_yield();
+    if (polls)
         return 0;
-    }
     if (waiting->until_us == INT64_MAX && board_any_lost(d))
         return -ECONNRESET;
     sleep_on_bell(d, waiting, waiting->until_us - now);
     return 0;
 }
 
-void waiting_end(struct devcom *d, struct waiting *waiting)
+void waiting_end(struct devcom *d)
 {
-    if (waiting->listening)
-        atomic_fetch_sub(&d->boards[d->rank]->sleepers, 1);
     context_heard(d);
 }
 
@@ -256,6 +237,6 @@ int context_agree(struct devcom *d, int error)
         if (!failed && -(int)(word & 0xffff) < worst)
             worst = -(int)(word & 0xffff);
     }
-    waiting_end(d, &waiting);
+    waiting_end(d);
     return failed ? failed : worst;
 }

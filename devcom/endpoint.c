@@ -1,12 +1,9 @@
 /* Devices that communicate: what their kernels see (vocl_dev.cl), and the thread that empties their queues. */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/futex.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "devcom/endpoint.h"
@@ -94,26 +91,21 @@ static int drain_all(struct devcom_endpoint *e)
 
 static void endpoint_sleep(struct devcom_endpoint *e)
 {
-    uint32_t bell;
+    uint32_t lain_down = doze_lie_down(&e->bell);
 
-    atomic_fetch_add(&e->bell[1], 1);
-    bell = atomic_load(&e->bell[0]);
     if (!drain_all(e) && !atomic_load(&e->stop))
-        futex_wait(&e->bell[0], bell, e->rings_bells ? LOOK_US : MUTE_US);
-    atomic_fetch_sub(&e->bell[1], 1);
+        doze_sleep(&e->bell, lain_down, e->rings_bells ? LOOK_US : MUTE_US);
 }
 
 static void *endpoint_run(void *argument)
 {
     struct devcom_endpoint *e = argument;
-    long since = clock_us();
+    struct polling polling = polling_begin();
 
     while (!atomic_load(&e->stop)) {
         if (drain_all(e)) {
-            since = clock_us();
-        } else if (clock_us() - since < BUSY_US) {
-            sched_yield();
-        } else {
+            polling = polling_begin();
+        } else if (!polling_on(&polling, 1, BUSY_US, NULL)) {
             if (board_any_lost(e->d)) {
                 endpoint_fail(e, -ECONNRESET);
                 atomic_store(&e->words->stop, 1); /* kernels that wait come back */
@@ -173,7 +165,8 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
                                       .places = (uintptr_t)e->places,
                                       .ranks = (uintptr_t)e->ranks,
                                       .rings = (uintptr_t)e->rings,
-                                      .bell = (uintptr_t)e->bell};
+                                      .bell = (uintptr_t)&e->bell,
+                                      .alone = d->alone ? ALONE_KERNEL_POLLS : 0};
     for (uint32_t i = 0; i < queues; i++)
         e->rings[i].commands = (uintptr_t)(e->commands + (size_t)i * depth);
     for (int rank = 0; rank < d->size; rank++) {
@@ -252,8 +245,7 @@ int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options 
 void devcom_endpoint_close(struct devcom_endpoint *e)
 {
     atomic_store(&e->stop, true);
-    atomic_fetch_add(&e->bell[0], 1);
-    futex_wake(&e->bell[0]);
+    doze_ring(&e->bell, DOZE_SLEEPS);
     pthread_join(e->thread, NULL);
     announce(e, false);
     endpoint_free(e);

@@ -36,9 +36,10 @@ struct device_words {
     uint64_t places, ranks, rings, bell;
     _Atomic uint32_t stop;
     _Atomic int32_t error;
+    uint32_t alone, unused; /* alone: polls before the processor is first left to others */
     int32_t results[1024];
 };
-_Static_assert(offsetof(struct device_words, results) == 72, "vocl_dev.cl has the same");
+_Static_assert(offsetof(struct device_words, results) == 80, "vocl_dev.cl has the same");
 
 /* A command queue with waits in it, of which one runs at a time. */
 struct stream {
@@ -58,7 +59,7 @@ struct devcom_endpoint {
     struct device_rank *ranks;
     struct device_ring *rings;
     struct device_command *commands;
-    _Atomic uint32_t bell[2];
+    _Atomic uint32_t bell;    /* a doze, of the thread */
     _Atomic uint32_t waiting; /* work-groups and native kernels that may wait */
     pthread_mutex_t lock;     /* of streams */
     struct stream streams[MOST_STREAMS];

@@ -106,7 +106,7 @@ static int check(struct devcom *d, unsigned first, unsigned slots, const struct 
     if (!slots || !memory->bytes || memory->bytes > (size_t)1 << 40 || first >= d->o.segments ||
         slots > d->o.segments - first || memory->address || memory->buffer)
         return -EINVAL;
-    if (!d->all_near) {
+    if (!d->neighbours.all) {
         vocl_log(LOG_ERROR, "devcom: a global address space needs memory that all ranks map: some are on other hosts");
         return -ENOTSUP;
     }

@@ -13,12 +13,16 @@
 #include <sys/types.h>
 
 #include "devcom.h"
+#include "ground/doze.h"
+#include "ground/neighbours.h"
 
 #define LINE 64
 #define MOST_SEGMENTS 256
 #define MOST_SIGNALS 65535
 #define MOST_QUEUES 32
-#define YIELD_EVERY 512                /* spins: there may be fewer cores than threads that wait for each other */
+#define YIELD_EVERY 512  /* spins: there may be fewer cores than threads that wait for each other */
+#define ALONE_POLLS 4096 /* before the first look, some 10 us: one that comes late costs half a us */
+#define ALONE_KERNEL_POLLS 16384
 #define PIECE_BYTES ((size_t)64 << 20) /* what one message carries at most */
 
 /* ---- signals beyond the user's, of each rank ---- */
@@ -49,12 +53,10 @@ struct letter {
 };
 
 struct board {
-    uint64_t nonce;
-    int32_t pid, rank;
-    _Atomic uint32_t bell;                      /* futex: something has been told to a sleeper */
-    _Atomic uint32_t sleepers;                  /* how many threads of the owner sleep on it, or are about to */
-    _Atomic uint32_t mute;                      /* how many devices write signals here that cannot ring */
-    struct listing listings[MOST_SEGMENTS + 1]; /* the last is scratch memory of collectives */
+    struct memory_owner owner;
+    _Atomic uint32_t bell __attribute__((aligned(LINE))); /* a doze, of the owner's threads */
+    _Atomic uint32_t mute;                                /* how many devices write signals here that cannot ring */
+    struct listing listings[MOST_SEGMENTS + 1];           /* the last is scratch memory of collectives */
 };
 
 /* Collective: 0, or a negative errno on all ranks. */
@@ -68,10 +70,6 @@ void board_ring(struct board *board);
 /* Whether a rank of this host, or another, has been lost. */
 bool board_lost(const struct devcom *d, int rank);
 bool board_any_lost(struct devcom *d);
-/* Shared memory that nobody can shrink: its descriptor and place, or a negative errno. */
-int memory_create(size_t bytes, void *at, uint8_t **out);
-/* Another's, mapped here; at: NULL, or where it has to be. */
-int memory_attach(pid_t pid, int fd, size_t bytes, void *at, uint8_t **out);
 
 /* ---- context.c ---- */
 
@@ -95,11 +93,11 @@ struct devcom {
     int rank, size;
     struct devcom_options o;
     long spin_us;
+    bool alone;            /* there are as many processors as ranks of this host */
     size_t eager_given;    /* options' own; 0: none */
     unsigned words;        /* how many signals, own ones included */
     struct board **boards; /* by rank; NULL: far */
-    size_t board_bytes;
-    bool all_near;
+    struct neighbours neighbours;
     pthread_mutex_t registering, receiving;
     int letter_from;                /* whose passive message was received last */
     struct attachment *attachments; /* by rank and segment */
@@ -109,8 +107,6 @@ struct devcom {
     uint64_t agreements;
     struct nic *nic;
     struct collective *collective;
-    _Atomic long looked_us; /* when it was last seen whether all are alive */
-    _Atomic bool someone_lost;
     _Atomic uint64_t told; /* see context_told() */
 };
 
@@ -138,18 +134,17 @@ static inline bool rank_valid(const struct devcom *d, int rank)
 /* Wait for something that is told by the board's bell: spins, then sleeps. Between begin and end, step until it holds;
  * -ETIMEDOUT, -ECONNRESET. */
 struct waiting {
-    long since_us, until_us, spin_us;
-    uint32_t bell;
-    unsigned spins;
+    struct polling polling;
+    long until_us, spin_us; /* spin_us: how long it polls */
+    uint32_t lain_down;     /* see doze_lie_down() */
     bool listening;
 };
 void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us);
 int waiting_step(struct devcom *d, struct waiting *waiting);
-void waiting_end(struct devcom *d, struct waiting *waiting);
+void waiting_end(struct devcom *d);
 
-/* Collective: the least of all ranks' errors. The early one is MPI's, for as long as there is no board. */
+/* Collective: the least of all ranks' errors, where there are boards; before, ranks_agree() is to be used. */
 int context_agree(struct devcom *d, int error);
-int context_agree_early(const struct devcom *d, int error);
 
 /* Order that comes about through other processes is nothing that the thread sanitizer can see. */
 static inline void context_told(struct devcom *d)

@@ -156,7 +156,7 @@ int nic_open(struct devcom *d)
     PMPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE)
         vocl_log(LOG_ERROR, "devcom: messages between ranks need MPI_THREAD_MULTIPLE");
-    error = context_agree_early(d, level < MPI_THREAD_MULTIPLE ? -ENOTSUP : nic ? 0 : -ENOMEM);
+    error = ranks_agree(d->comm, level < MPI_THREAD_MULTIPLE ? -ENOTSUP : nic ? 0 : -ENOMEM);
     if (error) {
         free(nic);
         return error;

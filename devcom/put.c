@@ -79,7 +79,8 @@ static int visit(struct devcom *d, const struct transfer *t, struct attachment *
 
     atomic_fetch_add(&listing->visitors, 1);
     if (atomic_load(&listing->generation) == atomic_load(&a->generation))
-        error = copy_by_system(d->boards[t->rank]->pid, here, local, a->address + t->remote_offset, &t->remote, get);
+        error = copy_by_system(neighbours_process(&d->neighbours, t->rank), here, local, a->address + t->remote_offset,
+                               &t->remote, get);
     atomic_fetch_sub(&listing->visitors, 1);
     return error;
 }
@@ -256,6 +257,22 @@ static int lookup_attachment(struct devcom *d, struct lookup *l, int rank, unsig
     return 0;
 }
 
+/* Where the next put begins the processor cannot guess. */
+static void look_ahead(const struct lookup *l, const struct transfer *next)
+{
+    const uint8_t *from, *to;
+
+    if (!l->segment || !l->segment->host || !l->attachment || !l->attachment->base || next->local_id != l->local_id ||
+        next->remote_id != l->remote_id || next->rank != l->rank)
+        return;
+    from = l->segment->host + next->offset;
+    to = l->attachment->base + next->remote_offset;
+    for (size_t line = 0; line < (size_t)3 * LINE; line += LINE) {
+        __builtin_prefetch(from + line);
+        __builtin_prefetch(to + line, 1);
+    }
+}
+
 /* Of memory that this process reads, into memory that it writes; anything else goes the general way. */
 static int put_looked_up(struct devcom *d, struct transfer *t, struct lookup *l)
 {
@@ -291,6 +308,11 @@ int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, un
     int error = 0;
 
     while (i < count && !error) {
+        for (size_t line = 0; i + 2 < count && line < sizeof(*transfers);
+             line += LINE) /* the data have driven it out */
+            __builtin_prefetch((uint8_t *)&transfers[i + 2] + line);
+        if (i + 1 < count)
+            look_ahead(&lookup, &transfers[i + 1]);
         error = put_looked_up(d, &transfers[i], &lookup);
         i += !error;
     }
@@ -435,7 +457,7 @@ static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*
         if (error == -ETIMEDOUT && done(d, queue))
             error = 0;
     }
-    waiting_end(d, &waiting);
+    waiting_end(d);
     return error;
 }
 

@@ -380,9 +380,9 @@ static int attach(struct devcom *d, int rank, unsigned id, struct attachment *a)
     if (rank == d->rank)
         a->base = d->own[id] ? d->own[id]->host : NULL;
     else if (a->path == DEVCOM_MAPPED)
-        error = memory_attach(d->boards[rank]->pid, fd, a->mapped_bytes, NULL, &a->base);
+        error = memory_attach(neighbours_process(&d->neighbours, rank), fd, a->mapped_bytes, NULL, &a->base);
     else if (a->path == DEVCOM_DIRECT)
-        a->by_messages = !may_reach(d->boards[rank]->pid, a->address);
+        a->by_messages = !may_reach(neighbours_process(&d->neighbours, rank), a->address);
     if (error)
         return error == -ENOMEM ? error : -ENOENT;
     if (atomic_load(&listing->generation) != generation) /* it was changed meanwhile */
@@ -447,7 +447,7 @@ int attachment_fix(struct devcom *d, int rank, unsigned id, void *at)
     a->mapped_bytes = (a->bytes + PAGE - 1) & ~(PAGE - 1);
     a->path = DEVCOM_MAPPED;
     a->by_messages = false;
-    error = memory_attach(d->boards[rank]->pid, listing->fd, a->mapped_bytes, at, &a->base);
+    error = memory_attach(neighbours_process(&d->neighbours, rank), listing->fd, a->mapped_bytes, at, &a->base);
     if (!error) {
         a->fixed = true;
         atomic_store(&a->generation, atomic_load(&listing->generation));

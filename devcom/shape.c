@@ -87,8 +87,14 @@ static void copy_row(uint8_t *to, size_t to_stride, const uint8_t *from, size_t 
             memcpy(to + i * to_stride, from + i * from_stride, 64);
         break;
     default:
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; i++) { /* the processor does not see by itself where the next begins */
+            __builtin_prefetch(from + (i + 1) * from_stride);
+            __builtin_prefetch(from + (i + 1) * from_stride + LINE);
+            __builtin_prefetch(from + (i + 1) * from_stride + (size_t)2 * LINE);
+            __builtin_prefetch(to + (i + 1) * to_stride, 1);
+            __builtin_prefetch(to + (i + 1) * to_stride + LINE, 1);
             memcpy(to + i * to_stride, from + i * from_stride, bytes);
+        }
     }
 }
 

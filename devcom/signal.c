@@ -43,9 +43,6 @@ int devcom_signal_store(struct devcom *d, unsigned signal, int64_t value)
     return 0;
 }
 
-_Static_assert((unsigned)DEVCOM_EQ == CONDITION_EQ && (unsigned)DEVCOM_GE == CONDITION_GE,
-               "condition.h has this order");
-
 int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
                     int64_t *out)
 {
@@ -65,7 +62,7 @@ int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition con
                 break;
             }
         }
-        waiting_end(d, &waiting);
+        waiting_end(d);
     }
     context_heard(d);
     if (!error && out)
@@ -104,7 +101,7 @@ int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, lon
     waiting_begin(d, &waiting, timeout_us);
     while (!error && !find_set(words, count, &found))
         error = waiting_step(d, &waiting);
-    waiting_end(d, &waiting);
+    waiting_end(d);
     if (error && find_set(words, count, &found))
         error = 0;
     if (!error)

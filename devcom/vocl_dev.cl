@@ -21,15 +21,20 @@
 #define DEVCOM_NE 1u
 #define DEVCOM_LT 2u
 #define DEVCOM_GE 3u
-#define DEVCOM_INT32 0u
-#define DEVCOM_UINT32 1u
-#define DEVCOM_INT64 2u
-#define DEVCOM_UINT64 3u
-#define DEVCOM_FLOAT 4u
-#define DEVCOM_DOUBLE 5u
+#define DEVCOM_INT8 0u
+#define DEVCOM_UINT8 1u
+#define DEVCOM_INT16 2u
+#define DEVCOM_UINT16 3u
+#define DEVCOM_INT32 4u
+#define DEVCOM_UINT32 5u
+#define DEVCOM_INT64 6u
+#define DEVCOM_UINT64 7u
+#define DEVCOM_FLOAT 8u
+#define DEVCOM_DOUBLE 9u
 #define DEVCOM_SUM 0u
-#define DEVCOM_MIN 1u
-#define DEVCOM_MAX 2u
+#define DEVCOM_PROD 1u
+#define DEVCOM_MIN 2u
+#define DEVCOM_MAX 3u
 #define DEVCOM_ENOENT (-2)
 #define DEVCOM_EINVAL (-22)
 #define DEVCOM_ERANGE (-34)
@@ -73,6 +78,7 @@ struct devcom_device {
     ulong places, ranks, rings, bell; /* addresses; bell: of the thread that empties the queues */
     atomic_uint stop;
     atomic_int error;
+    uint alone, unused; /* alone: polls before the processor is first left to others */
     int results[DEVCOM_RESULTS];
 };
 
@@ -92,18 +98,18 @@ long devcom_system(long number, long a, long b, long c)
 #define DEVCOM_WAKE(word) devcom_system(202, (long)(word), 1, 0x7fffffff)
 #else
 #define DEVCOM_YIELD()
-#define DEVCOM_WAKE(word)
+#define DEVCOM_WAKE(word) (void)(word)
 #endif
 
-/* bell[0]: what sleepers sleep on, bell[1]: how many there are. */
+/* As doze_ring() of ground/doze.h, which has these numbers. */
 void devcom_ring_bell(ulong at)
 {
     global atomic_uint *bell = (global atomic_uint *)at;
+    uint now = atomic_load_explicit(bell, memory_order_seq_cst, DEVCOM_SCOPE);
 
-    if (!atomic_load_explicit(bell + 1, memory_order_seq_cst, DEVCOM_SCOPE))
-        return;
-    atomic_fetch_add_explicit(bell, 1u, memory_order_seq_cst, DEVCOM_SCOPE);
-    DEVCOM_WAKE(bell);
+    if ((now & 3u) == 1u && atomic_compare_exchange_strong_explicit(bell, &now, (now & ~3u) + 4u, memory_order_seq_cst,
+                                                                    memory_order_seq_cst, DEVCOM_SCOPE))
+        DEVCOM_WAKE(bell);
 }
 
 bool devcom_first(void)
@@ -173,7 +179,7 @@ int devcom_until(global struct devcom_device *d, uint word, uint condition, long
         if (condition == DEVCOM_EQ ? now == value
                                    : condition == DEVCOM_NE ? now != value : condition == DEVCOM_LT ? now < value : now >= value)
             return 0;
-        if (polls % 256 == 0) {
+        if (polls % 256 == 0 && polls >= d->alone) {
             if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
                 return DEVCOM_ECONNRESET;
             DEVCOM_YIELD();
@@ -448,7 +454,7 @@ ulong devcom_source(global struct devcom_device *d, uint rank, uint segment, ulo
         TYPE sum = ((volatile global const TYPE *)devcom_source(d, 0, segment, offset, gathered))[i];                  \
         for (uint r = 1; r < d->size; r++) {                                                                           \
             TYPE more = ((volatile global const TYPE *)devcom_source(d, r, segment, offset, gathered))[i];             \
-            sum = op == DEVCOM_SUM ? sum + more : op == DEVCOM_MIN ? (more < sum ? more : sum) : (more > sum ? more : sum); \
+            sum = op == DEVCOM_SUM ? sum + more : op == DEVCOM_PROD ? sum * more : op == DEVCOM_MIN ? (more < sum ? more : sum) : (more > sum ? more : sum); \
         }                                                                                                              \
         ((global TYPE *)to)[i] = sum;                                                                                  \
     }
@@ -458,7 +464,15 @@ void devcom_combine(global struct devcom_device *d, uint segment, ulong offset, 
 {
     ulong item = get_local_linear_id(), items = get_local_size(0) * get_local_size(1) * get_local_size(2);
 
-    if (type == DEVCOM_INT32)
+    if (type == DEVCOM_INT8)
+        DEVCOM_COMBINE(char)
+    else if (type == DEVCOM_UINT8)
+        DEVCOM_COMBINE(uchar)
+    else if (type == DEVCOM_INT16)
+        DEVCOM_COMBINE(short)
+    else if (type == DEVCOM_UINT16)
+        DEVCOM_COMBINE(ushort)
+    else if (type == DEVCOM_INT32)
         DEVCOM_COMBINE(int)
     else if (type == DEVCOM_UINT32)
         DEVCOM_COMBINE(uint)
@@ -501,7 +515,7 @@ int devcom_reduce_check(global struct devcom_device *d, uint segment, ulong offs
  */
 int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, ulong offset, ulong count, uint type, uint op)
 {
-    ulong element = type == DEVCOM_INT64 || type == DEVCOM_UINT64 || type == DEVCOM_DOUBLE ? 8 : 4;
+    ulong element = type == DEVCOM_FLOAT ? 4 : type >= DEVCOM_DOUBLE ? 8 : 1ul << type / 2;
     ulong bytes = count * element, turn = (d->epoch + 1) % 2 * (DEVCOM_SLOT / 2);
     int error = root >= (int)d->size ? DEVCOM_EINVAL
                                      : devcom_reduce_check(d, segment, offset, bytes, type, op, element);

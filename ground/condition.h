@@ -1,22 +1,22 @@
-/* How a signal is compared: enum devcom_condition and enum xtq_condition have this order. */
+/* How a signal is compared. */
 #ifndef VOCL_GROUND_CONDITION_H
 #define VOCL_GROUND_CONDITION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum condition { CONDITION_EQ, CONDITION_NE, CONDITION_LT, CONDITION_GE };
+#include "vocl_words.h"
 
-static inline bool condition_holds(int64_t now, unsigned condition, int64_t value)
+static inline bool condition_holds(int64_t now, enum vocl_condition condition, int64_t value)
 {
-    switch ((enum condition)condition) {
-    case CONDITION_EQ:
+    switch (condition) {
+    case VOCL_EQ:
         return now == value;
-    case CONDITION_NE:
+    case VOCL_NE:
         return now != value;
-    case CONDITION_LT:
+    case VOCL_LT:
         return now < value;
-    case CONDITION_GE:
+    case VOCL_GE:
         return now >= value;
     }
     return false;

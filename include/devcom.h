@@ -33,6 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <vocl_words.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -43,8 +45,8 @@ extern "C" {
 
 struct devcom;
 
-#define DEVCOM_TEST 0L
-#define DEVCOM_BLOCK (-1L)
+#define DEVCOM_TEST VOCL_TEST
+#define DEVCOM_BLOCK VOCL_BLOCK
 
 /* ---- start and end ---- */
 
@@ -201,7 +203,12 @@ int devcom_queue_fence(struct devcom *d, unsigned queue, long timeout_us);
 
 /* ---- signals (section 4.2.3, OpenSHMEM's signals) ---- */
 
-enum devcom_condition { DEVCOM_EQ, DEVCOM_NE, DEVCOM_LT, DEVCOM_GE };
+/* vocl_words.h's, under this library's names. */
+#define devcom_condition vocl_condition
+#define DEVCOM_EQ VOCL_EQ
+#define DEVCOM_NE VOCL_NE
+#define DEVCOM_LT VOCL_LT
+#define DEVCOM_GE VOCL_GE
 
 /* This rank's signals: 64-bit words, 0 at first. -EINVAL: no such signal. */
 int devcom_signal_load(struct devcom *d, unsigned signal, int64_t *out);
@@ -237,8 +244,23 @@ int devcom_passive_receive(struct devcom *d, void *data, size_t most, long timeo
 
 /* ---- collectives (sections 4.2.5, 6.7, 6.8) ---- */
 
-enum devcom_type { DEVCOM_INT32, DEVCOM_UINT32, DEVCOM_INT64, DEVCOM_UINT64, DEVCOM_FLOAT, DEVCOM_DOUBLE };
-enum devcom_op { DEVCOM_SUM, DEVCOM_MIN, DEVCOM_MAX };
+/* vocl_words.h's, under this library's names. */
+#define devcom_type vocl_type
+#define devcom_op vocl_op
+#define DEVCOM_INT8 VOCL_INT8
+#define DEVCOM_UINT8 VOCL_UINT8
+#define DEVCOM_INT16 VOCL_INT16
+#define DEVCOM_UINT16 VOCL_UINT16
+#define DEVCOM_INT32 VOCL_INT32
+#define DEVCOM_UINT32 VOCL_UINT32
+#define DEVCOM_INT64 VOCL_INT64
+#define DEVCOM_UINT64 VOCL_UINT64
+#define DEVCOM_FLOAT VOCL_FLOAT
+#define DEVCOM_DOUBLE VOCL_DOUBLE
+#define DEVCOM_SUM VOCL_SUM
+#define DEVCOM_PROD VOCL_PROD
+#define DEVCOM_MIN VOCL_MIN
+#define DEVCOM_MAX VOCL_MAX
 
 /* How contributions meet (section 6.8). All but the tree combine in the order of ranks, so their results are the same
  * bits. */

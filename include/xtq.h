@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <vocl_words.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -79,7 +81,12 @@ int xtq_size(const struct xtq *x);
 
 /* ---- signals (section II-A) ---- */
 
-enum xtq_condition { XTQ_EQ, XTQ_NE, XTQ_LT, XTQ_GE };
+/* vocl_words.h's, under this library's names. */
+#define xtq_condition vocl_condition
+#define XTQ_EQ VOCL_EQ
+#define XTQ_NE VOCL_NE
+#define XTQ_LT VOCL_LT
+#define XTQ_GE VOCL_GE
 
 /* A 64-bit value, at the signal's own address, that devices and threads count down and wait for. -ENOMEM. */
 int xtq_signal_create(int64_t value, struct xtq_signal **out);
@@ -284,25 +291,24 @@ int xtq_progress(struct xtq *x);
 
 /* ---- accumulate, reduce, allreduce (section V-C) ---- */
 
-enum xtq_type {
-    XTQ_INT8,
-    XTQ_UINT8,
-    XTQ_INT16,
-    XTQ_UINT16,
-    XTQ_INT32,
-    XTQ_UINT32,
-    XTQ_INT64,
-    XTQ_UINT64,
-    XTQ_FLOAT,
-    XTQ_DOUBLE,
-};
-enum xtq_op {
-    XTQ_SUM,
-    XTQ_PROD,
-    XTQ_MIN,
-    XTQ_MAX,
-    XTQ_REPLACE, /* of xtq_accumulate() only: the initiator's element in place of the target's */
-};
+/* vocl_words.h's, under this library's names. */
+#define xtq_type vocl_type
+#define xtq_op vocl_op
+#define XTQ_INT8 VOCL_INT8
+#define XTQ_UINT8 VOCL_UINT8
+#define XTQ_INT16 VOCL_INT16
+#define XTQ_UINT16 VOCL_UINT16
+#define XTQ_INT32 VOCL_INT32
+#define XTQ_UINT32 VOCL_UINT32
+#define XTQ_INT64 VOCL_INT64
+#define XTQ_UINT64 VOCL_UINT64
+#define XTQ_FLOAT VOCL_FLOAT
+#define XTQ_DOUBLE VOCL_DOUBLE
+#define XTQ_SUM VOCL_SUM
+#define XTQ_PROD VOCL_PROD
+#define XTQ_MIN VOCL_MIN
+#define XTQ_MAX VOCL_MAX
+#define XTQ_REPLACE VOCL_REPLACE
 
 size_t xtq_type_bytes(enum xtq_type type);
 

@@ -7,7 +7,8 @@
  *
  *     MPI_Send, Bsend, Ssend, Rsend and Recv, with I or without, and as persistent requests (MPI_Send_init, MPI_Start)
  *     MPI_Sendrecv, MPI_Sendrecv_replace, MPI_Mrecv, MPI_Imrecv
- *     MPI_Bcast, MPI_Reduce, MPI_Allreduce, with I or without
+ *     MPI_Bcast, MPI_Reduce, MPI_Allreduce, MPI_Gather, Scatter, Allgather, Alltoall, and these with v,
+ *     MPI_Reduce_scatter and Reduce_scatter_block; with I or without, and in place
  *     MPI_Win_create, and the origin of MPI_Put, Get, Rput, Rget and Accumulate
  *
  * with all of MPI_Wait and MPI_Test, and with datatypes that are made of MPI's own by MPI_Type_contiguous, vector,

@@ -60,7 +60,7 @@ while read -r file; do
     # "name.h" without a folder is a neighbour, or one of the headers that belong to nobody.
     for include in $(sed -n 's/^ *# *include *"\(.*\)".*/\1/p' "$file"); do
         case $include in
-        config.h | vocl.h | xtq.h | xtqmpi.h | devcom.h) continue ;;
+        config.h | vocl.h | vocl_words.h | xtq.h | xtqmpi.h | devcom.h) continue ;;
         */*) ;;
         *) include=${file%/*}/$include ;;
         esac

@@ -1,88 +1,87 @@
 /*
- * Frames of one host's session through memory, instead of MPI: a lane each way, as XTQ's (xtq/ring.h) but with slots of
- * one size, one for each frame that may be unacknowledged; so a slot is free when its turn comes, and there is nothing
- * to count. Frames that do not fit, and all before both sides have the memory, are another provider's; their numbers
- * keep the order.
+ * Frames of one host's session through memory, instead of MPI: a ring (base/ring.h) each way. Frames that do not fit,
+ * and all before both sides have the memory, are another provider's; their numbers keep the order.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "base/ring.h"
 #include "base/settings.h"
 #include "transport/link.h"
 
-struct slot {
-    _Atomic uint32_t number; /* of the frame here, counted from 1; written last */
-    uint32_t kind, acked, length;
-    uint8_t bytes[LANE_FRAME];
+#define RING_BYTES ((size_t)64 << 10) /* caches keep it; half a window of the longest frames, a window of most */
+#define PAD UINT32_MAX                /* as a length: nothing comes before the ring's end */
+
+/* Before a frame's bytes. */
+struct record {
+    uint32_t number, kind, acked, length;
 };
 
 struct lane_memory {
-    uint8_t nonce[LANE_NONCE];
-    struct slot slots[2][TRANSPORT_WINDOW] __attribute__((aligned(64))); /* from the application, from the worker */
+    struct memory_owner owner;
+    struct {
+        _Atomic uint64_t bell __attribute__((aligned(RING_LINE)));
+        struct ring_credit credit;
+        uint8_t bytes[RING_BYTES] __attribute__((aligned(RING_LINE)));
+    } ways[2]; /* from the application, from the worker */
 };
 
-static struct lane_memory *map(int fd)
+/* Or the first frames would find it page by page. */
+static void populate(uint8_t *memory)
 {
-    void *memory = mmap(NULL, sizeof(struct lane_memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-    return memory == MAP_FAILED ? NULL : memory;
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(memory, sizeof(struct lane_memory), MADV_POPULATE_WRITE))
+        return; /* an old kernel */
+#else
+    (void)memory;
+#endif
 }
 
-int lane_offer(struct lane *lane, struct lane_offer *offer)
+static struct ring ring_of(const struct lane *lane, int way)
 {
-    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    int error;
+    return (struct ring){.bytes = lane->memory->ways[way].bytes,
+                         .size = RING_BYTES,
+                         .bell = &lane->memory->ways[way].bell,
+                         .credit = &lane->memory->ways[way].credit};
+}
+
+int lane_offer(struct lane *lane, struct memory_address *offer)
+{
+    uint8_t *memory;
 
     *lane = (struct lane){.fd = -1};
     if (!settings_share_memory() || !settings_number(SETTING_LANE))
         return -ENOTSUP;
-    lane->fd = memfd_create("vocl-lane", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (lane->fd < 0)
-        return -errno;
-    if (ftruncate(lane->fd, sizeof(struct lane_memory)) || fcntl(lane->fd, F_ADD_SEALS, seals) ||
-        !(lane->memory = map(lane->fd)) || !(lane->copy = malloc(LANE_FRAME)) ||
-        getrandom(lane->memory->nonce, LANE_NONCE, 0) != LANE_NONCE) {
-        error = -errno;
+    lane->copy = malloc(LANE_FRAME);
+    if (!lane->copy)
+        return -ENOMEM;
+    lane->fd = memory_offer(sizeof(struct lane_memory), offer, &memory);
+    if (lane->fd < 0) {
+        int error = lane->fd;
+
         lane_close(lane);
         return error;
     }
-    lane->out = 0;
-    *offer = (struct lane_offer){.process = (uint32_t)getpid(), .descriptor = (uint32_t)lane->fd};
-    memcpy(offer->nonce, lane->memory->nonce, LANE_NONCE);
+    populate(memory);
+    lane->memory = (struct lane_memory *)memory;
     return 0;
 }
 
-/* The process and descriptor may be another host's, and its size must not change under our hands. */
-int lane_accept(struct lane *lane, const struct lane_offer *offer)
+int lane_accept(struct lane *lane, const struct memory_address *offer)
 {
-    struct lane_memory *memory = NULL;
-    uint64_t size;
-    int fd = memory_of_process(offer->process, offer->descriptor, &size), seals;
+    uint8_t *memory, *copy = malloc(LANE_FRAME);
+    int error = copy ? memory_accept(offer, sizeof(struct lane_memory), &memory) : -ENOMEM;
 
-    if (fd < 0)
-        return fd;
-    seals = fcntl(fd, F_GET_SEALS);
-    if (size == sizeof(struct lane_memory) && seals >= 0 && seals & F_SEAL_SHRINK)
-        memory = map(fd);
-    close(fd);
-    if (memory && memcmp(memory->nonce, offer->nonce, LANE_NONCE)) {
-        munmap(memory, sizeof(*memory));
-        memory = NULL;
+    if (error) {
+        free(copy);
+        return error;
     }
-    if (!memory)
-        return -EXDEV;
-    *lane = (struct lane){.fd = -1, .memory = memory, .copy = malloc(LANE_FRAME), .out = 1, .open = true};
-    if (lane->copy)
-        return 0;
-    lane_close(lane);
-    return -ENOMEM;
+    populate(memory);
+    *lane = (struct lane){.fd = -1, .memory = (struct lane_memory *)memory, .copy = copy, .out = 1, .open = true};
+    return 0;
 }
 
 void lane_confirm(struct lane *lane)
@@ -104,37 +103,88 @@ void lane_close(struct lane *lane)
     *lane = (struct lane){.fd = -1};
 }
 
+/* By what the other side has said, asked only when that is too little. */
+static bool has_room(struct lane *lane, const struct ring *ring, uint64_t bytes)
+{
+    if (lane->head + bytes - lane->done <= ring->size)
+        return true;
+    lane->done = atomic_load_explicit(&ring->credit->tail, memory_order_acquire);
+    return lane->head + bytes - lane->done <= ring->size;
+}
+
 bool lane_send(struct lane *lane, uint32_t number, uint32_t kind, uint32_t acked, const void *bytes, size_t length)
 {
-    struct slot *slot;
+    const struct record record = {number, kind, acked, (uint32_t)length}, pad = {.length = PAD};
+    uint64_t most = ring_lines(sizeof(record) + length), left_out;
+    struct ring ring;
+    uint8_t *at;
 
-    if (!lane->open || length > sizeof(slot->bytes))
+    if (!lane->open || length > LANE_FRAME)
         return false;
-    slot = &lane->memory->slots[lane->out][number % TRANSPORT_WINDOW];
-    slot->kind = kind;
-    slot->acked = acked;
-    slot->length = (uint32_t)length;
-    memcpy(slot->bytes, bytes, length);
-    atomic_store_explicit(&slot->number, number + 1, memory_order_release);
+    ring = ring_of(lane, lane->out);
+    left_out = ring_pad(&ring, lane->head, most);
+    if (!has_room(lane, &ring, left_out + most))
+        return false;
+    if (left_out)
+        memcpy(ring_at(&ring, lane->head), &pad, sizeof(pad));
+    lane->head += left_out;
+    at = ring_at(&ring, lane->head);
+    memcpy(at, &record, sizeof(record));
+    memcpy(at + sizeof(record), bytes, length);
+    lane->head += most;
+    ring_publish_only(&ring, lane->head);
     return true;
 }
 
-bool lane_waits(const struct lane *lane, uint32_t number)
+/* The next record, copied: false if there is none. What cannot be is one of no known kind, and of no bytes. */
+static bool next(struct lane *lane, const struct ring *ring, uint32_t number, struct record *record)
 {
-    return lane->memory && atomic_load_explicit(&lane->memory->slots[!lane->out][number % TRANSPORT_WINDOW].number,
-                                                memory_order_acquire) == number + 1;
+    uint64_t waits;
+    int error = ring_waits(ring, lane->tail, &waits);
+
+    if (!error && !waits)
+        return false;
+    memcpy(record, ring_at(ring, lane->tail), sizeof(*record));
+    atomic_signal_fence(memory_order_seq_cst); /* the copy is what is checked */
+    if (!error && record->length == PAD && waits == ring_rest(ring, lane->tail) && waits != ring->size) {
+        lane->tail += waits;
+        ring_retire(ring, lane->tail);
+        return next(lane, ring, number, record);
+    }
+    if (error || record->length > LANE_FRAME || ring_lines(sizeof(*record) + record->length) > waits ||
+        (int32_t)(record->number - number) < 0)
+        *record = (struct record){.number = number, .kind = LANE_NONSENSE};
+    return true;
+}
+
+bool lane_waits(struct lane *lane, uint32_t number)
+{
+    struct record record;
+    struct ring ring;
+
+    if (!lane->memory)
+        return false;
+    ring = ring_of(lane, !lane->out);
+    return next(lane, &ring, number, &record) && record.number == number;
 }
 
 /* Copied, or the other side could change it after it has been checked. */
-const uint8_t *lane_receive(const struct lane *lane, uint32_t number, uint32_t *kind, uint32_t *acked, size_t *length)
+const uint8_t *lane_receive(struct lane *lane, uint32_t number, uint32_t *kind, uint32_t *acked, size_t *length)
 {
-    const struct slot *slot = &lane->memory->slots[!lane->out][number % TRANSPORT_WINDOW];
-    size_t said = *(const volatile uint32_t *)&slot->length;
+    struct ring ring;
+    struct record record;
 
-    *length = said < LANE_FRAME ? said : LANE_FRAME;
-    *kind = slot->kind;
-    *acked = slot->acked;
-    memcpy(lane->copy, slot->bytes, *length);
+    if (!lane->memory)
+        return NULL;
+    ring = ring_of(lane, !lane->out);
+    if (!next(lane, &ring, number, &record) || record.number != number)
+        return NULL;
+    *length = record.length;
+    *kind = record.kind;
+    *acked = record.acked;
+    memcpy(lane->copy, ring_at(&ring, lane->tail) + sizeof(record), record.length);
+    lane->tail += ring_lines(sizeof(record) + record.length);
+    ring_retire(&ring, lane->tail);
     return lane->copy;
 }
 
@@ -152,11 +202,12 @@ static int provider_send(struct transport *t, unsigned peer, uint32_t number, st
 
 static bool provider_receive(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame)
 {
-    const struct lane *lane = &t->peers[peer].lane;
+    const uint8_t *bytes =
+        lane_receive(&t->peers[peer].lane, number, &frame->header.kind, &frame->header.acked, &frame->length);
 
-    if (!lane_waits(lane, number))
-        return false;
-    frame->bytes = lane_receive(lane, number, &frame->header.kind, &frame->header.acked, &frame->length);
+    if (!bytes)
+        return false; /* and the frame may be another provider's */
+    frame->bytes = bytes;
     return true;
 }
 

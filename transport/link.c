@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/leave.h"
 #include "base/log.h"
 #include "transport/link.h"
 
@@ -189,14 +190,12 @@ static bool wait_for_end(const struct bell *bell, long until)
 }
 
 /*
- * MPICH over UCX's TCP hangs in MPI_Finalize if a rank comes there while another still makes progress elsewhere
- * (doc/xtq.md). So a worker says at its bell that it makes none any more, and waits for the application, which has
- * waited for all of them, to say the same. That alone was not enough in one of ten runs; with a little quiet after it,
+ * A worker says at its bell that it makes no progress any more, and waits for the application, which has waited for all
+ * of them, to say the same. That alone was not enough in one of ten runs (base/leave.h); with a little quiet after it,
  * it was in all of two hundred. If one is lost, or does not come, MPI_Finalize would wait for it for ever: false.
  */
 static bool leave_together(struct transport *t)
 {
-    static const struct timespec quiet = {.tv_nsec = QUIET_MS * 1000000L};
     const long until = clock_ms() + LEAVING_MS;
     bool all = !t->incomplete;
 
@@ -208,7 +207,7 @@ static bool leave_together(struct transport *t)
         all &= wait_for_end(&t->peers[i].bell, until);
     for (int i = 1; t->client && i < t->job.size; i++)
         shutdown(t->peers[i].bell.socket.fd, SHUT_WR);
-    nanosleep(&quiet, NULL);
+    leave_quietly(QUIET_MS);
     return all;
 }
 
@@ -366,7 +365,7 @@ static void offer_lanes(struct transport *t)
 {
     for (unsigned number = 1; number < (unsigned)t->job.size; number++) {
         struct peer *peer = &t->peers[number];
-        struct lane_offer offer;
+        struct memory_address offer;
 
         if (!peer->alive || lane_offer(&peer->lane, &offer))
             continue;

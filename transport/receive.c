@@ -36,7 +36,7 @@ static void deliver(struct transport *t, unsigned number, bool local, const void
 static void take_offer(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
-    struct lane_offer offer;
+    struct memory_address offer;
 
     if (t->client || number != 0 || peer->lane.memory || length != sizeof(offer)) {
         link_lose(t, number, "it offered a lane that cannot be");

@@ -20,7 +20,7 @@ static int meet(struct xtq *x, MPI_Request *request)
     while (!done && !error) {
         if (PMPI_Test(request, &done, MPI_STATUS_IGNORE))
             error = -EIO;
-        else if (!done && waiting.naps && context_any_lost(x))
+        else if (!done && waiting.naps && neighbours_any_lost(&x->region.neighbours))
             error = -ECONNRESET;
         else if (!done)
             context_wait_step(x, &waiting);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "ground/elements.h"
 #include "xtq/combine.h"
 
 __asm__(".section .rodata\n"
@@ -14,69 +15,9 @@ __asm__(".section .rodata\n"
         ".previous\n");
 const char *const combine_bodies[1] = {"xtq_combine"};
 
-/* gcc leaves loops as they are at -O2; clang does not, and knows no such attribute. */
-#ifdef __clang__
-#define VECTORIZED
-#else
-#define VECTORIZED __attribute__((optimize("O3")))
-#endif
-
-/* One function for each type. They compute in `wide`, where no sum or product is undefined. */
-#define COMBINE(type, wide)                                                                                            \
-    VECTORIZED static void combine_##type(void *into, const void *from, size_t count, unsigned op)                     \
-    {                                                                                                                  \
-        type *restrict a = into;                                                                                       \
-        const type *restrict b = from;                                                                                 \
-                                                                                                                       \
-        switch (op) {                                                                                                  \
-        case XTQ_SUM:                                                                                                  \
-            for (size_t i = 0; i < count; i++)                                                                         \
-                a[i] = (type)((wide)a[i] + (wide)b[i]);                                                                \
-            break;                                                                                                     \
-        case XTQ_PROD:                                                                                                 \
-            for (size_t i = 0; i < count; i++)                                                                         \
-                a[i] = (type)((wide)a[i] * (wide)b[i]);                                                                \
-            break;                                                                                                     \
-        case XTQ_MIN:                                                                                                  \
-            for (size_t i = 0; i < count; i++)                                                                         \
-                a[i] = b[i] < a[i] ? b[i] : a[i];                                                                      \
-            break;                                                                                                     \
-        case XTQ_MAX:                                                                                                  \
-            for (size_t i = 0; i < count; i++)                                                                         \
-                a[i] = b[i] > a[i] ? b[i] : a[i];                                                                      \
-            break;                                                                                                     \
-        }                                                                                                              \
-    }
-COMBINE(int8_t, uint32_t)
-COMBINE(uint8_t, uint32_t)
-COMBINE(int16_t, uint32_t)
-COMBINE(uint16_t, uint32_t)
-COMBINE(int32_t, uint32_t)
-COMBINE(uint32_t, uint32_t)
-COMBINE(int64_t, uint64_t)
-COMBINE(uint64_t, uint64_t)
-COMBINE(float, float)
-COMBINE(double, double)
-#undef COMBINE
-
-static const struct {
-    size_t bytes;
-    void (*combine)(void *into, const void *from, size_t count, unsigned op);
-} types[COMBINE_TYPES] = {
-    [XTQ_INT8] = {1, combine_int8_t},     [XTQ_UINT8] = {1, combine_uint8_t},   [XTQ_INT16] = {2, combine_int16_t},
-    [XTQ_UINT16] = {2, combine_uint16_t}, [XTQ_INT32] = {4, combine_int32_t},   [XTQ_UINT32] = {4, combine_uint32_t},
-    [XTQ_INT64] = {8, combine_int64_t},   [XTQ_UINT64] = {8, combine_uint64_t}, [XTQ_FLOAT] = {4, combine_float},
-    [XTQ_DOUBLE] = {8, combine_double},
-};
-
 size_t xtq_type_bytes(enum xtq_type type)
 {
-    return (unsigned)type < COMBINE_TYPES ? types[type].bytes : 0;
-}
-
-void combine_elements(void *into, const void *from, size_t count, enum xtq_type type, enum xtq_op op)
-{
-    types[type].combine(into, from, count, op);
+    return elements_bytes(type);
 }
 
 static int ready(const struct xtq_task *task, uint64_t number)
@@ -109,6 +50,6 @@ int combine(const struct xtq_task *task, void *argument)
     if (a.op == XTQ_REPLACE)
         memcpy(into + a.offset, task->payload, task->payload_bytes);
     else
-        combine_elements(into + a.offset, task->payload, task->payload_bytes / bytes, a.type, a.op);
+        elements_combine(into + a.offset, task->payload, task->payload_bytes / bytes, a.type, a.op);
     return 0;
 }

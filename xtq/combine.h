@@ -9,7 +9,6 @@ enum {
        up. */
     COMBINE_READY = XTQ_REPLACE + 1,
 };
-#define COMBINE_TYPES (XTQ_DOUBLE + 1)
 
 /* A task's arguments. */
 struct combine_arguments {
@@ -20,8 +19,6 @@ struct combine_arguments {
 /* buffer[offset + i] = buffer[offset + i] op payload[i]. -EINVAL: outside of the buffer, or no such type or operation.
  */
 xtq_function combine;
-/* into[i] = into[i] op from[i], in aligned memory; not XTQ_REPLACE. */
-void combine_elements(void *into, const void *from, size_t count, enum xtq_type type, enum xtq_op op);
 extern const char combine_source[];
 extern const char *const combine_bodies[1];
 

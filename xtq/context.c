@@ -7,16 +7,14 @@
 
 #include "base/clock.h"
 #include "base/crowd.h"
-#include "base/futex.h"
+#include "base/leave.h"
 #include "base/log.h"
-#include "base/process.h"
 #include "base/settings.h"
 #include "xtq/internal.h"
 
 #define FIRST_NAP_US 20
 #define LONGEST_NAP_US 1000
 #define LONG_TASK_US 1000
-#define QUIET_MS 100 /* see leave_together() */
 
 /* ---- open and close ---- */
 
@@ -70,7 +68,7 @@ static void senders_open(struct xtq *x)
             struct sender *sender = put_sender(x, target, queue);
 
             pthread_mutex_init(&sender->lock, NULL);
-            if (x->region.bases[target]) {
+            if (x->region.neighbours.memory[target]) {
                 sender->ring = region_lane(&x->region, target, queue, (unsigned)x->rank);
             } else {
                 sender->ring.size = x->lane_bytes;
@@ -83,7 +81,7 @@ static void senders_open(struct xtq *x)
 static void context_free(struct xtq *x, bool collective)
 {
     host_queue_free(x->stopped);
-    region_close(&x->region, collective);
+    region_close(&x->region);
     if (collective)
         PMPI_Comm_free(&x->comm);
     pthread_mutex_destroy(&x->registering);
@@ -105,7 +103,7 @@ static int threads_open(struct xtq *x)
     error = server_open(&x->refuser, false);
     if (error)
         x->refuser.x = NULL;
-    if (!error && !x->region.all_shared)
+    if (!error && !x->region.neighbours.all)
         error = nic_open(x);
     return error;
 }
@@ -158,9 +156,7 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
 
 int xtq_agree(struct xtq *x, int error)
 {
-    int least = 0;
-
-    return PMPI_Allreduce(&error, &least, 1, MPI_INT, MPI_MIN, x->comm) ? -EIO : least;
+    return ranks_agree(x->comm, error);
 }
 
 size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
@@ -170,22 +166,9 @@ size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
     return before < x->lane_bytes ? x->lane_bytes - before : 0;
 }
 
-/*
- * MPICH over UCX's TCP hangs in MPI_Finalize if one rank comes there while another still makes progress outside: the
- * last flush of the one is answered, so it goes and waits deaf in PMI's barrier, and nobody answers the other's. So all
- * ranks leave together: a barrier after their threads, and a while in which the others leave their last call of MPI,
- * too.
- */
-static void leave_together(void)
-{
-    static const struct timespec quiet = {.tv_nsec = QUIET_MS * 1000000L};
-
-    nanosleep(&quiet, NULL);
-}
-
 int xtq_finalize(struct xtq *x)
 {
-    bool several_hosts = !x->region.all_shared;
+    bool several_hosts = !x->region.neighbours.all;
     int error = xtq_barrier(x);
 
     for (unsigned i = 0; i < x->queues; i++)
@@ -199,13 +182,13 @@ int xtq_finalize(struct xtq *x)
         pthread_mutex_destroy(&x->senders[i].lock);
     context_free(x, error == 0);
     if (several_hosts && !error)
-        leave_together();
+        leave_quietly(LEAVE_MS);
     return error;
 }
 
 bool xtq_alive(const struct xtq *x, int rank)
 {
-    return rank >= 0 && rank < x->size && !context_lost(x, rank);
+    return rank >= 0 && rank < x->size && !neighbours_lost(&x->region.neighbours, rank);
 }
 
 int xtq_rank(const struct xtq *x)
@@ -239,26 +222,6 @@ void context_refuse(struct xtq *x, const struct ring *ring, int error)
 }
 
 /* ---- waiting ---- */
-
-bool context_lost(const struct xtq *x, int rank)
-{
-    const uint8_t *base = x->region.bases[rank];
-    pid_t pid;
-
-    if (!base || rank == x->rank)
-        return false;
-    pid = (pid_t)((const struct region_header *)base)->pid;
-    return process_gone(pid);
-}
-
-bool context_any_lost(const struct xtq *x)
-{
-    for (int rank = 0; rank < x->size; rank++) {
-        if (context_lost(x, rank))
-            return true;
-    }
-    return false;
-}
 
 void context_tick(struct xtq *x)
 {
@@ -310,7 +273,7 @@ static void nap(struct xtq *x, struct waiting *waiting)
 {
     long us = FIRST_NAP_US << (waiting->naps < 6 ? waiting->naps : 6);
 
-    futex_wait(&region_header(&x->region, (unsigned)x->rank)->napping, NAPPING,
+    doze_sleep(&region_header(&x->region, (unsigned)x->rank)->napping, waiting->lain_down,
                us < LONGEST_NAP_US ? us : LONGEST_NAP_US);
     waiting->naps++;
     waiting->seen_us = clock_us();
@@ -349,7 +312,7 @@ void context_wait_step(struct xtq *x, struct waiting *waiting)
     }
     waiting->lies_down = waiting->tired;
     if (waiting->lies_down)
-        atomic_store(&region_header(&x->region, (unsigned)x->rank)->napping, NAPPING);
+        waiting->lain_down = doze_lie_down(&region_header(&x->region, (unsigned)x->rank)->napping);
     ticks = atomic_load(&x->ticks);
     if (xtq_progress(x) || ticks != waiting->ticks) {
         something_happened(x, waiting, ticks);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/futex.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "ground/device.h"
@@ -174,7 +173,7 @@ static void wait_for_bell(struct device_queue *queue)
 
     atomic_store(asleep, ALONE);
     if (!something_came(queue) && !atomic_load(&queue->stop))
-        futex_wait(asleep, ALONE, MOST_SLEEP_US);
+        doze_sleep(asleep, ALONE, MOST_SLEEP_US);
     atomic_store(asleep, AWAKE);
 }
 

@@ -11,6 +11,8 @@
 #include <sys/types.h>
 
 #include "base/spin.h"
+#include "ground/doze.h"
+#include "ground/neighbours.h"
 #include "xtq/ring.h"
 
 #define MOST_QUEUES 64
@@ -30,35 +32,29 @@ struct xtq_signal {
 
 /* Whether a server wants to be rung: it does while it is ASLEEP; HELPED, it sleeps and others poll for it. A device is
  * ALONE: it wants to be rung for what is put quietly, too, as nobody else can take it. */
-enum asleep { AWAKE, ASLEEP, HELPED, ALONE };
-
-/* Whether threads of the application that wait, and poll for the servers, sleep at present. */
-enum napping { UP, NAPPING };
+enum asleep { AWAKE, ASLEEP = DOZE_SLEEPS, HELPED, ALONE };
 
 /* At the start of each rank's region; bells, credits and rings follow. */
 struct region_header {
-    uint64_t pid;
-    _Atomic uint32_t napping __attribute__((aligned(RING_LINE))); /* futex: enum napping */
+    struct memory_owner owner;
+    /* A doze: of threads of the application that wait, and poll for the servers. */
+    _Atomic uint32_t napping __attribute__((aligned(RING_LINE)));
     struct {
-        _Atomic uint32_t asleep; /* futex: enum asleep */
+        _Atomic uint32_t asleep; /* a doze, of one thread: enum asleep, in which others change it, too */
     } __attribute__((aligned(RING_LINE))) servers[SERVERS];
     _Atomic uint32_t server_of[MOST_QUEUES]; /* by queue: which of these */
 } __attribute__((aligned(RING_LINE)));
 
 struct region {
-    MPI_Win window;  /* shared by the ranks of this host */
-    uint8_t **bases; /* by rank; NULL: on another host */
-    uint8_t *own;    /* of this rank */
+    struct neighbours neighbours;
     uint8_t *mirror; /* credits of this rank's lanes to targets on other hosts, by target and queue */
     unsigned ranks, queues;
     size_t lane_bytes;
-    bool all_shared;
 };
 
 /* Collective. 0 or a negative errno, the same on all ranks; region_close() after failure, too. */
 int region_open(struct region *region, MPI_Comm comm, unsigned queues, size_t lane_bytes);
-/* collective: all ranks are still there to free what they share. */
-void region_close(struct region *region, bool collective);
+void region_close(struct region *region);
 /* The lane of an initiator into a queue of target's region, which is on this host. */
 struct ring region_lane(const struct region *region, unsigned target, unsigned queue, unsigned initiator);
 /* The credit of this rank's lane into a target on another host. */
@@ -175,16 +171,13 @@ struct xtq {
 
 /* Something has happened that a thread of this process may wait for. */
 void context_tick(struct xtq *x);
-/* Whether a rank is known to have died: only one of this host can be. */
-bool context_lost(const struct xtq *x, int rank);
-bool context_any_lost(const struct xtq *x);
 /*
  * Waiting for what others do. This thread runs what arrives in this rank's host queues itself: it polls them for a
  * while, and then sleeps, a little at a time, until it is rung.
  */
 struct waiting {
-    long since_us, seen_us; /* when something happened last; when it last looked at the clock */
-    uint32_t ticks;
+    long since_us, seen_us;    /* when something happened last; when it last looked at the clock */
+    uint32_t ticks, lain_down; /* lain_down: see doze_lie_down() */
     unsigned spins, naps;
     bool helping;   /* the servers leave it to this thread; not after a task that took long, as each could run one */
     bool tired;     /* it has polled for long enough */

@@ -56,6 +56,12 @@ struct pieces {
 };
 /* So many of a datatype, from its address. -EOPNOTSUPP: it is made in another way than xtqmpi.h says; -ENOMEM. */
 int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out);
+/* So many, that many extents from there. */
+struct block {
+    MPI_Count count;
+    int64_t place;
+};
+int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out);
 void pieces_free(struct pieces *pieces);
 /* From where to where; bytes. */
 void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end);
@@ -101,10 +107,22 @@ enum { DEVICE_SENT = 1, DEVICE_RECEIVED = 2 };
  * of the buffer, -ENOMEM, -EIO. After an error it is closed. */
 int operand_open(struct device_operand *o, const void *address, MPI_Count count, MPI_Datatype datatype, unsigned ways,
                  MPI_Comm comm);
+/* The same for blocks; of no datatype that has addresses in it. */
+int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
+                        MPI_Datatype datatype, unsigned ways, MPI_Comm comm);
 int operand_read(struct device_operand *o);
 /* What has come: at most so many bytes. */
 int operand_write(struct device_operand *o, size_t most);
 void operand_close(struct device_operand *o);
+
+/* What a collective sends and receives; of the latter so many bytes are written back. */
+struct device_pair {
+    struct device_operand in, out;
+    size_t most;
+};
+void pair_free(struct device_pair *pair);
+/* MPI's call has returned; with a request it goes on. Takes the pair over. MPI's error code. */
+int pair_end(int result, MPI_Request *request, struct device_pair *pair);
 
 /* The error as MPI's, told to the error handler. */
 int device_error(MPI_Comm comm, int error, const char *function);

@@ -111,26 +111,30 @@ static int reduce(const struct device_reduction *r, const void *data, void *resu
                    : OF_COUNT(MPI_Reduce)(data, result, count, r->datatype, r->op, r->root, r->comm);
 }
 
-/* Both operands of one that is under way. */
-struct reducing {
-    struct device_operand in, out;
-};
-
-static void reducing_free(struct reducing *both)
+void pair_free(struct device_pair *pair)
 {
-    operand_close(&both->in);
-    operand_close(&both->out);
-    free(both);
+    operand_close(&pair->in);
+    operand_close(&pair->out);
+    free(pair);
 }
 
-static int on_reduced(void *argument, MPI_Status *status)
+static int on_pair(void *argument, MPI_Status *status)
 {
-    struct reducing *both = argument;
-    struct device_operand *out = &both->out;
-    int error = operand_write(out, out->bytes), result = error ? device_error(out->comm, error, "a reduction") : 0;
+    struct device_pair *pair = argument;
+    struct device_operand *out = &pair->out;
+    int error = operand_write(out, pair->most < out->bytes ? pair->most : out->bytes);
+    int result = error ? device_error(out->comm, error, "a collective operation") : MPI_SUCCESS;
 
     (void)status;
-    reducing_free(both);
+    pair_free(pair);
+    return result;
+}
+
+int pair_end(int result, MPI_Request *request, struct device_pair *pair)
+{
+    if (!result)
+        return request ? pending_add(request, on_pair, pair) : on_pair(pair, NULL);
+    pair_free(pair);
     return result;
 }
 
@@ -140,13 +144,14 @@ static bool has_result(const struct device_reduction *r)
     return r->root == DEVICE_TO_ALL || root_sends(r->root, r->comm) == DEVICE_SENT;
 }
 
-static int reducing_open(const struct device_reduction *r, struct reducing *both)
+static int reducing_open(const struct device_reduction *r, struct device_pair *both)
 {
     const bool in_place = r->data == MPI_IN_PLACE;
     /* between groups: no data of this rank's */
     const bool nothing = r->root == MPI_ROOT || r->root == MPI_PROC_NULL;
     int error = 0;
 
+    both->most = SIZE_MAX;
     both->in.host = (void *)(uintptr_t)r->data;
     both->out.host = r->result;
     if (!in_place && !nothing)
@@ -159,7 +164,7 @@ static int reducing_open(const struct device_reduction *r, struct reducing *both
 
 bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code)
 {
-    struct reducing *both;
+    struct device_pair *both;
     int error;
 
     if (!device_holds(r->data == MPI_IN_PLACE ? r->result : r->data, r->datatype) &&
@@ -169,16 +174,10 @@ bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *
     error = both ? reducing_open(r, both) : -ENOMEM;
     if (error) {
         if (both)
-            reducing_free(both);
+            pair_free(both);
         *code = device_error(r->comm, error, "a reduction");
         return true;
     }
-    *code = reduce(r, both->in.host, both->out.host, request);
-    if (*code)
-        reducing_free(both);
-    else if (request)
-        *code = pending_add(request, on_reduced, both);
-    else
-        *code = on_reduced(both, NULL);
+    *code = pair_end(reduce(r, both->in.host, both->out.host, request), request, both);
     return true;
 }

@@ -26,14 +26,16 @@ static bool any(const void *first, const void *second)
     REFUSED(later##suffix, comm, data, result, (takes##_TAKES(number, place), MPI_Comm comm, MPI_Request * request),   \
             (takes##_GIVES, comm, request))
 #if MPI_VERSION >= 4
-#define COLLECTIVE(name, later, suffix, takes, number, place)                                                          \
-    TWICE(name, later, suffix, takes, number, place)                                                                   \
+#define PERSISTENT(name, suffix, takes, number, place)                                                                 \
     REFUSED(name##_init##suffix, comm, data, result,                                                                   \
             (takes##_TAKES(number, place), MPI_Comm comm, MPI_Info info, MPI_Request * request),                       \
             (takes##_GIVES, comm, info, request))
 #else
-#define COLLECTIVE TWICE
+#define PERSISTENT(name, suffix, takes, number, place)
 #endif
+#define COLLECTIVE(name, later, suffix, takes, number, place)                                                          \
+    TWICE(name, later, suffix, takes, number, place)                                                                   \
+    PERSISTENT(name, suffix, takes, number, place)
 
 #define FROM_TO_TAKES(number, place)                                                                                   \
     const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type
@@ -64,24 +66,24 @@ static bool any(const void *first, const void *second)
 #define PARTS_GIVES data, result, counts, type, op
 
 #define COLLECTIVES(suffix, number, place)                                                                             \
-    COLLECTIVE(Gather, Igather, suffix, ROOT, number, place)                                                           \
-    COLLECTIVE(Scatter, Iscatter, suffix, ROOT, number, place)                                                         \
-    COLLECTIVE(Allgather, Iallgather, suffix, FROM_TO, number, place)                                                  \
-    COLLECTIVE(Alltoall, Ialltoall, suffix, FROM_TO, number, place)                                                    \
+    PERSISTENT(Gather, suffix, ROOT, number, place)                                                                    \
+    PERSISTENT(Scatter, suffix, ROOT, number, place)                                                                   \
+    PERSISTENT(Allgather, suffix, FROM_TO, number, place)                                                              \
+    PERSISTENT(Alltoall, suffix, FROM_TO, number, place)                                                               \
     COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, suffix, FROM_TO, number, place)                                \
     COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, suffix, FROM_TO, number, place)                                  \
-    COLLECTIVE(Gatherv, Igatherv, suffix, GATHER_ROOT, number, place)                                                  \
-    COLLECTIVE(Scatterv, Iscatterv, suffix, SCATTER_ROOT, number, place)                                               \
-    COLLECTIVE(Allgatherv, Iallgatherv, suffix, GATHER, number, place)                                                 \
+    PERSISTENT(Gatherv, suffix, GATHER_ROOT, number, place)                                                            \
+    PERSISTENT(Scatterv, suffix, SCATTER_ROOT, number, place)                                                          \
+    PERSISTENT(Allgatherv, suffix, GATHER, number, place)                                                              \
     COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, suffix, GATHER, number, place)                               \
-    COLLECTIVE(Alltoallv, Ialltoallv, suffix, ALL, number, place)                                                      \
+    PERSISTENT(Alltoallv, suffix, ALL, number, place)                                                                  \
     COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, suffix, ALL, number, place)                                    \
     COLLECTIVE(Alltoallw, Ialltoallw, suffix, TYPES, number, place)                                                    \
     COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, suffix, TYPES, number, MPI_Aint)                               \
     COLLECTIVE(Scan, Iscan, suffix, SUM, number, place)                                                                \
     COLLECTIVE(Exscan, Iexscan, suffix, SUM, number, place)                                                            \
-    COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, suffix, SUM, number, place)                                \
-    COLLECTIVE(Reduce_scatter, Ireduce_scatter, suffix, PARTS, number, place)                                          \
+    PERSISTENT(Reduce_scatter_block, suffix, SUM, number, place)                                                       \
+    PERSISTENT(Reduce_scatter, suffix, PARTS, number, place)                                                           \
     REFUSED(                                                                                                           \
         Pack##suffix, comm, data, packed,                                                                              \
         (const void *data, number count, MPI_Datatype type, void *packed, number bytes, number *at, MPI_Comm comm),    \

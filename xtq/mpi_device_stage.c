@@ -234,12 +234,18 @@ static size_t pieces_bytes(const struct pieces *pieces)
 int operand_open(struct device_operand *o, const void *address, MPI_Count count, MPI_Datatype datatype, unsigned ways,
                  MPI_Comm comm)
 {
+    return operand_open_blocks(o, address, &(struct block){.count = count}, count > 0, datatype, ways, comm);
+}
+
+int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
+                        MPI_Datatype datatype, unsigned ways, MPI_Comm comm)
+{
     int error;
 
     *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
-    if (!device_holds(address, datatype) || count <= 0)
+    if (!device_holds(address, datatype) || !count)
         return 0;
-    error = pieces_make(datatype, count, &o->pieces);
+    error = pieces_make_blocks(datatype, blocks, count, &o->pieces);
     if (!error) {
         pieces_extent(&o->pieces, &o->first, &o->end);
         o->bytes = pieces_bytes(&o->pieces);

@@ -327,14 +327,15 @@ static int make(MPI_Datatype datatype, struct pieces *out)
     return error;
 }
 
-int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out)
+int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out)
 {
+    const int64_t extent = extent_of(datatype);
     struct pieces one = {0};
     int error = make(datatype, &one);
 
     *out = (struct pieces){0};
-    if (!error)
-        error = repeat(out, &one, (size_t)count, 0, extent_of(datatype));
+    for (int i = 0; i < count && !error; i++)
+        error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place * extent, extent);
     fold(out);
     if (!error && !(error = push(out, &(struct piece){0}))) /* room for pieces_cut() */
         out->count--;
@@ -342,4 +343,9 @@ int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out)
     if (error)
         pieces_free(out);
     return error;
+}
+
+int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out)
+{
+    return pieces_make_blocks(datatype, &(struct block){.count = count}, 1, out);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtq/combine.h"
+#include "ground/elements.h"
 #include "xtq/internal.h"
 #include "xtq/mpi_window.h"
 
@@ -87,7 +87,7 @@ static void compute_aligned(void *into, const uint8_t *from, size_t count, enum 
     if (op == XTQ_REPLACE)
         memcpy(into, from, count * element);
     else if (op < XTQ_REPLACE)
-        combine_elements(into, from, count, type, op);
+        elements_combine(into, from, count, type, op);
     else if (op == OP_SWAP && !memcmp(into, from + element, element))
         memcpy(into, from, element);
     else if (op < OP_NONE && element == 1)

@@ -298,7 +298,8 @@ int nic_open(struct xtq *x)
     nic->peers = calloc((size_t)x->size, sizeof(*nic->peers));
     for (int rank = 0; rank < x->size && nic->peers; rank++) {
         nic->peers[rank].request = MPI_REQUEST_NULL;
-        if (!x->region.bases[rank] && !(nic->peers[rank].lanes = calloc(x->queues, sizeof(struct wire_lane))))
+        if (!x->region.neighbours.memory[rank] &&
+            !(nic->peers[rank].lanes = calloc(x->queues, sizeof(struct wire_lane))))
             error = -ENOMEM;
         for (unsigned queue = 0; queue < x->queues && nic->peers[rank].lanes; queue++)
             nic->peers[rank].lanes[queue].told.queue = queue;

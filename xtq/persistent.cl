@@ -66,7 +66,9 @@ struct xtq_quiet {
 #define XTQ_EPROTO (-71)
 
 #define XTQ_ALONE 3u       /* enum asleep */
-#define XTQ_NAPPING 1u     /* enum napping */
+#define XTQ_DOZE_HOW 3u    /* ground/doze.h */
+#define XTQ_DOZE_SLEEPS 1u
+#define XTQ_DOZE_RUNG 4u
 #define XTQ_POLLS 128      /* then it looks at the clock */
 #define XTQ_SLICE 2000000ul /* ns: a yield that takes so long has given the core to somebody who keeps it: base/crowd.h */
 #define XTQ_CROWD 20000000ul
@@ -407,6 +409,20 @@ bool xtq_step(global struct xtq_control *c, local struct xtq_job *job, uint init
     return true;
 }
 
+#ifdef XTQ_CALLS
+/* As doze_ring() of ground/doze.h. */
+void xtq_ring(ulong at)
+{
+    global atomic_uint *doze = (global atomic_uint *)at;
+    uint now = atomic_load_explicit(doze, memory_order_seq_cst, XTQ_SCOPE);
+
+    if ((now & XTQ_DOZE_HOW) == XTQ_DOZE_SLEEPS &&
+        atomic_compare_exchange_strong_explicit(doze, &now, (now & ~XTQ_DOZE_HOW) + XTQ_DOZE_RUNG, memory_order_seq_cst,
+                                                memory_order_seq_cst, XTQ_SCOPE))
+        xtq_call(XTQ_FUTEX, at, XTQ_WAKE, 0x7fffffff, 0);
+}
+#endif
+
 /* The task has run: completion first, then the place in the lane, then those that wait. */
 void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result)
 {
@@ -422,9 +438,7 @@ void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result
     job->running = false;
 #ifdef XTQ_CALLS
     atomic_fetch_add_explicit((global atomic_uint *)c->ticks, 1u, memory_order_seq_cst, XTQ_SCOPE);
-    if (atomic_load_explicit((global atomic_uint *)c->napping, memory_order_seq_cst, XTQ_SCOPE) == XTQ_NAPPING &&
-        atomic_exchange_explicit((global atomic_uint *)c->napping, 0u, memory_order_seq_cst, XTQ_SCOPE))
-        xtq_call(XTQ_FUTEX, c->napping, XTQ_WAKE, 0x7fffffff, 0);
+    xtq_ring(c->napping);
 #endif
 }
 

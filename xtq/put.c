@@ -101,7 +101,7 @@ static int wait_for_room(struct xtq *x, struct sender *sender, int target, unsig
             error = -EPROTO;
             break;
         }
-        if (waiting.naps && context_lost(x, target)) {
+        if (waiting.naps && neighbours_lost(&x->region.neighbours, target)) {
             error = -ECONNRESET;
             break;
         }
@@ -263,7 +263,7 @@ int xtq_fence(struct xtq *x, int target)
     for (unsigned steps = 0; !all_done(x, target) && !error; steps++) {
         if (steps == STEPS_BEFORE_RING)
             wake_for_all(x, target);
-        if (waiting.naps && context_lost(x, target))
+        if (waiting.naps && neighbours_lost(&x->region.neighbours, target))
             error = all_done(x, target) ? 0 : -ECONNRESET;
         else
             context_wait_step(x, &waiting);

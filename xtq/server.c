@@ -9,9 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/crowd.h"
-#include "base/futex.h"
 #include "base/thread.h"
 #include "xtq/internal.h"
 
@@ -112,31 +109,27 @@ static void server_sleep(struct server *server)
         region_wake_napping(&server->x->region, (unsigned)server->x->rank);
     }
     if (!atomic_load(&server->stop))
-        futex_wait(asleep, value, MOST_SLEEP_US);
+        doze_sleep(asleep, value, MOST_SLEEP_US);
     atomic_store(&server->parked, false);
 }
 
 static void *server_run(void *argument)
 {
     struct server *server = argument;
-    long since = clock_us();
-    unsigned spins = 0;
+    struct polling polling = polling_begin();
     struct crowd crowd = {0, 0};
 
     while (!atomic_load(&server->stop)) {
         if (!atomic_load(&server->helpers)) {
             if (server_poll(server)) {
-                since = clock_us();
+                polling = polling_begin();
                 continue;
             }
-            if (++spins % YIELD_EVERY)
-                continue;
-            crowd_yield(&crowd);
-            if (clock_us() - since < server->x->spin_us && !crowd_here(&crowd))
+            if (polling_on(&polling, YIELD_EVERY, server->x->spin_us, &crowd))
                 continue;
         }
         server_sleep(server);
-        since = clock_us();
+        polling = polling_begin();
     }
     return NULL;
 }

@@ -37,8 +37,6 @@ void xtq_signal_add(struct xtq_signal *signal, int64_t value)
     atomic_fetch_add_explicit(&signal->value, value, memory_order_acq_rel);
 }
 
-_Static_assert((unsigned)XTQ_EQ == CONDITION_EQ && (unsigned)XTQ_GE == CONDITION_GE, "condition.h has this order");
-
 static bool holds(const struct xtq_signal *signal, enum xtq_condition condition, int64_t value)
 {
     return condition_holds(xtq_signal_load(signal), condition, value);
@@ -64,7 +62,7 @@ int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_con
             error = holds(signal, condition, value) ? 0 : -ETIMEDOUT;
             break;
         }
-        if (waiting.naps && timeout_us < 0 && context_any_lost(x)) {
+        if (waiting.naps && timeout_us < 0 && neighbours_any_lost(&x->region.neighbours)) {
             error = holds(signal, condition, value) ? 0 : -ECONNRESET;
             break;
         }

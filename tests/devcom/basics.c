@@ -354,6 +354,34 @@ static void check_reduction(unsigned segment, size_t count, enum devcom_method m
     }
 }
 
+/* Of the smallest and of others, which wrap around. */
+static void check_products(void)
+{
+    enum { COUNT = 100 };
+    int8_t small[COUNT];
+    uint16_t middle[COUNT];
+    int8_t product = 1;
+
+    for (int i = 0; i < COUNT; i++) {
+        small[i] = (int8_t)(3 + rank);
+        middle[i] = (uint16_t)(i * (rank + 1));
+    }
+    for (int r = 0; r < size; r++)
+        product = (int8_t)(product * (3 + r));
+    store(HOST, 0, small, sizeof(small));
+    store(DEVICE, 0, middle, sizeof(middle));
+    EQUAL(devcom_allreduce(d, HOST, 0, COUNT, DEVCOM_INT8, DEVCOM_PROD, DEVCOM_AUTO, 60L * SECOND), 0);
+    EQUAL(devcom_allreduce(d, DEVICE, 0, COUNT, DEVCOM_UINT16, DEVCOM_MAX, DEVCOM_AUTO, 60L * SECOND), 0);
+    load(HOST, 0, small, sizeof(small));
+    load(DEVICE, 0, middle, sizeof(middle));
+    for (int i = 0; i < COUNT; i++) {
+        EQUAL(small[i], product);
+        EQUAL(middle[i], i * size);
+    }
+    EQUAL(devcom_allreduce(d, HOST, 0, 1, DEVCOM_INT8, VOCL_REPLACE, DEVCOM_AUTO, DEVCOM_BLOCK), -EINVAL);
+    EQUAL(devcom_allreduce(d, HOST, 0, 1, (enum devcom_type)99, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -EINVAL);
+}
+
 static void check_reductions(void)
 {
     static const size_t counts[] = {1, 3, 255, 40000};
@@ -368,6 +396,7 @@ static void check_reductions(void)
         }
     }
     check_reduction(HOST, 100, DEVCOM_AUTO, DEVCOM_MIN, -1);
+    check_products();
     EQUAL(devcom_allreduce(d, HOST, 4, 1, DEVCOM_DOUBLE, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -EINVAL);
     EQUAL(devcom_allreduce(d, HOST, 0, BYTES, DEVCOM_DOUBLE, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -ERANGE);
     EQUAL(devcom_allreduce(d, GONE, 0, 1, DEVCOM_DOUBLE, DEVCOM_SUM, DEVCOM_AUTO, DEVCOM_BLOCK), -ENOENT);

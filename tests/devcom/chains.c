@@ -126,6 +126,76 @@ static void check_refused_chain(void)
     meet();
 }
 
+/* Puts that follow each other, as if they were one: to the end of a segment, and beyond. */
+static void check_sequence(void)
+{
+    struct devcom_put puts[4];
+    struct devcom_chain *chain;
+    int next = (rank + 1) % size, before = (rank + size - 1) % size, error;
+    uint64_t words[6] = {0}, mine[4] = {1, 2, 3, 4};
+    int64_t value;
+
+    for (int beyond = 0; beyond <= 1; beyond++) {
+        for (int i = 0; i < 4; i++) {
+            mine[i] += 10 + (uint64_t)rank;
+            puts[i] = (struct devcom_put){.segment = HOST,
+                                          .offset = (size_t)i * 8,
+                                          .remote_segment = DEVICE,
+                                          .remote_offset = BYTES - 32 + (size_t)(i + beyond) * 8,
+                                          .shape = {.bytes = 8},
+                                          .rank = next};
+        }
+        puts[3] = (struct devcom_put){.rank = next, .signal = 30, .op = DEVCOM_ADD, .value = 1};
+        puts[2].shape.bytes = 16;
+        store(HOST, 0, mine, sizeof(mine));
+        store(DEVICE, BYTES - 48, words, sizeof(words));
+        meet();
+        EQUAL(devcom_chain_create(d, puts, 4, 2, &chain), 0);
+        error = devcom_chain_start(chain);
+        EQUAL(error ? error : devcom_chain_wait(chain, 60L * SECOND), beyond ? -ERANGE : 0);
+        meet();
+        EQUAL(devcom_signal_load(d, 30, &value), 0);
+        EQUAL(value, 1);
+        load(DEVICE, BYTES - 48, words, sizeof(words));
+        for (int i = 0; i < 6; i++) {
+            const int from = i - 2 - beyond;
+            const bool arrives = from >= 0 && from < (beyond ? 2 : 4);
+
+            EQUAL(words[i], arrives ? 1 + (uint64_t)from + (uint64_t)(beyond + 1) * (10 + (uint64_t)before) : 0);
+        }
+        memset(words, 0, sizeof(words));
+        devcom_chain_destroy(chain);
+        meet();
+    }
+    EQUAL(devcom_notify_reset(d, 30, NULL), 0);
+    meet();
+}
+
+/* Each reads what the one before it has written. */
+static void check_own_chain(void)
+{
+    struct devcom_put puts[3];
+    struct devcom_chain *chain;
+    uint64_t words[4] = {9, 0, 0, 0};
+
+    for (size_t i = 0; i < 3; i++)
+        puts[i] = (struct devcom_put){.segment = HOST,
+                                      .offset = i * 8,
+                                      .remote_segment = HOST,
+                                      .remote_offset = i * 8 + 8,
+                                      .shape = {.bytes = 8},
+                                      .rank = rank};
+    store(HOST, 0, words, sizeof(words));
+    EQUAL(devcom_chain_create(d, puts, 3, 2, &chain), 0);
+    EQUAL(devcom_chain_start(chain), 0);
+    EQUAL(devcom_chain_wait(chain, 60L * SECOND), 0);
+    load(HOST, 0, words, sizeof(words));
+    for (int i = 0; i < 4; i++)
+        EQUAL(words[i], 9);
+    devcom_chain_destroy(chain);
+    meet();
+}
+
 int main(int count, char **words)
 {
     struct devcom_options options = {0};
@@ -141,6 +211,8 @@ int main(int count, char **words)
     check_chain(false, 4711);
     check_chain(true, 815);
     check_refused_chain();
+    check_sequence();
+    check_own_chain();
     EQUAL(devcom_finalize(d), 0);
     free(bound_memory);
     if (some_buffer)

@@ -14,7 +14,8 @@
 
 byte slot[DEPTH], head, tail;
 bool lock;
-byte bell, sleepers;
+byte bell;             /* a doze, see put_notify.pml */
+bool sleepers;
 bool in_futex, woken;
 byte done[GROUPS + 1]; /* by group: commands that the host has done */
 byte ended;
@@ -22,9 +23,12 @@ byte ended;
 inline ring_bell()
 {
     if
-    :: sleepers ->
-        bell++;
-        atomic { if :: in_futex -> woken = true :: else fi }
+    :: sleepers -> /* doze_ring() */
+        atomic { if :: sleepers -> sleepers = false; bell++; rang = true :: else fi }
+        if
+        :: rang -> atomic { rang = false; if :: in_futex -> woken = true :: else fi }
+        :: else
+        fi
     :: else
     fi
 }
@@ -32,7 +36,7 @@ inline ring_bell()
 proctype group(byte me)
 {
     byte i, at;
-    bool direct;
+    bool direct, rang;
 
     for (i : 1 .. EACH) {
 #ifndef NO_LOCK
@@ -78,15 +82,14 @@ proctype host()
             od;
             tail = upto
         :: else ->
-            sleepers++;
-            heard = bell;
+            atomic { sleepers = true; heard = bell }
             if
-            :: head != tail -> sleepers--; goto again
+            :: head != tail -> goto again
             :: else
             fi;
-            atomic { if :: bell == heard -> in_futex = true; woken = false :: else -> goto awake fi }
+            atomic { if :: bell == heard && sleepers -> in_futex = true; woken = false :: else -> goto awake fi }
 end_asleep: atomic { woken -> in_futex = false }
-awake:      sleepers--
+awake:
 again:      skip
         fi
     od

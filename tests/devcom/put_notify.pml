@@ -1,6 +1,6 @@
 /*
  * Put, then notify, for spin: an initiator writes data and then a signal, and looks whether the target sleeps; the
- * target says that it sleeps, looks once more, and sleeps unless the bell has changed (board_ring(), waiting_step(), and
+ * target says that it sleeps, looks once more, and sleeps unless it has been rung (ground/doze.h, waiting_step(), and
  * devcom_ring_bell() in kernels). No time-outs: every signal is seen, and data are there when it is. The data of a put
  * are overwritten only after the target has said that it has read them.
  *
@@ -13,16 +13,20 @@
 
 byte data;             /* the number of the put */
 byte signal_word;      /* how many */
-byte bell, sleepers;
+byte bell;             /* a doze (ground/doze.h): how often it was rung, and whether since somebody lay down */
+bool sleepers;
 bool in_futex, woken;
 byte got, read_words;  /* read_words: the signal that goes back */
 
 inline ring_bell()
 {
     if
-    :: sleepers ->
-        bell++;
-        atomic { if :: in_futex -> woken = true :: else fi }
+    :: sleepers -> /* doze_ring() */
+        atomic { if :: sleepers -> sleepers = false; bell++; rang = true :: else fi }
+        if
+        :: rang -> atomic { rang = false; if :: in_futex -> woken = true :: else fi }
+        :: else
+        fi
     :: else
     fi
 }
@@ -30,6 +34,7 @@ inline ring_bell()
 proctype initiator()
 {
     byte i;
+    bool rang;
 
     for (i : 1 .. PUTS) {
         (read_words == i - 1);
@@ -63,19 +68,18 @@ proctype target()
             :: signal_word > got -> goto again
             :: else
             fi;
-            sleepers++;
+            sleepers = true;
 #else
-            sleepers++;
-            heard = bell;
+            atomic { sleepers = true; heard = bell }
             if
-            :: signal_word > got -> sleepers--; goto again
+            :: signal_word > got -> goto again
             :: else
             fi;
 #endif
             /* the system compares and puts to sleep at once */
-            atomic { if :: bell == heard -> in_futex = true; woken = false :: else -> goto awake fi }
+            atomic { if :: bell == heard && sleepers -> in_futex = true; woken = false :: else -> goto awake fi }
             atomic { woken -> in_futex = false }
-awake:      sleepers--
+awake:
 again:      skip
         fi
     od

@@ -16,8 +16,8 @@
 int main(void)
 {
     struct lane application, worker, other;
-    struct lane_offer offer, wrong;
-    uint32_t kind, acked, state = 5;
+    struct memory_address offer, wrong;
+    uint32_t kind, acked, last, state = 5;
     uint8_t frame[LANE_FRAME + 1];
     const uint8_t *bytes;
     size_t length;
@@ -44,16 +44,30 @@ int main(void)
     }
     assert(!lane_send(&application, 500, 1, 0, frame, LANE_FRAME + 1));
 
+    /* half a window of the largest fits but for the ring's end; then there is no room, until something has been read */
+    for (last = 500; lane_send(&application, last, 1, 0, frame, LANE_FRAME); last++)
+        assert(last < 500 + TRANSPORT_WINDOW / 2);
+    assert(last >= 500 + TRANSPORT_WINDOW / 2 - 1);
+    for (uint32_t number = 500; number != last; number++) {
+        assert(!lane_waits(&worker, number - 1));
+        assert(lane_receive(&worker, number, &kind, &acked, &length) && length == LANE_FRAME && kind == 1);
+    }
+    assert(!lane_receive(&worker, last, &kind, &acked, &length));
+    assert(lane_send(&application, last, 3, 0, frame, 1));
+    assert(!lane_receive(&worker, last - 1, &kind, &acked, &length)); /* that comes by another way, and is first */
+    assert(lane_receive(&worker, last + 1, &kind, &acked, &length) && kind == LANE_NONSENSE); /* nobody waits for it */
+
     /* anything at all in the memory */
     for (int round = 0; round < 2000; round++) {
         for (unsigned i = 0; i < 200; i++) {
             state = state * 1664525u + 1013904223u;
-            ((uint32_t *)worker.memory)[(state >> 8) % (2 * TRANSPORT_WINDOW * 512)] = state;
+            ((uint32_t *)worker.memory)[(state >> 8) % (i % 2 ? 64 : 2 * (64 << 10) / 4)] = state;
         }
         for (uint32_t number = 0; number < TRANSPORT_WINDOW; number++) {
-            lane_waits(&worker, number);
-            lane_receive(&worker, number, &kind, &acked, &length);
-            assert(length <= LANE_FRAME);
+            if (lane_receive(&worker, number, &kind, &acked, &length))
+                assert(length <= LANE_FRAME);
+            length = number * 32;
+            lane_send(&worker, number, kind, acked, frame, length); /* whatever the other says that it has read */
         }
     }
     lane_close(&worker);

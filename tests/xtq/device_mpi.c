@@ -2,7 +2,6 @@
  * MPI on device memory (xtqmpi.h) gives what it gives on the host's: everything is done with each kind of memory at
  * each end, and compared. What is not for device memory has to be an error.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "device_mpi.h"
@@ -30,18 +29,7 @@ static void mapped(void)
 
 int main(int count, char **words)
 {
-    cl_platform_id platform;
-    cl_device_id device;
-
-    MPI_Init(&count, &words);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
-        MPI_Abort(MPI_COMM_WORLD, 77);
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-    commands = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+    begin(&count, &words);
     mapped();
     for (int from = 0; from < KINDS; from++) {
         for (int to = 0; to < KINDS; to++) {
@@ -71,12 +59,5 @@ int main(int count, char **words)
     for (int way = 0; way < 8; way++)
         many(way);
     in_pieces();
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Comm_free(&comm);
-    MPI_Finalize();
-    clReleaseCommandQueue(commands);
-    clReleaseContext(context);
-    if (rank == 0 && !wrong)
-        printf("same on all memory\n");
-    return wrong != 0;
+    return end();
 }

@@ -46,6 +46,10 @@ void fill(struct memory *m, int who, int seed);
 /* Up to bytes it is the sender's; from there on what was there. */
 void check(const char *what, const struct memory *m, size_t bytes, int who, int seed, int old);
 
+/* MPI and a device; and their end, which tells what the program is to return. */
+void begin(int *count, char ***words);
+int end(void);
+
 /* The ranks of the ring beside this one. */
 int after(void);
 int before(void);

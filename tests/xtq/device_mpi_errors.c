@@ -23,8 +23,9 @@ void errors(enum kind kind)
     ERROR(MPI_ERR_BUFFER, MPI_Irecv(at, 251, MPI_INT, after(), 1, comm, &request));
     ERROR(MPI_ERR_BUFFER, MPI_Bcast(at + 1, 1000, MPI_BYTE, 0, comm));
     ERROR(MPI_ERR_BUFFER, MPI_Allreduce(MPI_IN_PLACE, at, 251, MPI_INT, MPI_SUM, comm));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Gather(&value, 1, MPI_INT, at, 1, MPI_INT, 0, comm));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Alltoallv(at, counts, places, MPI_INT, at, counts, places, MPI_INT, comm));
+    ERROR(MPI_ERR_BUFFER, MPI_Allgather(&value, 1, MPI_INT, at + 1000 - 4 * (size - 1), 1, MPI_INT, comm));
+    ERROR(MPI_ERR_UNSUPPORTED_OPERATION,
+          MPI_Neighbor_alltoallv(at, counts, places, MPI_INT, at, counts, places, MPI_INT, comm));
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Iscan(&value, at, 1, MPI_INT, MPI_SUM, comm, &request));
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Pack(at, 1, MPI_INT, places, 64, counts, comm));
 #if MPI_VERSION >= 4

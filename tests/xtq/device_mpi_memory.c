@@ -123,3 +123,31 @@ int before(void)
 {
     return (rank + size - 1) % size;
 }
+
+void begin(int *count, char ***words)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+
+    MPI_Init(count, words);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+        MPI_Abort(MPI_COMM_WORLD, 77);
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    commands = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+}
+
+int end(void)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    clReleaseCommandQueue(commands);
+    clReleaseContext(context);
+    if (rank == 0 && !wrong)
+        printf("same on all memory\n");
+    return wrong != 0;
+}

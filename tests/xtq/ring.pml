@@ -1,6 +1,6 @@
 /*
- * The order in which an initiator, the server of a queue, and a thread that waits and helps it meanwhile look at and write
- * the shared words of a lane (ring.h, server.c, context.c), for spin: `spin -run ring.pml`. Without the time-outs of their
+ * The order in which an initiator, the server of a queue, and threads that wait and help it meanwhile look at and write
+ * the shared words of a lane (base/ring.h, ground/doze.h, server.c, context.c), for spin: `spin -run ring.pml`. Without the time-outs of their
  * sleeps, every message is found, and none is read before it was written or overwritten before it was read. A helper that
  * has polled for long enough naps, until it is rung. With QUIET the initiator wakes no server before it waits itself.
  */
@@ -24,7 +24,8 @@ byte taken;
 mtype = {AWAKE, ASLEEP, HELPED};
 mtype asleep = AWAKE; /* the futex */
 bool waits, woken;    /* the server is in the kernel; has been woken */
-bool napping;         /* the helpers' futex */
+bool napping;         /* the helpers' doze: somebody has lain down and was not rung; */
+bool rung[2];         /* whether it was rung since that helper lay down */
 bool parked;
 byte helpers;
 bool serving, again_please;
@@ -46,16 +47,22 @@ inline wake_who_sleeps()
     fi
 }
 
+/* doze_ring(): a load, and a compare and exchange, which fails if somebody else has rung since. */
+inline wake_who_naps()
+{
+    if
+    :: napping -> atomic { if :: napping -> napping = false; rung[0] = true; rung[1] = true :: else fi }
+    :: else
+    fi
+}
+
 inline ring_the_bell()
 {
     bell++;
 #ifndef QUIET
     wake_who_sleeps();
 #endif
-    if
-    :: napping -> napping = false
-    :: else
-    fi
+    wake_who_naps()
 }
 
 proctype initiator()
@@ -105,7 +112,7 @@ inline poll()
             :: second ->
                 wake_the_server();
 #ifndef FORGET
-                napping = false;
+                wake_who_naps();
 #endif
                 break
             :: else -> second = true
@@ -135,7 +142,7 @@ proctype server()
             :: found -> parked = false; atomic { asleep = AWAKE; value = AWAKE; goto again }
             :: else
             fi
-        :: else -> napping = false
+        :: else -> wake_who_naps()
         fi
         /* the kernel compares and goes to sleep at once */
         atomic { if :: asleep == value -> waits = true; woken = false :: else -> goto awake fi }
@@ -146,7 +153,22 @@ again:  found = false
     od
 }
 
-proctype helper(byte rounds)
+/* doze_lie_down(), and the system's comparison. ONE_BIT: the doze does not count how often it was rung. */
+inline lie_down()
+{
+    atomic { napping = true; rung[me] = false }
+}
+
+inline may_go_on()
+{
+#ifdef ONE_BIT
+    !napping
+#else
+    rung[me]
+#endif
+}
+
+proctype helper(byte me, rounds)
 {
     bool found, mine, was, second;
     byte left, naps;
@@ -165,16 +187,16 @@ proctype helper(byte rounds)
         :: MOST_NAPS > 0 && naps < MOST_NAPS ->
             naps++;
 #ifndef DOZE
-            napping = true;
+            lie_down();
             poll();
 #else
             poll();
-            napping = true;
+            lie_down();
 #endif
             if
             :: found
             :: else ->
-end_napping:    !napping
+end_napping:    may_go_on()
             fi
         od;
         atomic { helpers--; left = helpers; found = false }
@@ -194,6 +216,6 @@ end_napping:    !napping
 }
 
 init {
-    atomic { run initiator(); run server(); run helper(FIRST); run helper(SECOND) }
+    atomic { run initiator(); run server(); run helper(0, FIRST); run helper(1, SECOND) }
     timeout -> assert(taken == TOTAL)
 }

@@ -1,0 +1,115 @@
+/*
+ * A ring in memory that two processes share. One side alone writes what lies in it and the bell (how far it has
+ * written), the other alone the credit (how far it is done). Both are positions in bytes that only grow, so there is
+ * nothing to lock and nothing to read, modify and write between the two, and who dies while it writes has not sent.
+ * This order is checked with spin: tests/xtq/ring.pml.
+ *
+ * What is sent lies in one piece, from a multiple of RING_LINE; if the rest of the ring is too short for it, that is
+ * left out, in a way that the two have agreed on.
+ */
+#ifndef VOCL_BASE_RING_H
+#define VOCL_BASE_RING_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RING_LINE 64
+
+/* What the reader tells the writer. */
+struct ring_credit {
+    _Atomic uint64_t tail; /* up to here it is done */
+    _Atomic uint64_t errors;
+    _Atomic int32_t last_error;
+    _Atomic int32_t broken; /* what has been written cannot be: the ring is closed */
+} __attribute__((aligned(RING_LINE)));
+
+struct ring {
+    uint8_t *bytes;
+    size_t size; /* a power of two */
+    _Atomic uint64_t *bell;
+    struct ring_credit *credit;
+};
+
+static inline uint64_t ring_lines(uint64_t bytes)
+{
+    return (bytes + RING_LINE - 1) & ~(uint64_t)(RING_LINE - 1);
+}
+
+static inline uint8_t *ring_at(const struct ring *ring, uint64_t position)
+{
+    return ring->bytes + (position & (ring->size - 1));
+}
+
+/* Bytes from position to the ring's end. */
+static inline uint64_t ring_rest(const struct ring *ring, uint64_t position)
+{
+    return ring->size - (position & (ring->size - 1));
+}
+
+/* ---- the writer ---- */
+
+/* How many bytes are to be left out at position, as what comes next does not fit before the ring's end. */
+static inline uint64_t ring_pad(const struct ring *ring, uint64_t position, uint64_t bytes)
+{
+    uint64_t rest = ring_rest(ring, position);
+
+    return bytes > rest ? rest : 0;
+}
+
+/* Whether bytes fit at head, by what the reader has said. */
+static inline bool ring_has_room(const struct ring *ring, uint64_t head, uint64_t bytes)
+{
+    return head + bytes - atomic_load_explicit(&ring->credit->tail, memory_order_acquire) <= ring->size;
+}
+
+/* It may be read up to head from now on. Sequentially consistent, as the writer looks next whether the reader sleeps,
+ * which has said so before it looked at the bell for the last time. */
+static inline void ring_publish(const struct ring *ring, uint64_t head)
+{
+    atomic_store(ring->bell, head);
+}
+
+/* The same where a sleeper is told in another way. */
+static inline void ring_publish_only(const struct ring *ring, uint64_t head)
+{
+    atomic_store_explicit(ring->bell, head, memory_order_release);
+}
+
+static inline bool ring_broken(const struct ring *ring)
+{
+    return atomic_load_explicit(&ring->credit->broken, memory_order_acquire);
+}
+
+/* ---- the reader ---- */
+
+/* The bytes to be read from position on, in one piece: 0 if there is nothing, or -EPROTO if what the writer says cannot
+ * be. */
+static inline int ring_waits(const struct ring *ring, uint64_t position, uint64_t *bytes)
+{
+    const uint64_t waits = atomic_load(ring->bell) - position, rest = ring_rest(ring, position);
+
+    *bytes = waits < rest ? waits : rest;
+    return waits > ring->size || waits % RING_LINE ? -EPROTO : 0;
+}
+
+/* It is done with everything up to tail. */
+static inline void ring_retire(const struct ring *ring, uint64_t tail)
+{
+    atomic_store_explicit(&ring->credit->tail, tail, memory_order_release);
+}
+
+static inline void ring_refuse(const struct ring *ring, int error)
+{
+    atomic_store_explicit(&ring->credit->last_error, error, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ring->credit->errors, 1, memory_order_release);
+}
+
+static inline void ring_break(const struct ring *ring)
+{
+    atomic_store(&ring->credit->broken, 1);
+}
+
+#endif

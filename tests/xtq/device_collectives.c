@@ -2,6 +2,9 @@
  * Gather, scatter and their like on device memory give what they give on the host's: each is done with each kind of
  * memory on both sides, with the same counts for all ranks and with others, at once and with a request, and in place.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "device_mpi.h"
 
 enum { GATHER, SCATTER, ALLGATHER, ALLTOALL, GATHERV, SCATTERV, ALLGATHERV, ALLTOALLV, BLOCK, PARTS, OPERATIONS };

@@ -7,7 +7,7 @@
  *   handle.h     handle.c: the registry of objects; dying.c: objects whose end is waited for
  *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
  *   deliver.h    deliver.c: functions of the application
- *   stream.h     stream.c: commands to a node, round trips
+ *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   info.h       info.c: what nodes answer to queries
  *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
  *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;

@@ -23,11 +23,8 @@ uint64_t device_time(cl_device_id device);
 cl_int event_wait(cl_event event);
 /* A function that is called by a thread of the library. */
 int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
-/* What the application's waits end with, for an event and for all of a queue; since: deliver_now_begun() when they
- * began.
- */
+/* What the application's wait ends with; since: deliver_now_begun() when it began. */
 void event_settle(cl_event event, uint64_t since);
-void queue_settle(cl_command_queue queue, uint64_t since);
 void event_lose(struct node *node);
 /* Until all are complete, as the application waits for them; false: one has failed. */
 bool event_wait_all(cl_uint count, const cl_event *list);
@@ -58,6 +55,8 @@ void arrival_free(struct session *session, struct arrival *arrival, void *memory
 void arrival_after_fork(void);
 
 /* ---- queue.c ---- */
+/* As event_settle(), for all of a queue. */
+void queue_settle(cl_command_queue queue, uint64_t since);
 /* Until all that is in it is over. */
 int queue_wait_idle(cl_command_queue queue);
 /* Commands up to that number are over; well: those of which nothing else is known have not failed. */

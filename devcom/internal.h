@@ -221,7 +221,7 @@ struct layout layout_packed(const struct layout *layout);
 int stage_read(const struct segment *segment, size_t offset, const struct layout *layout, uint8_t *packed);
 int stage_write(const struct segment *segment, size_t offset, const struct layout *layout, const uint8_t *packed);
 
-/* ---- put.c ---- */
+/* ---- put.c, signal.c ---- */
 
 /* A put whose places have been checked on this side. */
 struct transfer {
@@ -260,7 +260,7 @@ void collective_close(struct devcom *d);
 /* Collective: the first rank's word for all. */
 int collective_share(struct devcom *d, uint64_t *word);
 
-/* ---- nic.c: what goes by messages ---- */
+/* ---- nic.c, nic_send.c, nic_chain.c, nic_ask.c, nic_alive.c, atomic.c: what goes by messages ---- */
 int nic_open(struct devcom *d);
 /* collective: all ranks are there, and each has been told that its messages have arrived. */
 void nic_close(struct devcom *d, bool collective);

@@ -32,7 +32,8 @@ cl_int site_finish(struct enqueue *e, const struct site *site);
 cl_int site_send(struct enqueue *e);
 /* A command that does nothing where it stands. */
 cl_int site_nothing(struct enqueue *e, const struct site *site);
-/* The commands that can be recorded, as their clEnqueueX. */
+
+/* ---- buffer.c, rect.c, image_commands.c, launch.c: the commands that can be recorded, as their clEnqueueX ---- */
 cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size);
 cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
                  const size_t *region, size_t from_row, size_t from_slice, size_t to_row, size_t to_slice);

@@ -14,7 +14,8 @@ cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 
-/* Made on a node, by what is kept in it, without contents; as struct kind's create_on. */
+/* ---- buffer.c, device_address.c, image.c, pipe.c: made on a node, without contents, as struct kind's create_on ----
+ */
 int buffer_create_on(cl_mem buffer, struct node *node);
 int sub_buffer_create_on(cl_mem buffer, struct node *node);
 int addressed_buffer_create_on(cl_mem buffer, struct node *node);

@@ -8,7 +8,7 @@
 cl_device_svm_capabilities svm_capabilities(cl_device_id device);
 bool svm_has(const void *pointer);
 
-/* ---- usm.c: cl_intel_unified_shared_memory ---- */
+/* ---- usm.c, usm_commands.c: cl_intel_unified_shared_memory ---- */
 /* CL_DEVICE_*_MEM_CAPABILITIES_INTEL: the native ones, less what is out of the program's reach. */
 cl_int usm_capabilities(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret);
 /* Whether any device of the context has it. */

@@ -68,7 +68,7 @@ void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end);
 /* Only so many bytes of it, from the first on. */
 void pieces_cut(struct pieces *pieces, size_t bytes);
 
-/* ---- mpi_device_stage.c ---- */
+/* ---- mpi_device_stage.c, mpi_device_collective.c ---- */
 
 /* A place in the host's memory, from what MPI gets for an address, which may itself be anywhere. */
 static inline uint8_t *place_at(const void *address, int64_t offset)
@@ -166,7 +166,7 @@ int device_waitall(int count, MPI_Request *requests, MPI_Status *statuses, wait_
 
 int device_recv(void *data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
 
-/* ---- mpi_device_pipe.c: messages in pieces (xtqmpi_comm_pipeline) ---- */
+/* ---- mpi_device_pipe.c, mpi_device_collective.c: messages in pieces (xtqmpi_comm_pipeline) ---- */
 
 struct pipe;
 /* NULL: not on this communicator. */

@@ -41,7 +41,8 @@ static void sleep_us(long us)
  * no abuse. */
 static void scribble(struct ring *ring, uint32_t *state)
 {
-    uint64_t position = atomic_load(ring->bell);
+    /* what it wrote there last may be in the middle of a line; behind the last one is this process' own memory */
+    uint64_t position = atomic_load(ring->bell) / RING_LINE * RING_LINE;
 
     for (unsigned i = 0; i < 64; i++) {
         union ring_packet packet;

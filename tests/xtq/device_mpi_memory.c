@@ -127,7 +127,7 @@ int before(void)
 void begin(int *count, char ***words)
 {
     cl_platform_id platform;
-    cl_device_id device;
+    cl_device_id device = NULL;
 
     MPI_Init(count, words);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

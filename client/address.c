@@ -1,4 +1,4 @@
-/* Commands on memory that a node knows by address: mirror.c's, and unified shared memory. */
+/* Commands on memory that a node knows by address: svm_remote.c's, and unified shared memory. */
 #include <sys/mman.h>
 
 #include "client/client.h"

@@ -199,7 +199,7 @@ void arena_after_fork(void)
     pthread_mutex_init(&arena.sharing, NULL);
     pthread_mutex_init(&arena.lock, NULL);
     part();
-    mirror_after_fork();
+    svm_remote_after_fork();
     block_after_fork();
 }
 

@@ -4,7 +4,7 @@
  * its functions: what stands on it hands session_get() a struct front_end. The files:
  *
  *   objects.h    what all of them work with
- *   handle.h     handle.c: the registry of objects; dying.c: objects whose end is waited for
+ *   handle.h     handle.c: the registry of objects; destructor.c: objects whose end is waited for
  *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
  *   deliver.h    deliver.c: functions of the application
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
@@ -14,10 +14,10 @@
  *                direct.c: commands that need not be sent
  *   layout.h     layout.c: rows of data in memory
  *   transfer.h   transfer.c: data to and from nodes
- *   coherence.h  coherence.c: which node has what, and fetches it from another; shared.c: data that both
+ *   coherence.h  coherence.c: which node has what, and migrates it from another; shared.c: data that both
  *                see; hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common
  *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
- *   svm.h        address.c: commands on addresses; mirror.c: shared virtual memory without the arena
+ *   svm.h        address.c: commands on addresses; svm_remote.c: shared virtual memory without the arena
  */
 #ifndef VOCL_CLIENT_CLIENT_H
 #define VOCL_CLIENT_CLIENT_H

@@ -1,9 +1,9 @@
 /*
  * Which nodes have the newest contents of a memory object, in a context of several nodes: for each piece of it a list
  * of holders, kept in the order in which the application enqueues. A command that reads what its node does not have is
- * preceded by a fetch, which goes from worker to worker when the command's turn has come. OpenCL makes the application
- * order commands that use the same contents, so there is nothing else to wait for, but for a fetch of another queue's
- * command that is still under way (the holder's ready event).
+ * preceded by a migration, which goes from worker to worker when the command's turn has come. OpenCL makes the
+ * application order commands that use the same contents, so there is nothing else to wait for, but for a migration for
+ * another queue's command that is still under way (the holder's ready event).
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct holder {
     struct node *node;
     cl_event ready; /* after it the contents are there; NULL: they are */
-    bool fetched;
+    bool migrated;
 };
 
 struct piece {
@@ -42,14 +42,14 @@ static void holders_free(struct piece *piece)
     piece->holder_count = 0;
 }
 
-static bool add_holder(struct piece *piece, struct node *node, cl_event ready, bool fetched)
+static bool add_holder(struct piece *piece, struct node *node, cl_event ready, bool migrated)
 {
     struct holder *more = realloc(piece->holders, (piece->holder_count + 1) * sizeof(*more));
 
     if (!more)
         return false;
     piece->holders = more;
-    more[piece->holder_count++] = (struct holder){node, ready, fetched};
+    more[piece->holder_count++] = (struct holder){node, ready, migrated};
     if (ready)
         handle_use(ready);
     return true;
@@ -87,7 +87,7 @@ static bool split(struct coherence *c, size_t at)
     rest->holders = NULL;
     rest->holder_count = 0;
     for (unsigned h = 0; h < piece->holder_count; h++) {
-        if (!add_holder(rest, piece->holders[h].node, piece->holders[h].ready, piece->holders[h].fetched))
+        if (!add_holder(rest, piece->holders[h].node, piece->holders[h].ready, piece->holders[h].migrated))
             return false;
     }
     piece->end = rest->start = at;
@@ -204,22 +204,22 @@ struct wire_region part_region(const struct part *part)
 static int transfer_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
                             uint32_t after_count, const struct part *to, cl_event event)
 {
-    struct wire_lend lend = {.memory = from->memory->object.id,
-                             .peer = e->node->peer,
-                             .event = event->object.id,
-                             .part = part_region(from),
-                             .after = after,
-                             .after_count = after_count};
-    struct wire_fetch fetch = {.queue = e->queue->object.id,
-                               .memory = to->memory->object.id,
-                               .event = event->object.id,
-                               .peer = holder->peer,
-                               .part = part_region(to),
-                               .wait = e->wait,
-                               .wait_count = e->wait_count};
+    struct wire_migrate_out migrate_out = {.memory = from->memory->object.id,
+                                           .peer = e->node->peer,
+                                           .event = event->object.id,
+                                           .part = part_region(from),
+                                           .after = after,
+                                           .after_count = after_count};
+    struct wire_migrate_in in = {.queue = e->queue->object.id,
+                                 .memory = to->memory->object.id,
+                                 .event = event->object.id,
+                                 .peer = holder->peer,
+                                 .part = part_region(to),
+                                 .wait = e->wait,
+                                 .wait_count = e->wait_count};
 
-    wire_put_lend(stream_begin(holder), &lend);
-    wire_put_fetch(&e->node->batch, &fetch);
+    wire_put_migrate_out(stream_begin(holder), &migrate_out);
+    wire_put_migrate_in(&e->node->batch, &in);
     stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */
     return stream_end(e->node, STREAM_SOON);
 }
@@ -235,7 +235,7 @@ static struct part part_of_piece(cl_mem root, const struct piece *piece)
     return part_image(root, zero, region);
 }
 
-static int fetch(struct enqueue *e, cl_mem root, struct piece *piece)
+static int migrate(struct enqueue *e, cl_mem root, struct piece *piece)
 {
     const struct holder *from = choose(piece);
     const struct part part = part_of_piece(root, piece);
@@ -264,8 +264,8 @@ static int piece_before(struct enqueue *e, cl_mem root, struct piece *piece)
     if (piece->anything)
         return 0;
     if (!own)
-        return fetch(e, root, piece);
-    if (own->fetched && own->ready && atomic_load(&own->ready->status) > CL_COMPLETE)
+        return migrate(e, root, piece);
+    if (own->migrated && own->ready && atomic_load(&own->ready->status) > CL_COMPLETE)
         return wait_for(e, own->ready);
     return 0;
 }

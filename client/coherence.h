@@ -10,7 +10,7 @@ enum use { USE_READ = 1, USE_WRITE = 2 };
 /* contents: at the first node only, or anywhere. Nothing to do where a context has one node. */
 int coherence_open(cl_mem memory, bool contents);
 void coherence_close(cl_mem memory);
-/* Before a command that uses a piece, which is fetched if it is to be read; the command then waits for that. */
+/* Before a command that uses a piece, which is migrated if it is to be read; the command then waits for that. */
 int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use);
 /* What it writes is noted, ... */
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
@@ -32,7 +32,7 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
-/* On the wire, as in lend. */
+/* On the wire, as in migrate_out. */
 struct wire_region part_region(const struct part *part);
 int part_before(struct enqueue *e, const struct part *part, unsigned use);
 void part_after(struct enqueue *e, const struct part *part);

@@ -259,7 +259,7 @@ static bool release(const struct kind *kind, struct object *object, struct node 
             release_on(object, other);
     }
     if (watched)
-        dying_begin(object, node);
+        destructor_begin(object, node);
     else if (!done && is_on(kind, object, node))
         release_on(object, node);
     return !watched;
@@ -278,7 +278,7 @@ static void object_destroy(struct object *object)
     const struct kind *kind;
     struct node *node;
 
-    if (!number || number >= KIND_COUNT) /* it is being destroyed (dying.c) */
+    if (!number || number >= KIND_COUNT) /* it is being destroyed (destructor.c) */
         return;
     kind = kinds[number];
     node = object_node(kind, object);

@@ -13,7 +13,7 @@ struct kind {
     /* All its nodes have the object, but for those of which is_on() says otherwise. Left out: node() alone has it. */
     cl_context (*context)(const struct object *object);
     bool (*is_on)(const struct object *object, const struct node *node);
-    /* Whether somebody waits for the end of the object (dying.c). */
+    /* Whether somebody waits for the end of the object (destructor.c). */
     bool (*is_watched)(const struct object *object);
     /* Make it on one node, by what is kept with the object, without contents: 0, a negative errno value, or what
      * call_verdict() has. Left out, or -ENOTSUP: it came from what may be gone, or is a part of the node's own. */
@@ -48,15 +48,15 @@ void *handle_find(unsigned kind, uint32_t id);
 void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument);
 void handle_after_fork(void);
 
-/* ---- dying.c: objects whose end is waited for ---- */
+/* ---- destructor.c: objects whose end is waited for ---- */
 /* A destructor callback: the last one registered is the first to be called. */
-int dying_add(struct node *node, struct callback **list, void (*function)(void), void *data);
+int destructor_add(struct node *node, struct callback **list, void (*function)(void), void *data);
 /* Release on the node an object that has destructor callbacks, and destroy it when the node says so. */
-void dying_begin(struct object *object, struct node *node);
+void destructor_begin(struct object *object, struct node *node);
 /* Under the lock. */
-bool dying_note(struct node *node, uint32_t kind, uint32_t id);
-void dying_lose(struct node *node);
+bool destructor_note(struct node *node, uint32_t kind, uint32_t id);
+void destructor_lose(struct node *node);
 /* Whether objects of the node have gone that it has yet to tell of: a round trip, about an object of its own. */
-void dying_catch_up(struct node *node, const struct object *object);
+void destructor_catch_up(struct node *node, const struct object *object);
 
 #endif

@@ -288,7 +288,7 @@ static void hosted_free(struct hosted *h)
 
 int hostptr_open(cl_mem memory)
 {
-    const enum way way = memory->host_pointer && !memory->place && !memory->mirrored ? way_for(memory) : NONE;
+    const enum way way = memory->host_pointer && !memory->place && !memory->svm_remote ? way_for(memory) : NONE;
     struct hosted *h;
     bool good;
 

@@ -15,15 +15,15 @@ static struct {
     const struct executor_plugin *plugin;
     struct transport *transport;
     struct executor *executor;
-    struct wire_buffer *fellows; /* what is to be sent to workers, by number */
-    unsigned fellow_count;
+    struct wire_buffer *peers; /* what is to be sent to workers, by number */
+    unsigned peer_count;
 } local;
 
 /* What does not fit through now goes with the next poll. */
-static void flush_fellows(void)
+static void flush_peers(void)
 {
-    for (unsigned peer = 1; peer < local.fellow_count; peer++) {
-        struct wire_buffer *buffer = &local.fellows[peer];
+    for (unsigned peer = 1; peer < local.peer_count; peer++) {
+        struct wire_buffer *buffer = &local.peers[peer];
 
         if (buffer->length && transport_local_send(local.transport, peer, buffer->bytes, buffer->length) != -EAGAIN)
             wire_buffer_free(buffer);
@@ -37,9 +37,9 @@ static int frame(void *owner, unsigned peer, const void *bytes, size_t length)
     int error;
 
     (void)owner;
-    error = peer ? local.plugin->run_fellow(local.executor, peer, bytes, length)
+    error = peer ? local.plugin->run_peer(local.executor, peer, bytes, length)
                  : local.plugin->run(local.executor, bytes, length);
-    flush_fellows();
+    flush_peers();
     return error;
 }
 
@@ -58,7 +58,7 @@ static int poll(void *owner, bool idle)
     if (idle)
         local.plugin->check(local.executor);
     count = local.plugin->poll(local.executor);
-    flush_fellows();
+    flush_peers();
     return count;
 }
 
@@ -71,9 +71,9 @@ static void host_send(void *owner, const void *command, size_t length)
         vocl_log(LOG_ERROR, "no memory for what a local device has to say");
 }
 
-static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
+static int host_send_peer(void *owner, unsigned peer, const void *command, size_t length)
 {
-    struct wire_buffer *buffer = peer < local.fellow_count ? &local.fellows[peer] : NULL;
+    struct wire_buffer *buffer = peer < local.peer_count ? &local.peers[peer] : NULL;
 
     (void)owner;
     if (!buffer || !transport_peer_alive(local.transport, peer))
@@ -113,7 +113,7 @@ static void host_wake(void *owner)
 bool local_open(struct transport *transport)
 {
     const struct executor_host host = {.send = host_send,
-                                       .send_fellow = host_send_fellow,
+                                       .send_peer = host_send_peer,
                                        .give = host_give,
                                        .take = host_take,
                                        .collect = host_collect,
@@ -135,9 +135,9 @@ bool local_open(struct transport *transport)
         return false;
     }
     local.transport = transport;
-    local.fellow_count = transport_peers(transport);
-    local.fellows = calloc(local.fellow_count, sizeof(*local.fellows));
-    if (!local.fellows)
+    local.peer_count = transport_peers(transport);
+    local.peers = calloc(local.peer_count, sizeof(*local.peers));
+    if (!local.peers)
         return false;
     if (local.plugin->open(&host, &local.executor) || transport_add_local(transport, &member)) {
         vocl_log(LOG_ERROR, "no local devices: %s", strerror(ENOMEM));

@@ -118,7 +118,7 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
         return note_output(&fields);
     case WIRE_destroyed:
         return wire_get_destroyed(&fields, &destroyed) &&
-               (block_note(node, destroyed.object) || dying_note(node, destroyed.kind, destroyed.object));
+               (block_note(node, destroyed.object) || destructor_note(node, destroyed.kind, destroyed.object));
     case WIRE_context_error:
         return note_context_error(node, &fields);
     }

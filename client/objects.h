@@ -32,7 +32,7 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platfor
 
 #define KIND_PLATFORM (WIRE_KIND_LAST + 1)
 #define KIND_COUNT (KIND_PLATFORM + 1)
-#define KIND_DYING KIND_COUNT /* dying.c; nothing is made of it */
+#define KIND_ENDING KIND_COUNT /* destructor.c; nothing is made of it */
 
 /* Begins every object. The first two words are the ICD loader's (cl_khr_icd 2.0). */
 struct object {
@@ -55,8 +55,8 @@ struct node {
     bool alive, in_process; /* in_process: local.c's */
     size_t mark;            /* stream.c: where a broadcast begins in the batch */
     uint8_t *last;          /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
-    size_t last_length, again_at;
-    uint32_t again;           /* how often it is to be repeated by the command at again_at in the batch, or 0 */
+    size_t last_length, repeat_at;
+    uint32_t repeats;         /* how often it is to be repeated by the command at repeat_at in the batch, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
 };
 
@@ -178,7 +178,7 @@ struct _cl_mem {
     uint8_t *place;              /* in the arena, where the node has the buffer, too; or NULL */
     void *block;                 /* place, if it is block.c's */
     bool direct;                 /* place is of block.c: the program may use it as it is */
-    bool mirrored;               /* host_pointer is of mirror.c */
+    bool svm_remote;             /* host_pointer is of svm_remote.c */
     struct region *region;       /* place is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */

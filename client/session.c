@@ -123,7 +123,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     call_lose(node);
     transfer_lose(node);
     event_lose(node);
-    dying_lose(node);
+    destructor_lose(node);
     block_lose(node);
 }
 

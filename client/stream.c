@@ -17,22 +17,22 @@ struct wire_buffer *stream_begin(struct node *node)
     return &node->batch;
 }
 
-enum { AGAIN = WIRE_HEADER + 8 }; /* bytes of the command without a patch */
+enum { REPEAT = WIRE_HEADER + 8 }; /* bytes of the command without a patch */
 
 static void remember(struct node *node, const uint8_t *bytes, size_t length)
 {
     if (!node->last)
-        node->last = malloc(WIRE_MAX_AGAIN);
-    node->last_length = node->last && length <= WIRE_MAX_AGAIN ? length : 0;
+        node->last = malloc(WIRE_MAX_REPEATED);
+    node->last_length = node->last && length <= WIRE_MAX_REPEATED ? length : 0;
     if (node->last_length)
         memcpy(node->last, bytes, length);
 }
 
-void stream_fold(struct node *node, size_t mark)
+void stream_repeat(struct node *node, size_t mark)
 {
     struct wire_buffer *batch = &node->batch;
     const size_t length = batch->length - mark;
-    struct wire_again m = {.times = 1};
+    struct wire_repeat m = {.times = 1};
     uint8_t patch[WIRE_MAX_PATCH];
 
     if (batch->failed)
@@ -40,21 +40,21 @@ void stream_fold(struct node *node, size_t mark)
     m.patch = patch;
     m.patch_length =
         length == node->last_length ? wire_diff(node->last, batch->bytes + mark, length, patch) : WIRE_NO_PATCH;
-    if (m.patch_length == WIRE_NO_PATCH || AGAIN + m.patch_length >= length) {
+    if (m.patch_length == WIRE_NO_PATCH || REPEAT + m.patch_length >= length) {
         remember(node, batch->bytes + mark, length);
         return;
     }
     if (m.patch_length)
         memcpy(node->last, batch->bytes + mark, length);
     batch->length = mark;
-    if (!m.patch_length && node->again && node->again_at + AGAIN == mark && node->again < WIRE_MAX_TIMES) {
-        node->again++;
-        memcpy(batch->bytes + node->again_at + WIRE_HEADER, &node->again, sizeof(node->again));
+    if (!m.patch_length && node->repeats && node->repeat_at + REPEAT == mark && node->repeats < WIRE_MAX_TIMES) {
+        node->repeats++;
+        memcpy(batch->bytes + node->repeat_at + WIRE_HEADER, &node->repeats, sizeof(node->repeats));
         return;
     }
-    node->again_at = mark;
-    node->again = 1;
-    wire_put_again(batch, &m);
+    node->repeat_at = mark;
+    node->repeats = 1;
+    wire_put_repeat(batch, &m);
     if (batch->failed)
         node->last_length = 0; /* the worker's is another */
 }
@@ -74,7 +74,7 @@ void stream_push(struct node *node)
     if (node->batch.capacity > (1u << 20))
         wire_buffer_free(&node->batch);
     node->batch.length = 0;
-    node->again = 0;
+    node->repeats = 0;
 }
 
 void stream_advance(struct node *node)

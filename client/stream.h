@@ -9,7 +9,7 @@ struct wire_buffer *stream_begin(struct node *node);
 enum stream_urgency { STREAM_LATER, STREAM_SOON, STREAM_NOW };
 int stream_end(struct node *node, enum stream_urgency urgency);
 /* A launch was encoded at mark: if it is like the last one, only that is sent, and how it differs. */
-void stream_fold(struct node *node, size_t mark);
+void stream_repeat(struct node *node, size_t mark);
 /* As stream_end, the lock is kept. */
 int stream_finish(struct node *node, enum stream_urgency urgency);
 /* Send what gathered if the node would have nothing to do otherwise. Under the lock. */

@@ -15,7 +15,7 @@ static void create(struct executor *x, cl_mem_flags flags, const struct exec_cre
     }
     if (buffer->error)
         quota_give_back(x, m->size);
-    else if (x->host.turn || x->host.memory)
+    else if (x->host.slice || x->host.memory)
         quota_count(x, buffer->native, m->size);
 }
 

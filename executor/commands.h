@@ -12,14 +12,14 @@
 struct command;
 struct executor;
 
-/* Those of replies, notes and fellows come of the same description, and nobody uses them. */
+/* Those of replies, notes and peers come of the same description, and nobody uses them. */
 #define SEND(name, number) struct exec_##name {
 #define ENQUEUE(name, number) SEND(name, number)
 #define CALL(name, number)                                                                                             \
     SEND(name, number)                                                                                                 \
     uint32_t call;
 #define NOTE(name, number) SEND(name, number)
-#define FELLOW(name, number) SEND(name, number)
+#define PEER(name, number) SEND(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     ;                                                                                                                  \
@@ -61,7 +61,7 @@ struct executor;
 #define SEND(name, number) int exec_##name(struct executor *x, const struct exec_##name *m);
 #define ENQUEUE(name, number) int exec_##name(struct command *c, const struct exec_##name *m);
 #define CALL(name, number) SEND(name, number)
-#define FELLOW(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
+#define PEER(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
 /* The answer to a CALL, whose number is in it. */
 #define REPLY(name) void reply_##name(struct executor *x, const struct wire_##name##_reply *m);
 #include "wire/fields.h"

@@ -103,7 +103,7 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
             break;
         device->native = devices[i];
         device->error = CL_SUCCESS;
-        device->place = device->id - 1 < TURNS ? device->id - 1 : TURNS - 1; /* they are the first to be numbered */
+        device->place = device->id - 1 < SLICES ? device->id - 1 : SLICES - 1; /* they are the first to be numbered */
         if (x->host.device)
             x->host.device(x->host.owner, device->place, first + i, device->native);
         ids[added++] = device->id;

@@ -31,7 +31,7 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
 #define SEND(name, number) RESOLVE(name)
 #define ENQUEUE(name, number) RESOLVE(name)
 #define NOTE(name, number) RESOLVE(name)
-#define FELLOW(name, number) RESOLVE(name)
+#define PEER(name, number) RESOLVE(name)
 #define CALL(name, number) RESOLVE(name) m->call = w->call;
 #define REPLY(name)                                                                                                    \
     return true;                                                                                                       \
@@ -199,10 +199,10 @@ static bool is_gated(struct executor *x, uint16_t number, const struct wire_curs
     struct wire_cursor head = *fields;
     const struct queue *queue;
 
-    if (!x->host.turn || x->recording || !(wire_flags(number) & WIRE_LAUNCH))
+    if (!x->host.slice || x->recording || !(wire_flags(number) & WIRE_LAUNCH))
         return false;
     queue = object_get(x, WIRE_QUEUE, wire_get_u32(&head));
-    if (!queue || turn_may(x, queue))
+    if (!queue || slice_may(x, queue))
         return false;
     x->gated = true;
     return true;
@@ -225,7 +225,7 @@ static int repeat_last(struct executor *x, uint32_t times)
     return error;
 }
 
-int exec_again(struct executor *x, const struct exec_again *m)
+int exec_repeat(struct executor *x, const struct exec_repeat *m)
 {
     if (!x->last_length || !wire_patch(x->last, x->last_length, m->patch, m->patch_length))
         return -EBADMSG;
@@ -396,8 +396,8 @@ int executor_open(const struct executor_host *host, struct executor **out)
         return -ENOMEM;
     x->host = *host;
     x->slow_last = &x->slow_first;
-    x->fetches_last = &x->fetches;
-    x->loans_last = &x->loans;
+    x->incoming_last = &x->incoming;
+    x->outgoing_last = &x->outgoing;
     pthread_mutex_init(&x->lock, NULL);
     pthread_cond_init(&x->work, NULL);
     if (pthread_create(&thread, NULL, slow_thread, x)) {

@@ -373,7 +373,7 @@ int command_end(struct command *c, int bad)
     if (!c->error && c->event && c->orders)
         order_after(c);
     if (c->moving)
-        move_enqueued(c);
+        arbitration_enqueued(c);
     if (!c->error && c->event && !c->object)
         clReleaseEvent(c->event);
     if (c->recording) {

@@ -12,25 +12,25 @@
 struct executor;
 
 /* About the session's turn on a device that it shares, by the device's place among those of the session. */
-enum turn_note {
-    TURN_WANTED,  /* from the executor: there are launches */
-    TURN_OVER,    /* nothing of it runs there any more, and it will say TURN_WANTED before the next launch */
-    TURN_YIELDED, /* the same, and there are launches already */
-    TURN_FREE,    /* to it: it need not ask */
-    TURN_ASK,     /* it has to */
-    TURN_YOURS,
-    TURN_RECALLED
+enum slice_note {
+    SLICE_WANTED,  /* from the executor: there are launches */
+    SLICE_OVER,    /* nothing of it runs there any more, and it will say TURN_WANTED before the next launch */
+    SLICE_YIELDED, /* the same, and there are launches already */
+    SLICE_FREE,    /* to it: it need not ask */
+    SLICE_ASK,     /* it has to */
+    SLICE_YOURS,
+    SLICE_RECALLED
 };
 
 /* In the place of a device: the host's memory. */
 #define EXECUTOR_HOST (~0u)
 
 /* Data that move between two devices, by their places among those of the session, or from one to the host. */
-struct executor_move {
+struct arbitration {
     unsigned source, target;
     uint64_t bytes;
-    void (*go)(struct executor_move *move); /* they may move now */
-    void *host;                             /* the host's own */
+    void (*go)(struct arbitration *move); /* they may move now */
+    void *host;                           /* the host's own */
 };
 
 /* Whether new memory is filled with zeros: where devices have memory of their own, or everywhere. */
@@ -41,7 +41,7 @@ struct executor_host {
     /* One note or reply; copied. */
     void (*send)(void *owner, const void *command, size_t length);
     /* One command to another worker; copied. Negative errno if it is gone. */
-    int (*send_fellow)(void *owner, unsigned peer, const void *command, size_t length);
+    int (*send_peer)(void *owner, unsigned peer, const void *command, size_t length);
     /* As transport_give() and transport_take(); peer 0 is the application. */
     int (*give)(void *owner, unsigned peer, uint32_t tag, const void *memory, size_t length, void (*done)(void *, int),
                 void *argument);
@@ -52,7 +52,7 @@ struct executor_host {
     /* There is work for executor_poll(). From any thread. */
     void (*wake)(void *owner);
     /* See executor_turn(). NULL: nobody counts launches, or shares devices. */
-    void (*turn)(void *owner, unsigned place, enum turn_note note);
+    void (*slice)(void *owner, unsigned place, enum slice_note note);
     /* The session has this device, of this place and number on the node (a cl_device_id). NULL, as are the next four:
      * it does not matter where devices are. */
     void (*device)(void *owner, unsigned place, unsigned number, void *device);
@@ -61,9 +61,9 @@ struct executor_host {
     bool (*devices_known)(void *owner);
     bool (*moves)(void *owner, unsigned source, unsigned target);
     /* Data are ready to move: go() tells when, later. Not 0: they need not wait. */
-    int (*move)(void *owner, struct executor_move *move);
+    int (*move)(void *owner, struct arbitration *move);
     /* They have been moved, or will not be. */
-    void (*moved)(void *owner, struct executor_move *move);
+    void (*moved)(void *owner, struct arbitration *move);
     unsigned members, own; /* of the session, the application included; which one this is */
     bool same_process;     /* as the application: its memory is this one */
     bool zero_copy;        /* map buffers rather than stage, where device and host share memory */
@@ -81,15 +81,15 @@ int executor_open(const struct executor_host *host, struct executor **out);
  */
 int executor_run(struct executor *executor, const void *frame, size_t length);
 /* The same for a frame of another worker, which is then to be given up. */
-int executor_run_fellow(struct executor *executor, unsigned peer, const void *frame, size_t length);
+int executor_run_peer(struct executor *executor, unsigned peer, const void *frame, size_t length);
 /* Another worker is gone. */
 void executor_lose(struct executor *executor, unsigned peer);
 /* Go on with what native callbacks and the helper thread have finished. The number of things done, or -EBADMSG. */
 int executor_poll(struct executor *executor);
 /* Whose turn it is has changed. */
-void executor_turn(struct executor *executor, unsigned place, enum turn_note note);
+void executor_slice(struct executor *executor, unsigned place, enum slice_note note);
 /* To be called when there is nothing else to do, and again after so many microseconds. */
-long executor_turns(struct executor *executor);
+long executor_slices(struct executor *executor);
 struct executor_usage {
     uint64_t launches, memory; /* all launches; bytes of memory objects now */
     uint64_t busy_us;          /* since the last call: something ran on devices that need no asking */

@@ -58,14 +58,14 @@ struct allocation {
     bool placed;           /* the application's memory, which only counts */
 };
 
-#define TURNS 64
+#define SLICES 64
 
-struct turn { /* turns.c: of a device */
+struct slice { /* time_slices.c: of a device */
     bool asks, mine, wanted, recalled, watching;
-    unsigned flying, most, stalled; /* launches that run, and may; looks in vain */
-    cl_event first, newest;         /* of those that run */
-    long began_us, idle_us;         /* when the first was launched, or counted last; since when none runs */
-    long moved_us;                  /* when one was launched or let through last */
+    unsigned in_flight, most, stalled; /* launches that run, and may; looks in vain */
+    cl_event first, newest;            /* of those that run */
+    long began_us, idle_us;            /* when the first was launched, or counted last; since when none runs */
+    long moved_us;                     /* when one was launched or let through last */
     uint64_t busy_us;
 };
 
@@ -73,14 +73,14 @@ struct turn { /* turns.c: of a device */
 
 struct executor {
     struct executor_host host;
-    struct turn turns[TURNS];
+    struct slice slices[SLICES];
     unsigned waits_for; /* the device whose turn a gated stream waits for */
     bool gated;
     uint32_t again_left; /* times that again still has to run, stopped on its way */
     uint64_t launches;
-    bool moves;            /* it may matter when data move between devices */
-    struct moving *moving; /* move.c: those whose gate is closed */
-    unsigned moves_open;   /* those that are not over */
+    bool moves;                 /* it may matter when data move between devices */
+    struct moving *moving;      /* arbitration.c: those whose gate is closed */
+    unsigned arbitrations_open; /* those that are not over */
     atomic_size_t memory_used;
     struct table tables[WIRE_KIND_LAST + 1];
     void *listed[MOST_LISTED]; /* the objects of the lists of the command at hand */
@@ -93,11 +93,11 @@ struct executor {
     size_t shared_size;
     struct allocation *allocations;
     struct usm *usm;
-    struct transfer *fetches, **fetches_last; /* fetch.c: that wait for the data */
-    struct loan *loans, **loans_last;         /* loan.c */
-    uint32_t loan_tag;
-    struct early *early; /* fellow.c */
-    size_t early_bytes;
+    struct transfer *incoming, **incoming_last; /* migrate_in.c: that wait for the data */
+    struct outgoing *outgoing, **outgoing_last; /* migrate_out.c */
+    uint32_t migration_tag;
+    struct unexpected *unexpected; /* peer.c */
+    size_t unexpected_bytes;
     struct event *orphans; /* imported events that are released, but not over */
     bool *lost;            /* other workers, by number */
     unsigned lost_count;
@@ -107,7 +107,7 @@ struct executor {
     unsigned inside;
     struct command_buffer *recording; /* the one that the command at hand is recorded in, or NULL */
     bool held, bad;
-    _Alignas(8) uint8_t last[WIRE_MAX_AGAIN]; /* the command that again repeats */
+    _Alignas(8) uint8_t last[WIRE_MAX_REPEATED]; /* the command that again repeats */
     size_t last_length;
     uint8_t *backlog;
     size_t backlog_length;
@@ -145,37 +145,37 @@ cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least);
 /* A device does not show more memory than the session may use. */
 void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size);
 
-/* turns.c */
+/* time_slices.c */
 /* Whether a launch may be enqueued now; if not, turns_go_on() will let the stream go on. */
-bool turn_may(struct executor *x, const struct queue *queue);
+bool slice_may(struct executor *x, const struct queue *queue);
 /* A launch was enqueued; its event is the caller's still. */
-void turn_launched(struct executor *x, const struct queue *queue, cl_event event);
-void turns_go_on(struct executor *x);
+void slice_launched(struct executor *x, const struct queue *queue, cl_event event);
+void slices_go_on(struct executor *x);
 
-/* fellow.c, fetch.c, loan.c */
+/* peer.c, migrate_in.c, migrate_out.c */
 /* The application has released an imported event that commands still wait for. */
 void event_orphan(struct executor *x, struct event *event);
-int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
+int executor_send_peer(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
 /* Whether there is such another worker. */
-bool executor_is_fellow(const struct executor *x, unsigned peer);
+bool executor_is_peer(const struct executor *x, unsigned peer);
 /* Whether another worker is gone. */
 bool executor_lost(const struct executor *x, unsigned peer);
-void fetch_lose(struct executor *x, unsigned peer);
-void loan_lose(struct executor *x, unsigned peer);
+void migrate_in_lose(struct executor *x, unsigned peer);
+void migrate_out_lose(struct executor *x, unsigned peer);
 /* What another worker said of an event that the application has yet to tell of. */
-enum early_kind { EARLY_OVER, EARLY_ASK, EARLY_PIECE, EARLY_READY };
-struct early {
-    struct early *next;
-    enum early_kind kind;
+enum unexpected_kind { UNEXPECTED_OVER, UNEXPECTED_ASK, UNEXPECTED_PIECE, UNEXPECTED_READY };
+struct unexpected {
+    struct unexpected *next;
+    enum unexpected_kind kind;
     unsigned peer;
     uint32_t id, tag, length;
     cl_int status;
     const void *data;
 };
 /* Copied. False: there is no room. */
-bool early_keep(struct executor *x, const struct early *what);
+bool unexpected_keep(struct executor *x, const struct unexpected *what);
 /* NULL: nothing was heard. The caller frees it. peer 0: any. */
-struct early *early_take(struct executor *x, enum early_kind kind, unsigned peer, uint32_t id);
+struct unexpected *unexpected_take(struct executor *x, enum unexpected_kind kind, unsigned peer, uint32_t id);
 
 /* gates.c */
 struct gates *gates_new(void); /* or NULL */
@@ -209,7 +209,7 @@ struct command {
     uint64_t newest;       /* of them */
     cl_event event, *ask;  /* ask: for the native call; NULL when nobody needs an event */
     cl_event begin;        /* as an event object's */
-    struct moving *moving; /* move.c, or NULL */
+    struct moving *moving; /* arbitration.c, or NULL */
     cl_int error;
     struct recording *recording; /* NULL: enqueue it */
 };
@@ -254,18 +254,18 @@ void lazy_add(const struct command *c);
 bool lazy_run(struct executor *x, struct queue *queue);
 void lazy_free(struct queue *queue);
 
-/* move.c */
+/* arbitration.c */
 #define MOST_MOVED 8 /* objects of one command; one with more goes when it is ready */
 void memory_used_at(struct memory *memory, const struct queue *queue);
 /* Whether a memory object was used last on another device than the command's. */
 bool memory_is_elsewhere(const struct command *c, const struct memory *memory, unsigned *place);
 /* The command, which is enqueued next, moves so much of these objects from one device to another: it may have to wait.
  */
-void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
-                unsigned count);
+void arbitration_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
+                       unsigned count);
 /* Whether a command that uses it waits for its turn to be moved. */
-bool move_waits(const struct executor *x, cl_mem memory);
-void move_enqueued(struct command *c);
+bool arbitration_waits(const struct executor *x, cl_mem memory);
+void arbitration_enqueued(struct command *c);
 /* transfer.c: CL_SUCCESS, or what a native command has failed with. */
 cl_int transfer_event_error(cl_event event);
 

@@ -24,7 +24,7 @@ const size_t *local_of(const struct exec_enqueue_ndrange *m)
 
 int exec_enqueue_ndrange(struct command *c, const struct exec_enqueue_ndrange *m)
 {
-    const bool turns = c->x->host.turn;
+    const bool slices = c->x->host.slice;
     const struct kernel *kernel = m->kernel;
     int bad;
 
@@ -42,13 +42,13 @@ int exec_enqueue_ndrange(struct command *c, const struct exec_enqueue_ndrange *m
         c->error = record_ndrange(c->recording, m);
         return 0;
     }
-    if (turns)
+    if (slices)
         c->ask = &c->event;
     c->error =
         clEnqueueNDRangeKernel(c->queue->native, kernel->native, m->global_count, m->offset_count ? m->offset : NULL,
                                m->global, local_of(m), c->wait_count, command_waits(c), c->ask);
-    if (!c->error && turns)
-        turn_launched(c->x, c->queue, c->event);
+    if (!c->error && slices)
+        slice_launched(c->x, c->queue, c->event);
     if (!c->error)
         use_memories(c, kernel);
     return 0;

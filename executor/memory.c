@@ -17,7 +17,7 @@ void command_copies(struct command *c, struct memory *source, struct memory *tar
     command_uses(c, source);
     command_uses(c, target);
     if (moves)
-        move_begin(c, place, c->queue->place, bytes, (cl_mem[]){source->native, target->native}, 2);
+        arbitration_begin(c, place, c->queue->place, bytes, (cl_mem[]){source->native, target->native}, 2);
 }
 
 /* Objects that are all on one other device are moved together. */
@@ -40,8 +40,8 @@ static void migrate_begin(struct command *c, const struct exec_migrate *m)
     }
     if (m->flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)
         return;
-    move_begin(c, place, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->place, bytes, memories,
-               m->objects_count);
+    arbitration_begin(c, place, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->place, bytes,
+                      memories, m->objects_count);
 }
 
 int exec_migrate(struct command *c, const struct exec_migrate *m)

@@ -114,7 +114,7 @@ struct event {
     bool late, released;          /* it will be over; it is to be dropped then */
     struct gate gate;             /* of these two */
     uint64_t behind;              /* the newest gate it may wait for, 0 if none */
-    struct event *next;           /* fellow.c */
+    struct event *next;           /* peer.c */
 };
 
 struct command_buffer {

@@ -4,7 +4,7 @@ __attribute__((visibility("default"))) const struct executor_plugin vocl_executo
     .version = WIRE_VERSION,
     .open = executor_open,
     .run = executor_run,
-    .run_fellow = executor_run_fellow,
+    .run_peer = executor_run_peer,
     .lose = executor_lose,
     .poll = executor_poll,
     .check = executor_check,

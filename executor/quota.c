@@ -64,7 +64,7 @@ cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least)
         size = least;
     if (!quota_take(x, size))
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (x->host.turn || x->host.memory)
+    if (x->host.slice || x->host.memory)
         quota_count(x, memory, size);
     return CL_SUCCESS;
 }

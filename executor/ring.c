@@ -81,7 +81,7 @@ static cl_int read_piece(struct slot *slot)
 }
 
 /* The application was promised it: if it cannot be read it gets what the memory holds, and the error. */
-static void piece_goes(struct executor_move *move)
+static void piece_goes(struct arbitration *move)
 {
     struct slot *slot = (struct slot *)((uint8_t *)move - offsetof(struct slot, move));
 
@@ -97,8 +97,9 @@ static void read_in_turn(struct slot *slot)
     const struct executor_host *host = &t->x->host;
 
     slot->move =
-        (struct executor_move){.source = t->place, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
-    slot->asked = t->x->moves && !move_waits(t->x, t->side.memory) && host->moves(host->owner, t->place, EXECUTOR_HOST);
+        (struct arbitration){.source = t->place, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
+    slot->asked =
+        t->x->moves && !arbitration_waits(t->x, t->side.memory) && host->moves(host->owner, t->place, EXECUTOR_HOST);
     if (!slot->asked || host->move(host->owner, &slot->move)) {
         slot->asked = false;
         piece_goes(&slot->move);

@@ -79,14 +79,14 @@ static void say_data(struct executor *x, uint32_t tag, cl_int status, const void
 void transfer_say_result(struct transfer *t, const void *data, size_t length)
 {
     if (t->peer)
-        loan_say(t->x, t->peer, t->event_id, t->error, data, length);
+        migrate_out_say(t->x, t->peer, t->event_id, t->error, data, length);
     else
         say_data(t->x, t->tag, t->error, data, length);
 }
 
 void transfer_say_ready(struct transfer *t)
 {
-    struct wire_piece_ready piece = {t->event_id, t->tag};
+    struct wire_rendezvous piece = {t->event_id, t->tag};
     struct wire_read_ready m = {t->tag};
     struct wire_buffer out = {0};
 
@@ -94,8 +94,8 @@ void transfer_say_ready(struct transfer *t)
         return;
     t->announced = true;
     if (t->peer) {
-        wire_put_piece_ready(&out, &piece);
-        executor_send_fellow(t->x, t->peer, &out);
+        wire_put_rendezvous(&out, &piece);
+        executor_send_peer(t->x, t->peer, &out);
     } else {
         wire_put_read_ready(&out, &m);
         executor_send(t->x, &out);
@@ -364,7 +364,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     t->bytes = malloc(t->side.part.size);
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
-    move_begin(c, c->queue->place, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
+    arbitration_begin(c, c->queue->place, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);
     if (error)
         return error;

@@ -1,4 +1,4 @@
-/* What transfer.c, ring.c, fetch.c and loan.c share. */
+/* What transfer.c, ring.c, migrate_in.c and migrate_out.c share. */
 #ifndef VOCL_EXECUTOR_TRANSFER_H
 #define VOCL_EXECUTOR_TRANSFER_H
 
@@ -9,7 +9,7 @@
 
 struct slot {
     struct job job;
-    struct executor_move move;
+    struct arbitration move;
     bool asked;
     struct transfer *transfer;
     uint8_t *bytes;
@@ -40,7 +40,7 @@ struct transfer {
     /* between workers */
     uint32_t event_id;
     struct transfer *next;
-    struct loan *loan;
+    struct outgoing *outgoing;
     bool turned; /* its command's turn has come */
 };
 
@@ -71,8 +71,9 @@ void transfer_say_ready(struct transfer *t);
 void transfer_say_result(struct transfer *t, const void *data, size_t length);
 /* What has been read, or the error; ends the transfer. */
 void transfer_give(struct transfer *t);
-/* loan.c: the end of a loan, if it is not bulk data. */
-void loan_say(struct executor *x, unsigned peer, uint32_t event_id, cl_int status, const void *data, size_t length);
+/* migrate_out.c: its end, if it is not bulk data. */
+void migrate_out_say(struct executor *x, unsigned peer, uint32_t event_id, cl_int status, const void *data,
+                     size_t length);
 /* All at once: t's peer is told, and given the data. */
 cl_int transfer_read_whole(struct command *c, struct transfer *t);
 

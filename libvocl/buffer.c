@@ -17,7 +17,7 @@ static struct wire_create_buffer describe(const struct _cl_mem *buffer)
         .context = buffer->context->object.id,
         .flags = buffer->node_flags,
         .size = buffer->size,
-        .address = (uintptr_t)(buffer->mirrored ? buffer->host_pointer : buffer->place),
+        .address = (uintptr_t)(buffer->svm_remote ? buffer->host_pointer : buffer->place),
     };
 }
 
@@ -58,8 +58,8 @@ static cl_int buffer_send(cl_mem buffer, const void *contents)
 
     for (unsigned i = 1; i < context->node_count; i++)
         buffer_create_on(buffer, context->nodes[i]);
-    return cl_error(contents && !buffer->mirrored && !buffer->place ? create_filled(buffer, context->node, contents)
-                                                                    : buffer_create_on(buffer, context->node));
+    return cl_error(contents && !buffer->svm_remote && !buffer->place ? create_filled(buffer, context->node, contents)
+                                                                      : buffer_create_on(buffer, context->node));
 }
 
 /* Contents that the node was not given when it made the buffer, whatever the program may do with it later. */
@@ -118,7 +118,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     if (!addressed && buffer->host_pointer && all_see(context, host_pointer, size)) {
         buffer->place = host_pointer;
     } else if (!addressed && buffer->host_pointer) {
-        buffer->mirrored = context->node_count == 1 && mirror_has_all(host_pointer, size);
+        buffer->svm_remote = context->node_count == 1 && svm_remote_has_all(host_pointer, size);
     } else if (!addressed) {
         buffer->block = block_alloc(context, size);
         buffer->place = buffer->block;

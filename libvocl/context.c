@@ -271,7 +271,7 @@ cl_int clSetContextDestructorCallback(cl_context context, void(CL_CALLBACK *func
         return CL_INVALID_CONTEXT;
     if (!function)
         return CL_INVALID_VALUE;
-    return cl_error(dying_add(context->node, &context->destructors, (void (*)(void))function, data));
+    return cl_error(destructor_add(context->node, &context->destructors, (void (*)(void))function, data));
 }
 
 cl_int clGetContextInfo(cl_context context, cl_context_info param, size_t size, void *value, size_t *size_ret)

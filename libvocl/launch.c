@@ -204,7 +204,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     mark = out->length;
     wire_put_enqueue_ndrange(out, &m);
     if (!e.site)
-        stream_fold(e.node, mark);
+        stream_repeat(e.node, mark);
     error = site_send(&e);
     if (!error)
         arguments_clean(kernel, e.node);

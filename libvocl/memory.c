@@ -191,7 +191,7 @@ cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *functio
         return CL_INVALID_MEM_OBJECT;
     if (!function)
         return CL_INVALID_VALUE;
-    return cl_error(dying_add(memory->context->node, &memory->destructors, (void (*)(void))function, data));
+    return cl_error(destructor_add(memory->context->node, &memory->destructors, (void (*)(void))function, data));
 }
 
 cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *value, size_t *size_ret)

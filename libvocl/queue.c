@@ -255,7 +255,7 @@ cl_int clFinish(cl_command_queue queue)
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     error = cl_error(queue_wait_idle(queue));
-    dying_catch_up(queue->node, &queue->object);
+    destructor_catch_up(queue->node, &queue->object);
     queue_settle(queue, since);
     hostptr_look();
     return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);

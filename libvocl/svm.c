@@ -1,7 +1,7 @@
 /*
  * Shared virtual memory. Where application and worker share a host (arena.c) kernels touch the application's memory
  * itself; what is enqueued to copy, fill and free it is done by the application, in the queue's order (host.c).
- * Elsewhere it is coarse-grained, and mirror.c's.
+ * Elsewhere it is coarse-grained, and svm_remote.c's.
  */
 #include <string.h>
 
@@ -19,18 +19,18 @@ cl_device_svm_capabilities svm_capabilities(cl_device_id device)
 
 bool svm_has(const void *pointer)
 {
-    return arena_has(pointer) || mirror_has(pointer);
+    return arena_has(pointer) || svm_remote_has(pointer);
 }
 
-static bool is_mirrored(cl_context context)
+static bool is_remote(cl_context context)
 {
-    bool mirrored = false;
+    bool svm_remote = false;
 
     for (unsigned i = 0; i < context->node_count; i++)
-        mirrored |= !arena_shared_with(context->nodes[i]);
+        svm_remote |= !arena_shared_with(context->nodes[i]);
     for (cl_uint i = 0; i < context->device_count; i++)
-        mirrored |= !context->devices[i]->any_pointer;
-    return mirrored;
+        svm_remote |= !context->devices[i]->any_pointer;
+    return svm_remote;
 }
 
 static cl_device_svm_capabilities context_capabilities(cl_context context)
@@ -67,14 +67,14 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
         if (size > context->devices[i]->alloc_size)
             return NULL;
     }
-    if (!is_mirrored(context))
+    if (!is_remote(context))
         return arena_alloc(size, alignment);
-    return context->node_count == 1 ? mirror_alloc(context, flags, size, alignment) : NULL; /* one mirror at a time */
+    return context->node_count == 1 ? svm_remote_alloc(context, flags, size, alignment) : NULL; /* one node at a time */
 }
 
 static void svm_free(void *memory)
 {
-    if (!mirror_free(memory))
+    if (!svm_remote_free(memory))
         arena_free(memory);
 }
 
@@ -97,7 +97,7 @@ static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
         void *pointer;
 
         memcpy(&pointer, bytes + at, sizeof(pointer));
-        if (!mirror_has(pointer))
+        if (!svm_remote_has(pointer))
             return CL_INVALID_VALUE;
     }
     if (size > 65536)
@@ -129,7 +129,7 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t s
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:
         if (!size || size % sizeof(void *))
             return CL_INVALID_VALUE;
-        if (is_mirrored(kernel->program->context))
+        if (is_remote(kernel->program->context))
             return set_pointers(kernel, size, value);
         return CL_SUCCESS; /* the whole arena is there in any case */
     case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
@@ -173,11 +173,11 @@ static cl_int map_mirrored(cl_command_queue queue, cl_bool blocking, cl_map_flag
                            cl_uint count, const cl_event *list, cl_event *event)
 {
     struct enqueue e;
-    cl_int error = mirror_has_all(memory, size) ? CL_SUCCESS : CL_INVALID_VALUE;
+    cl_int error = svm_remote_has_all(memory, size) ? CL_SUCCESS : CL_INVALID_VALUE;
 
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MAP);
-    return error ? error : cl_error(mirror_map(&e, blocking, flags, memory, size, event));
+    return error ? error : cl_error(svm_remote_map(&e, blocking, flags, memory, size, event));
 }
 
 cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
@@ -187,7 +187,7 @@ cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags fl
 
     if (!error && (!memory || !size))
         error = CL_INVALID_VALUE;
-    if (!error && mirror_has(memory))
+    if (!error && svm_remote_has(memory))
         return map_mirrored(queue, blocking, flags, memory, size, count, list, event);
     return error ? error : enqueue_place(queue, blocking, CL_COMMAND_SVM_MAP, count, list, event);
 }
@@ -199,9 +199,9 @@ cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, co
 
     if (!error && !memory)
         error = CL_INVALID_VALUE;
-    if (!error && mirror_has(memory)) {
+    if (!error && svm_remote_has(memory)) {
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_UNMAP);
-        return error ? error : cl_error(mirror_unmap(&e, memory, event));
+        return error ? error : cl_error(svm_remote_unmap(&e, memory, event));
     }
     return error ? error : enqueue_place(queue, CL_FALSE, CL_COMMAND_SVM_UNMAP, count, list, event);
 }
@@ -296,9 +296,9 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
         error = CL_INVALID_VALUE;
     if (!error && target < source + size && source < target + size)
         error = CL_MEM_COPY_OVERLAP;
-    if (!error && (mirror_has(to) || mirror_has(from))) {
+    if (!error && (svm_remote_has(to) || svm_remote_has(from))) {
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMCPY);
-        return error ? error : cl_error(mirror_copy(&e, blocking, to, from, size, event));
+        return error ? error : cl_error(svm_remote_copy(&e, blocking, to, from, size, event));
     }
     if (!error && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout there = layout_linear(to, size), here = layout_linear(from, size);
@@ -338,9 +338,9 @@ cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern
     if (!error && (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1) ||
                    !size || size % pattern_size || (uintptr_t)to % pattern_size))
         error = CL_INVALID_VALUE;
-    if (!error && mirror_has(to)) {
-        error = mirror_has_all(to, size) ? enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMFILL)
-                                         : CL_INVALID_VALUE;
+    if (!error && svm_remote_has(to)) {
+        error = svm_remote_has_all(to, size) ? enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMFILL)
+                                             : CL_INVALID_VALUE;
         return error ? error : cl_error(address_fill(&e, to, pattern, pattern_size, size, event));
     }
     if (!error)

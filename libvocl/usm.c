@@ -262,7 +262,7 @@ static cl_int ask(const struct wish *wish, const void *wanted, uint64_t *address
 static cl_int alloc_chosen(struct wish *wish)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (wish->usm.size + page - 1) & ~(page - 1);
-    uint64_t address = mirror_choose(wish->usm.context, wish->usm.node, CL_MEM_READ_WRITE, wish->usm.size, whole);
+    uint64_t address = svm_remote_choose(wish->usm.context, wish->usm.node, CL_MEM_READ_WRITE, wish->usm.size, whole);
 
     if (!address)
         return CL_OUT_OF_RESOURCES;

@@ -74,7 +74,7 @@ static bool finished(const struct wire_cursor *in)
         (void)m;
 #define SEND(name, number) GET(name)
 #define NOTE(name, number) GET(name)
-#define FELLOW(name, number) GET(name)
+#define PEER(name, number) GET(name)
 #define CALL(name, number)                                                                                             \
     GET(name)                                                                                                          \
     m->call = wire_get_u32(in);

@@ -73,7 +73,7 @@ static void put_region(struct wire_buffer *out, const struct wire_region *part, 
         (void)m;
 #define SEND(name, number) PUT(name, number)
 #define NOTE(name, number) PUT(name, number)
-#define FELLOW(name, number) PUT(name, number)
+#define PEER(name, number) PUT(name, number)
 #define CALL(name, number)                                                                                             \
     PUT(name, number)                                                                                                  \
     wire_put_u32(out, m->call);

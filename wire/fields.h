@@ -18,8 +18,8 @@
 #ifndef NOTE
 #define NOTE(name, number)
 #endif
-#ifndef FELLOW
-#define FELLOW(name, number)
+#ifndef PEER
+#define PEER(name, number)
 #endif
 #ifndef REPLY
 #define REPLY(name)

@@ -4,7 +4,7 @@
 #undef CALL
 #undef SLOW_CALL
 #undef NOTE
-#undef FELLOW
+#undef PEER
 #undef REPLY
 #undef END
 #undef RECORDABLE

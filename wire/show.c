@@ -62,7 +62,7 @@ static void add_region(struct text *text, const char *name, const struct wire_re
             return;
 #define SEND(name, number) SHOW(name)
 #define NOTE(name, number) SHOW(name)
-#define FELLOW(name, number) SHOW(name)
+#define PEER(name, number) SHOW(name)
 #define CALL(name, number)                                                                                             \
     SHOW(name)                                                                                                         \
     add(text, " call=%" PRIu32, m.call);
@@ -93,7 +93,7 @@ static void show_fields(uint16_t number, struct wire_cursor *in, struct text *te
         show_##name(in, text);                                                                                         \
         break;
 #define NOTE(name, number) SEND(name, number)
-#define FELLOW(name, number) SEND(name, number)
+#define PEER(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
 #define REPLY(name)                                                                                                    \
     case WIRE_##name | WIRE_REPLY:                                                                                     \
@@ -128,7 +128,7 @@ const char *wire_name(uint16_t number)
     case number:                                                                                                       \
         return #name;
 #define NOTE(name, number) SEND(name, number)
-#define FELLOW(name, number) SEND(name, number)
+#define PEER(name, number) SEND(name, number)
 #define CALL(name, number) SEND(name, number)
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -24,8 +24,8 @@
 
 #define WIRE_INFO_LIMITED 0x7f000001u /* of a device: bytes that the session may use; there only if it has a limit */
 #define WIRE_MAX_TIMES 1000000        /* that a launch is repeated by one again */
-#define WIRE_MAX_UNASKED (1u << 20)   /* of contents that one worker sends another before it asks */
-#define WIRE_MAX_AGAIN 512            /* bytes of a command that can be repeated */
+#define WIRE_EAGER_LIMIT (1u << 20)   /* of contents that one worker sends another before it asks */
+#define WIRE_MAX_REPEATED 512         /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
 #define WIRE_GRANULE 4096     /* bytes of a buffer that are taken whole when some of them have changed */
 #define WIRE_CHUNK (1u << 20) /* of bulk data whose tag says so */
@@ -92,7 +92,7 @@ enum wire_number {
 #define SEND(name, number) WIRE_##name = number,
 #define CALL(name, number) WIRE_##name = number,
 #define NOTE(name, number) WIRE_##name = number,
-#define FELLOW(name, number) WIRE_##name = number,
+#define PEER(name, number) WIRE_##name = number,
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
@@ -103,7 +103,7 @@ enum wire_number {
     struct wire_##name {                                                                                               \
         uint32_t call;
 #define NOTE(name, number) struct wire_##name {
-#define FELLOW(name, number) struct wire_##name {
+#define PEER(name, number) struct wire_##name {
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
     ;                                                                                                                  \
@@ -143,7 +143,7 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 #define SEND(name, number) void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
-#define FELLOW(name, number) SEND(name, number)
+#define PEER(name, number) SEND(name, number)
 #define REPLY(name) void wire_put_##name##_reply(struct wire_buffer *out, const struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"
@@ -154,7 +154,7 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 #define SEND(name, number) bool wire_get_##name(struct wire_cursor *in, struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
-#define FELLOW(name, number) SEND(name, number)
+#define PEER(name, number) SEND(name, number)
 #define REPLY(name) bool wire_get_##name##_reply(struct wire_cursor *in, struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -24,7 +24,7 @@ struct affinity {
 
 struct asked {
     struct bus_transfer transfer;
-    struct executor_move *move;
+    struct arbitration *move;
 };
 
 struct affinity *affinity_new(void)
@@ -141,13 +141,13 @@ static void say(const char *what, const struct bus_transfer *transfer)
 
 static void go(struct bus_transfer *transfer)
 {
-    struct executor_move *move = ((struct asked *)transfer)->move;
+    struct arbitration *move = ((struct asked *)transfer)->move;
 
     say("moves", transfer);
     move->go(move);
 }
 
-int affinity_move(struct affinity *affinity, struct executor_move *move)
+int affinity_move(struct affinity *affinity, struct arbitration *move)
 {
     struct asked *asked = malloc(sizeof(*asked));
     int error;
@@ -167,7 +167,7 @@ int affinity_move(struct affinity *affinity, struct executor_move *move)
     return error;
 }
 
-void affinity_moved(struct affinity *affinity, struct executor_move *move)
+void affinity_moved(struct affinity *affinity, struct arbitration *move)
 {
     struct asked *asked = move->host;
 

@@ -17,8 +17,8 @@ int affinity_device_at(const struct affinity *affinity, unsigned place);
 void affinity_device(struct affinity *affinity, unsigned place, unsigned number, void *device);
 bool affinity_devices_known(struct affinity *affinity);
 bool affinity_moves(const struct affinity *affinity, unsigned source, unsigned target);
-int affinity_move(struct affinity *affinity, struct executor_move *move);
-void affinity_moved(struct affinity *affinity, struct executor_move *move);
+int affinity_move(struct affinity *affinity, struct arbitration *move);
+void affinity_moved(struct affinity *affinity, struct arbitration *move);
 /* Let go what may; whether something waits, and it is to be called again soon. */
 bool affinity_decide(struct affinity *affinity);
 

@@ -32,7 +32,7 @@ static void lose(struct control *control)
     control->fd = -1;
     /* without a daemon there is nobody to share with */
     for (unsigned place = 0; place < 64; place++)
-        executor_turn(control->executor, place, TURN_FREE);
+        executor_slice(control->executor, place, SLICE_FREE);
 }
 
 static void say(struct control *control, const struct control_message *message)
@@ -42,10 +42,10 @@ static void say(struct control *control, const struct control_message *message)
         lose(control);
 }
 
-void control_turn(void *owner, unsigned place, enum turn_note note)
+void control_slice(void *owner, unsigned place, enum slice_note note)
 {
     const struct control_message message = {
-        .kind = note == TURN_WANTED ? CONTROL_WANT : CONTROL_DONE, .device = place, .values = {note == TURN_YIELDED}};
+        .kind = note == SLICE_WANTED ? CONTROL_WANT : CONTROL_DONE, .device = place, .values = {note == SLICE_YIELDED}};
 
     say(((struct worker *)owner)->control, &message);
 }
@@ -84,16 +84,16 @@ void control_open(struct worker *worker)
 
 static void hear(struct control *control)
 {
-    static const enum turn_note notes[] = {[CONTROL_FREE] = TURN_FREE,
-                                           [CONTROL_ASK] = TURN_ASK,
-                                           [CONTROL_TURN] = TURN_YOURS,
-                                           [CONTROL_RECALL] = TURN_RECALLED};
+    static const enum slice_note notes[] = {[CONTROL_FREE] = SLICE_FREE,
+                                            [CONTROL_ASK] = SLICE_ASK,
+                                            [CONTROL_TURN] = SLICE_YOURS,
+                                            [CONTROL_RECALL] = SLICE_RECALLED};
     struct control_message message;
     ssize_t got;
 
     while ((got = recv(control->fd, &message, sizeof(message), MSG_DONTWAIT)) == sizeof(message)) {
         if (message.kind >= CONTROL_FREE && message.kind <= CONTROL_RECALL)
-            executor_turn(control->executor, message.device, notes[message.kind]);
+            executor_slice(control->executor, message.device, notes[message.kind]);
         if (control->fd < 0)
             return;
     }

@@ -30,7 +30,7 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
 
     wire_trace("<-", peer, bytes, length);
     if (peer)
-        return executor_run_fellow(worker->executor, peer, bytes, length);
+        return executor_run_peer(worker->executor, peer, bytes, length);
     error = executor_run(worker->executor, bytes, length);
     if (error) {
         vocl_log(LOG_ERROR, "the application broke the protocol (%s): its session ends", strerror(-error));
@@ -95,7 +95,7 @@ static void flush_peer(struct worker *worker, unsigned peer)
     worker->waiting--;
 }
 
-static void flush_fellows(struct worker *worker)
+static void flush_peers(struct worker *worker)
 {
     for (unsigned peer = 1; worker->waiting && peer < transport_peers(worker->transport); peer++)
         flush_peer(worker, peer);
@@ -213,12 +213,12 @@ static bool host_moves(void *owner, unsigned source, unsigned target)
     return affinity_moves(((struct worker *)owner)->affinity, source, target);
 }
 
-static int host_move(void *owner, struct executor_move *move)
+static int host_move(void *owner, struct arbitration *move)
 {
     return affinity_move(((struct worker *)owner)->affinity, move);
 }
 
-static void host_moved(void *owner, struct executor_move *move)
+static void host_moved(void *owner, struct arbitration *move)
 {
     affinity_moved(((struct worker *)owner)->affinity, move);
 }
@@ -237,13 +237,13 @@ static int turn(struct worker *worker, bool idle)
         worker->status = 1;
         return 0;
     }
-    worker->moves_wait = affinity_decide(worker->affinity);
+    worker->arbitrations_wait = affinity_decide(worker->affinity);
     if (idle && output_waits(worker))
         count += forward_output(worker);
     if (worker->control)
         control_look(worker, idle);
     flush_notes(worker);
-    flush_fellows(worker);
+    flush_peers(worker);
     return count + done;
 }
 
@@ -265,8 +265,8 @@ static void loop(struct worker *worker)
         transport_announce(worker->transport);
         if (turn(worker, true) || worker->over)
             continue;
-        most = worker->control ? executor_turns(worker->executor) : 1000000;
-        if (worker->notes.length || worker->waiting || worker->moves_wait)
+        most = worker->control ? executor_slices(worker->executor) : 1000000;
+        if (worker->notes.length || worker->waiting || worker->arbitrations_wait)
             most = 1000;
         transport_sleep(worker->transport, worker->epoll, most);
         active = clock_us();
@@ -299,7 +299,7 @@ int worker_run(void)
     struct transport_callbacks callbacks = {worker, on_frame, on_lost, NULL};
     struct executor_host host = {.owner = worker,
                                  .send = host_send,
-                                 .send_fellow = send_peer,
+                                 .send_peer = send_peer,
                                  .give = host_give,
                                  .take = host_take,
                                  .collect = host_collect,
@@ -331,7 +331,7 @@ int worker_run(void)
     host.own = transport_rank(worker->transport);
     take_limits(&host);
     if (getenv("VOCL_WORKER_CONTROL"))
-        host.turn = control_turn;
+        host.slice = control_slice;
     error = redirect(worker);
     if (!error)
         error = executor_open(&host, &worker->executor);

@@ -21,7 +21,7 @@ struct worker {
     unsigned waiting;          /* of those that have something */
     int output[2], epoll;      /* what this process prints on stdout and stderr; what else wakes it */
     struct affinity *affinity; /* where its devices are */
-    bool moves_wait;
+    bool arbitrations_wait;
     struct control *control; /* to the daemon that started it, or NULL */
     bool over;
     int status;
@@ -41,6 +41,6 @@ void control_open(struct worker *worker);
 void control_look(struct worker *worker, bool idle);
 void control_close(struct worker *worker);
 /* As executor_host's turn. */
-void control_turn(void *owner, unsigned place, enum turn_note note);
+void control_slice(void *owner, unsigned place, enum slice_note note);
 
 #endif

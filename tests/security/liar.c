@@ -246,7 +246,7 @@ static void host_send(void *owner, const void *command, size_t length)
     }
 }
 
-static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
+static int host_send_peer(void *owner, unsigned peer, const void *command, size_t length)
 {
     (void)owner, (void)peer, (void)command, (void)length;
     return -ECONNRESET;
@@ -293,7 +293,7 @@ int main(void)
     struct transport_callbacks callbacks = {&liar, on_frame, on_lost, NULL};
     struct executor_host host = {.owner = &liar,
                                  .send = host_send,
-                                 .send_fellow = host_send_fellow,
+                                 .send_peer = host_send_peer,
                                  .give = host_give,
                                  .take = host_take,
                                  .collect = host_collect,

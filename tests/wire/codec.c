@@ -84,7 +84,7 @@ static void truncate(const char *name, const struct wire_buffer *good, bool (*de
     }
 #define SEND(name, number) TEST(name, number)
 #define NOTE(name, number) TEST(name, number)
-#define FELLOW(name, number) TEST(name, number)
+#define PEER(name, number) TEST(name, number)
 #define CALL(name, number) TEST(name, number)
 #define REPLY(name) TEST(name##_reply, WIRE_##name | WIRE_REPLY)
 #include "wire/fields.h"
@@ -95,7 +95,7 @@ static void test_all(struct sampler_state *state)
 {
 #define SEND(name, number) test_##name(state);
 #define NOTE(name, number) test_##name(state);
-#define FELLOW(name, number) test_##name(state);
+#define PEER(name, number) test_##name(state);
 #define CALL(name, number) test_##name(state);
 #define REPLY(name) test_##name##_reply(state);
 #include "wire/fields.h"
@@ -172,7 +172,7 @@ static void write_samples(const char *folder)
     }
 #define SEND(name, number) WRITE(name)
 #define NOTE(name, number) WRITE(name)
-#define FELLOW(name, number) WRITE(name)
+#define PEER(name, number) WRITE(name)
 #define CALL(name, number) WRITE(name)
 #define REPLY(name) WRITE(name##_reply)
 #include "wire/fields.h"

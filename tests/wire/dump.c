@@ -8,7 +8,7 @@ int main(void)
     printf("version %d\n", WIRE_VERSION);
 #define SEND(name, number) printf("send %d " #name "\n", number);
 #define NOTE(name, number) printf("note %d " #name "\n", number);
-#define FELLOW(name, number) printf("fellow %d " #name "\n", number);
+#define PEER(name, number) printf("peer %d " #name "\n", number);
 #define CALL(name, number) printf("call %d " #name "\n", number);
 #define SLOW_CALL(name, number) printf("slow call %d " #name "\n", number);
 #define REPLY(name) printf("  reply\n");

@@ -38,7 +38,7 @@ static void decode(uint16_t number, struct wire_cursor *fields)
         if (wire_get_##name(fields, &m)) {
 #define SEND(name, number) TAKE(name, number)
 #define NOTE(name, number) TAKE(name, number)
-#define FELLOW(name, number) TAKE(name, number)
+#define PEER(name, number) TAKE(name, number)
 #define CALL(name, number) TAKE(name, number)
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \

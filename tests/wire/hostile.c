@@ -128,16 +128,16 @@ SENDS(put_no_command_buffer, enqueue_command_buffer, .queue = OBJECT(1), .comman
 static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
 {
     const uint16_t patch[4] = {at, words, 0xffff, 0xffff};
-    const struct wire_again m = {.times = 1, .patch = patch, .patch_length = words ? sizeof(patch) : 0};
+    const struct wire_repeat m = {.times = 1, .patch = patch, .patch_length = words ? sizeof(patch) : 0};
 
-    wire_put_again(frame, &m);
+    wire_put_repeat(frame, &m);
 }
 
 /* One that fails natively, at most. */
 SENDS(put_launch, enqueue_ndrange, .queue = OBJECT(1), .kernel = OBJECT(1), .global_count = 1, .global = {1},
       .local_count = 1, .local = {1})
 
-HOLDS(put_again_first, put_again(frame, 0, 0))
+HOLDS(put_repeat_first, put_again(frame, 0, 0))
 HOLDS(put_patch_beyond, put_launch(frame); put_again(frame, 1000, 1))
 HOLDS(put_patch_header, put_launch(frame); put_again(frame, 1, 1))
 
@@ -167,11 +167,13 @@ SENDS(put_addressed_pointer, create_addressed_buffer, .call = 9, .buffer = OBJEC
 
 /* ---- other workers, of which there is none; and contents outside of queues ---- */
 
-SENDS(put_loan_of_nothing, lend, .memory = OBJECT(77), .peer = 1, .event = 1, .part = PIECE(0, 4))
-SENDS(put_loan_to_nobody, lend, .memory = OBJECT(1), .peer = 40000, .event = OBJECT(5), .part = PIECE(0, 4096))
-SENDS(put_loan_to_itself, lend, .memory = OBJECT(1), .peer = 1, .event = OBJECT(5), .part = PIECE(0, 4096))
-SENDS(put_fetch_from_nobody, fetch, .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5), .peer = 40000,
+SENDS(put_migrate_out_of_nothing, migrate_out, .memory = OBJECT(77), .peer = 1, .event = 1, .part = PIECE(0, 4))
+SENDS(put_migrate_out_to_nobody, migrate_out, .memory = OBJECT(1), .peer = 40000, .event = OBJECT(5),
       .part = PIECE(0, 4096))
+SENDS(put_migrate_out_to_itself, migrate_out, .memory = OBJECT(1), .peer = 1, .event = OBJECT(5),
+      .part = PIECE(0, 4096))
+SENDS(put_migrate_in_from_nobody, migrate_in, .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5),
+      .peer = 40000, .part = PIECE(0, 4096))
 SENDS(put_event_for_nobody, export_event, OBJECT(1), 40000)
 SENDS(put_bring_beyond, bring, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 16), .data = sample_bytes,
       .data_length = 16)
@@ -211,10 +213,10 @@ static const struct hostile {
     {"two commands, recorded as one", put_two_recorded, 0},
     {"a point that is yet to come", put_later_point, 0},
     {"no such command buffer", put_no_command_buffer, 0},
-    {"again, before anything", put_again_first, 0},
+    {"repeat, before anything", put_repeat_first, 0},
     {"a patch beyond the command", put_patch_beyond, 0},
     {"a patch of the header", put_patch_header, 0},
-    {"a loan of nothing", put_loan_of_nothing, 0},
+    {"a migration of nothing", put_migrate_out_of_nothing, 0},
     {"contents shorter than their buffer", put_short_contents, 0},
     {"contents longer than their image", put_long_contents, 0},
     {"contents twice", put_contents_twice, 0},
@@ -228,9 +230,9 @@ static const struct hostile {
     {"half a pointer for a kernel", put_half_pointer, 0},
     {"an unknown fact for a kernel", put_unknown_fact, 0},
     {"an addressed buffer of the program's", put_addressed_pointer, 0},
-    {"a loan to nobody", put_loan_to_nobody, 0},
-    {"a loan to itself", put_loan_to_itself, 0},
-    {"contents fetched from nobody", put_fetch_from_nobody, 0},
+    {"a migration to nobody", put_migrate_out_to_nobody, 0},
+    {"a migration to itself", put_migrate_out_to_itself, 0},
+    {"contents fetched from nobody", put_migrate_in_from_nobody, 0},
     {"an event for nobody", put_event_for_nobody, 0},
     {"contents brought beyond the end", put_bring_beyond, 0},
     {"contents taken beyond the end", put_take_beyond, 0},

@@ -51,7 +51,7 @@ static void host_send(void *owner, const void *command, size_t length)
     }
 }
 
-static int host_send_fellow(void *owner, unsigned peer, const void *command, size_t length)
+static int host_send_peer(void *owner, unsigned peer, const void *command, size_t length)
 {
     (void)owner, (void)command, (void)length;
     return peer == PEER ? 0 : -ECONNRESET;
@@ -297,19 +297,20 @@ static void put_far_command(struct wire_buffer *out, unsigned which)
 
     switch (which) {
     case 0:
-        PUT(lend, OBJECT(1), PEER, ++fresh, .part = PIECE(0, 512), .after = &after, .after_count = 1);
+        PUT(migrate_out, OBJECT(1), PEER, ++fresh, .part = PIECE(0, 512), .after = &after, .after_count = 1);
         break;
     case 1:
-        PUT(lend, IMAGE, PEER, ++fresh, .part = {WIRE_IMAGE, 64, {0, 1, 0}, {4, 4, 1}, {0}});
+        PUT(migrate_out, IMAGE, PEER, ++fresh, .part = {WIRE_IMAGE, 64, {0, 1, 0}, {4, 4, 1}, {0}});
         break;
     case 2:
-        PUT(lend, OBJECT(1), PEER, ++fresh, .part = {WIRE_RECT, 128, {0, 1, 0}, {16, 4, 2}, {64, 512}});
+        PUT(migrate_out, OBJECT(1), PEER, ++fresh, .part = {WIRE_RECT, 128, {0, 1, 0}, {16, 4, 2}, {64, 512}});
         break;
     case 3:
-        PUT(fetch, .queue = OBJECT(1), .memory = OBJECT(2), .event = ++fresh, .peer = PEER, .part = PIECE(0, 512));
+        PUT(migrate_in, .queue = OBJECT(1), .memory = OBJECT(2), .event = ++fresh, .peer = PEER, .part = PIECE(0, 512));
         break;
     case 4:
-        PUT(fetch, .queue = OBJECT(1), .memory = OBJECT(5), .event = ++fresh, .peer = PEER, .part = PIECE(0, 2 << 20));
+        PUT(migrate_in, .queue = OBJECT(1), .memory = OBJECT(5), .event = ++fresh, .peer = PEER,
+            .part = PIECE(0, 2 << 20));
         break;
     case 5:
         PUT(export_event, OBJECT(2), PEER);
@@ -550,7 +551,7 @@ static void prologue(struct wire_buffer *out)
 int main(int count, char **arguments)
 {
     const struct executor_host host = {.send = host_send,
-                                       .send_fellow = host_send_fellow,
+                                       .send_peer = host_send_peer,
                                        .give = host_give,
                                        .take = host_take,
                                        .collect = host_collect,

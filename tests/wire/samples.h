@@ -42,7 +42,7 @@ static inline struct wire_region region(struct sampler_state *state, unsigned ki
         memset(m, 0, sizeof(*m));
 #define SEND(name, number) FILL(name)
 #define NOTE(name, number) FILL(name)
-#define FELLOW(name, number) FILL(name)
+#define PEER(name, number) FILL(name)
 #define CALL(name, number) FILL(name) m->call = (uint32_t)draw(&state->random);
 #define REPLY(name)                                                                                                    \
     }                                                                                                                  \
@@ -77,7 +77,7 @@ static inline struct wire_region region(struct sampler_state *state, unsigned ki
         (void)a, (void)b;
 #define SEND(name, number) SAME(name)
 #define NOTE(name, number) SAME(name)
-#define FELLOW(name, number) SAME(name)
+#define PEER(name, number) SAME(name)
 #define CALL(name, number) SAME(name) same &= a->call == b->call;
 #define REPLY(name)                                                                                                    \
     return same;                                                                                                       \

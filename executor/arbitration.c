@@ -9,7 +9,7 @@
 #define LEAST_BYTES (1u << 20) /* less is gone sooner than it is thought about */
 
 struct moving {
-    struct executor_move move;
+    struct arbitration move;
     struct moving *next, **at; /* of those whose gate is closed */
     cl_mem memories[MOST_MOVED];
     unsigned memory_count;
@@ -38,7 +38,7 @@ static void settle(struct moving *m, cl_int status)
 static void moving_free(struct moving *m)
 {
     settle(m, CL_COMPLETE);
-    m->x->moves_open--;
+    m->x->arbitrations_open--;
     if (m->first)
         clReleaseEvent(m->first);
     if (m->event)
@@ -58,7 +58,7 @@ static struct moving *moving_at(struct job *job, size_t offset)
     return (struct moving *)((uint8_t *)job - offset);
 }
 
-static void go(struct executor_move *move)
+static void go(struct arbitration *move)
 {
     settle((struct moving *)move, CL_COMPLETE);
 }
@@ -98,7 +98,7 @@ bool memory_is_elsewhere(const struct command *c, const struct memory *memory, u
     return true;
 }
 
-bool move_waits(const struct executor *x, cl_mem memory)
+bool arbitration_waits(const struct executor *x, cl_mem memory)
 {
     for (const struct moving *m = x->moving; m; m = m->next) {
         for (unsigned i = 0; i < m->memory_count; i++) {
@@ -117,7 +117,7 @@ static bool may_wait(const struct command *c, const cl_mem *memories, unsigned c
     bool may = !c->queue->out_of_order || c->wait_count;
 
     for (unsigned i = 0; i < count && may; i++)
-        may = !move_waits(c->x, memories[i]);
+        may = !arbitration_waits(c->x, memories[i]);
     return may && count <= MOST_MOVED;
 }
 
@@ -128,7 +128,7 @@ static struct moving *moving_new(struct command *c)
     if (!m)
         return NULL;
     m->x = c->x;
-    m->x->moves_open++;
+    m->x->arbitrations_open++;
     m->queue = c->queue->native;
     clRetainCommandQueue(m->queue);
     m->settled = true;
@@ -160,8 +160,8 @@ static void make_wait(struct command *c, struct moving *m, const cl_mem *memorie
     c->wait_count = 1;
 }
 
-void move_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
-                unsigned count)
+void arbitration_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,
+                       unsigned count)
 {
     const struct executor_host *host = &c->x->host;
     struct moving *m;
@@ -171,14 +171,14 @@ void move_begin(struct command *c, unsigned source, unsigned target, uint64_t by
     m = moving_new(c);
     if (!m)
         return;
-    m->move = (struct executor_move){.source = source, .target = target, .bytes = bytes, .go = go};
-    if (m->x->moves_open > 1 && may_wait(c, memories, count))
+    m->move = (struct arbitration){.source = source, .target = target, .bytes = bytes, .go = go};
+    if (m->x->arbitrations_open > 1 && may_wait(c, memories, count))
         make_wait(c, m, memories, count);
     c->ask = &c->event;
     c->moving = m;
 }
 
-void move_enqueued(struct command *c)
+void arbitration_enqueued(struct command *c)
 {
     struct moving *m = c->moving;
 

@@ -7,40 +7,40 @@
 
 #include "client/client.h"
 
-struct dying {
+struct destructor {
     struct callback callback;
-    struct dying *next;
+    struct destructor *next;
     struct node *node;
     struct object *object;
     unsigned kind;
     bool releasing, gone; /* while the release is under way only its own thread may finish it */
 };
 
-static struct dying *all; /* under the session's lock */
+static struct destructor *all; /* under the session's lock */
 
 static void run(struct callback *callback)
 {
-    struct dying *dying = (struct dying *)callback;
+    struct destructor *destructor = (struct destructor *)callback;
 
-    atomic_store(&dying->object->kind, dying->kind);
-    handle_kind(dying->object)->destroy(dying->object);
+    atomic_store(&destructor->object->kind, destructor->kind);
+    handle_kind(destructor->object)->destroy(destructor->object);
 }
 
-static void dying_free(struct callback *callback)
+static void destructor_free(struct callback *callback)
 {
-    free((struct dying *)callback);
+    free((struct destructor *)callback);
 }
 
-static void unlink_dying(struct dying *dying)
+static void unlink_destructor(struct destructor *destructor)
 {
-    struct dying **at = &all;
+    struct destructor **at = &all;
 
-    while (*at != dying)
+    while (*at != destructor)
         at = &(*at)->next;
-    *at = dying->next;
+    *at = destructor->next;
 }
 
-int dying_add(struct node *node, struct callback **list, void (*function)(void), void *data)
+int destructor_add(struct node *node, struct callback **list, void (*function)(void), void *data)
 {
     struct callback *callback = calloc(1, sizeof(*callback));
 
@@ -56,18 +56,18 @@ int dying_add(struct node *node, struct callback **list, void (*function)(void),
 }
 
 /* Under the lock: whoever gets true runs it. */
-static bool finish(struct dying *dying)
+static bool finish(struct destructor *destructor)
 {
-    dying->gone |= !dying->node->alive;
-    if (dying->releasing || !dying->gone)
+    destructor->gone |= !destructor->node->alive;
+    if (destructor->releasing || !destructor->gone)
         return false;
-    unlink_dying(dying);
+    unlink_destructor(destructor);
     return true;
 }
 
 static void begin_later(struct callback *callback)
 {
-    dying_begin(callback->handle, callback->data);
+    destructor_begin(callback->handle, callback->data);
 }
 
 static void later_free(struct callback *callback)
@@ -87,24 +87,24 @@ static bool is_for_later(struct object *object, struct node *node)
     return true;
 }
 
-void dying_begin(struct object *object, struct node *node)
+void destructor_begin(struct object *object, struct node *node)
 {
     struct wire_release_watched m = {.kind = atomic_load(&object->kind), .object = object->id};
     struct wire_release_watched_reply reply;
-    struct dying *dying;
+    struct destructor *destructor;
     struct call call;
     bool gone, mine;
 
     if (is_for_later(object, node))
         return;
-    dying = calloc(1, sizeof(*dying));
-    if (!dying) { /* the callbacks come early rather than never */
+    destructor = calloc(1, sizeof(*destructor));
+    if (!destructor) { /* the callbacks come early rather than never */
         handle_kind(object)->destroy(object);
         return;
     }
     session_lock(node->session);
-    *dying = (struct dying){{.run = run, .free = dying_free}, all, node, object, m.kind, true, false};
-    all = dying;
+    *destructor = (struct destructor){{.run = run, .free = destructor_free}, all, node, object, m.kind, true, false};
+    all = destructor;
     session_unlock(node->session);
     gone = call_release_watched(node, &m, &reply, &call) != 0;
     if (!gone) {
@@ -112,26 +112,26 @@ void dying_begin(struct object *object, struct node *node)
         call_free(&call);
     }
     session_lock(node->session);
-    dying->releasing = false;
-    dying->gone |= gone;
-    mine = finish(dying);
+    destructor->releasing = false;
+    destructor->gone |= gone;
+    mine = finish(destructor);
     if (!mine)
-        atomic_store(&object->kind, KIND_DYING);
+        atomic_store(&object->kind, KIND_ENDING);
     session_unlock(node->session);
     if (!mine)
         return;
-    run(&dying->callback);
-    free(dying);
+    run(&destructor->callback);
+    free(destructor);
 }
 
-bool dying_note(struct node *node, uint32_t kind, uint32_t id)
+bool destructor_note(struct node *node, uint32_t kind, uint32_t id)
 {
-    for (struct dying *dying = all; dying; dying = dying->next) {
-        if (dying->node != node || dying->kind != kind || dying->object->id != id)
+    for (struct destructor *destructor = all; destructor; destructor = destructor->next) {
+        if (destructor->node != node || destructor->kind != kind || destructor->object->id != id)
             continue;
-        dying->gone = true;
-        if (finish(dying))
-            deliver(node->session, NULL, &dying->callback);
+        destructor->gone = true;
+        if (finish(destructor))
+            deliver(node->session, NULL, &destructor->callback);
         return true;
     }
     return false;
@@ -139,25 +139,25 @@ bool dying_note(struct node *node, uint32_t kind, uint32_t id)
 
 /* Natively the last command that uses an object is not over before the object is gone, but another may be over before
  * that. */
-void dying_catch_up(struct node *node, const struct object *object)
+void destructor_catch_up(struct node *node, const struct object *object)
 {
     bool any = false;
 
     session_lock(node->session);
-    for (const struct dying *dying = all; dying; dying = dying->next)
-        any |= dying->node == node && !dying->gone;
+    for (const struct destructor *destructor = all; destructor; destructor = destructor->next)
+        any |= destructor->node == node && !destructor->gone;
     session_unlock(node->session);
     if (any)
         native_outcome(node, object);
 }
 
-void dying_lose(struct node *node)
+void destructor_lose(struct node *node)
 {
-    struct dying *next;
+    struct destructor *next;
 
-    for (struct dying *dying = all; dying; dying = next) {
-        next = dying->next;
-        if (dying->node == node && finish(dying))
-            deliver(node->session, NULL, &dying->callback);
+    for (struct destructor *destructor = all; destructor; destructor = next) {
+        next = destructor->next;
+        if (destructor->node == node && finish(destructor))
+            deliver(node->session, NULL, &destructor->callback);
     }
 }

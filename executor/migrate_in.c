@@ -1,6 +1,6 @@
 /*
- * Contents that another worker lends: the side that needs them. They go into the object in the command's place in its
- * queue. Where they can be received into the object itself, they are asked for when the command's turn has come;
+ * Contents that come from another worker: the side that needs them. They go into the object in the command's place in
+ * its queue. Where they can be received into the object itself, they are asked for when the command's turn has come;
  * otherwise they come into a block, as early as they are there.
  */
 #include "executor/transfer.h"
@@ -8,8 +8,8 @@
 static void wait_for_piece(struct transfer *t)
 {
     t->next = NULL;
-    *t->x->fetches_last = t;
-    t->x->fetches_last = &t->next;
+    *t->x->incoming_last = t;
+    t->x->incoming_last = &t->next;
 }
 
 static struct transfer *take(struct executor *x, struct transfer **at)
@@ -17,14 +17,14 @@ static struct transfer *take(struct executor *x, struct transfer **at)
     struct transfer *t = *at;
 
     *at = t->next;
-    if (x->fetches_last == &t->next)
-        x->fetches_last = at;
+    if (x->incoming_last == &t->next)
+        x->incoming_last = at;
     return t;
 }
 
 static struct transfer *find(struct executor *x, unsigned peer, uint32_t event_id)
 {
-    struct transfer **at = &x->fetches;
+    struct transfer **at = &x->incoming;
 
     while (*at && ((*at)->peer != peer || (*at)->event_id != event_id))
         at = &(*at)->next;
@@ -43,15 +43,15 @@ static void over(struct transfer *t, cl_int error)
 
 static void ask(struct transfer *t)
 {
-    struct wire_ask_piece m = {t->event_id, t->error};
+    struct wire_clear_to_send m = {t->event_id, t->error};
     struct wire_buffer out = {0};
 
-    wire_put_ask_piece(&out, &m);
-    if (executor_send_fellow(t->x, t->peer, &out) && find(t->x, t->peer, t->event_id))
+    wire_put_clear_to_send(&out, &m);
+    if (executor_send_peer(t->x, t->peer, &out) && find(t->x, t->peer, t->event_id))
         over(t, CL_OUT_OF_RESOURCES);
 }
 
-/* Two parts: this, and the end of the loan. That may be over before, if it failed. */
+/* Two parts: this, and the end of the other side's. That may be over before, if it failed. */
 static void turn_has_come(struct executor *x, struct job *job)
 {
     struct transfer *t = (struct transfer *)job;
@@ -86,23 +86,23 @@ static bool has_room(const struct transfer *t)
 /* What came before the command. */
 static void hear(struct transfer *t)
 {
-    struct early *early = early_take(t->x, EARLY_PIECE, t->peer, t->event_id);
-    struct wire_piece_here here = {.event = t->event_id};
-    struct wire_piece_ready ready = {.event = t->event_id};
+    struct unexpected *unexpected = unexpected_take(t->x, UNEXPECTED_PIECE, t->peer, t->event_id);
+    struct wire_eager here = {.event = t->event_id};
+    struct wire_rendezvous ready = {.event = t->event_id};
 
-    if (early) {
-        here.status = early->status;
-        here.data = early->data;
-        here.data_length = early->length;
-        exec_piece_here(t->x, t->peer, &here);
-        free(early);
+    if (unexpected) {
+        here.status = unexpected->status;
+        here.data = unexpected->data;
+        here.data_length = unexpected->length;
+        exec_eager(t->x, t->peer, &here);
+        free(unexpected);
         return;
     }
-    early = early_take(t->x, EARLY_READY, t->peer, t->event_id);
-    if (early) {
-        ready.tag = early->tag;
-        exec_piece_ready(t->x, t->peer, &ready);
-        free(early);
+    unexpected = unexpected_take(t->x, UNEXPECTED_READY, t->peer, t->event_id);
+    if (unexpected) {
+        ready.tag = unexpected->tag;
+        exec_rendezvous(t->x, t->peer, &ready);
+        free(unexpected);
     } else if (executor_lost(t->x, t->peer)) {
         find(t->x, t->peer, t->event_id);
         over(t, CL_OUT_OF_RESOURCES);
@@ -111,19 +111,19 @@ static void hear(struct transfer *t)
 
 static cl_int start(struct command *c, struct transfer *t)
 {
-    if (t->side.part.size <= WIRE_MAX_UNASKED || !side_can_map(c->x, c->queue, &t->side))
+    if (t->side.part.size <= WIRE_EAGER_LIMIT || !side_can_map(c->x, c->queue, &t->side))
         return transfer_into_block(c, t);
     t->parts = 2;
     return transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);
 }
 
-int exec_fetch(struct command *c, const struct exec_fetch *m)
+int exec_migrate_in(struct command *c, const struct exec_migrate_in *m)
 {
     struct executor *x = c->x;
     struct side side;
     struct transfer *t;
 
-    if (!executor_is_fellow(x, m->peer) || !c->object)
+    if (!executor_is_peer(x, m->peer) || !c->object)
         return -EBADMSG;
     command_uses(c, m->memory);
     if (!side_from(&side, c->error ? NULL : m->memory->native, &m->part))
@@ -139,7 +139,7 @@ int exec_fetch(struct command *c, const struct exec_fetch *m)
     t->event_id = c->object->id;
     if (!c->error)
         c->error = start(c, t);
-    if (c->error) { /* the loan has to end all the same */
+    if (c->error) { /* the other side has to end all the same */
         t->error = c->error;
         t->mapped = false;
         t->parts = 1;
@@ -147,26 +147,26 @@ int exec_fetch(struct command *c, const struct exec_fetch *m)
         t->bytes = NULL;
     }
     wait_for_piece(t);
-    if (!t->mapped && t->side.part.size > WIRE_MAX_UNASKED)
+    if (!t->mapped && t->side.part.size > WIRE_EAGER_LIMIT)
         ask(t);
     else
         hear(t);
     return 0;
 }
 
-int exec_piece_here(struct executor *x, unsigned peer, const struct wire_piece_here *m)
+int exec_eager(struct executor *x, unsigned peer, const struct wire_eager *m)
 {
-    const struct early early = {.kind = EARLY_PIECE,
-                                .peer = peer,
-                                .id = m->event,
-                                .status = m->status,
-                                .data = m->data,
-                                .length = m->data_length};
+    const struct unexpected unexpected = {.kind = UNEXPECTED_PIECE,
+                                          .peer = peer,
+                                          .id = m->event,
+                                          .status = m->status,
+                                          .data = m->data,
+                                          .length = m->data_length};
     struct transfer *t = find(x, peer, m->event);
     cl_int error = m->status < 0 ? m->status : CL_SUCCESS;
 
     if (!t)
-        return early_keep(x, &early) ? 0 : -ENOMEM;
+        return unexpected_keep(x, &unexpected) ? 0 : -ENOMEM;
     if (!error && has_room(t) && m->data_length == t->side.part.size)
         memcpy(t->bytes, m->data, m->data_length);
     else if (!error)
@@ -175,17 +175,17 @@ int exec_piece_here(struct executor *x, unsigned peer, const struct wire_piece_h
     return 0;
 }
 
-int exec_piece_ready(struct executor *x, unsigned peer, const struct wire_piece_ready *m)
+int exec_rendezvous(struct executor *x, unsigned peer, const struct wire_rendezvous *m)
 {
-    const struct early early = {.kind = EARLY_READY, .peer = peer, .id = m->event, .tag = m->tag};
+    const struct unexpected unexpected = {.kind = UNEXPECTED_READY, .peer = peer, .id = m->event, .tag = m->tag};
     struct transfer *t = find(x, peer, m->event);
 
     if (!t)
-        return early_keep(x, &early) ? 0 : -ENOMEM;
+        return unexpected_keep(x, &unexpected) ? 0 : -ENOMEM;
     if (!has_room(t)) { /* it was not asked for, or the command has failed: what comes is thrown away */
         bool unasked = t->mapped;
 
-        if (!unasked && t->side.part.size <= WIRE_MAX_UNASKED)
+        if (!unasked && t->side.part.size <= WIRE_EAGER_LIMIT)
             t->bytes = malloc(t->side.part.size);
         if (unasked || !t->bytes) {
             over(t, CL_OUT_OF_RESOURCES);
@@ -196,9 +196,9 @@ int exec_piece_ready(struct executor *x, unsigned peer, const struct wire_piece_
     return 0;
 }
 
-void fetch_lose(struct executor *x, unsigned peer)
+void migrate_in_lose(struct executor *x, unsigned peer)
 {
-    for (struct transfer **at = &x->fetches; *at;) {
+    for (struct transfer **at = &x->incoming; *at;) {
         if ((*at)->peer == peer)
             over(take(x, at), CL_OUT_OF_RESOURCES);
         else

@@ -15,40 +15,40 @@
 #define TRIES 16
 #define MAX_ALIGNMENT ((size_t)1 << 16)
 
-struct mirror_map {
-    struct mirror_map *next;
+struct svm_remote_map {
+    struct svm_remote_map *next;
     void *memory;
     size_t size;
     cl_map_flags flags;
 };
 
-struct mirror {
-    struct mirror *next;
+struct svm_remote {
+    struct svm_remote *next;
     struct node *node;
     uint8_t *memory;
     size_t size, mapped; /* mapped: whole pages */
-    struct mirror_map *maps;
+    struct svm_remote_map *maps;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct mirror *mirrors;
+static struct svm_remote *svm_remotes;
 
-void mirror_after_fork(void)
+void svm_remote_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
 }
 
 /* Under the lock. */
-static struct mirror *find(const void *pointer)
+static struct svm_remote *find(const void *pointer)
 {
-    struct mirror *m = mirrors;
+    struct svm_remote *m = svm_remotes;
 
     while (m && (uintptr_t)pointer - (uintptr_t)m->memory >= m->size)
         m = m->next;
     return m;
 }
 
-bool mirror_has(const void *pointer)
+bool svm_remote_has(const void *pointer)
 {
     bool has;
 
@@ -58,9 +58,9 @@ bool mirror_has(const void *pointer)
     return has;
 }
 
-bool mirror_has_all(const void *pointer, size_t size)
+bool svm_remote_has_all(const void *pointer, size_t size)
 {
-    const struct mirror *m;
+    const struct svm_remote *m;
     bool has;
 
     pthread_mutex_lock(&lock);
@@ -86,7 +86,7 @@ static uint64_t alloc_on_node(cl_context context, struct node *node, uint64_t wa
     return reply.error ? 0 : reply.address;
 }
 
-uint64_t mirror_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole)
+uint64_t svm_remote_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole)
 {
     static _Atomic(uintptr_t) hint = 0x210000000000; /* where no program has anything, on machines seen so far */
 
@@ -122,36 +122,37 @@ static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t 
     return address;
 }
 
-void *mirror_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) & ~(page - 1);
-    struct mirror *m = calloc(1, sizeof(*m));
+    struct svm_remote *m = calloc(1, sizeof(*m));
     uint64_t address = 0;
     bool any = true;
 
     for (cl_uint i = 0; i < context->device_count; i++)
         any &= context->devices[i]->any_pointer;
     if (m)
-        address = any ? mirror_choose(context, context->node, flags, size, whole)
+        address = any ? svm_remote_choose(context, context->node, flags, size, whole)
                       : choose_there(context, flags, size, alignment, whole);
     if (!address) {
         free(m);
         return NULL;
     }
-    *m = (struct mirror){.node = context->node, .memory = (uint8_t *)(uintptr_t)address, .size = size, .mapped = whole};
+    *m = (struct svm_remote){
+        .node = context->node, .memory = (uint8_t *)(uintptr_t)address, .size = size, .mapped = whole};
     pthread_mutex_lock(&lock);
-    m->next = mirrors;
-    mirrors = m;
+    m->next = svm_remotes;
+    svm_remotes = m;
     pthread_mutex_unlock(&lock);
     return m->memory;
 }
 
-bool mirror_free(void *memory)
+bool svm_remote_free(void *memory)
 {
-    struct mirror **at, *m;
+    struct svm_remote **at, *m;
 
     pthread_mutex_lock(&lock);
-    for (at = &mirrors; *at && (*at)->memory != memory; at = &(*at)->next)
+    for (at = &svm_remotes; *at && (*at)->memory != memory; at = &(*at)->next)
         ;
     m = *at;
     if (m)
@@ -162,7 +163,7 @@ bool mirror_free(void *memory)
     address_free(m->node, (uintptr_t)m->memory);
     munmap(m->memory, m->mapped);
     while (m->maps) {
-        struct mirror_map *map = m->maps;
+        struct svm_remote_map *map = m->maps;
 
         m->maps = map->next;
         free(map);
@@ -175,12 +176,12 @@ bool mirror_free(void *memory)
 
 static int add_map(void *memory, size_t size, cl_map_flags flags)
 {
-    struct mirror_map *map = calloc(1, sizeof(*map));
-    struct mirror *m;
+    struct svm_remote_map *map = calloc(1, sizeof(*map));
+    struct svm_remote *m;
 
     if (!map)
         return -ENOMEM;
-    *map = (struct mirror_map){NULL, memory, size, flags};
+    *map = (struct svm_remote_map){NULL, memory, size, flags};
     pthread_mutex_lock(&lock);
     m = find(memory);
     if (m) {
@@ -197,8 +198,8 @@ static int add_map(void *memory, size_t size, cl_map_flags flags)
 /* The size of the map that begins there, if it was for writing. */
 static size_t take_map(void *memory)
 {
-    struct mirror_map **at, *map = NULL;
-    struct mirror *m;
+    struct svm_remote_map **at, *map = NULL;
+    struct svm_remote *m;
     size_t size = 0;
 
     pthread_mutex_lock(&lock);
@@ -215,7 +216,7 @@ static size_t take_map(void *memory)
     return size;
 }
 
-int mirror_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event)
+int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event)
 {
     int error = add_map(memory, size, flags);
 
@@ -226,7 +227,7 @@ int mirror_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *me
     return address_read(e, memory, memory, size, blocking, event);
 }
 
-int mirror_unmap(struct enqueue *e, void *memory, cl_event *event)
+int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event)
 {
     const size_t size = take_map(memory);
 
@@ -235,9 +236,9 @@ int mirror_unmap(struct enqueue *e, void *memory, cl_event *event)
     return address_write(e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
 }
 
-int mirror_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event)
+int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event)
 {
-    const bool from_node = mirror_has_all(from, size), to_node = mirror_has_all(to, size);
+    const bool from_node = svm_remote_has_all(from, size), to_node = svm_remote_has_all(to, size);
 
     if (from_node && to_node)
         return address_copy(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);

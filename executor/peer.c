@@ -4,9 +4,9 @@
 
 #define MOST_EARLY (256u << 20) /* bytes */
 
-int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *command)
+int executor_send_peer(struct executor *x, unsigned peer, struct wire_buffer *command)
 {
-    int error = command->failed ? -ENOMEM : x->host.send_fellow(x->host.owner, peer, command->bytes, command->length);
+    int error = command->failed ? -ENOMEM : x->host.send_peer(x->host.owner, peer, command->bytes, command->length);
 
     wire_buffer_free(command);
     return error;
@@ -15,7 +15,7 @@ int executor_send_fellow(struct executor *x, unsigned peer, struct wire_buffer *
 static int dispatch(struct executor *x, unsigned peer, uint16_t number, struct wire_cursor *fields)
 {
     switch (number) {
-#define FELLOW(name, number)                                                                                           \
+#define PEER(name, number)                                                                                             \
     case number: {                                                                                                     \
         struct wire_##name m;                                                                                          \
         return wire_get_##name(fields, &m) ? exec_##name(x, peer, &m) : -EBADMSG;                                      \
@@ -27,7 +27,7 @@ static int dispatch(struct executor *x, unsigned peer, uint16_t number, struct w
     return -EBADMSG;
 }
 
-int executor_run_fellow(struct executor *x, unsigned peer, const void *bytes, size_t length)
+int executor_run_peer(struct executor *x, unsigned peer, const void *bytes, size_t length)
 {
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
     uint16_t number;
@@ -41,7 +41,7 @@ int executor_run_fellow(struct executor *x, unsigned peer, const void *bytes, si
     return error;
 }
 
-bool executor_is_fellow(const struct executor *x, unsigned peer)
+bool executor_is_peer(const struct executor *x, unsigned peer)
 {
     return peer && peer < x->host.members && peer != x->host.own;
 }
@@ -64,51 +64,52 @@ void executor_lose(struct executor *x, unsigned peer)
     }
     if (peer < x->lost_count)
         x->lost[peer] = true;
-    fetch_lose(x, peer);
-    loan_lose(x, peer);
+    migrate_in_lose(x, peer);
+    migrate_out_lose(x, peer);
     executor_flush(x);
 }
 
 /* ---- what is heard of an event before the application has told of it ---- */
 
-bool early_keep(struct executor *x, const struct early *what)
+bool unexpected_keep(struct executor *x, const struct unexpected *what)
 {
-    struct early *early;
+    struct unexpected *unexpected;
 
-    if (x->early_bytes + sizeof(*early) + what->length > MOST_EARLY)
+    if (x->unexpected_bytes + sizeof(*unexpected) + what->length > MOST_EARLY)
         return false;
-    early = malloc(sizeof(*early) + what->length);
-    if (!early)
+    unexpected = malloc(sizeof(*unexpected) + what->length);
+    if (!unexpected)
         return false;
-    *early = *what;
-    early->next = x->early;
-    early->data = early + 1;
+    *unexpected = *what;
+    unexpected->next = x->unexpected;
+    unexpected->data = unexpected + 1;
     if (what->length)
-        memcpy(early + 1, what->data, what->length);
-    x->early = early;
-    x->early_bytes += sizeof(*early) + what->length;
+        memcpy(unexpected + 1, what->data, what->length);
+    x->unexpected = unexpected;
+    x->unexpected_bytes += sizeof(*unexpected) + what->length;
     return true;
 }
 
 /* Nothing is kept of events whose numbers have gone round. */
-struct early *early_take(struct executor *x, enum early_kind kind, unsigned peer, uint32_t id)
+struct unexpected *unexpected_take(struct executor *x, enum unexpected_kind kind, unsigned peer, uint32_t id)
 {
-    struct early *found = NULL;
+    struct unexpected *found = NULL;
 
-    for (struct early **at = &x->early; *at;) {
-        struct early *early = *at;
-        bool same = early->kind == kind && early->id == id && (early->peer == peer || !peer);
+    for (struct unexpected **at = &x->unexpected; *at;) {
+        struct unexpected *unexpected = *at;
+        bool same = unexpected->kind == kind && unexpected->id == id && (unexpected->peer == peer || !peer);
 
-        if (!same && ((early->id & 0xffffff) != (id & 0xffffff) || (int8_t)((early->id >> 24) - (id >> 24)) >= 0)) {
-            at = &early->next;
+        if (!same &&
+            ((unexpected->id & 0xffffff) != (id & 0xffffff) || (int8_t)((unexpected->id >> 24) - (id >> 24)) >= 0)) {
+            at = &unexpected->next;
             continue;
         }
-        *at = early->next;
-        x->early_bytes -= sizeof(*early) + early->length;
+        *at = unexpected->next;
+        x->unexpected_bytes -= sizeof(*unexpected) + unexpected->length;
         if (same && !found)
-            found = early;
+            found = unexpected;
         else
-            free(early);
+            free(unexpected);
     }
     return found;
 }
@@ -137,7 +138,7 @@ static struct event *find_orphan(struct executor *x, uint32_t id)
 int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_over *m)
 {
     struct event *event = object_get(x, WIRE_EVENT, m->event), *orphan;
-    struct early early;
+    struct unexpected unexpected;
 
     if (m->status > CL_COMPLETE)
         return -EBADMSG;
@@ -151,23 +152,23 @@ int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_o
         event_settle(event, m->status);
         return 0;
     }
-    early = (struct early){.kind = EARLY_OVER, .peer = peer, .id = m->event, .status = m->status};
-    return early_keep(x, &early) ? 0 : -ENOMEM;
+    unexpected = (struct unexpected){.kind = UNEXPECTED_OVER, .peer = peer, .id = m->event, .status = m->status};
+    return unexpected_keep(x, &unexpected) ? 0 : -ENOMEM;
 }
 
 int exec_import_event(struct executor *x, const struct exec_import_event *m)
 {
     struct event *event = m->event;
-    struct early *early;
+    struct unexpected *unexpected;
 
     event->error = m->context->error;
     event->imported = true;
     if (!event->error)
         event->native = clCreateUserEvent(m->context->native, &event->error);
-    early = early_take(x, EARLY_OVER, 0, event->id);
-    if (early && is_usable(event))
-        event_settle(event, early->status);
-    free(early);
+    unexpected = unexpected_take(x, UNEXPECTED_OVER, 0, event->id);
+    if (unexpected && is_usable(event))
+        event_settle(event, unexpected->status);
+    free(unexpected);
     return 0;
 }
 
@@ -185,7 +186,7 @@ static void say_over(struct executor *x, uint32_t id, unsigned peer, cl_int stat
     struct wire_buffer out = {0};
 
     wire_put_event_over(&out, &m);
-    executor_send_fellow(x, peer, &out);
+    executor_send_peer(x, peer, &out);
 }
 
 static void exported(struct executor *x, struct job *job)
@@ -204,7 +205,7 @@ int exec_export_event(struct executor *x, const struct exec_export_event *m)
     const struct event *event = m->event;
     struct export *e;
 
-    if (!executor_is_fellow(x, m->peer))
+    if (!executor_is_peer(x, m->peer))
         return -EBADMSG;
     if (!is_usable(event)) {
         say_over(x, event->id, m->peer, event->error ? event->error : CL_OUT_OF_RESOURCES);

@@ -1,0 +1,261 @@
+/*
+ * Launches on devices that the session shares with others, whose daemon says whose turn it is. While it is not this
+ * session's, the stream of commands waits before its next launch. What is enqueued natively is kept short, so that a
+ * turn can be given back soon: so many launches at a time as take some milliseconds.
+ *
+ * Of what runs on a device only the newest launch is watched: its queue's others are over before it.
+ */
+#include "base/clock.h"
+#include "executor/internal.h"
+
+#define BATCH_US 4000   /* about what is enqueued at a time */
+#define MOST_BATCH 4096 /* launches */
+#define LINGER_US 300   /* an idle session keeps its turn, for the next launch may be under way */
+#define STALLED_US 20000
+#define MOST_STALLED 4 /* doublings of that */
+
+struct watched {
+    struct job job;
+    struct executor *x;
+    unsigned place;
+    cl_event event;
+};
+
+static void watch(struct executor *x, unsigned place);
+
+static void tell(struct executor *x, unsigned place, enum slice_note note)
+{
+    x->host.slice(x->host.owner, place, note);
+}
+
+static void want(struct executor *x, unsigned place)
+{
+    struct slice *slice = &x->slices[place];
+
+    if (slice->mine || slice->wanted)
+        return;
+    slice->wanted = true;
+    tell(x, place, SLICE_WANTED);
+}
+
+static void give_back(struct executor *x, unsigned place)
+{
+    struct slice *slice = &x->slices[place];
+
+    slice->mine = slice->recalled = false;
+    slice->wanted = x->gated && x->waits_for == place;
+    tell(x, place, slice->wanted ? SLICE_YIELDED : SLICE_OVER);
+}
+
+static void forget(cl_event *event)
+{
+    if (*event)
+        clReleaseEvent(*event);
+    *event = NULL;
+}
+
+/* Nothing of the session runs on the device, as far as is known. */
+static void completed(struct executor *x, unsigned place)
+{
+    struct slice *slice = &x->slices[place];
+    const long now = clock_us(), took = now - slice->began_us;
+
+    if (slice->began_us)
+        slice->busy_us += took;
+    slice->began_us = 0;
+    if (slice->in_flight >= slice->most && took < BATCH_US / 2 && slice->most < MOST_BATCH)
+        slice->most *= 2;
+    else if (took > 2 * BATCH_US && slice->most > 1)
+        slice->most /= 2;
+    slice->in_flight = 0;
+    slice->idle_us = now;
+    slice->stalled = 0;
+    forget(&slice->first);
+    if (slice->recalled)
+        give_back(x, place);
+    slices_go_on(x);
+}
+
+static void over(struct executor *x, struct job *job)
+{
+    struct watched *watched = (struct watched *)job;
+    const unsigned place = watched->place;
+    struct slice *slice = &x->slices[place];
+    const bool newest = watched->event == slice->newest;
+
+    clReleaseEvent(watched->event);
+    free(watched);
+    slice->watching = false;
+    if (newest) {
+        forget(&slice->newest);
+        completed(x, place);
+    } else {
+        watch(x, place);
+    }
+}
+
+static void watch(struct executor *x, unsigned place)
+{
+    struct slice *slice = &x->slices[place];
+    struct watched *watched = calloc(1, sizeof(*watched));
+
+    if (!watched || slice->watching || !slice->newest) {
+        free(watched);
+        return;
+    }
+    *watched = (struct watched){.x = x, .place = place, .event = slice->newest};
+    clRetainEvent(slice->newest);
+    slice->watching = true;
+    event_when(x, slice->newest, CL_COMPLETE, over, &watched->job);
+}
+
+void slice_launched(struct executor *x, const struct queue *queue, cl_event event)
+{
+    struct slice *slice = &x->slices[queue->place];
+
+    x->launches++;
+    if (!slice->in_flight)
+        slice->began_us = clock_us();
+    slice->in_flight++;
+    slice->moved_us = clock_us();
+    clRetainEvent(event);
+    if (!slice->first) {
+        clRetainEvent(event);
+        slice->first = event;
+    }
+    forget(&slice->newest);
+    slice->newest = event;
+    watch(x, queue->place);
+}
+
+bool slice_may(struct executor *x, const struct queue *queue)
+{
+    struct slice *slice = &x->slices[queue->place];
+
+    if (!slice->asks)
+        return true;
+    if (slice->mine && !slice->recalled && slice->in_flight < slice->most)
+        return true;
+    want(x, queue->place);
+    x->waits_for = queue->place;
+    return false;
+}
+
+void slices_go_on(struct executor *x)
+{
+    const struct slice *slice = &x->slices[x->waits_for];
+
+    if (x->gated && (!slice->asks || (slice->mine && !slice->recalled && slice->in_flight < slice->most)))
+        executor_ungate(x);
+}
+
+static cl_int state_of(cl_event event)
+{
+    cl_int status = CL_COMPLETE;
+
+    if (event)
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    return status;
+}
+
+/* What was launched may wait for something that comes later in the stream: then it does not run, and holds nobody up.
+ */
+static void look_at_stalled(struct executor *x, unsigned place, long now)
+{
+    struct slice *slice = &x->slices[place];
+    cl_int first;
+
+    if (!slice->in_flight || now - slice->moved_us < (long)STALLED_US << slice->stalled)
+        return;
+    first = state_of(slice->first);
+    if (first == CL_RUNNING || state_of(slice->newest) == CL_RUNNING)
+        return;
+    slice->moved_us = now;
+    if (slice->recalled) {
+        give_back(x, place);
+    } else if (x->gated && x->waits_for == place && slice->mine) {
+        /* if the first has not begun, none has; else one in between may run, and this goes slowly */
+        if (first > CL_RUNNING)
+            slice->most *= 2;
+        else if (slice->stalled < MOST_STALLED)
+            slice->stalled++;
+        slice->most++;
+        slices_go_on(x);
+    }
+}
+
+long executor_slices(struct executor *x)
+{
+    const long now = clock_us();
+    long next = 1000000;
+
+    for (unsigned place = 0; place < SLICES; place++) {
+        struct slice *slice = &x->slices[place];
+        const bool idle = slice->asks && slice->mine && !slice->in_flight && !x->gated;
+
+        if (idle && now - slice->idle_us >= LINGER_US) {
+            give_back(x, place);
+        } else if (idle && next > LINGER_US) {
+            next = LINGER_US;
+        }
+        if (slice->asks && slice->in_flight) {
+            look_at_stalled(x, place, now);
+            if (next > STALLED_US)
+                next = STALLED_US;
+        }
+    }
+    return next;
+}
+
+void executor_slice(struct executor *x, unsigned place, enum slice_note note)
+{
+    struct slice *slice = &x->slices[place];
+
+    if (place >= SLICES)
+        return;
+    switch (note) {
+    case SLICE_FREE:
+        slice->asks = slice->mine = slice->wanted = slice->recalled = false;
+        break;
+    case SLICE_ASK:
+        slice->asks = true;
+        if (!slice->most)
+            slice->most = 1;
+        if (x->gated && x->waits_for == place)
+            want(x, place);
+        break;
+    case SLICE_YOURS:
+        slice->mine = true;
+        slice->wanted = slice->recalled = false;
+        slice->idle_us = clock_us();
+        break;
+    case SLICE_RECALLED:
+        if (!slice->mine)
+            return;
+        slice->recalled = true;
+        if (!slice->in_flight)
+            give_back(x, place);
+        break;
+    default:
+        return;
+    }
+    slices_go_on(x);
+}
+
+void executor_usage(struct executor *x, struct executor_usage *usage)
+{
+    const long now = clock_us();
+
+    *usage = (struct executor_usage){.launches = x->launches, .memory = atomic_load(&x->memory_used)};
+    for (unsigned place = 0; place < SLICES; place++) {
+        struct slice *slice = &x->slices[place];
+
+        if (slice->in_flight) {
+            slice->busy_us += now - slice->began_us;
+            slice->began_us = now;
+        }
+        if (!slice->asks)
+            usage->busy_us += slice->busy_us;
+        slice->busy_us = 0;
+    }
+}

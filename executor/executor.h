@@ -14,7 +14,7 @@ struct executor;
 /* About the session's turn on a device that it shares, by the device's place among those of the session. */
 enum slice_note {
     SLICE_WANTED,  /* from the executor: there are launches */
-    SLICE_OVER,    /* nothing of it runs there any more, and it will say TURN_WANTED before the next launch */
+    SLICE_OVER,    /* nothing of it runs there any more, and it will say SLICE_WANTED before the next launch */
     SLICE_YIELDED, /* the same, and there are launches already */
     SLICE_FREE,    /* to it: it need not ask */
     SLICE_ASK,     /* it has to */

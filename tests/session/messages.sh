@@ -1,7 +1,8 @@
 #!/bin/sh
 # How many commands and notes a step of a program needs that does little at a time: what is decided in the program is
-# not sent. Numbers are stable where times are not.
+# not sent. Numbers are stable where times are not, but for which clock the times are of, which a busy machine hides.
 . "$(dirname "$0")/../lib.sh"
+alone
 
 # traced STEPS KIND [profile]: the trace of so many
 traced()

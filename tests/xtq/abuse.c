@@ -137,7 +137,8 @@ static void round_of(uint32_t *state, const struct xtqtest_device *d)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         EQUAL(got, 2 * PUTS);
-        EXPECT(xtq_refused(x) > 0);
+        while (!xtq_refused(x)) /* nobody waits for what the other does */
+            sleep_us(100);
     }
     EQUAL(xtq_finalize(x), 0);
 }

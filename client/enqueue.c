@@ -243,22 +243,26 @@ int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
 
 /* ---- commands with data ---- */
 
+/* The command was sent, or not, under the lock, which is given back. Whether its transfer is to be waited for. */
+static bool transfer_goes(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error)
+{
+    if (!error)
+        transfer_start(transfer);
+    session_unlock(e->node->session);
+    if (error)
+        transfer_cancel(transfer);
+    else if (!blocking)
+        transfer_detach(transfer);
+    return !error && blocking;
+}
+
 int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
     cl_command_queue queue = e->queue;
 
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(e->node->session);
-    if (error) {
-        transfer_cancel(transfer);
+    if (!transfer_goes(e, transfer, blocking, error))
         return enqueue_finish(e, error, event);
-    }
-    if (!blocking) {
-        transfer_detach(transfer);
-        return enqueue_finish(e, 0, event);
-    }
     error = transfer_wait(transfer);
     if (!error && e->want & ~WIRE_ORDERS)
         error = how_it_ended(e->event);
@@ -276,17 +280,8 @@ int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking,
 {
     const uint64_t since = deliver_now_begun();
 
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(e->node->session);
-    if (error) {
-        transfer_cancel(transfer);
+    if (!transfer_goes(e, transfer, blocking, error))
         return enqueue_finish(e, error, event);
-    }
-    if (!blocking) {
-        transfer_detach(transfer);
-        return enqueue_finish(e, 0, event);
-    }
     error = transfer_wait(transfer);
     if (!error && e->event)
         event_wait(e->event);

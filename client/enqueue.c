@@ -183,23 +183,6 @@ int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
     return 0;
 }
 
-/* It returns when the data are on their way, and what is enqueued later comes behind it (WIRE_ORDERS), unless something
- * is to be told, or what is before it in the queue can have its effect in memory that the node has, too. */
-int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type)
-{
-    const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
-                        atomic_load(&e->queue->enqueued) != atomic_load(&e->queue->finished);
-    const bool waits = blocking && (event || e->wait_count || shared);
-    int error = waits ? enqueue_need_event(e, type) : 0;
-
-    if (error)
-        return error;
-    e->want = waits ? WANT_COMPLETE : blocking ? WIRE_ORDERS : 0;
-    if (e->event)
-        e->event->wanted = e->want & WANT_COMPLETE;
-    return 0;
-}
-
 void enqueue_expect(struct enqueue *e)
 {
     if (!e->event || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE || atomic_load(&e->queue->eager)))
@@ -208,9 +191,9 @@ void enqueue_expect(struct enqueue *e)
     e->event->wanted = e->want;
 }
 
-static int how_it_ended(cl_event event)
+int enqueue_outcome(const struct enqueue *e)
 {
-    const cl_int status = event_wait(event);
+    const cl_int status = event_wait(e->event);
 
     return status < 0 ? call_verdict(status) : 0;
 }
@@ -221,7 +204,7 @@ int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
     int error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
 
     if (!error && blocking) {
-        error = how_it_ended(e->event);
+        error = enqueue_outcome(e);
         queue_settle(e->queue, since);
     }
     error = enqueue_finish(e, error, event);
@@ -239,58 +222,6 @@ int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
         return error;
     enqueue_put_marker(e, stream_begin(e->node));
     return enqueue_end(e, blocking, event);
-}
-
-/* ---- commands with data ---- */
-
-/* The command was sent, or not, under the lock, which is given back. Whether its transfer is to be waited for. */
-static bool transfer_goes(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error)
-{
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(e->node->session);
-    if (error)
-        transfer_cancel(transfer);
-    else if (!blocking)
-        transfer_detach(transfer);
-    return !error && blocking;
-}
-
-int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event)
-{
-    const uint64_t since = deliver_now_begun();
-    cl_command_queue queue = e->queue;
-
-    if (!transfer_goes(e, transfer, blocking, error))
-        return enqueue_finish(e, error, event);
-    error = transfer_wait(transfer);
-    if (!error && e->want & ~WIRE_ORDERS)
-        error = how_it_ended(e->event);
-    if (!error)
-        arrival_wait(e->node->session, e->arrival);
-    error = enqueue_finish(e, error, event);
-    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
-        error = queue_wait_idle(queue);
-    queue_settle(queue, since);
-    hostptr_look();
-    return error;
-}
-
-int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event)
-{
-    const uint64_t since = deliver_now_begun();
-
-    if (!transfer_goes(e, transfer, blocking, error))
-        return enqueue_finish(e, error, event);
-    error = transfer_wait(transfer);
-    if (!error && e->event)
-        event_wait(e->event);
-    if (!error)
-        arrival_wait(e->node->session, e->arrival);
-    queue_settle(e->queue, since);
-    error = enqueue_finish(e, error, event);
-    hostptr_look();
-    return error;
 }
 
 /* ---- commands that do nothing where they stand ---- */

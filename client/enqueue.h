@@ -5,8 +5,6 @@
 #include "client/event.h"
 #include "client/layout.h"
 
-struct transfer;
-
 struct enqueue {
     cl_command_queue queue;
     struct node *node;
@@ -39,12 +37,12 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
 int enqueue_need_event(struct enqueue *e, cl_command_type type);
 /* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->want). */
 int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
-/* The same for a write, which can be over for the application before it is. */
-int enqueue_want_written(struct enqueue *e, cl_bool blocking, const cl_event *event, cl_command_type type);
 /* It counts as over only after that. False: no memory. Under the lock. */
 bool enqueue_arrival(struct enqueue *e, struct arrival *arrival);
 /* For one whose event the program will ask about: the node tells unasked (e->want). */
 void enqueue_expect(struct enqueue *e);
+/* How the command ended, which has an event: waits for that. */
+int enqueue_outcome(const struct enqueue *e);
 /* Sends it, waits if it is blocking, and finishes it. */
 int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(), or whatever else the result is to be. Hands the event to the application. */
@@ -58,10 +56,6 @@ void enqueue_put_barrier(struct enqueue *e, struct wire_buffer *out);
 /* The same for one that the program does: it waits for the gate, and is over after that. */
 int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done, cl_event *event);
 
-/* What reads and writes end with, under the lock that stream_finish() kept, which they give back; error is its
- * result. A blocking one waits here. */
-int enqueue_write(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event);
-int enqueue_read(struct enqueue *e, struct transfer *transfer, cl_bool blocking, int error, cl_event *event);
 /* A command that moves no data but has its place in the queue. */
 int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event);
 

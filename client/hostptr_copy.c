@@ -75,23 +75,21 @@ static struct wire_region region_of(const struct hosted *h, size_t offset, size_
     return part;
 }
 
+static void put_bring(struct wire_buffer *out, const void *argument, const struct transfer_data *data)
+{
+    struct wire_bring m = *(const struct wire_bring *)argument;
+
+    m.tag = data->tag;
+    m.data = data->bytes;
+    m.data_length = data->length;
+    wire_put_bring(out, &m);
+}
+
 static int send(const struct hosted *h, struct node *node, size_t offset, const struct layout *layout)
 {
-    struct wire_bring m = {.memory = h->memory->object.id, .part = region_of(h, offset, layout_bytes(layout))};
-    struct transfer *transfer;
-    int error = transfer_write(node, NULL, layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
+    const struct wire_bring m = {.memory = h->memory->object.id, .part = region_of(h, offset, layout_bytes(layout))};
 
-    if (error)
-        return error;
-    wire_put_bring(stream_begin(node), &m);
-    error = stream_finish(node, STREAM_NOW);
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(node->session);
-    if (!error)
-        return transfer_wait(transfer);
-    transfer_cancel(transfer);
-    return error;
+    return transfer_contents(node, layout, true, put_bring, &m);
 }
 
 /* exactly: the node may have something newer in between. */
@@ -176,10 +174,7 @@ static int fetch(const struct hosted *h, struct node *node, size_t offset, size_
     if (error)
         return error;
     wire_put_take(stream_begin(node), &m);
-    error = stream_finish(node, STREAM_NOW);
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(node->session);
+    error = stream_end(node, STREAM_NOW);
     if (error)
         transfer_cancel(transfer);
     else

@@ -27,6 +27,7 @@ struct under_way {
     uint32_t last_call;
     struct transfer *transfers;
     atomic_uint last_tag;
+    uint8_t packed[WIRE_MAX_INLINE]; /* data of the command that is being encoded */
 };
 struct under_way *session_under_way(struct session *session);
 void session_lock(struct session *session);

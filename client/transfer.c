@@ -196,22 +196,37 @@ static const uint8_t *layout_end(const struct layout *layout)
 
 /* Whether data come to its memory that may be those of a command before it; what those of the program write is not
  * known. */
-static bool meets_others(const struct transfer *transfer)
+static bool meets_others(const struct node *node, const struct layout *layout)
 {
     if (host_command_any())
         return true;
-    for (const struct transfer *other = *all_of(transfer->node); other; other = other->next) {
-        if (other->reading && other->layout.memory < layout_end(&transfer->layout) &&
-            transfer->layout.memory < layout_end(&other->layout))
+    for (const struct transfer *other = *all_of(node); other; other = other->next) {
+        if (other->reading && other->layout.memory < layout_end(layout) &&
+            layout->memory < layout_end(&other->layout))
             return true;
     }
     return false;
 }
 
+/* Whether a write goes with its command: nothing is allocated for it. e: NULL if it is no command's. */
+static bool goes_with_it(const struct node *node, const struct enqueue *e, const struct layout *layout)
+{
+    bool waits = false;
+
+    if (layout_bytes(layout) > WIRE_MAX_INLINE)
+        return false;
+    if (!e || !e->arrival)
+        return true;
+    session_lock(node->session);
+    waits = !arrival_is_over(e->arrival) && meets_others(node, layout);
+    session_unlock(node->session);
+    return !waits;
+}
+
 /* The command is over when its data have moved. Under the lock. */
 static int transfer_join(struct transfer *transfer, struct enqueue *e)
 {
-    if (!arrival_is_over(e->arrival) && meets_others(transfer))
+    if (!arrival_is_over(e->arrival) && meets_others(e->node, &transfer->layout))
         transfer->before = arrival_use(e->arrival);
     if (transfer->before && transfer->reading && !transfer->packed) {
         transfer->memory = malloc(transfer->length);
@@ -219,8 +234,6 @@ static int transfer_join(struct transfer *transfer, struct enqueue *e)
         if (!transfer->packed)
             return -ENOMEM;
     }
-    if (!transfer->reading && transfer->length <= WIRE_MAX_INLINE && !transfer->before)
-        return 0; /* it goes with the command */
     transfer->own = arrival_new();
     return transfer->own && enqueue_arrival(e, transfer->own) ? 0 : -ENOMEM;
 }
@@ -236,8 +249,11 @@ struct arrival *transfer_moving(const struct node *node)
     return moving;
 }
 
-int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
-                   struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length)
+/* ---- to the node ---- */
+
+/* What does not go with the command. */
+static int write_new(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked,
+                     struct object *keep, struct transfer **out)
 {
     struct transfer *transfer = transfer_new(node, layout, chunked);
     int error = 0;
@@ -258,52 +274,90 @@ int transfer_write(struct node *node, struct enqueue *e, const struct layout *la
     if (!transfer->before)
         pack(transfer);
     *out = transfer;
-    *tag = transfer->tag;
-    *inline_data = NULL;
-    *inline_length = 0;
-    if (transfer->length <= WIRE_MAX_INLINE && !transfer->before) {
-        *inline_data = transfer->memory;
-        *inline_length = (uint32_t)transfer->length;
-        *tag = 0;
-    }
     return 0;
 }
 
-void transfer_own(struct transfer *transfer, void *memory)
+int transfer_write(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep, void *owned,
+                   struct transfer_data *data)
 {
-    transfer->owned = memory;
+    int error;
+
+    *data = (struct transfer_data){.layout = layout};
+    if (goes_with_it(e->node, e, layout))
+        return 0;
+    error = write_new(e->node, e, layout, chunked, keep, &data->transfer);
+    if (error)
+        return error;
+    data->transfer->owned = owned;
+    data->tag = data->transfer->tag;
+    return 0;
 }
+
+void transfer_pack(struct node *node, struct transfer_data *data)
+{
+    const struct layout tight = layout_tight(data->layout, session_under_way(node->session)->packed);
+
+    if (data->transfer)
+        return;
+    data->bytes = data->layout->memory;
+    data->length = (uint32_t)layout_bytes(data->layout);
+    if (layout_is_contiguous(data->layout))
+        return;
+    layout_copy(&tight, data->layout);
+    data->bytes = tight.memory;
+}
+
+/* ---- contents, which are no command's ---- */
 
 /* Beyond this the copy costs more memory than the wait does time. */
 #define MOST_COPIED ((size_t)64 << 20)
 
-void transfer_contents(struct transfer *transfer)
+/* The program may have its memory back before they are sent. */
+static void copy(struct transfer *transfer)
 {
-    const bool goes_apart = transfer->length > WIRE_MAX_INLINE && !transfer->packed;
-    void *copy = goes_apart && transfer->length <= MOST_COPIED ? malloc(transfer->length) : NULL;
+    void *memory = !transfer->packed && transfer->length <= MOST_COPIED ? malloc(transfer->length) : NULL;
 
-    if (copy) {
-        transfer->memory = memcpy(copy, transfer->memory, transfer->length);
+    if (memory) {
+        transfer->memory = memcpy(memory, transfer->memory, transfer->length);
         transfer->packed = true;
     }
 }
 
-int transfer_leave(struct transfer *transfer)
+int transfer_contents(struct node *node, const struct layout *layout, bool wait,
+                      void (*put)(struct wire_buffer *, const void *, const struct transfer_data *),
+                      const void *argument)
 {
-    if (transfer->length > WIRE_MAX_INLINE && !transfer->packed)
-        return transfer_wait(transfer);
-    transfer_detach(transfer);
-    return 0;
+    struct transfer_data data = {.layout = layout};
+    struct wire_buffer *out;
+    int error = goes_with_it(node, NULL, layout) ? 0 : write_new(node, NULL, layout, false, NULL, &data.transfer);
+
+    if (error)
+        return error;
+    if (data.transfer && !wait)
+        copy(data.transfer);
+    data.tag = data.transfer ? data.transfer->tag : 0;
+    out = stream_begin(node);
+    transfer_pack(node, &data);
+    put(out, argument, &data);
+    error = stream_finish(node, data.tag || wait ? STREAM_NOW : STREAM_LATER);
+    if (data.transfer && !error)
+        transfer_start(data.transfer);
+    session_unlock(node->session);
+    if (!data.transfer)
+        return error;
+    if (error)
+        transfer_cancel(data.transfer);
+    else if (wait || !data.transfer->packed)
+        return transfer_wait(data.transfer);
+    else
+        transfer_detach(data.transfer);
+    return error;
 }
 
 void transfer_start(struct transfer *transfer)
 {
     if (transfer->reading)
         return;
-    if (transfer->length <= WIRE_MAX_INLINE && !transfer->before) {
-        transfer->done = true; /* it went with the command */
-        return;
-    }
     transfer_link(transfer);
     if (transfer->before)
         wait_for_turn(transfer);
@@ -311,9 +365,11 @@ void transfer_start(struct transfer *transfer)
         start_pieces(transfer);
 }
 
+/* ---- from the node ---- */
+
 /* It is there to be answered before the command is sent. */
 int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
-                  struct transfer **out, uint32_t *tag)
+                  struct transfer_data *data)
 {
     struct transfer *transfer = transfer_new(e->node, layout, chunked);
     int error;
@@ -335,8 +391,7 @@ int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, 
         transfer_cancel(transfer);
         return error;
     }
-    *out = transfer;
-    *tag = transfer->tag;
+    *data = (struct transfer_data){.transfer = transfer, .tag = transfer->tag, .layout = layout};
     return 0;
 }
 

@@ -5,21 +5,30 @@
 #include "client/enqueue.h"
 
 struct transfer;
-/* Prepare to send; data_out/length_out are what to put inline (length 0: it goes in bulk under *tag). e: NULL if it is
- * no command. keep: used until then, or NULL. */
-int transfer_write(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
-                   struct transfer **out, uint32_t *tag, const void **inline_data, uint32_t *inline_length);
-/* memory is freed with the transfer. */
-void transfer_own(struct transfer *transfer, void *memory);
-/* Of a write that was not started: the contents of a new object, which go from a copy if they are not very long. When
- * transfer_leave() returns the memory is the program's again. */
-void transfer_contents(struct transfer *transfer);
-int transfer_leave(struct transfer *transfer);
+
+/* What a command has of its data. */
+struct transfer_data {
+    struct transfer *transfer; /* NULL: they go with the command */
+    uint32_t tag;              /* 0: the same */
+    const struct layout *layout;
+    const void *bytes;
+    uint32_t length;
+};
+/* Prepare to send. keep: used until then, or NULL; owned: memory that is freed with the transfer, if there is one. */
+int transfer_write(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep, void *owned,
+                   struct transfer_data *data);
+/* Under the lock, before the command is encoded: bytes and length are what goes with it. */
+void transfer_pack(struct node *node, struct transfer_data *data);
+/* Contents of a memory object, with what is no command in a queue: put() encodes it. Afterwards the memory is the
+ * program's again: if it is not very long, because it was copied, unless it is to be waited for. */
+int transfer_contents(struct node *node, const struct layout *layout, bool wait,
+                      void (*put)(struct wire_buffer *, const void *, const struct transfer_data *),
+                      const void *argument);
 /* Under the lock, after the command was encoded: start sending. */
 void transfer_start(struct transfer *transfer);
 /* Prepare to receive. */
 int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
-                  struct transfer **out, uint32_t *tag);
+                  struct transfer_data *data);
 /* The same for what is no command's. */
 int transfer_take(struct node *node, const struct layout *layout, struct transfer **out, uint32_t *tag);
 /* What is moving in the node's session at the moment, which needs nobody to go on. */

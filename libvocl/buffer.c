@@ -29,26 +29,22 @@ int buffer_create_on(cl_mem buffer, struct node *node)
     return stream_end(node, STREAM_LATER);
 }
 
+static void put_filled(struct wire_buffer *out, const void *buffer, const struct transfer_data *data)
+{
+    struct wire_create_buffer m = describe(buffer);
+
+    m.tag = data->tag;
+    m.data = data->bytes;
+    m.data_length = data->length;
+    wire_put_create_buffer(out, &m);
+}
+
 /* With its contents. */
 static int create_filled(cl_mem buffer, struct node *node, const void *contents)
 {
     const struct layout layout = layout_linear(contents, buffer->size);
-    struct wire_create_buffer m = describe(buffer);
-    struct transfer *transfer;
-    int error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
 
-    if (error)
-        return error;
-    transfer_contents(transfer);
-    wire_put_create_buffer(stream_begin(node), &m);
-    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(node->session);
-    if (!error)
-        return transfer_leave(transfer);
-    transfer_cancel(transfer);
-    return error;
+    return transfer_contents(node, &layout, false, put_filled, buffer);
 }
 
 /* The contents go to the first node. */
@@ -291,115 +287,37 @@ cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size)
     return offset > buffer->size || size > buffer->size - offset ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
-/* Native maps the whole piece at once where host and device share memory; elsewhere chunks overlap with the copies. */
-bool transfer_chunked(cl_command_queue queue)
-{
-    return !queue->device->unified || !settings_number(SETTING_ZERO_COPY);
-}
-
 /* ---- read and write ---- */
+
+static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_bool blocking, size_t offset,
+                         size_t size, const void *memory, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct movement m = {.type = writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
+                         .writes = writes,
+                         .blocking = blocking,
+                         .layout = layout_linear(memory, size)};
+    cl_int error = buffer_check(queue, buffer);
+
+    if (!error && (!memory || buffer_check_range(buffer, offset, size)))
+        error = CL_INVALID_VALUE;
+    if (!error)
+        error = memory_check_host(buffer, writes ? CL_MAP_WRITE : CL_MAP_READ);
+    if (error)
+        return error;
+    m.part = part_piece(buffer, offset, size);
+    return memory_move(queue, &m, count, list, event);
+}
 
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                             const void *from, cl_uint count, const cl_event *list, cl_event *event)
 {
-    struct layout layout = layout_linear(from, size);
-    struct transfer *transfer;
-    struct wire_write_buffer m;
-    struct enqueue e;
-    cl_int error = buffer_check(queue, buffer);
-
-    if (!error && (!from || buffer_check_range(buffer, offset, size)))
-        error = CL_INVALID_VALUE;
-    if (!error)
-        error = memory_check_host(buffer, CL_MAP_WRITE);
-    if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
-        const struct layout to = layout_linear(buffer->place + offset, size);
-
-        return cl_error(direct_move(queue, CL_COMMAND_WRITE_BUFFER, blocking, &to, &layout, count, list, event));
-    }
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER);
-    if (error)
-        return error;
-    if (!size)
-        return cl_error(enqueue_nothing(&e, blocking, event));
-    error = cl_error(coherence_before(&e, buffer, offset, size, USE_WRITE));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (shared_has(e.node, &layout)) {
-        const struct part part = part_piece(buffer, offset, size);
-
-        return cl_error(shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER, event));
-    }
-    m = (struct wire_write_buffer){.queue = queue->object.id,
-                                   .buffer = buffer->object.id,
-                                   .offset = offset,
-                                   .size = size,
-                                   .wait = e.wait,
-                                   .wait_count = e.wait_count};
-    error = cl_error(enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER));
-    if (!error)
-        error = cl_error(transfer_write(e.node, &e, &layout, transfer_chunked(queue), &buffer->object, &transfer,
-                                        &m.tag, &m.data, &m.data_length));
-    if (error)
-        return enqueue_fail(&e, error);
-    m.want = e.want;
-    m.event = e.event_id;
-    coherence_after(&e, buffer, offset, size);
-    wire_put_write_buffer(stream_begin(e.node), &m);
-    return cl_error(enqueue_write(&e, transfer, blocking,
-                                  stream_finish(e.node, m.tag || m.want & ~WIRE_ORDERS ? STREAM_NOW : STREAM_SOON),
-                                  event));
+    return move_piece(queue, buffer, true, blocking, offset, size, from, count, list, event);
 }
 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                            void *to, cl_uint count, const cl_event *list, cl_event *event)
 {
-    struct layout layout = layout_linear(to, size);
-    struct transfer *transfer;
-    struct wire_read_buffer m;
-    struct enqueue e;
-    cl_int error = buffer_check(queue, buffer);
-
-    if (!error && (!to || buffer_check_range(buffer, offset, size)))
-        error = CL_INVALID_VALUE;
-    if (!error)
-        error = memory_check_host(buffer, CL_MAP_READ);
-    if (!error && buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
-        const struct layout from = layout_linear(buffer->place + offset, size);
-
-        return cl_error(direct_move(queue, CL_COMMAND_READ_BUFFER, blocking, &layout, &from, count, list, event));
-    }
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER);
-    if (error)
-        return error;
-    if (!size)
-        return cl_error(enqueue_nothing(&e, blocking, event));
-    error = cl_error(coherence_before(&e, buffer, offset, size, USE_READ));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (shared_has(e.node, &layout)) {
-        const struct part part = part_piece(buffer, offset, size);
-
-        return cl_error(shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER, event));
-    }
-    m = (struct wire_read_buffer){.queue = queue->object.id,
-                                  .buffer = buffer->object.id,
-                                  .event = e.event_id,
-                                  .want = e.event ? 1u << CL_COMPLETE : 0,
-                                  .offset = offset,
-                                  .size = size,
-                                  .wait = e.wait,
-                                  .wait_count = e.wait_count};
-    error = cl_error(transfer_read(&e, &layout, transfer_chunked(queue), &buffer->object, &transfer, &m.tag));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (e.event)
-        e.event->wanted = m.want;
-    wire_put_read_buffer(stream_begin(e.node), &m);
-    return cl_error(
-        enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event));
+    return move_piece(queue, buffer, false, blocking, offset, size, to, count, list, event);
 }
 
 /* How much of buffer means anything stands in content_size, as a cl_ulong. */

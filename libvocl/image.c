@@ -215,15 +215,22 @@ int image_create_on(cl_mem image, struct node *node)
     return stream_end(node, STREAM_LATER);
 }
 
+static void put_filled(struct wire_buffer *out, const void *image, const struct transfer_data *data)
+{
+    struct wire_create_image m = describe(image);
+
+    m.tag = data->tag;
+    m.data = data->bytes;
+    m.data_length = data->length;
+    wire_put_create_image(out, &m);
+}
+
 /* With its contents. */
 static int create_filled(cl_mem image, struct node *node, const void *contents)
 {
     const bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    struct wire_create_image m = describe(image);
-    struct transfer *transfer;
     struct layout layout;
     size_t extent[3];
-    int error;
 
     image_extent(&image->desc, extent);
     layout = (struct layout){.memory = (uint8_t *)(uintptr_t)contents,
@@ -232,19 +239,7 @@ static int create_filled(cl_mem image, struct node *node, const void *contents)
                              .slices = extent[2],
                              .row_pitch = array ? image->slice_pitch : image->row_pitch,
                              .slice_pitch = image->slice_pitch};
-    error = transfer_write(node, NULL, &layout, false, NULL, &transfer, &m.tag, &m.data, &m.data_length);
-    if (error)
-        return error;
-    transfer_contents(transfer);
-    wire_put_create_image(stream_begin(node), &m);
-    error = stream_finish(node, m.tag ? STREAM_NOW : STREAM_LATER);
-    if (!error)
-        transfer_start(transfer);
-    session_unlock(node->session);
-    if (!error)
-        return transfer_leave(transfer);
-    transfer_cancel(transfer);
-    return error;
+    return transfer_contents(node, &layout, false, put_filled, image);
 }
 
 /* The contents go to the first node. */

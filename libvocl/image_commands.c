@@ -58,115 +58,39 @@ static void copy3(uint64_t *to, const size_t *from)
         to[i] = from[i];
 }
 
-cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
-                          const struct layout *layout, void *owned, cl_event *event)
+static cl_int move_region(cl_command_queue queue, cl_mem image, struct movement *m, const size_t *origin,
+                          const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory, cl_uint count,
+                          const cl_event *list, cl_event *event)
 {
-    struct transfer *transfer;
-    struct wire_write_image m = {.queue = e->queue->object.id,
-                                 .image = image->object.id,
-                                 .origin_count = 3,
-                                 .region_count = 3,
-                                 .bytes = layout_bytes(layout)};
-    cl_int error = cl_error(coherence_before(e, image, 0, image->size, USE_READ | USE_WRITE));
+    cl_int error = image_check(queue, image);
 
-    m.wait = e->wait;
-    m.wait_count = e->wait_count;
-    copy3(m.origin, origin);
-    copy3(m.region, region);
-    if (!error && !owned && shared_has(e->node, layout)) {
-        const struct part part = part_image(image, origin, region);
-
-        return cl_error(shared_write(e, &part, layout, blocking, CL_COMMAND_WRITE_IMAGE, event));
-    }
     if (!error)
-        error = cl_error(enqueue_want_written(e, blocking, event, CL_COMMAND_WRITE_IMAGE));
+        error = memory ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
     if (!error)
-        error = cl_error(
-            transfer_write(e->node, e, layout, false, &image->object, &transfer, &m.tag, &m.data, &m.data_length));
+        error = memory_check_host(image, m->writes ? CL_MAP_WRITE : CL_MAP_READ);
     if (error)
-        return enqueue_fail(e, error);
-    transfer_own(transfer, owned);
-    m.want = e->want;
-    m.event = e->event_id;
-    coherence_after(e, image, 0, image->size);
-    wire_put_write_image(stream_begin(e->node), &m);
-    return cl_error(enqueue_write(e, transfer, blocking, stream_finish(e->node, STREAM_NOW), event));
-}
-
-cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
-                         const struct layout *layout, cl_event *event)
-{
-    struct transfer *transfer;
-    struct wire_read_image m = {.queue = e->queue->object.id,
-                                .image = image->object.id,
-                                .event = e->event_id,
-                                .want = e->event ? 1u << CL_COMPLETE : 0,
-                                .origin_count = 3,
-                                .region_count = 3,
-                                .bytes = layout_bytes(layout)};
-    cl_int error = cl_error(coherence_before(e, image, 0, image->size, USE_READ));
-
-    m.wait = e->wait;
-    m.wait_count = e->wait_count;
-    if (!error && shared_has(e->node, layout)) {
-        const struct part part = part_image(image, origin, region);
-
-        return cl_error(shared_read(e, &part, layout, blocking, CL_COMMAND_READ_IMAGE, event));
-    }
-    if (!error)
-        error = cl_error(transfer_read(e, layout, false, &image->object, &transfer, &m.tag));
-
-    if (error)
-        return enqueue_fail(e, error);
-    copy3(m.origin, origin);
-    copy3(m.region, region);
-    if (e->event)
-        e->event->wanted = m.want;
-    wire_put_read_image(stream_begin(e->node), &m);
-    return cl_error(
-        enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event));
+        return error;
+    image_layout(image, region, row_pitch, slice_pitch, memory, &m->layout);
+    m->part = part_image(image, origin, region);
+    return memory_move(queue, m, count, list, event);
 }
 
 cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
                            const size_t *region, size_t row_pitch, size_t slice_pitch, const void *from, cl_uint count,
                            const cl_event *list, cl_event *event)
 {
-    struct layout layout;
-    struct enqueue e;
-    cl_int error = image_check(queue, image);
+    struct movement m = {.type = CL_COMMAND_WRITE_IMAGE, .writes = true, .blocking = blocking};
 
-    if (!error)
-        error = from ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
-    if (!error)
-        image_layout(image, region, row_pitch, slice_pitch, from, &layout);
-    if (!error)
-        error = memory_check_host(image, CL_MAP_WRITE);
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_IMAGE);
-    if (!error && image_is_nothing(region))
-        return cl_error(enqueue_nothing(&e, blocking, event));
-    return error ? error : image_write_region(&e, image, blocking, origin, region, &layout, NULL, event);
+    return move_region(queue, image, &m, origin, region, row_pitch, slice_pitch, from, count, list, event);
 }
 
 cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
                           const size_t *region, size_t row_pitch, size_t slice_pitch, void *to, cl_uint count,
                           const cl_event *list, cl_event *event)
 {
-    struct layout layout;
-    struct enqueue e;
-    cl_int error = image_check(queue, image);
+    struct movement m = {.type = CL_COMMAND_READ_IMAGE, .blocking = blocking};
 
-    if (!error)
-        error = to ? image_check_region(image, origin, region) : CL_INVALID_VALUE;
-    if (!error)
-        image_layout(image, region, row_pitch, slice_pitch, to, &layout);
-    if (!error)
-        error = memory_check_host(image, CL_MAP_READ);
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_IMAGE);
-    if (!error && image_is_nothing(region))
-        return cl_error(enqueue_nothing(&e, blocking, event));
-    return error ? error : image_read_region(&e, image, blocking, origin, region, &layout, event);
+    return move_region(queue, image, &m, origin, region, row_pitch, slice_pitch, to, count, list, event);
 }
 
 cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,

@@ -38,32 +38,6 @@ static cl_int map_check(cl_command_queue queue, cl_mem buffer, cl_map_flags flag
     return memory_check_host(buffer, flags);
 }
 
-static cl_int map_read(struct enqueue *e, cl_mem buffer, size_t offset, size_t size, uint8_t *to, cl_bool blocking,
-                       cl_event *event)
-{
-    struct layout layout = layout_linear(to, size);
-    struct transfer *transfer;
-    struct wire_read_buffer m = {.queue = e->queue->object.id,
-                                 .buffer = buffer->object.id,
-                                 .event = e->event_id,
-                                 .want = e->event ? 1u << CL_COMPLETE : 0,
-                                 .offset = offset,
-                                 .size = size};
-    cl_int error = cl_error(coherence_before(e, buffer, offset, size, USE_READ));
-
-    m.wait = e->wait;
-    m.wait_count = e->wait_count;
-    if (!error)
-        error = cl_error(transfer_read(e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag));
-    if (error)
-        return enqueue_fail(e, error);
-    if (e->event)
-        e->event->wanted = m.want;
-    wire_put_read_buffer(stream_begin(e->node), &m);
-    return cl_error(
-        enqueue_read(e, transfer, blocking, stream_finish(e->node, blocking ? STREAM_NOW : STREAM_SOON), event));
-}
-
 /* The application has the node's own memory: only the commands have to be in their places. */
 static cl_int map_in_place(struct enqueue *e, cl_mem buffer, const struct mapping *mapping, cl_bool blocking,
                            cl_event *event)
@@ -130,6 +104,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     cl_int error = map_check(queue, buffer, flags, offset, size);
     struct mapping *mapping = NULL;
     uint8_t *shadow = NULL, *at;
+    struct movement read;
     struct enqueue e;
 
     if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event))
@@ -148,6 +123,10 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
         return NULL;
     }
     at = shadow + offset;
+    read = (struct movement){.type = CL_COMMAND_MAP_BUFFER,
+                             .blocking = blocking,
+                             .part = part_piece(buffer, offset, size),
+                             .layout = layout_linear(at, size)};
     *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
     mapping_add(buffer, mapping);
     if (buffer->direct)
@@ -155,8 +134,8 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     else if (buffer->place)
         error = map_in_place(&e, buffer, mapping, blocking, event);
     else
-        error = flags == CL_MAP_WRITE_INVALIDATE_REGION ? cl_error(enqueue_nothing(&e, blocking, event))
-                                                        : map_read(&e, buffer, offset, size, at, blocking, event);
+        error = cl_error(flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
+                                                                 : enqueue_transfer(&e, &read, event));
     if (error)
         free(mapping_take(buffer, at));
     fail_ret(ret, error);
@@ -165,34 +144,18 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
 
 static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *mapping, cl_event *event)
 {
-    struct layout layout = layout_linear(mapping->pointer, mapping->region[0]);
-    struct transfer *transfer;
-    struct wire_write_buffer m;
-    cl_int error;
+    const struct movement write = {.type = CL_COMMAND_UNMAP_MEM_OBJECT,
+                                   .writes = true,
+                                   .part = part_piece(buffer, mapping->origin[0], mapping->region[0]),
+                                   .layout = layout_linear(mapping->pointer, mapping->region[0])};
 
     if (buffer->direct)
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
     if (buffer->place)
         return unmap_in_place(e, buffer, mapping, event);
-    if (!(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)))
-        return cl_error(enqueue_nothing(e, CL_FALSE, event));
-    error = cl_error(coherence_before(e, buffer, mapping->origin[0], mapping->region[0], USE_WRITE));
-    if (error)
-        return enqueue_fail(e, error);
-    m = (struct wire_write_buffer){.queue = e->queue->object.id,
-                                   .buffer = buffer->object.id,
-                                   .event = e->event_id,
-                                   .offset = mapping->origin[0],
-                                   .size = mapping->region[0],
-                                   .wait = e->wait,
-                                   .wait_count = e->wait_count};
-    error = cl_error(transfer_write(e->node, e, &layout, transfer_chunked(e->queue), &buffer->object, &transfer, &m.tag,
-                                    &m.data, &m.data_length));
-    if (error)
-        return enqueue_fail(e, error);
-    coherence_after(e, buffer, mapping->origin[0], mapping->region[0]);
-    wire_put_write_buffer(stream_begin(e->node), &m);
-    return cl_error(enqueue_write(e, transfer, CL_FALSE, stream_finish(e->node, STREAM_NOW), event));
+    return cl_error(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
+                        ? enqueue_transfer(e, &write, event)
+                        : enqueue_nothing(e, CL_FALSE, event));
 }
 
 /* ---- maps: each has memory of its own, but for images that use the application's ---- */
@@ -248,8 +211,8 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
                         cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
     cl_int error = image_map_check(queue, image, flags, origin, region, row_pitch, slice_pitch);
+    struct movement read = {.type = CL_COMMAND_MAP_IMAGE, .blocking = blocking};
     struct mapping *mapping = NULL;
-    struct layout layout;
     struct enqueue e;
     void *pointer = NULL;
 
@@ -271,8 +234,9 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
     if (flags == CL_MAP_WRITE_INVALIDATE_REGION || image_is_nothing(region)) {
         error = cl_error(enqueue_nothing(&e, blocking, event));
     } else {
-        image_layout(image, region, mapping->row_pitch, mapping->slice_pitch, pointer, &layout);
-        error = image_read_region(&e, image, blocking, origin, region, &layout, event);
+        image_layout(image, region, mapping->row_pitch, mapping->slice_pitch, pointer, &read.layout);
+        read.part = part_image(image, origin, region);
+        error = cl_error(enqueue_transfer(&e, &read, event));
     }
     fail_ret(ret, error);
     if (!error)
@@ -286,12 +250,13 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
 
 static cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_event *event)
 {
-    struct layout layout;
+    struct movement write = {
+        .type = CL_COMMAND_UNMAP_MEM_OBJECT, .writes = true, .owned = mapping->owned ? mapping->pointer : NULL};
 
     if (mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) && !image_is_nothing(mapping->region)) {
-        image_layout(image, mapping->region, mapping->row_pitch, mapping->slice_pitch, mapping->pointer, &layout);
-        return image_write_region(e, image, CL_FALSE, mapping->origin, mapping->region, &layout,
-                                  mapping->owned ? mapping->pointer : NULL, event);
+        image_layout(image, mapping->region, mapping->row_pitch, mapping->slice_pitch, mapping->pointer, &write.layout);
+        write.part = part_image(image, mapping->origin, mapping->region);
+        return cl_error(enqueue_transfer(e, &write, event));
     }
     if (mapping->owned)
         arrival_free(e->node->session, e->arrival, mapping->pointer);

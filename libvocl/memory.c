@@ -277,3 +277,24 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
     free(ids);
     return enqueue_finish(&e, cl_error(stream_end(e.node, STREAM_SOON)), event);
 }
+
+/* ---- data ---- */
+
+cl_int memory_move(cl_command_queue queue, const struct movement *m, cl_uint count, const cl_event *list,
+                   cl_event *event)
+{
+    const size_t bytes = layout_bytes(&m->layout);
+    struct enqueue e;
+    cl_int error;
+
+    if (m->part.memory->direct && direct_may(queue, m->blocking, bytes, count, list, event)) {
+        const struct layout there = movement_there(m);
+
+        return cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
+                                    m->writes ? &m->layout : &there, count, list, event));
+    }
+    error = enqueue_begin(&e, queue, count, list, event, m->type);
+    if (error)
+        return error;
+    return cl_error(bytes ? enqueue_transfer(&e, m, event) : enqueue_nothing(&e, m->blocking, event));
+}

@@ -11,6 +11,9 @@ cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flag
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
 cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);
 cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
+/* A read or write whose arguments are good: at once, if it can be (client/direct.c), or as a command. */
+cl_int memory_move(cl_command_queue queue, const struct movement *m, cl_uint count, const cl_event *list,
+                   cl_event *event);
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 
@@ -26,8 +29,6 @@ int pipe_create_on(cl_mem pipe, struct node *node);
 cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
 /* No bytes are a range, too, for reads, writes and fills. */
 cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
-/* Whether the node stages this queue's buffer transfers in chunks. */
-bool transfer_chunked(cl_command_queue queue);
 
 /* ---- image.c, image_commands.c ---- */
 size_t image_element_size(const cl_image_format *format);
@@ -37,11 +38,6 @@ bool image_is_nothing(const size_t *region);
 /* The host's side of a region; pitches of 0 mean tight. Others are taken as they are, as PoCL does. */
 void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory,
                   struct layout *layout);
-/* Takes over e, and owned, memory to free when the data has left it. */
-cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
-                          const struct layout *layout, void *owned, cl_event *event);
-cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
-                         const struct layout *layout, cl_event *event);
 
 /* ---- device_address.c: cl_ext_buffer_device_address ---- */
 bool device_address_offered(cl_context context);

@@ -46,54 +46,17 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
                                 size_t host_row, size_t host_slice, const void *from, cl_uint count,
                                 const cl_event *list, cl_event *event)
 {
-    struct transfer *transfer;
-    struct layout layout;
-    struct wire_write_rect m;
-    struct part part;
-    struct enqueue e;
+    struct movement m = {.type = CL_COMMAND_WRITE_BUFFER_RECT, .writes = true, .blocking = blocking};
     cl_int error = buffer_check(queue, buffer);
 
     if (!error)
-        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &layout);
+        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, from, &m.layout);
     if (!error)
         error = memory_check_host(buffer, CL_MAP_WRITE);
-    if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
-        const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
-
-        return cl_error(
-            direct_move(queue, CL_COMMAND_WRITE_BUFFER_RECT, blocking, &there, &layout, count, list, event));
-    }
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_WRITE_BUFFER_RECT);
     if (error)
         return error;
-    part = part_rect(buffer, origin, region, row, slice);
-    error = cl_error(part_before(&e, &part, USE_WRITE));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (shared_has(e.node, &layout))
-        return cl_error(shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER_RECT, event));
-    m = (struct wire_write_rect){.queue = queue->object.id,
-                                 .buffer = buffer->object.id,
-                                 .origin_count = 3,
-                                 .origin = {origin[0], origin[1], origin[2]},
-                                 .region_count = 3,
-                                 .region = {region[0], region[1], region[2]},
-                                 .row_pitch = row,
-                                 .slice_pitch = slice,
-                                 .wait = e.wait,
-                                 .wait_count = e.wait_count};
-    error = cl_error(enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER_RECT));
-    if (!error)
-        error = cl_error(
-            transfer_write(e.node, &e, &layout, false, &buffer->object, &transfer, &m.tag, &m.data, &m.data_length));
-    if (error)
-        return enqueue_fail(&e, error);
-    m.want = e.want;
-    m.event = e.event_id;
-    part_after(&e, &part);
-    wire_put_write_rect(stream_begin(e.node), &m);
-    return cl_error(enqueue_write(&e, transfer, blocking, stream_finish(e.node, STREAM_NOW), event));
+    m.part = part_rect(buffer, origin, region, row, slice);
+    return memory_move(queue, &m, count, list, event);
 }
 
 cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
@@ -101,52 +64,17 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                size_t host_row, size_t host_slice, void *to, cl_uint count, const cl_event *list,
                                cl_event *event)
 {
-    struct transfer *transfer;
-    struct layout layout;
-    struct wire_read_rect m;
-    struct part part;
-    struct enqueue e;
+    struct movement m = {.type = CL_COMMAND_READ_BUFFER_RECT, .blocking = blocking};
     cl_int error = buffer_check(queue, buffer);
 
     if (!error)
-        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &layout);
+        error = rect_check(buffer, origin, host_origin, region, &row, &slice, &host_row, &host_slice, to, &m.layout);
     if (!error)
         error = memory_check_host(buffer, CL_MAP_READ);
-    if (!error && buffer->direct && direct_may(queue, blocking, layout_bytes(&layout), count, list, event)) {
-        const struct layout there = layout_rect(buffer->place, origin, region, row, slice);
-
-        return cl_error(direct_move(queue, CL_COMMAND_READ_BUFFER_RECT, blocking, &layout, &there, count, list, event));
-    }
-    if (!error)
-        error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_READ_BUFFER_RECT);
     if (error)
         return error;
-    part = part_rect(buffer, origin, region, row, slice);
-    error = cl_error(part_before(&e, &part, USE_READ));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (shared_has(e.node, &layout))
-        return cl_error(shared_read(&e, &part, &layout, blocking, CL_COMMAND_READ_BUFFER_RECT, event));
-    m = (struct wire_read_rect){.queue = queue->object.id,
-                                .buffer = buffer->object.id,
-                                .event = e.event_id,
-                                .want = e.event ? 1u << CL_COMPLETE : 0,
-                                .origin_count = 3,
-                                .origin = {origin[0], origin[1], origin[2]},
-                                .region_count = 3,
-                                .region = {region[0], region[1], region[2]},
-                                .row_pitch = row,
-                                .slice_pitch = slice,
-                                .wait = e.wait,
-                                .wait_count = e.wait_count};
-    error = cl_error(transfer_read(&e, &layout, false, &buffer->object, &transfer, &m.tag));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (e.event)
-        e.event->wanted = m.want;
-    wire_put_read_rect(stream_begin(e.node), &m);
-    return cl_error(
-        enqueue_read(&e, transfer, blocking, stream_finish(e.node, blocking ? STREAM_NOW : STREAM_SOON), event));
+    m.part = part_rect(buffer, origin, region, row, slice);
+    return memory_move(queue, &m, count, list, event);
 }
 
 /* As the specification's appendix has it; within one buffer the pitches are the same. */

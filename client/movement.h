@@ -1,0 +1,26 @@
+/* Commands that move data between the program's memory and a node. */
+#ifndef VOCL_CLIENT_MOVEMENT_H
+#define VOCL_CLIENT_MOVEMENT_H
+
+#include "client/coherence.h"
+#include "client/enqueue.h"
+#include "client/layout.h"
+
+/* What such a command does, beside its place in a queue. */
+struct movement {
+    cl_command_type type;
+    bool writes;          /* to the node */
+    cl_bool blocking;     /* until the program's memory has been read, or filled */
+    struct part part;     /* of an object, or at an address: on the node */
+    struct layout layout; /* in the program's memory */
+    void *owned;          /* of a write: memory that is freed when the data have left it, or NULL */
+};
+
+/* Where a part of a buffer is whose memory is here (direct.c). */
+struct layout movement_there(const struct movement *m);
+/* All that reads, writes, maps and unmaps of every kind have in common: contents that have to be there first, the data
+ * in the command or note, in bulk, or in memory that the node has, too, the wait of a blocking one, the event. Ends e,
+ * which was opened for it. */
+int enqueue_transfer(struct enqueue *e, const struct movement *m, cl_event *event);
+
+#endif

@@ -61,23 +61,15 @@ static void copy3(uint64_t *to, const size_t *from)
 cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
                           const struct layout *layout, void *owned, cl_event *event)
 {
+    const struct part part = part_image(image, origin, region);
     struct transfer *transfer;
-    struct wire_write_image m = {.queue = e->queue->object.id,
-                                 .image = image->object.id,
-                                 .origin_count = 3,
-                                 .region_count = 3,
-                                 .bytes = layout_bytes(layout)};
+    struct wire_write_image m = {.queue = e->queue->object.id, .image = image->object.id, .part = part_region(&part)};
     cl_int error = cl_error(coherence_before(e, image, 0, image->size, USE_READ | USE_WRITE));
 
     m.wait = e->wait;
     m.wait_count = e->wait_count;
-    copy3(m.origin, origin);
-    copy3(m.region, region);
-    if (!error && !owned && shared_has(e->node, layout)) {
-        const struct part part = part_image(image, origin, region);
-
+    if (!error && !owned && shared_has(e->node, layout))
         return cl_error(shared_write(e, &part, layout, blocking, CL_COMMAND_WRITE_IMAGE, event));
-    }
     if (!error)
         error = cl_error(enqueue_want_written(e, blocking, event, CL_COMMAND_WRITE_IMAGE));
     if (!error)
@@ -96,30 +88,24 @@ cl_int image_write_region(struct enqueue *e, cl_mem image, cl_bool blocking, con
 cl_int image_read_region(struct enqueue *e, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
                          const struct layout *layout, cl_event *event)
 {
+    const struct part part = part_image(image, origin, region);
     struct transfer *transfer;
     struct wire_read_image m = {.queue = e->queue->object.id,
                                 .image = image->object.id,
                                 .event = e->event_id,
                                 .want = e->event ? 1u << CL_COMPLETE : 0,
-                                .origin_count = 3,
-                                .region_count = 3,
-                                .bytes = layout_bytes(layout)};
+                                .part = part_region(&part)};
     cl_int error = cl_error(coherence_before(e, image, 0, image->size, USE_READ));
 
     m.wait = e->wait;
     m.wait_count = e->wait_count;
-    if (!error && shared_has(e->node, layout)) {
-        const struct part part = part_image(image, origin, region);
-
+    if (!error && shared_has(e->node, layout))
         return cl_error(shared_read(e, &part, layout, blocking, CL_COMMAND_READ_IMAGE, event));
-    }
     if (!error)
         error = cl_error(transfer_read(e, layout, false, &image->object, &transfer, &m.tag));
 
     if (error)
         return enqueue_fail(e, error);
-    copy3(m.origin, origin);
-    copy3(m.region, region);
     if (e->event)
         e->event->wanted = m.want;
     wire_put_read_image(stream_begin(e->node), &m);
@@ -205,9 +191,6 @@ cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t 
                                  .source = from->object.id,
                                  .target = to->object.id,
                                  .event = e.event_id,
-                                 .source_origin_count = 3,
-                                 .target_origin_count = 3,
-                                 .region_count = 3,
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
     copy3(m.source_origin, from_origin);
@@ -248,8 +231,6 @@ cl_int fill_image(const struct site *site, cl_mem image, const void *colour, con
                                  .event = e.event_id,
                                  .colour = colour,
                                  .colour_length = 16,
-                                 .origin_count = 3,
-                                 .region_count = 3,
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
     if (image->format.image_channel_order == CL_DEPTH)
@@ -313,8 +294,6 @@ cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer
                                            .source = image->object.id,
                                            .target = buffer->object.id,
                                            .event = e.event_id,
-                                           .origin_count = 3,
-                                           .region_count = 3,
                                            .offset = offset,
                                            .wait = e.wait,
                                            .wait_count = e.wait_count};
@@ -358,8 +337,6 @@ cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image
                                            .target = image->object.id,
                                            .event = e.event_id,
                                            .offset = offset,
-                                           .origin_count = 3,
-                                           .region_count = 3,
                                            .wait = e.wait,
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);

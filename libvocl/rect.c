@@ -75,12 +75,7 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
         return cl_error(shared_write(&e, &part, &layout, blocking, CL_COMMAND_WRITE_BUFFER_RECT, event));
     m = (struct wire_write_rect){.queue = queue->object.id,
                                  .buffer = buffer->object.id,
-                                 .origin_count = 3,
-                                 .origin = {origin[0], origin[1], origin[2]},
-                                 .region_count = 3,
-                                 .region = {region[0], region[1], region[2]},
-                                 .row_pitch = row,
-                                 .slice_pitch = slice,
+                                 .part = part_region(&part),
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
     error = cl_error(enqueue_want_written(&e, blocking, event, CL_COMMAND_WRITE_BUFFER_RECT));
@@ -131,12 +126,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                 .buffer = buffer->object.id,
                                 .event = e.event_id,
                                 .want = e.event ? 1u << CL_COMPLETE : 0,
-                                .origin_count = 3,
-                                .origin = {origin[0], origin[1], origin[2]},
-                                .region_count = 3,
-                                .region = {region[0], region[1], region[2]},
-                                .row_pitch = row,
-                                .slice_pitch = slice,
+                                .part = part_region(&part),
                                 .wait = e.wait,
                                 .wait_count = e.wait_count};
     error = cl_error(transfer_read(&e, &layout, false, &buffer->object, &transfer, &m.tag));
@@ -212,9 +202,6 @@ cl_int copy_rect(const struct site *site, cl_mem from, cl_mem to, const size_t *
                                 .source = from->object.id,
                                 .target = to->object.id,
                                 .event = e.event_id,
-                                .source_origin_count = 3,
-                                .target_origin_count = 3,
-                                .region_count = 3,
                                 .source_row_pitch = from_row,
                                 .source_slice_pitch = from_slice,
                                 .target_row_pitch = to_row,

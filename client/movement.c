@@ -28,10 +28,6 @@ static bool goes_in_chunks(const struct movement *m, cl_command_queue queue)
 
 /* ---- the commands ---- */
 
-#define THREE(numbers)                                                                                                 \
-    {                                                                                                                  \
-        (numbers)[0], (numbers)[1], (numbers)[2]                                                                       \
-    }
 /* Both ways are told alike, but that a write has its data with it. */
 #define HEAD .queue = e->queue->object.id, .event = e->event_id, .want = e->want, .tag = data->tag
 #define WAITS .wait = e->wait, .wait_count = e->wait_count
@@ -57,13 +53,10 @@ static void put(struct wire_buffer *out, const struct enqueue *e, const struct m
         PUT(buffer, .buffer = part->memory->object.id, .offset = part->offset, .size = part->size)
         break;
     case PART_RECT:
-        PUT(rect, .buffer = part->memory->object.id, .origin_count = 3, .origin = THREE(part->origin),
-            .region_count = 3, .region = THREE(part->region), .row_pitch = part->pitch[0],
-            .slice_pitch = part->pitch[1])
+        PUT(rect, .buffer = part->memory->object.id, .part = part_region(part))
         break;
     case PART_IMAGE:
-        PUT(image, .image = part->memory->object.id, .origin_count = 3, .origin = THREE(part->origin),
-            .region_count = 3, .region = THREE(part->region), .bytes = part->bytes)
+        PUT(image, .image = part->memory->object.id, .part = part_region(part))
         break;
     case PART_ADDRESS:
         PUT(svm, .address = part->address, .size = part->bytes)

@@ -192,7 +192,7 @@ struct _cl_mem {
     cl_uint map_count;
     struct callback *destructors;
     cl_uint packet_size, max_packets;     /* of a pipe */
-    cl_mem_device_address_ext *addresses; /* device_address.c: on each device of the context; or NULL */
+    cl_mem_device_address_ext *addresses; /* addressed.c: on each device of the context; or NULL */
     cl_mem next_addressed;
     /* images */
     cl_image_format format;

@@ -399,12 +399,13 @@ static void after_fork(void)
     pthread_mutex_init(&start_lock, NULL);
     handle_after_fork();
     arena_after_fork();
+    usm_after_fork();
+    addressed_after_fork();
     arrival_after_fork();
     deliver_after_fork();
     start_failed = false;
     if (!session)
         return;
-    session->front->after_fork();
     session->under_way = (struct under_way){0}; /* of threads that are gone */
     init_lock(session);
     session->stop = true;

@@ -12,7 +12,6 @@ struct front_end {
     const struct kind *const *kinds;
     /* The nodes of a new session can be asked; what is made of their answers is session_view(). NULL: no session. */
     void *(*open)(struct session *session);
-    void (*after_fork)(void); /* in the child */
 };
 
 /* The process' session, started if need be; NULL when there is none to be had. */

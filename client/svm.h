@@ -32,4 +32,45 @@ int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);
 int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event);
 void svm_remote_after_fork(void);
 
+/* ---- usm.c: unified shared memory ---- */
+struct usm {
+    uint8_t *base;
+    size_t size;
+    cl_unified_shared_memory_type_intel type;
+    cl_mem_alloc_flags_intel flags;
+    cl_context context;
+    cl_device_id device; /* that it is associated with, or NULL */
+    struct node *node;   /* that has allocated it, or only counts it */
+    bool placed;         /* in the arena: every node that it is for has it */
+    bool chosen;         /* here, not by native OpenCL, which does not know it */
+    bool reserved;       /* the program has nothing there, so that no other memory takes the address */
+};
+
+struct usm_wish {
+    struct usm usm; /* context, device, type, flags and size */
+    const cl_mem_properties_intel *properties;
+    uint32_t properties_length; /* bytes */
+    cl_uint alignment;
+};
+/* Sets the rest of usm. */
+int usm_allocate(struct usm_wish *wish);
+/* False: nothing of the context's begins there. */
+bool usm_release(cl_context context, void *memory);
+/* The allocation that the pointer points into. */
+bool usm_find(const void *pointer, struct usm *out);
+void usm_after_fork(void);
+
+/* ---- addressed.c: buffers that have an address on their device ---- */
+/* On all nodes, instead of create_buffer, without contents; undone by addressed_destroy(), also if it fails. */
+int addressed_create(cl_mem buffer);
+/* As struct kind's create_on. */
+int addressed_create_on(cl_mem buffer, struct node *node);
+void addressed_destroy(cl_mem buffer);
+/* Whether a buffer of the context has the address. */
+bool addressed_has(cl_context context, cl_mem_device_address_ext address);
+/* Of all of the context, for a command that may use any: as coherence_before() and coherence_after(). */
+int addressed_before(struct enqueue *e);
+void addressed_after(struct enqueue *e);
+void addressed_after_fork(void);
+
 #endif

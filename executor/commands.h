@@ -12,7 +12,7 @@
 struct command;
 struct executor;
 
-/* Those of replies, notes and peers come of the same description, and nobody uses them. */
+/* Those of replies and notes come of the same description, and nobody uses them. */
 #define SEND(name, number) struct exec_##name {
 #define ENQUEUE(name, number) SEND(name, number)
 #define CALL(name, number)                                                                                             \
@@ -25,33 +25,18 @@ struct executor;
     ;                                                                                                                  \
     struct exec_##name##_reply {                                                                                       \
         uint32_t call;
-#define END                                                                                                            \
-    }                                                                                                                  \
-    ;
 #define EVENT_WANTED
 #define WAIT_LIST
 #define ID(kind, name) OBJECT_##kind *name;
 #define NEW_ID(kind, name) OBJECT_##kind *name;
 #define ID_OF(field, name) struct object *name;
+#define MAY_BE_GONE(kind, name)                                                                                        \
+    OBJECT_##kind *name;                                                                                               \
+    uint32_t name##_id;
 #define IDS(kind, name, most)                                                                                          \
     OBJECT_##kind *const *name;                                                                                        \
     uint32_t name##_count;
-#define NUMBER(name) uint32_t name;
-#define NUMBERS(name, most)                                                                                            \
-    const uint32_t *name;                                                                                              \
-    uint32_t name##_count;
-#define U32(name) uint32_t name;
-#define I32(name) int32_t name;
-#define U64(name) uint64_t name;
-#define RANGE(name, low, high) uint32_t name;
-#define BITS(name, mask) uint64_t name;
-#define U64S(name, most)                                                                                               \
-    uint32_t name##_count;                                                                                             \
-    uint64_t name[most];
-#define REGION(name, kinds) struct wire_region name;
-#define BLOB(name, most)                                                                                               \
-    const void *name;                                                                                                  \
-    uint32_t name##_length;
+#include "wire/members.h"
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
@@ -61,7 +46,7 @@ struct executor;
 #define SEND(name, number) int exec_##name(struct executor *x, const struct exec_##name *m);
 #define ENQUEUE(name, number) int exec_##name(struct command *c, const struct exec_##name *m);
 #define CALL(name, number) SEND(name, number)
-#define PEER(name, number) int exec_##name(struct executor *x, unsigned peer, const struct wire_##name *m);
+#define PEER(name, number) int exec_##name(struct executor *x, unsigned peer, const struct exec_##name *m);
 /* The answer to a CALL, whose number is in it. */
 #define REPLY(name) void reply_##name(struct executor *x, const struct wire_##name##_reply *m);
 #include "wire/fields.h"

@@ -3,15 +3,9 @@
 
 #include "base/log.h"
 #include "executor/internal.h"
+#include "topology/native.h"
 
-/* Not VOCL itself: a worker must not find other workers. */
-static bool is_vocl(cl_platform_id platform)
-{
-    char name[64] = "";
-
-    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
-    return !strcmp(name, "VOCL");
-}
+_Static_assert(NATIVE_MOST_DEVICES == WIRE_MAX_DEVICES, "a platform's devices fit into a reply");
 
 static void tell_left_out(cl_platform_id platform)
 {
@@ -24,14 +18,10 @@ static void tell_left_out(cl_platform_id platform)
 
 static void find_platforms(struct executor *x)
 {
-    cl_platform_id found[32];
-    cl_uint count = 0;
+    cl_platform_id found[NATIVE_MOST_PLATFORMS];
+    const unsigned count = x->platform_count ? 0 : native_platforms(found);
 
-    if (x->platform_count || clGetPlatformIDs(32, found, &count))
-        return;
-    for (cl_uint i = 0; i < count && i < 32; i++) {
-        if (is_vocl(found[i]))
-            continue;
+    for (unsigned i = 0; i < count; i++) {
         if (driver_add(found[i]))
             x->platforms[x->platform_count++] = found[i];
         else
@@ -59,55 +49,49 @@ static const cl_platform_info platform_infos[] = {CL_PLATFORM_PROFILE,
                                                   CL_PLATFORM_NUMERIC_VERSION,
                                                   CL_PLATFORM_EXTENSIONS_WITH_VERSION};
 
-/* Devices are numbered through all platforms. */
-static unsigned first_of(const struct executor *x, cl_platform_id platform)
-{
-    unsigned first = 0;
-    cl_uint count;
-
-    for (cl_uint i = 0; i < x->platform_count && x->platforms[i] != platform; i++) {
-        if (!clGetDeviceIDs(x->platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &count))
-            first += count;
-    }
-    return first;
-}
-
 static bool is_given(const struct executor *x, unsigned number)
 {
     return !x->host.devices || (number < 64 && x->host.devices >> number & 1);
 }
 
-static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_t *ids)
+/* Its object, which it may have already: devices are the first to be numbered. NULL: there is no room. */
+static struct device *device_object(struct executor *x, cl_device_id native)
 {
-    const unsigned first = first_of(x, platform);
-    struct table *table = &x->tables[WIRE_DEVICE];
-    cl_device_id devices[WIRE_MAX_DEVICES];
-    cl_uint count = 0;
-    uint32_t next = 1, added = 0;
+    const struct table *table = &x->tables[WIRE_DEVICE];
+    struct device *device;
+    uint32_t at = 1;
 
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, WIRE_MAX_DEVICES, devices, &count))
-        return 0;
-    for (cl_uint i = 0; i < count && i < WIRE_MAX_DEVICES; i++) {
-        struct device *device = NULL;
+    for (; at < table->count && table->slots[at]; at++) {
+        device = (struct device *)table->slots[at];
+        if (device->native == native)
+            return device;
+    }
+    device = object_new(x, WIRE_DEVICE, at);
+    if (!device)
+        return NULL;
+    device->native = native;
+    device->error = CL_SUCCESS;
+    device->place = device->id - 1 < SLICES ? device->id - 1 : SLICES - 1;
+    return device;
+}
 
-        if (!is_given(x, first + i))
+static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_t ids[NATIVE_MOST_DEVICES])
+{
+    struct native_device found[NATIVE_MOST_DEVICES];
+    const unsigned count = native_devices(found);
+    uint32_t added = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct device *device;
+
+        if (found[i].platform != platform || !is_given(x, i))
             continue;
-        for (uint32_t at = 1; at < table->count && table->slots[at]; at++) {
-            if (table->slots[at]->native == devices[i])
-                device = (struct device *)table->slots[at];
-            next = at + 1;
-        }
-        if (!device)
-            device = object_new(x, WIRE_DEVICE, next);
+        device = device_object(x, found[i].device);
         if (!device)
             break;
-        device->native = devices[i];
-        device->error = CL_SUCCESS;
-        device->place = device->id - 1 < SLICES ? device->id - 1 : SLICES - 1; /* they are the first to be numbered */
         if (x->host.device)
-            x->host.device(x->host.owner, device->place, first + i, device->native);
+            x->host.device(x->host.owner, device->place, i, device->native);
         ids[added++] = device->id;
-        next = device->id + 1;
     }
     x->moves = x->host.devices_known && x->host.devices_known(x->host.owner);
     return added;
@@ -117,7 +101,7 @@ int exec_describe_platform(struct executor *x, const struct exec_describe_platfo
 {
     struct wire_describe_platform_reply reply = {.call = m->call, .error = CL_INVALID_PLATFORM};
     struct wire_buffer infos = {0};
-    uint32_t ids[WIRE_MAX_DEVICES];
+    uint32_t ids[NATIVE_MOST_DEVICES];
     char value[8192];
     size_t size;
 

@@ -42,6 +42,16 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
     }
 #define EVENT_WANTED
 #define WAIT_LIST
+#define EVENT_NEEDED                                                                                                   \
+    if (!w->event)                                                                                                     \
+        return false;
+#define OTHER_WORKER(name)                                                                                             \
+    m->name = w->name;                                                                                                 \
+    if (!executor_is_peer(x, m->name))                                                                                 \
+        return false;
+#define MAY_BE_GONE(kind, name)                                                                                        \
+    m->name##_id = w->name;                                                                                            \
+    m->name = object_get(x, WIRE_##kind, w->name);
 #define OPTIONAL_ID(kind, name)                                                                                        \
     m->name = w->name ? object_get(x, WIRE_##kind, w->name) : NULL;                                                    \
     if (w->name && !m->name)                                                                                           \
@@ -65,6 +75,8 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
 #define U64(name) m->name = w->name;
 #define RANGE(name, low, high) m->name = w->name;
 #define BITS(name, mask) m->name = w->name;
+#define STATUS(name) m->name = w->name;
+#define XYZ(name) memcpy(m->name, w->name, sizeof(m->name));
 #define U64S(name, most)                                                                                               \
     m->name##_count = w->name##_count;                                                                                 \
     memcpy(m->name, w->name, sizeof(m->name));
@@ -77,15 +89,17 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
 #include "wire/fields_end.h"
 #undef FOUND
 
+#define DECODED(name)                                                                                                  \
+    struct wire_##name w;                                                                                              \
+    struct exec_##name m;                                                                                              \
+                                                                                                                       \
+    if (!wire_get_##name(fields, &w) || !resolve_##name(x, &w, &m))                                                    \
+        return -EBADMSG;
 #define RUN(name)                                                                                                      \
     static int run_##name(struct executor *x, struct wire_cursor *fields)                                              \
     {                                                                                                                  \
-        struct wire_##name w;                                                                                          \
-        struct exec_##name m;                                                                                          \
-                                                                                                                       \
         atomic_store_explicit(&x->command, #name, memory_order_relaxed);                                               \
-        if (!wire_get_##name(fields, &w) || !resolve_##name(x, &w, &m))                                                \
-            return -EBADMSG;
+        DECODED(name)
 #define SEND(name, number)                                                                                             \
     RUN(name)                                                                                                          \
     return exec_##name(x, &m);                                                                                         \
@@ -110,6 +124,29 @@ int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *f
     case number:                                                                                                       \
         return run_##name(x, fields);
 #define CALL(name, number) SEND(name, number)
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+    }
+    return -EBADMSG;
+}
+
+#define PEER(name, number)                                                                                             \
+    static int run_##name(struct executor *x, unsigned peer, struct wire_cursor *fields)                               \
+    {                                                                                                                  \
+        DECODED(name)                                                                                                  \
+        return exec_##name(x, peer, &m);                                                                               \
+    }
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+int executor_dispatch_peer(struct executor *x, unsigned peer, uint16_t number, struct wire_cursor *fields)
+{
+    switch (number) {
+#define PEER(name, number)                                                                                             \
+    case number:                                                                                                       \
+        return run_##name(x, peer, fields);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"

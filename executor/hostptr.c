@@ -17,9 +17,9 @@ int exec_bring(struct executor *x, const struct exec_bring *m)
 {
     const struct memory *memory = m->memory;
     struct context *context = context_of(x, memory);
-    struct side side;
+    const struct side side = side_from(is_usable(memory) ? memory->native : NULL, &m->part);
 
-    if (!context || !side_from(&side, is_usable(memory) ? memory->native : NULL, &m->part))
+    if (!context)
         return -EBADMSG;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
@@ -32,10 +32,10 @@ int exec_take(struct executor *x, const struct exec_take *m)
     struct context *context = context_of(x, memory);
     struct command c = {.x = x, .queue = context ? context->mover : NULL};
     struct transfer *t;
-    struct side side;
+    const struct side side = side_from(is_usable(memory) ? memory->native : NULL, &m->part);
     cl_int error;
 
-    if (!context || !m->tag || !side_from(&side, is_usable(memory) ? memory->native : NULL, &m->part))
+    if (!context || !m->tag)
         return -EBADMSG;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;

@@ -10,20 +10,18 @@ static int uses_image(struct command *c, struct memory *image, const struct side
 
 int exec_write_image(struct command *c, const struct exec_write_image *m)
 {
-    struct side side;
+    const struct side side = side_from(m->image->native, &m->part);
 
-    if (!side_image(&side, m->image->native, m->origin, m->origin_count, m->region, m->region_count, m->bytes) ||
-        uses_image(c, m->image, &side))
+    if (uses_image(c, m->image, &side))
         return -EBADMSG;
     return transfer_write(c, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_read_image(struct command *c, const struct exec_read_image *m)
 {
-    struct side side;
+    const struct side side = side_from(m->image->native, &m->part);
 
-    if (!side_image(&side, m->image->native, m->origin, m->origin_count, m->region, m->region_count, m->bytes) ||
-        uses_image(c, m->image, &side))
+    if (uses_image(c, m->image, &side))
         return -EBADMSG;
     return transfer_read(c, &side, m->tag);
 }
@@ -38,8 +36,6 @@ int exec_copy_image(struct command *c, const struct exec_copy_image *m)
 {
     const cl_mem from = m->source->native, to = m->target->native;
 
-    if (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3)
-        return -EBADMSG;
     uses_both(c, m->source, m->target);
     if (!c->error &&
         (!bounds_region(from, m->source_origin, m->region) || !bounds_region(to, m->target_origin, m->region)))
@@ -57,8 +53,6 @@ int exec_fill_image(struct command *c, const struct exec_fill_image *m)
     const cl_mem image = m->image->native;
     uint32_t colour[4] = {0};
 
-    if (m->origin_count != 3 || m->region_count != 3 || m->colour_length > sizeof(colour))
-        return -EBADMSG;
     command_uses(c, m->image);
     if (!c->error && !bounds_region(image, m->origin, m->region))
         c->error = CL_INVALID_VALUE;
@@ -75,8 +69,6 @@ int exec_copy_image_to_buffer(struct command *c, const struct exec_copy_image_to
 {
     const cl_mem from = m->source->native, to = m->target->native;
 
-    if (m->origin_count != 3 || m->region_count != 3)
-        return -EBADMSG;
     uses_both(c, m->source, m->target);
     if (!c->error && !bounds_region_and_piece(from, m->origin, m->region, to, m->offset))
         c->error = CL_INVALID_VALUE;
@@ -92,8 +84,6 @@ int exec_copy_buffer_to_image(struct command *c, const struct exec_copy_buffer_t
 {
     const cl_mem from = m->source->native, to = m->target->native;
 
-    if (m->origin_count != 3 || m->region_count != 3)
-        return -EBADMSG;
     uses_both(c, m->source, m->target);
     if (!c->error && !bounds_region_and_piece(to, m->origin, m->region, from, m->offset))
         c->error = CL_INVALID_VALUE;

@@ -119,6 +119,7 @@ struct executor {
 
 /* dispatch.c */
 int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields);
+int executor_dispatch_peer(struct executor *x, unsigned peer, uint16_t number, struct wire_cursor *fields);
 void executor_finish(struct executor *x, struct job *job); /* any thread */
 void executor_resume(struct executor *x);
 void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
@@ -282,7 +283,7 @@ void command_uses(struct command *c, struct memory *memory);
 void command_copies(struct command *c, struct memory *source, struct memory *target, uint64_t bytes);
 
 /* side.c */
-#define SIDE_MOST_BYTES (UINT64_C(1) << 40)
+#define SIDE_MOST_BYTES WIRE_MAX_REGION
 struct side { /* how the bytes get in and out of the object */
     cl_mem memory;
     void *svm;                   /* instead of an object; then only part.size is of interest */
@@ -290,15 +291,9 @@ struct side { /* how the bytes get in and out of the object */
     struct wire_region part;     /* in the object */
     size_t host_row, host_slice; /* of the data's memory; 0: tight */
 };
-/* False if the numbers do not hold together. */
-bool side_from(struct side *side, cl_mem memory, const struct wire_region *part);
+struct side side_from(cl_mem memory, const struct wire_region *part);
 /* A piece of a buffer. */
 struct side side_piece(cl_mem memory, uint64_t offset, uint64_t size);
-/* Of fields of the wire; false if they do not hold together. */
-bool side_rect(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-               uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch);
-bool side_image(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-                uint32_t region_count, uint64_t size);
 /* Whether an image's bytes are those of the region, or the native call would run over the block. */
 bool side_fits(const struct side *side);
 /* A piece of a buffer. */

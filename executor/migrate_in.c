@@ -87,8 +87,8 @@ static bool has_room(const struct transfer *t)
 static void hear(struct transfer *t)
 {
     struct unexpected *unexpected = unexpected_take(t->x, UNEXPECTED_PIECE, t->peer, t->event_id);
-    struct wire_eager here = {.event = t->event_id};
-    struct wire_rendezvous ready = {.event = t->event_id};
+    struct exec_eager here = {.event = t->event_id};
+    struct exec_rendezvous ready = {.event = t->event_id};
 
     if (unexpected) {
         here.status = unexpected->status;
@@ -123,11 +123,8 @@ int exec_migrate_in(struct command *c, const struct exec_migrate_in *m)
     struct side side;
     struct transfer *t;
 
-    if (!executor_is_peer(x, m->peer) || !c->object)
-        return -EBADMSG;
     command_uses(c, m->memory);
-    if (!side_from(&side, c->error ? NULL : m->memory->native, &m->part))
-        return -EBADMSG;
+    side = side_from(c->error ? NULL : m->memory->native, &m->part);
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     if (side.memory && !bounds_side(&side))
@@ -154,7 +151,7 @@ int exec_migrate_in(struct command *c, const struct exec_migrate_in *m)
     return 0;
 }
 
-int exec_eager(struct executor *x, unsigned peer, const struct wire_eager *m)
+int exec_eager(struct executor *x, unsigned peer, const struct exec_eager *m)
 {
     const struct unexpected unexpected = {.kind = UNEXPECTED_PIECE,
                                           .peer = peer,
@@ -163,7 +160,7 @@ int exec_eager(struct executor *x, unsigned peer, const struct wire_eager *m)
                                           .data = m->data,
                                           .length = m->data_length};
     struct transfer *t = find(x, peer, m->event);
-    cl_int error = m->status < 0 ? m->status : CL_SUCCESS;
+    cl_int error = m->status;
 
     if (!t)
         return unexpected_keep(x, &unexpected) ? 0 : -ENOMEM;
@@ -175,7 +172,7 @@ int exec_eager(struct executor *x, unsigned peer, const struct wire_eager *m)
     return 0;
 }
 
-int exec_rendezvous(struct executor *x, unsigned peer, const struct wire_rendezvous *m)
+int exec_rendezvous(struct executor *x, unsigned peer, const struct exec_rendezvous *m)
 {
     const struct unexpected unexpected = {.kind = UNEXPECTED_READY, .peer = peer, .id = m->event, .tag = m->tag};
     struct transfer *t = find(x, peer, m->event);

@@ -209,16 +209,12 @@ int exec_migrate_out(struct executor *x, const struct exec_migrate_out *m)
     struct unexpected *asked;
     int bad;
 
-    if (!executor_is_peer(x, m->peer))
-        return -EBADMSG;
     outgoing = calloc(1, sizeof(*outgoing));
     if (!outgoing)
         return -ENOMEM;
-    *outgoing = (struct outgoing){.x = x, .peer = m->peer, .event_id = m->event};
+    *outgoing = (struct outgoing){.x = x, .peer = m->peer, .event_id = m->event, .side = side_from(NULL, &m->part)};
     outgoing->after = calloc(m->after_count + 1, sizeof(*outgoing->after));
     bad = outgoing->after ? 0 : -ENOMEM;
-    if (!bad && !side_from(&outgoing->side, NULL, &m->part))
-        bad = -EBADMSG;
     if (!bad)
         bad = hold(outgoing, m);
     if (bad || executor_lost(x, m->peer)) {
@@ -238,13 +234,11 @@ int exec_migrate_out(struct executor *x, const struct exec_migrate_out *m)
     return 0;
 }
 
-int exec_clear_to_send(struct executor *x, unsigned peer, const struct wire_clear_to_send *m)
+int exec_clear_to_send(struct executor *x, unsigned peer, const struct exec_clear_to_send *m)
 {
     const struct unexpected unexpected = {.kind = UNEXPECTED_ASK, .peer = peer, .id = m->event, .status = m->status};
     struct outgoing *outgoing = x->outgoing;
 
-    if (m->status > 0)
-        return -EBADMSG;
     while (outgoing && (outgoing->peer != peer || outgoing->event_id != m->event))
         outgoing = outgoing->next;
     if (!outgoing)

@@ -12,21 +12,6 @@ int executor_send_peer(struct executor *x, unsigned peer, struct wire_buffer *co
     return error;
 }
 
-static int dispatch(struct executor *x, unsigned peer, uint16_t number, struct wire_cursor *fields)
-{
-    switch (number) {
-#define PEER(name, number)                                                                                             \
-    case number: {                                                                                                     \
-        struct wire_##name m;                                                                                          \
-        return wire_get_##name(fields, &m) ? exec_##name(x, peer, &m) : -EBADMSG;                                      \
-    }
-#include "wire/fields.h"
-#include "wire/commands.def"
-#include "wire/fields_end.h"
-    }
-    return -EBADMSG;
-}
-
 int executor_run_peer(struct executor *x, unsigned peer, const void *bytes, size_t length)
 {
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
@@ -34,7 +19,7 @@ int executor_run_peer(struct executor *x, unsigned peer, const void *bytes, size
     int more, error = 0;
 
     while (!error && (more = wire_next(&frame, &number, &fields)) != 0)
-        error = more < 0 ? -EBADMSG : dispatch(x, peer, number, &fields);
+        error = more < 0 ? -EBADMSG : executor_dispatch_peer(x, peer, number, &fields);
     if (error)
         vocl_log(LOG_ERROR, "worker %u broke the protocol: %s", peer, strerror(-error));
     executor_flush(x);
@@ -135,24 +120,21 @@ static struct event *find_orphan(struct executor *x, uint32_t id)
     return event;
 }
 
-int exec_event_over(struct executor *x, unsigned peer, const struct wire_event_over *m)
+int exec_event_over(struct executor *x, unsigned peer, const struct exec_event_over *m)
 {
-    struct event *event = object_get(x, WIRE_EVENT, m->event), *orphan;
-    struct unexpected unexpected;
+    const struct unexpected unexpected = {
+        .kind = UNEXPECTED_OVER, .peer = peer, .id = m->event_id, .status = m->status};
+    struct event *orphan = find_orphan(x, m->event_id);
 
-    if (m->status > CL_COMPLETE)
-        return -EBADMSG;
-    orphan = find_orphan(x, m->event);
     if (orphan) {
         event_settle(orphan, m->status);
         object_drop(x, WIRE_EVENT, &orphan->object);
         return 0;
     }
-    if (event && event->imported) {
-        event_settle(event, m->status);
+    if (m->event && m->event->imported) {
+        event_settle(m->event, m->status);
         return 0;
     }
-    unexpected = (struct unexpected){.kind = UNEXPECTED_OVER, .peer = peer, .id = m->event, .status = m->status};
     return unexpected_keep(x, &unexpected) ? 0 : -ENOMEM;
 }
 
@@ -205,8 +187,6 @@ int exec_export_event(struct executor *x, const struct exec_export_event *m)
     const struct event *event = m->event;
     struct export *e;
 
-    if (!executor_is_peer(x, m->peer))
-        return -EBADMSG;
     if (!is_usable(event)) {
         say_over(x, event->id, m->peer, event->error ? event->error : CL_OUT_OF_RESOURCES);
         return 0;

@@ -3,22 +3,16 @@
 
 int exec_write_rect(struct command *c, const struct exec_write_rect *m)
 {
-    struct side side;
+    const struct side side = side_from(m->buffer->native, &m->part);
 
-    if (!side_rect(&side, m->buffer->native, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch,
-                   m->slice_pitch))
-        return -EBADMSG;
     command_uses(c, m->buffer);
     return transfer_write(c, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_read_rect(struct command *c, const struct exec_read_rect *m)
 {
-    struct side side;
+    const struct side side = side_from(m->buffer->native, &m->part);
 
-    if (!side_rect(&side, m->buffer->native, m->origin, m->origin_count, m->region, m->region_count, m->row_pitch,
-                   m->slice_pitch))
-        return -EBADMSG;
     command_uses(c, m->buffer);
     return transfer_read(c, &side, m->tag);
 }
@@ -27,8 +21,6 @@ int exec_copy_rect(struct command *c, const struct exec_copy_rect *m)
 {
     const cl_mem from = m->source->native, to = m->target->native;
 
-    if (m->source_origin_count != 3 || m->target_origin_count != 3 || m->region_count != 3)
-        return -EBADMSG;
     command_copies(c, m->source, m->target, m->region[0] * m->region[1] * m->region[2]);
     if (!c->error && (!bounds_rect(from, m->source_origin, m->region, m->source_row_pitch, m->source_slice_pitch) ||
                       !bounds_rect(to, m->target_origin, m->region, m->target_row_pitch, m->target_slice_pitch)))

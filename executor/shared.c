@@ -33,10 +33,10 @@ static uint64_t extent(const struct side *side)
 static int move(struct command *c, const struct exec_read_shared *m, bool writes)
 {
     void *there = (void *)(uintptr_t)m->address;
-    struct side side;
+    struct side side = side_from(m->memory->native, &m->part);
     uint64_t touched;
 
-    if (!side_from(&side, m->memory->native, &m->part) || m->shared_pitch_count != (side_is_plain(&side) ? 0 : 2))
+    if (m->shared_pitch_count != (side_is_plain(&side) ? 0 : 2))
         return -EBADMSG;
     if (m->shared_pitch_count) {
         side.host_row = m->shared_pitch[0];

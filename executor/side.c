@@ -15,58 +15,14 @@ bool side_fits(const struct side *side)
     return (unsigned __int128)region[0] * region[1] * region[2] * element == side->part.size;
 }
 
-/* The bytes of a rect; 0: none, or too many. */
-static uint64_t rect_bytes(const uint64_t region[3])
+struct side side_from(cl_mem memory, const struct wire_region *part)
 {
-    unsigned __int128 size = (unsigned __int128)region[0] * region[1];
-
-    if (size > SIDE_MOST_BYTES || (size *= region[2]) > SIDE_MOST_BYTES)
-        return 0;
-    return (uint64_t)size;
-}
-
-bool side_from(struct side *side, cl_mem memory, const struct wire_region *part)
-{
-    *side = (struct side){.memory = memory, .part = *part};
-    if (!part->size || part->size > SIDE_MOST_BYTES)
-        return false;
-    return part->kind != WIRE_RECT || rect_bytes(part->region) == part->size;
+    return (struct side){.memory = memory, .part = *part};
 }
 
 struct side side_piece(cl_mem memory, uint64_t offset, uint64_t size)
 {
     return (struct side){.memory = memory, .part = {.kind = WIRE_PIECE, .size = size, .origin = {offset}}};
-}
-
-static bool side_region(struct side *side, cl_mem memory, enum wire_region_kind kind, const uint64_t *origin,
-                        uint32_t origin_count, const uint64_t *region, uint32_t region_count)
-{
-    *side = (struct side){.memory = memory, .part.kind = kind};
-    if (origin_count != 3 || region_count != 3)
-        return false;
-    memcpy(side->part.origin, origin, sizeof(side->part.origin));
-    memcpy(side->part.region, region, sizeof(side->part.region));
-    return true;
-}
-
-bool side_rect(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-               uint32_t region_count, uint64_t row_pitch, uint64_t slice_pitch)
-{
-    if (!side_region(side, memory, WIRE_RECT, origin, origin_count, region, region_count))
-        return false;
-    side->part.pitch[0] = row_pitch;
-    side->part.pitch[1] = slice_pitch;
-    side->part.size = rect_bytes(region);
-    return side->part.size != 0;
-}
-
-bool side_image(struct side *side, cl_mem memory, const uint64_t *origin, uint32_t origin_count, const uint64_t *region,
-                uint32_t region_count, uint64_t size)
-{
-    if (!side_region(side, memory, WIRE_IMAGE, origin, origin_count, region, region_count))
-        return false;
-    side->part.size = size;
-    return size && size <= SIDE_MOST_BYTES;
 }
 
 static cl_int copy_svm(cl_command_queue queue, cl_bool blocking, const struct usm *usm, void *to, const void *from,

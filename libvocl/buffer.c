@@ -128,7 +128,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     if (!error && !addressed)
         error = buffer_send(buffer, host_pointer);
     else if (!error)
-        error = device_address_create(buffer);
+        error = cl_error(addressed_create(buffer));
     if (!error && addressed && host_pointer)
         error = buffer_fill(buffer, host_pointer);
     if (!error && memory_is_limited(context, size))

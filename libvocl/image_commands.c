@@ -129,9 +129,6 @@ cl_int copy_image(const struct site *site, cl_mem from, cl_mem to, const size_t 
                                  .source = from->object.id,
                                  .target = to->object.id,
                                  .event = e.event_id,
-                                 .source_origin_count = 3,
-                                 .target_origin_count = 3,
-                                 .region_count = 3,
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
     copy3(m.source_origin, from_origin);
@@ -172,8 +169,6 @@ cl_int fill_image(const struct site *site, cl_mem image, const void *colour, con
                                  .event = e.event_id,
                                  .colour = colour,
                                  .colour_length = 16,
-                                 .origin_count = 3,
-                                 .region_count = 3,
                                  .wait = e.wait,
                                  .wait_count = e.wait_count};
     if (image->format.image_channel_order == CL_DEPTH)
@@ -237,8 +232,6 @@ cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer
                                            .source = image->object.id,
                                            .target = buffer->object.id,
                                            .event = e.event_id,
-                                           .origin_count = 3,
-                                           .region_count = 3,
                                            .offset = offset,
                                            .wait = e.wait,
                                            .wait_count = e.wait_count};
@@ -282,8 +275,6 @@ cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image
                                            .target = image->object.id,
                                            .event = e.event_id,
                                            .offset = offset,
-                                           .origin_count = 3,
-                                           .region_count = 3,
                                            .wait = e.wait,
                                            .wait_count = e.wait_count};
     copy3(m.origin, origin);

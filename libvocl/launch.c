@@ -143,7 +143,13 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
         else if (use & USE_WRITE)
             coherence_after(e, memory, 0, memory->size);
     }
-    return error ? error : device_address_coherence(e, kernel, after);
+    if (!kernel->uses_addresses)
+        return error;
+    if (after)
+        addressed_after(e);
+    else if (!error)
+        error = cl_error(addressed_before(e));
+    return error;
 }
 
 cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,

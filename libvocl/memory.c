@@ -85,7 +85,7 @@ static int memory_create_on(struct object *object, struct node *node)
         return image_create_on(memory, node);
     if (memory->parent)
         return sub_buffer_create_on(memory, node);
-    return memory->addresses ? addressed_buffer_create_on(memory, node) : buffer_create_on(memory, node);
+    return memory->addresses ? addressed_create_on(memory, node) : buffer_create_on(memory, node);
 }
 
 static void memory_destroy(struct object *object)
@@ -116,7 +116,7 @@ static void memory_destroy(struct object *object)
     if (memory->block)
         block_free(memory->block, memory->size);
     free(memory->properties);
-    device_address_destroy(memory);
+    addressed_destroy(memory);
     coherence_close(memory);
     pthread_mutex_destroy(&memory->lock);
     session_lock(session);

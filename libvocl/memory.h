@@ -17,11 +17,10 @@ cl_int memory_move(cl_command_queue queue, const struct movement *m, cl_uint cou
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 
-/* ---- buffer.c, device_address.c, image.c, pipe.c: made on a node, without contents, as struct kind's create_on ----
+/* ---- buffer.c, image.c, pipe.c: made on a node, without contents, as struct kind's create_on ----
  */
 int buffer_create_on(cl_mem buffer, struct node *node);
 int sub_buffer_create_on(cl_mem buffer, struct node *node);
-int addressed_buffer_create_on(cl_mem buffer, struct node *node);
 int image_create_on(cl_mem image, struct node *node);
 int pipe_create_on(cl_mem pipe, struct node *node);
 
@@ -41,13 +40,7 @@ void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t s
 
 /* ---- device_address.c: cl_ext_buffer_device_address ---- */
 bool device_address_offered(cl_context context);
-/* On all nodes, instead of create_buffer, without contents; undone by device_address_destroy(), also if it fails. */
-cl_int device_address_create(cl_mem buffer);
-void device_address_destroy(cl_mem buffer);
 cl_int device_address_info(cl_mem memory, size_t size, void *value, size_t *size_ret);
 cl_int device_address_exec_info(cl_kernel kernel, size_t size, const void *value);
-/* For a launch, as coherence_before() and coherence_after(). */
-cl_int device_address_coherence(struct enqueue *e, cl_kernel kernel, bool after);
-void device_address_after_fork(void);
 
 #endif

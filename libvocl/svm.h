@@ -16,6 +16,5 @@ bool usm_offered(cl_context context);
 /* Its parameters of clSetKernelExecInfo. */
 cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value);
 cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value);
-void usm_after_fork(void);
 
 #endif

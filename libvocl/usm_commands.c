@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "libvocl/usm.h"
+#include "libvocl/internal.h"
 #include "wire/tables.h"
 
 #define STAGED ((size_t)16 << 20) /* at a time, of copies between nodes */

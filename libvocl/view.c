@@ -142,12 +142,6 @@ static void *open_view(struct session *session)
     return view;
 }
 
-static void after_fork(void)
-{
-    usm_after_fork();
-    device_address_after_fork();
-}
-
 static const struct kind platform_kind = {.size = sizeof(struct _cl_platform_id)};
 
 static const struct kind *const kinds[KIND_COUNT] = {
@@ -159,7 +153,7 @@ static const struct kind *const kinds[KIND_COUNT] = {
 
 struct session *vocl_session(void)
 {
-    static const struct front_end front = {&vocl_dispatch, kinds, open_view, after_fork};
+    static const struct front_end front = {&vocl_dispatch, kinds, open_view};
 
     return session_get(&front);
 }

@@ -103,12 +103,12 @@ sources()
 # session_processes MARK: the processes of sessions that were started with MARK (NAME=VALUE) in the environment.
 session_processes()
 {
-    for process in /proc/[0-9]*; do
-        if (tr '\0' '\n' < "$process/environ" | grep -qx "$1") 2> /dev/null; then
-            case $(cat "$process/comm" 2> /dev/null) in
-            vocl-*|mpiexec*|hydra*|orted*|no_release|sleeper|fork) echo "${process#/proc/}" ;;
-            esac
-        fi
+    grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
+        process=${process%/environ}
+        { read -r comm < "$process/comm"; } 2> /dev/null || continue
+        case $comm in
+        vocl-*|mpiexec*|hydra*|orted*|no_release|sleeper|fork) echo "${process#/proc/}" ;;
+        esac
     done
 }
 

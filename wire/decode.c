@@ -42,23 +42,42 @@ static void get_u64s(struct wire_cursor *in, uint32_t *count, uint64_t *values, 
         memcpy(values, items, *count * sizeof(*values));
 }
 
+static void get_words(struct wire_cursor *in, uint64_t *values, uint32_t count)
+{
+    const void *bytes = wire_get_bytes(in, count * sizeof(*values));
+
+    memset(values, 0, count * sizeof(*values));
+    if (bytes)
+        memcpy(values, bytes, count * sizeof(*values));
+}
+
+static bool is_one_of(unsigned kind, unsigned kinds)
+{
+    return kind & kinds && !(kind & (kind - 1));
+}
+
+static bool is_size_of(const uint64_t region[3], uint64_t size)
+{
+    const unsigned __int128 area = (unsigned __int128)region[0] * region[1];
+
+    return area <= WIRE_MAX_REGION && area * region[2] == size;
+}
+
 static void get_region(struct wire_cursor *in, struct wire_region *part, unsigned kinds)
 {
-    uint32_t origin, region, pitch = 0;
-
     memset(part, 0, sizeof(*part));
+    part->kind = wire_get_u32(in);
     part->size = wire_get_u64(in);
-    get_u64s(in, &origin, part->origin, 3);
-    get_u64s(in, &region, part->region, 3);
-    if (kinds & WIRE_RECT)
-        get_u64s(in, &pitch, part->pitch, 2);
-    if (origin == 1 && !region && !pitch)
-        part->kind = WIRE_PIECE;
-    else if (origin == 3 && region == 3 && pitch == 2)
-        part->kind = WIRE_RECT;
-    else if (origin == 3 && region == 3 && !pitch)
-        part->kind = WIRE_IMAGE;
-    else
+    if (part->kind == WIRE_PIECE) {
+        part->origin[0] = wire_get_u64(in);
+    } else {
+        get_words(in, part->origin, 3);
+        get_words(in, part->region, 3);
+        if (part->kind == WIRE_RECT)
+            get_words(in, part->pitch, 2);
+    }
+    if (!is_one_of(part->kind, kinds) || !part->size || part->size > WIRE_MAX_REGION ||
+        (part->kind == WIRE_RECT && !is_size_of(part->region, part->size)))
         in->failed = true;
 }
 
@@ -99,6 +118,11 @@ static bool finished(const struct wire_cursor *in)
     if (m->name & ~(uint64_t)(mask))                                                                                   \
         in->failed = true;
 #define NUMBERS(name, most) m->name = get_list(in, &m->name##_count, 4, most);
+#define STATUS(name)                                                                                                   \
+    m->name = (int32_t)wire_get_u32(in);                                                                               \
+    if (m->name > 0)                                                                                                   \
+        in->failed = true;
+#define XYZ(name) get_words(in, m->name, 3);
 #define U64S(name, most) get_u64s(in, &m->name##_count, m->name, most);
 #define REGION(name, kinds) get_region(in, &m->name, kinds);
 #define BLOB(name, most) m->name = get_list(in, &m->name##_length, 1, most);

@@ -59,11 +59,16 @@ static void put_region(struct wire_buffer *out, const struct wire_region *part, 
 {
     if (!(part->kind & kinds))
         out->failed = true;
+    wire_put_u32(out, part->kind);
     wire_put_u64(out, part->size);
-    put_list(out, part->origin, part->kind == WIRE_PIECE ? 1 : 3, 8, 3);
-    put_list(out, part->region, part->kind == WIRE_PIECE ? 0 : 3, 8, 3);
-    if (kinds & WIRE_RECT)
-        put_list(out, part->pitch, part->kind == WIRE_RECT ? 2 : 0, 8, 2);
+    if (part->kind == WIRE_PIECE) {
+        wire_put_u64(out, part->origin[0]);
+        return;
+    }
+    wire_put_bytes(out, part->origin, sizeof(part->origin));
+    wire_put_bytes(out, part->region, sizeof(part->region));
+    if (part->kind == WIRE_RECT)
+        wire_put_bytes(out, part->pitch, sizeof(part->pitch));
 }
 
 #define PUT(name, number)                                                                                              \
@@ -92,6 +97,8 @@ static void put_region(struct wire_buffer *out, const struct wire_region *part, 
 #define RANGE(name, low, high) wire_put_u32(out, m->name);
 #define BITS(name, mask) wire_put_u64(out, m->name);
 #define NUMBERS(name, most) put_list(out, m->name, m->name##_count, 4, most);
+#define STATUS(name) wire_put_u32(out, (uint32_t)m->name);
+#define XYZ(name) wire_put_bytes(out, m->name, sizeof(m->name));
 #define U64S(name, most) put_list(out, m->name, m->name##_count, 8, most);
 #define REGION(name, kinds) put_region(out, &m->name, kinds);
 #define BLOB(name, most) put_list(out, m->name, m->name##_length, 1, most);

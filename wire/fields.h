@@ -36,6 +36,9 @@
 #ifndef EVENT_WANTED
 #define EVENT_WANTED NEW_ID(EVENT, event) U32(want)
 #endif
+#ifndef EVENT_NEEDED
+#define EVENT_NEEDED EVENT_WANTED
+#endif
 #ifndef WAIT_LIST
 #define WAIT_LIST IDS(EVENT, wait, WIRE_MAX_WAIT)
 #endif
@@ -50,6 +53,9 @@
 #endif
 #ifndef NEW_ID
 #define NEW_ID(kind, name) NUMBER(name)
+#endif
+#ifndef MAY_BE_GONE
+#define MAY_BE_GONE(kind, name) ID(kind, name)
 #endif
 #ifndef IDS
 #define IDS(kind, name, most) NUMBERS(name, most)
@@ -71,6 +77,15 @@
 #endif
 #ifndef RANGE
 #define RANGE(name, low, high)
+#endif
+#ifndef OTHER_WORKER
+#define OTHER_WORKER(name) RANGE(name, 1, 65535)
+#endif
+#ifndef STATUS
+#define STATUS(name)
+#endif
+#ifndef XYZ
+#define XYZ(name)
 #endif
 #ifndef BITS
 #define BITS(name, mask)

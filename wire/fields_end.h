@@ -10,11 +10,13 @@
 #undef RECORDABLE
 #undef LAUNCH
 #undef EVENT_WANTED
+#undef EVENT_NEEDED
 #undef WAIT_LIST
 #undef ID
 #undef OPTIONAL_ID
 #undef ID_OF
 #undef NEW_ID
+#undef MAY_BE_GONE
 #undef IDS
 #undef NUMBER
 #undef NUMBERS
@@ -22,6 +24,9 @@
 #undef I32
 #undef U64
 #undef RANGE
+#undef OTHER_WORKER
+#undef STATUS
+#undef XYZ
 #undef BITS
 #undef U64S
 #undef REGION

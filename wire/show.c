@@ -78,6 +78,8 @@ static void add_region(struct text *text, const char *name, const struct wire_re
 #define RANGE(name, low, high) add(text, " " #name "=%" PRIu32, m.name);
 #define BITS(name, mask) add(text, " " #name "=%#" PRIx64, m.name);
 #define NUMBERS(name, most) add_u32s(text, #name, m.name, m.name##_count);
+#define STATUS(name) add(text, " " #name "=%" PRId32, m.name);
+#define XYZ(name) add_u64s(text, #name, m.name, 3);
 #define U64S(name, most) add_u64s(text, #name, m.name, m.name##_count);
 #define REGION(name, kinds) add_region(text, #name, &m.name);
 #define BLOB(name, most) add(text, " " #name "=<%" PRIu32 " bytes>", m.name##_length);

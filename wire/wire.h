@@ -74,14 +74,20 @@ enum wire_usm { WIRE_USM_HOST = 1, WIRE_USM_DEVICE, WIRE_USM_SHARED, WIRE_USM_LA
 
 enum wire_hint { WIRE_HINT_MIGRATE = 1, WIRE_HINT_ADVISE, WIRE_HINT_LAST = WIRE_HINT_ADVISE };
 
-/* Part of a memory object. On the wire: the size, and three lists of numbers, whose lengths tell the kind. */
-enum wire_region_kind {                 /* origin     region    pitch */
-                        WIRE_PIECE = 1, /* offset     none      none: of a buffer */
-                        WIRE_RECT = 2,  /* bytes, rows, slices  of rows, of slices: of a buffer */
-                        WIRE_IMAGE = 4, /* pixels     pixels    none: of an image */
-                        WIRE_ANY_REGION =
-                            WIRE_PIECE | WIRE_RECT | WIRE_IMAGE /* without WIRE_RECT there is no third list */
+/*
+ * Part of a memory object. On the wire: its kind, its size, and what that kind has of the three:
+ *
+ * piece   of a buffer   origin: offset
+ * rect    of a buffer   origin: bytes, rows, slices   region: the same   pitch: of rows, of slices
+ * image   of an image   origin: pixels                region: pixels
+ */
+enum wire_region_kind {
+    WIRE_PIECE = 1,
+    WIRE_RECT = 2,
+    WIRE_IMAGE = 4,
+    WIRE_ANY_REGION = WIRE_PIECE | WIRE_RECT | WIRE_IMAGE
 };
+#define WIRE_MAX_REGION (UINT64_C(1) << 40) /* bytes; there is at least one */
 struct wire_region {
     enum wire_region_kind kind;
     uint64_t size; /* bytes */
@@ -109,25 +115,7 @@ enum wire_number {
     ;                                                                                                                  \
     struct wire_##name##_reply {                                                                                       \
         uint32_t call;
-#define END                                                                                                            \
-    }                                                                                                                  \
-    ;
-#define NUMBER(name) uint32_t name;
-#define U32(name) uint32_t name;
-#define I32(name) int32_t name;
-#define U64(name) uint64_t name;
-#define RANGE(name, low, high) uint32_t name;
-#define BITS(name, mask) uint64_t name;
-#define NUMBERS(name, most)                                                                                            \
-    const uint32_t *name;                                                                                              \
-    uint32_t name##_count;
-#define U64S(name, most)                                                                                               \
-    uint32_t name##_count;                                                                                             \
-    uint64_t name[most];
-#define REGION(name, kinds) struct wire_region name;
-#define BLOB(name, most)                                                                                               \
-    const void *name;                                                                                                  \
-    uint32_t name##_length;
+#include "wire/members.h"
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"

@@ -16,7 +16,7 @@ static const uint8_t bytes[64] = {1, 2, 3, 4};
 
 #define ON_BUFFER .queue = OBJECT(1), .buffer = OBJECT(1), .event = id
 #define ON_IMAGE .queue = OBJECT(1), .image = IMAGE, .event = id
-#define REGION(...) .origin_count = 3, .region_count = 3, .region = {__VA_ARGS__}
+#define RECT(bytes, ...) .part.kind = WIRE_RECT, .part.size = (bytes), .part.region = {__VA_ARGS__}
 #define DATA(count) .data = bytes, .data_length = (count)
 #define PATTERN(count) .pattern = bytes, .pattern_length = (count)
 
@@ -36,17 +36,17 @@ struct bound {
 };
 
 /* The third slice is where the first is, and the second far away. */
-BOUND(write_rect, write_rect, ON_BUFFER, REGION(16, 1, 3), .row_pitch = 16, .slice_pitch = HALF, DATA(48))
+BOUND(write_rect, write_rect, ON_BUFFER, RECT(48, 16, 1, 3), .part.pitch = {16, HALF}, DATA(48))
 
 /* The second row is before the buffer. */
-BOUND(write_rows, write_rect, ON_BUFFER, .origin_count = 3, .origin = {4080, 0, 0}, .region_count = 3,
-      .region = {16, 2, 1}, .row_pitch = UINT64_MAX - 4095, DATA(32))
+BOUND(write_rows, write_rect, ON_BUFFER, RECT(32, 16, 2, 1), .part.origin = {4080, 0, 0},
+      .part.pitch = {UINT64_MAX - 4095}, DATA(32))
 
-BOUND(read_rect, read_rect, ON_BUFFER, REGION(64, 3, 1), .row_pitch = HALF, .tag = 9)
+BOUND(read_rect, read_rect, ON_BUFFER, RECT(192, 64, 3, 1), .part.pitch = {HALF}, .tag = 9)
 
 BOUND(copy_rect, copy_rect, .queue = OBJECT(1), .source = OBJECT(1), .target = OBJECT(2), .event = id,
-      .source_origin_count = 3, .target_origin_count = 3, .region_count = 3, .region = {64, 1, 3},
-      .source_row_pitch = 64, .source_slice_pitch = 64, .target_row_pitch = 64, .target_slice_pitch = HALF)
+      .region = {64, 1, 3}, .source_row_pitch = 64, .source_slice_pitch = 64, .target_row_pitch = 64,
+      .target_slice_pitch = HALF)
 
 BOUND(write_buffer, write_buffer, ON_BUFFER, .offset = ENDING, .size = 16, DATA(16))
 
@@ -69,21 +69,20 @@ BOUND(sub_buffer, create_sub_buffer, id, OBJECT(1), 1, UINT64_MAX - 127, 256)
 /* 16 x 16 pixels of 4 bytes, in a buffer that has room for one row. */
 BOUND(image_of_buffer, create_image, RGBA_IMAGE(id, 16, 128), .row_pitch = 1024, .buffer = OBJECT(1))
 
-BOUND(write_image, write_image, ON_IMAGE, .origin_count = 3, .origin = {0, UINT64_MAX - 1, 0}, .region_count = 3,
-      .region = {4, 4, 1}, .bytes = 64, DATA(64))
+BOUND(write_image, write_image, ON_IMAGE, .part.kind = WIRE_IMAGE, .part.size = 64,
+      .part.origin = {0, UINT64_MAX - 1, 0}, .part.region = {4, 4, 1}, DATA(64))
 
 BOUND(copy_image, copy_image, .queue = OBJECT(1), .source = IMAGE, .target = IMAGE, .event = id,
-      .source_origin_count = 3, .source_origin = {8, 0, 0}, .target_origin_count = 3,
-      .target_origin = {UINT64_MAX - 3, 0, 0}, .region_count = 3, .region = {4, 4, 1})
+      .source_origin = {8, 0, 0}, .target_origin = {UINT64_MAX - 3, 0, 0}, .region = {4, 4, 1})
 
-BOUND(fill_image, fill_image, ON_IMAGE, .colour = bytes, .colour_length = 16, .origin_count = 3,
-      .origin = {0, UINT64_MAX - 1, 0}, .region_count = 3, .region = {4, 4, 1})
+BOUND(fill_image, fill_image, ON_IMAGE, .colour = bytes, .colour_length = 16, .origin = {0, UINT64_MAX - 1, 0},
+      .region = {4, 4, 1})
 
 BOUND(image_to_buffer, copy_image_to_buffer, .queue = OBJECT(1), .source = IMAGE, .target = OBJECT(1), .event = id,
-      REGION(16, 16, 1), .offset = ENDING)
+      .region = {16, 16, 1}, .offset = ENDING)
 
 BOUND(buffer_to_image, copy_buffer_to_image, .queue = OBJECT(1), .source = OBJECT(1), .target = IMAGE, .event = id,
-      .offset = ENDING, REGION(16, 16, 1))
+      .offset = ENDING, .region = {16, 16, 1})
 
 /* A command buffer of so many times that command, which is then empty. */
 static void put_recording(struct wire_buffer *frame, uint32_t id, struct wire_buffer *command, unsigned times)

@@ -23,9 +23,10 @@ int main(void)
 #define NUMBERS(name, most) printf("  ids " #name ", at most %u\n", most);
 #define U64S(name, most) printf("  u64s " #name ", at most %u\n", most);
 #define REGION(name, kinds)                                                                                            \
-    printf("  u64 size\n  u64s origin, at most 3\n  u64s region, at most 3\n");                                        \
-    if ((kinds)&WIRE_RECT)                                                                                             \
-        printf("  u64s pitch, at most 2\n");
+    printf("  region " #name ":%s%s%s\n", (kinds)&WIRE_PIECE ? " piece" : "", (kinds)&WIRE_RECT ? " rect" : "",        \
+           (kinds)&WIRE_IMAGE ? " image" : "");
+#define STATUS(name) printf("  i32 " #name ", at most 0\n");
+#define XYZ(name) printf("  3 u64 " #name "\n");
 #define BLOB(name, most) printf("  bytes " #name ", at most %u\n", most);
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -165,6 +165,8 @@ SENDS(put_unknown_fact, set_exec_info, OBJECT(1), 0x7777, sample_bytes, 4)
 SENDS(put_addressed_pointer, create_addressed_buffer, .call = 9, .buffer = OBJECT(9), .context = OBJECT(1),
       .flags = 1u << 3, .size = 4096)
 
+SENDS(put_take, take, .memory = OBJECT(1), .part = PIECE(0, 64), .tag = 9)
+
 /* ---- other workers, of which there is none; and contents outside of queues ---- */
 
 SENDS(put_migrate_out_of_nothing, migrate_out, .memory = OBJECT(77), .peer = 1, .event = 1, .part = PIECE(0, 4))
@@ -175,6 +177,13 @@ SENDS(put_migrate_out_to_itself, migrate_out, .memory = OBJECT(1), .peer = 1, .e
 SENDS(put_migrate_in_from_nobody, migrate_in, .queue = OBJECT(1), .memory = OBJECT(1), .event = OBJECT(5),
       .peer = 40000, .part = PIECE(0, 4096))
 SENDS(put_event_for_nobody, export_event, OBJECT(1), 40000)
+SENDS(put_large_region, read_rect, .queue = OBJECT(1), .buffer = OBJECT(1),
+      .part = {WIRE_RECT, 17, {0}, {4, 4, 1}, {64, 256}}, .tag = 9)
+SENDS(put_region_overflows, read_rect, .queue = OBJECT(1), .buffer = OBJECT(1),
+      .part = {WIRE_RECT, 16, {0}, {UINT64_C(1) << 62, 4, 1}, {64, 256}}, .tag = 9)
+SENDS(put_empty_region, take, .memory = OBJECT(1), .part = PIECE(0, 0), .tag = 9)
+HOLDS(put_region_of_no_kind, put_take(frame); put_word(frame, 3, 3))
+HOLDS(put_region_of_another_kind, put_take(frame); put_word(frame, 3, WIRE_RECT))
 SENDS(put_bring_beyond, bring, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 16), .data = sample_bytes,
       .data_length = 16)
 SENDS(put_take_beyond, take, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 64), .tag = 9)
@@ -234,6 +243,11 @@ static const struct hostile {
     {"a migration to itself", put_migrate_out_to_itself, 0},
     {"contents fetched from nobody", put_migrate_in_from_nobody, 0},
     {"an event for nobody", put_event_for_nobody, 0},
+    {"a rect of another size", put_large_region, 0},
+    {"a rect whose size overflows", put_region_overflows, 0},
+    {"a part of no bytes", put_empty_region, 0},
+    {"a part of no kind", put_region_of_no_kind, 0},
+    {"a part of another kind", put_region_of_another_kind, 0},
     {"contents brought beyond the end", put_bring_beyond, 0},
     {"contents taken beyond the end", put_take_beyond, 0},
 };
@@ -293,11 +307,7 @@ static void put_good(struct wire_buffer *frame, unsigned which)
     struct wire_create_image image = {RGBA_IMAGE(++fresh, 16, 16)};
     struct wire_write_rect rect = {.queue = wait,
                                    .buffer = wait,
-                                   .origin_count = 3,
-                                   .region_count = 3,
-                                   .region = {4, 4, 1},
-                                   .row_pitch = 64,
-                                   .slice_pitch = 256,
+                                   .part = {WIRE_RECT, 16, {0}, {4, 4, 1}, {64, 256}},
                                    .data = sample_bytes,
                                    .data_length = 16};
 

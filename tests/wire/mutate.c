@@ -113,7 +113,6 @@ static void run_done(void)
         const struct wire_##name m = {__VA_ARGS__};                                                                    \
         wire_put_##name(out, &m);                                                                                      \
     } while (0)
-#define ORIGIN(name, x, y, z) .name##_count = 3, .name = {x, y, z}
 
 static void put_arguments(struct wire_buffer *out, bool launch)
 {
@@ -159,16 +158,15 @@ static void put_buffer_command(struct wire_buffer *out, unsigned which)
         PUT(fill_buffer, Q, E, .buffer = BUFFER, .pattern = bytes, .pattern_length = 4, .offset = 16, .size = 64);
         break;
     case 6:
-        PUT(write_rect, Q, E, .buffer = BUFFER, ORIGIN(origin, 4, 1, 0), ORIGIN(region, 4, 4, 1), .row_pitch = 64,
-            .slice_pitch = 256, .data = bytes, .data_length = 16);
+        PUT(write_rect, Q, E, .buffer = BUFFER, .part = {WIRE_RECT, 16, {4, 1, 0}, {4, 4, 1}, {64, 256}}, .data = bytes,
+            .data_length = 16);
         break;
     case 7:
-        PUT(read_rect, Q, E, .buffer = BUFFER, ORIGIN(origin, 4, 1, 0), ORIGIN(region, 16, 4, 2), .row_pitch = 64,
-            .slice_pitch = 256, .tag = TAG);
+        PUT(read_rect, Q, E, .buffer = BUFFER, .part = {WIRE_RECT, 128, {4, 1, 0}, {16, 4, 2}, {64, 256}}, .tag = TAG);
         break;
     case 8:
-        PUT(copy_rect, Q, E, .source = OBJECT(1), .target = OBJECT(2), ORIGIN(source_origin, 0, 1, 0),
-            ORIGIN(target_origin, 4, 0, 1), ORIGIN(region, 16, 4, 2), .source_row_pitch = 32, .source_slice_pitch = 256,
+        PUT(copy_rect, Q, E, .source = OBJECT(1), .target = OBJECT(2), .source_origin = {0, 1, 0},
+            .target_origin = {4, 0, 1}, .region = {16, 4, 2}, .source_row_pitch = 32, .source_slice_pitch = 256,
             .target_row_pitch = 64, .target_slice_pitch = 256);
         break;
     case 9:
@@ -187,28 +185,27 @@ static void put_image_command(struct wire_buffer *out, unsigned which)
 {
     switch (which) {
     case 0:
-        PUT(write_image, Q, E, .image = IMAGE, ORIGIN(origin, 1, 2, 0), ORIGIN(region, 4, 4, 1), .bytes = 64,
-            .data = bytes, .data_length = 64);
+        PUT(write_image, Q, E, .image = IMAGE, .part = {WIRE_IMAGE, 64, {1, 2, 0}, {4, 4, 1}, {0}}, .data = bytes,
+            .data_length = 64);
         break;
     case 1:
-        PUT(read_image, Q, E, .image = IMAGE, ORIGIN(origin, 1, 2, 0), ORIGIN(region, 8, 4, 1), .bytes = 128,
-            .tag = TAG);
+        PUT(read_image, Q, E, .image = IMAGE, .part = {WIRE_IMAGE, 128, {1, 2, 0}, {8, 4, 1}, {0}}, .tag = TAG);
         break;
     case 2:
-        PUT(copy_image, Q, E, .source = IMAGE, .target = IMAGE, ORIGIN(source_origin, 8, 0, 0),
-            ORIGIN(target_origin, 0, 4, 0), ORIGIN(region, 4, 4, 1));
+        PUT(copy_image, Q, E, .source = IMAGE, .target = IMAGE, .source_origin = {8, 0, 0}, .target_origin = {0, 4, 0},
+            .region = {4, 4, 1});
         break;
     case 3:
-        PUT(fill_image, Q, E, .image = IMAGE, .colour = bytes, .colour_length = 16, ORIGIN(origin, 1, 2, 0),
-            ORIGIN(region, 4, 4, 1));
+        PUT(fill_image, Q, E, .image = IMAGE, .colour = bytes, .colour_length = 16, .origin = {1, 2, 0},
+            .region = {4, 4, 1});
         break;
     case 4:
-        PUT(copy_image_to_buffer, Q, E, .source = IMAGE, .target = BUFFER, ORIGIN(origin, 1, 2, 0),
-            ORIGIN(region, 4, 4, 1), .offset = 64);
+        PUT(copy_image_to_buffer, Q, E, .source = IMAGE, .target = BUFFER, .origin = {1, 2, 0}, .region = {4, 4, 1},
+            .offset = 64);
         break;
     case 5:
-        PUT(copy_buffer_to_image, Q, E, .source = BUFFER, .target = IMAGE, .offset = 64, ORIGIN(origin, 1, 2, 0),
-            ORIGIN(region, 4, 4, 1));
+        PUT(copy_buffer_to_image, Q, E, .source = BUFFER, .target = IMAGE, .offset = 64, .origin = {1, 2, 0},
+            .region = {4, 4, 1});
         break;
     case 6:
         PUT(create_image, .image = ++fresh, .context = OBJECT(1), .flags = 1, .order = CL_RGBA,

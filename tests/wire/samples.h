@@ -21,17 +21,19 @@ static uint32_t items(struct sampler_state *state, uint32_t most)
 
 static inline struct wire_region region(struct sampler_state *state, unsigned kinds)
 {
-    struct wire_region part = {.kind = WIRE_PIECE, .size = draw(&state->random), .origin = {draw(&state->random)}};
+    struct wire_region part = {.size = 1 + draw(&state->random) % WIRE_MAX_REGION, .origin = {draw(&state->random)}};
 
     do
         part.kind = 1u << draw(&state->random) % 3;
     while (!(part.kind & kinds));
     for (int i = 0; part.kind != WIRE_PIECE && i < 3; i++) {
         part.origin[i] = draw(&state->random);
-        part.region[i] = draw(&state->random);
+        part.region[i] = 1 + draw(&state->random) % 4096;
     }
     for (int i = 0; part.kind == WIRE_RECT && i < 2; i++)
         part.pitch[i] = draw(&state->random);
+    if (part.kind == WIRE_RECT)
+        part.size = part.region[0] * part.region[1] * part.region[2];
     return part;
 }
 
@@ -57,6 +59,10 @@ static inline struct wire_region region(struct sampler_state *state, unsigned ki
 #define NUMBERS(name, most)                                                                                            \
     m->name = sample_ids;                                                                                              \
     m->name##_count = items(state, most);
+#define STATUS(name) m->name = -(int32_t)(draw(&state->random) >> 34);
+#define XYZ(name)                                                                                                      \
+    for (int i = 0; i < 3; i++)                                                                                        \
+        m->name[i] = draw(&state->random);
 #define U64S(name, most)                                                                                               \
     m->name##_count = items(state, most);                                                                              \
     for (uint32_t i = 0; i < m->name##_count; i++)                                                                     \
@@ -94,6 +100,8 @@ static inline struct wire_region region(struct sampler_state *state, unsigned ki
 #define BITS(name, mask) same &= a->name == b->name;
 #define NUMBERS(name, most)                                                                                            \
     same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 4 * a->name##_count);
+#define STATUS(name) same &= a->name == b->name;
+#define XYZ(name) same &= !memcmp(a->name, b->name, sizeof(a->name));
 #define U64S(name, most) same &= a->name##_count == b->name##_count && !memcmp(a->name, b->name, 8 * a->name##_count);
 #define REGION(name, kinds) same &= !memcmp(&a->name, &b->name, sizeof(a->name));
 #define BLOB(name, most) same &= a->name##_length == b->name##_length && !memcmp(a->name, b->name, a->name##_length);

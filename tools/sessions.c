@@ -119,8 +119,7 @@ static bool next_line(struct question *question, char line[REQUESTS_MOST], int m
             return false;
         if (poll(&ready, 1, milliseconds < 0 ? -1 : (int)(until > clock_ms() ? until - clock_ms() : 0)) <= 0)
             return false;
-        got = read(question->in[0], question->waiting + question->length,
-                   sizeof(question->waiting) - question->length);
+        got = read(question->in[0], question->waiting + question->length, sizeof(question->waiting) - question->length);
         if (got <= 0 && !(got < 0 && (errno == EAGAIN || errno == EINTR)))
             return false;
         question->length += got > 0 ? (size_t)got : 0;
@@ -258,10 +257,11 @@ __attribute__((noreturn)) static void explain(long program)
         uses = strstr(line, "libvocl.so");
     fclose(maps);
     if (uses)
-        fail(1,
-             "process %ld uses VOCL, but has no session that can be asked: it has not begun one, has devices of its own "
-             "process alone, or is part of a job that mpiexec started",
-             program);
+        fail(
+            1,
+            "process %ld uses VOCL, but has no session that can be asked: it has not begun one, has devices of its own "
+            "process alone, or is part of a job that mpiexec started",
+            program);
     fail(1, "process %ld does not use VOCL", program);
 }
 

@@ -71,8 +71,8 @@ struct transport {
     void *request_context;
     struct pollfd *channel; /* of those that it sleeps on, or NULL */
     long channel_ms;        /* when it was last looked at */
-    bool incomplete; /* somebody was lost: nobody waits for all any more */
-    long judged_ms;  /* when it was last seen who answers */
+    bool incomplete;        /* somebody was lost: nobody waits for all any more */
+    long judged_ms;         /* when it was last seen who answers */
     char silence[64];
     const char *failed; /* with ended: why, or NULL if the process ends */
     struct pollfd *sleep_on;

@@ -130,7 +130,8 @@ struct answer;
 typedef void transport_request(void *context, const char *request, struct answer *answer);
 void transport_on_request(struct transport *transport, transport_request *handler, void *context);
 /* A line to who asked; and the last one, whether it is done or has failed: what comes after that is left out, and a
- * handler that returns without has failed. Who does not listen misses some; nobody waits for him for longer than a second. */
+ * handler that returns without has failed. Who does not listen misses some; nobody waits for him for longer than a
+ * second. */
 __attribute__((format(printf, 2, 3))) void answer_progress(struct answer *answer, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void answer_end(struct answer *answer, bool done, const char *format, ...);
 /* False: who asked is gone. */

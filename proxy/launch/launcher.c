@@ -39,7 +39,7 @@
 #define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
 #define LOOK_MS 100
 #define OTHERS (3 + REQUESTS_WIDTH) /* descriptors besides those of ranks */
-#define WORDS_MS 50 /* that the last words of a process may take */
+#define WORDS_MS 50                 /* that the last words of a process may take */
 
 static char reason[256];
 static enum { SAYS_NOTHING, SAYS_SOMETHING, SAYS_PLAINLY, SAYS_WHY } reason_kind;

@@ -48,13 +48,15 @@ static int open_peers(struct transport *t)
     int wake[2], error;
 
     t->peers = calloc((size_t)t->job.size + 1, sizeof(*t->peers));
-    t->sleep_on = calloc((size_t)t->job.size * PROVIDER_MOST_DESCRIPTORS + 2, sizeof(*t->sleep_on));
+    t->sleep_on = calloc((size_t)t->job.size * PROVIDER_MOST_DESCRIPTORS + 3, sizeof(*t->sleep_on));
     if (!t->peers || !t->sleep_on)
         return -ENOMEM;
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
         return -errno;
     link_keep(t, &t->wake, wake[0]);
     link_keep(t, &t->waker, wake[1]);
+    if (t->job.channel.fd >= 0)
+        link_keep(t, &t->job.channel, t->job.channel.fd);
     for (unsigned i = 0; i <= link_local(t); i++)
         t->peers[i].bell.socket.fd = t->peers[i].lane.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
@@ -418,6 +420,8 @@ int transport_poll(struct transport *t)
     bool listen = t->slept || ++t->polls % HEAR_EVERY == 0;
     int count = 0, more = 1;
 
+    if (listen)
+        channel_poll(t, t->slept && t->channel && t->channel->revents);
     t->slept = t->announced = false;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
@@ -496,6 +500,7 @@ void transport_announce(struct transport *t)
     bool polled = false, restless = false, all = true;
 
     t->sleep_count = 0;
+    t->channel = NULL;
     for (int i = 0; i <= t->job.size; i++) {
         struct peer *peer = &t->peers[i];
 
@@ -537,9 +542,11 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
         timeout_us = t->sleep_most_us;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
     t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
+    t->channel = channel_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
     if (extra_fd >= 0)
         t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
-    ppoll(t->sleep_on, count, &timeout, NULL);
+    if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->channel)
+        t->channel->revents = 0;
     if (read(kept_fd(&t->wake), rings, sizeof(rings)) < 0)
         return; /* it was not this that woke us */
 }

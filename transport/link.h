@@ -67,8 +67,12 @@ struct transport {
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
     bool announced, ended, slept;
-    bool incomplete; /* somebody was lost: nobody waits for all any more */
-    long judged_ms;  /* when it was last seen who answers */
+    transport_request *on_request;
+    void *request_context;
+    struct pollfd *channel; /* of those that it sleeps on, or NULL */
+    long channel_ms;        /* when it was last looked at */
+    bool incomplete;        /* somebody was lost: nobody waits for all any more */
+    long judged_ms;         /* when it was last seen who answers */
     char silence[64];
     const char *failed; /* with ended: why, or NULL if the process ends */
     struct pollfd *sleep_on;

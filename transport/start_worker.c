@@ -175,7 +175,8 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     const char *bell = getenv(SESSION_BELL), *endpoint = getenv(SESSION_ENDPOINT);
     uint8_t secret[SECRET_BYTES];
 
-    *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .pmi.fd = -1, .placeholder.fd = -1};
+    *job =
+        (struct job){.provider = &provider_mpi, .lifeline = -1, .channel.fd = -1, .pmi.fd = -1, .placeholder.fd = -1};
     *why = '\0';
     if (endpoint && hex_read(getenv(SESSION_SECRET), secret, sizeof(secret)))
         return meeting_join(job, endpoint, secret, clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000, ending,

@@ -29,6 +29,19 @@ struct tunnel_call {
     uint32_t to;
 };
 
+/* What the program and who starts its processes say to each other while the session runs: on a socket of packets, the
+ * channel, of which the program hands over one end by the lifeline, with this byte. A message may have a descriptor. */
+#define LIFELINE_CHANNEL 'c'
+
+enum channel_kind {
+    CHANNEL_REQUEST = 1 /* to the program: what a user asks (base/requests.h), and what to answer on */
+};
+
+struct channel_message {
+    uint32_t kind, number;
+    char text[1024];
+};
+
 /* ---- bell.c: how a bell begins ---- */
 
 #define HELLO_MAGIC 0x4c434f56u /* "VOCL" */

@@ -120,6 +120,24 @@ void transport_sleep(struct transport *transport, int extra_fd, long timeout_us)
 void transport_wake(struct transport *transport);
 
 /*
+ * What the user asks of the running session from outside (vocl move, and others): handler(context, request, answer) is
+ * called for each, on a thread of its own that holds no lock and blocks all signals; request is the words, valid during
+ * the call, as is the answer. Several may come at a time, and the session may end meanwhile. Without a handler requests
+ * are refused. Only on the client's side. Sessions without a launcher (devices of the process alone; those that mpiexec
+ * started whole) can be asked nothing.
+ */
+struct answer;
+typedef void transport_request(void *context, const char *request, struct answer *answer);
+void transport_on_request(struct transport *transport, transport_request *handler, void *context);
+/* A line to who asked; and the last one, whether it is done or has failed: what comes after that is left out, and a
+ * handler that returns without has failed. Who does not listen misses some; nobody waits for him for longer than a
+ * second. */
+__attribute__((format(printf, 2, 3))) void answer_progress(struct answer *answer, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void answer_end(struct answer *answer, bool done, const char *format, ...);
+/* False: who asked is gone. */
+bool answer_is_wanted(struct answer *answer);
+
+/*
  * End the session: peers see this side as gone. Bulk operations are abandoned (no done() is called). Frees all.
  * After loss of all peers this is the only useful call.
  */

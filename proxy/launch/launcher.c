@@ -31,12 +31,15 @@
 #include "base/settings.h"
 #include "base/children.h"
 #include "proxy/launch/ranks.h"
+#include "proxy/launch/requests.h"
 #include "proxy/launch/surrogate.h"
+#include "transport/starter.h"
 
 #define LIFELINE 3
 #define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
 #define LOOK_MS 100
-#define WORDS_MS 50 /* that the last words of a process may take */
+#define OTHERS (3 + REQUESTS_WIDTH) /* descriptors besides those of ranks */
+#define WORDS_MS 50                 /* that the last words of a process may take */
 
 static char reason[256];
 static enum { SAYS_NOTHING, SAYS_SOMETHING, SAYS_PLAINLY, SAYS_WHY } reason_kind;
@@ -190,7 +193,7 @@ static void serve_workers(struct ranks *ranks, int output, int ended)
     char why[256];
 
     while (ranks->running) {
-        struct pollfd *more = realloc(ready, (ranks_width(ranks) + 3) * sizeof(*ready));
+        struct pollfd *more = realloc(ready, (ranks_width(ranks) + OTHERS) * sizeof(*ready));
         struct signalfd_siginfo info;
         unsigned count;
 
@@ -200,14 +203,16 @@ static void serve_workers(struct ranks *ranks, int output, int ended)
         ready[0] = (struct pollfd){LIFELINE, POLLIN, 0};
         ready[1] = (struct pollfd){output, POLLIN, 0};
         ready[2] = (struct pollfd){ended, POLLIN, 0};
-        count = ranks_poll(ranks, ready + 3);
-        if (poll(ready, count + 3, sooner(surrogate_look(LIFELINE), hosts_nap(ranks))) < 0)
+        requests_poll(ready + 3);
+        count = ranks_poll(ranks, ready + OTHERS);
+        if (poll(ready, count + OTHERS, sooner(surrogate_look(LIFELINE), hosts_nap(ranks))) < 0)
             continue;
         if (ready[1].revents)
             listen_to(output);
         if (ready[0].revents && !surrogate_hear(LIFELINE))
             break;
-        if (ranks_hear(ranks, ready + 3, why, sizeof(why)))
+        requests_turn(ready + 3, NULL, NULL);
+        if (ranks_hear(ranks, ready + OTHERS, why, sizeof(why)))
             tell("%s", why);
         if (ready[2].revents && read(ended, &info, sizeof(info)) > 0)
             reap_workers(ranks, output);
@@ -270,18 +275,32 @@ static void run_mpiexec(char **arguments, int output[2])
     mpiexec = start(arguments + 1, output[1]);
     close(output[1]);
     for (;;) {
-        struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
+        struct pollfd ready[2 + REQUESTS_WIDTH] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
 
-        poll(ready, 2, talking ? surrogate_look(LIFELINE) : LOOK_MS);
+        requests_poll(ready + 2);
+        poll(ready, 2 + REQUESTS_WIDTH, talking ? surrogate_look(LIFELINE) : LOOK_MS);
         if (ready[1].revents)
             talking = listen_to(output[0]);
         if (mpiexec < 0 || (ready[0].revents && !surrogate_hear(LIFELINE)))
             return;
+        requests_turn(ready + 2, NULL, NULL);
         if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
             tell_end("mpiexec", status);
             return;
         }
     }
+}
+
+/* What session this is, for who asks. workers: where none of them is on another host. */
+static void describe(unsigned workers)
+{
+    const char *hosts = settings_string(SETTING_HOSTS);
+    char own[65] = "", list[512] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    for (unsigned i = 0; i < workers && strlen(list) + strlen(own) + 2 < sizeof(list); i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", own);
+    requests_describe(*hosts ? hosts : list, getenv(SESSION_SECRET) ? "tls" : "mpi");
 }
 
 int main(int count, char **arguments)
@@ -292,17 +311,20 @@ int main(int count, char **arguments)
         fprintf(stderr, "vocl-launcher: started by VOCL only\n");
         return 2;
     }
+    requests_open(LIFELINE);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     have_folder();
     have_descriptors();
     if (pipe2(output, O_CLOEXEC))
         return 1;
+    describe(count > 2 && !strcmp(arguments[1], "--workers") ? (unsigned)atoi(arguments[2]) : 1);
     if (count == 3 && (!strcmp(arguments[1], "--workers") || !strcmp(arguments[1], "--hosts")))
         run_workers(arguments, output);
     else
         run_mpiexec(arguments, output);
     surrogate_end();
+    requests_close();
     children_end();
     remove_folder(shared_folder());
     fcntl(output[0], F_SETFL, O_NONBLOCK);

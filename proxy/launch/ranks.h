@@ -10,6 +10,7 @@
  *     pmi.c          PMI, as far as MPICH needs it (pmi.h)
  *     join.c         vocl-join: the program's way into a pool
  *     attend.c       and what it does while the session runs (attend.h)
+ *     requests.c     what users ask of the session (requests.h)
  *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)
  *     placeholder.c  vocl-placeholder: in rank 0's place for Open MPI's mpiexec
  */

@@ -265,6 +265,17 @@ __attribute__((noreturn)) static void become(const char *helper, char *name, cha
     fail(EXIT_BROKEN, "%s: %m", path);
 }
 
+static int doctor(int count, char **words)
+{
+    struct choices choices = parse_options(count, words, false);
+    char *name[] = {NULL, NULL};
+
+    if (words[optind])
+        misuse("doctor takes no argument such as \"%s\"", words[optind]);
+    environment_set_session(&choices);
+    become("vocl-doctor", "vocl doctor", name);
+}
+
 int main(int count, char **words)
 {
     const char *command = count > 1 ? words[1] : "";
@@ -273,6 +284,8 @@ int main(int count, char **words)
         return run(count - 1, words + 1);
     if (!strcmp(command, "devices"))
         return devices(count - 1, words + 1);
+    if (!strcmp(command, "doctor"))
+        return doctor(count - 1, words + 1);
     if (!strcmp(command, "pool"))
         become("vocl-pool", "vocl pool", words + 1);
     if (!strcmp(command, "top"))

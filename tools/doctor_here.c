@@ -170,6 +170,10 @@ static void look_at_kernel(void)
         doctor_say(WRONG, "/proc", "MPI needs it, and it is not mounted: mount -t proc proc /proc");
         return;
     }
+    if (access("/sys/devices/system/cpu", X_OK))
+        doctor_say(WRONG, "/sys",
+                   "drivers look there for the machine, PoCL dies without, and it is not mounted: "
+                   "mount -t sysfs sysfs /sys");
     if (what)
         doctor_say(WRONG, "kernel", "%s is refused%s%s; let the container, or its filter of system calls, allow it",
                    what, kind ? " in a container of " : "", kind ? kind : "");

@@ -50,6 +50,7 @@ if unshare -m true 2> /dev/null; then
     wrong "a small /dev/shm" '/dev/shm: 64 KiB .*remount' \
         unshare -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec vocl doctor'
     wrong "no /proc" '/proc: .*not mounted' unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl doctor'
+    wrong "no /sys" '/sys: .*not mounted' unshare -m sh -c 'mount -t tmpfs none /sys && exec vocl doctor'
 fi
 
 # On another host, which is what this script does in place of ssh.

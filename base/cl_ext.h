@@ -1,4 +1,4 @@
-/* What Debian 12's <CL/cl_ext.h> does not have yet. To be included after it. */
+/* What Debian 12's <CL/cl_ext.h> does not have yet, or newer ones have in another way. To be included after it. */
 #ifndef VOCL_BASE_CL_EXT_H
 #define VOCL_BASE_CL_EXT_H
 
@@ -18,5 +18,24 @@ typedef __typeof__(clSetKernelArgDevicePointerEXT) *clSetKernelArgDevicePointerE
 #define cl_pocl_content_size 1
 cl_int CL_API_CALL clSetContentSizeBufferPoCL(cl_mem buffer, cl_mem content_size);
 #endif
+
+/* From version 0.9.5 of cl_khr_command_buffer on, whatever records a command takes properties, none of which are known
+ * here: its parameter, whether it asks for some, and none as an argument. */
+#if defined(CL_KHR_COMMAND_BUFFER_EXTENSION_VERSION)
+#if CL_KHR_COMMAND_BUFFER_EXTENSION_VERSION >= CL_MAKE_VERSION(0, 9, 5)
+#define RECORD_PROPERTIES const cl_command_properties_khr *properties,
+#define RECORD_TAKES_PROPERTIES 1
+#define RECORD_ASKS (properties && *properties)
+#define RECORD_NO_PROPERTIES NULL,
+#define cl_ndrange_kernel_command_properties_khr cl_command_properties_khr
+#endif
+#endif
+#ifndef RECORD_PROPERTIES
+#define RECORD_PROPERTIES
+#define RECORD_TAKES_PROPERTIES 0
+#define RECORD_ASKS 0
+#define RECORD_NO_PROPERTIES
+#endif
+#define RECORD_SINCE CL_MAKE_VERSION(0, 9, 5)
 
 #endif

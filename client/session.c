@@ -354,7 +354,7 @@ static struct session *session_start(const struct front_end *front)
     session->front = front;
     error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
     if (error) {
-        vocl_log(LOG_ERROR, "no session: %s", why);
+        vocl_log(LOG_ERROR, "no session: %s; `vocl doctor` looks for what is wrong", why);
         free(session);
         return NULL;
     }

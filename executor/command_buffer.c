@@ -40,11 +40,26 @@ struct recording {
     uint32_t kernel_count;
 };
 
+/* Whether the driver's functions take what those of the headers do. */
+static bool takes_the_same(cl_device_id device)
+{
+    cl_name_version known[256];
+    size_t size = 0;
+
+    if (clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(known), known, &size) != CL_SUCCESS)
+        return false;
+    for (size_t i = 0; i < size / sizeof(*known); i++) {
+        if (!strcmp(known[i].name, CL_KHR_COMMAND_BUFFER_EXTENSION_NAME))
+            return (known[i].version >= RECORD_SINCE) == RECORD_TAKES_PROPERTIES;
+    }
+    return false;
+}
+
 /* Whether the device's platform has all of it. */
 static bool find_recorder(cl_device_id device, struct recorder *r)
 {
     cl_platform_id platform = NULL;
-    bool all = true;
+    bool all = takes_the_same(device);
 
     clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
 #define FIND(name) all &= (r->name = (name##_fn)clGetExtensionFunctionAddressForPlatform(platform, #name)) != NULL;
@@ -172,44 +187,45 @@ void recording_end(struct command_buffer *object, cl_int error)
 
 cl_int record_copy_buffer(struct recording *r, const struct exec_copy_buffer *m)
 {
-    return r->recorder.clCommandCopyBufferKHR(r->buffer, NULL, m->source->native, m->target->native, m->source_offset,
-                                              m->target_offset, m->size, WAITS);
+    return r->recorder.clCommandCopyBufferKHR(r->buffer, NULL, RECORD_NO_PROPERTIES m->source->native,
+                                              m->target->native, m->source_offset, m->target_offset, m->size, WAITS);
 }
 
 cl_int record_copy_rect(struct recording *r, const struct exec_copy_rect *m)
 {
     return r->recorder.clCommandCopyBufferRectKHR(
-        r->buffer, NULL, m->source->native, m->target->native, m->source_origin, m->target_origin, m->region,
-        m->source_row_pitch, m->source_slice_pitch, m->target_row_pitch, m->target_slice_pitch, WAITS);
+        r->buffer, NULL, RECORD_NO_PROPERTIES m->source->native, m->target->native, m->source_origin, m->target_origin,
+        m->region, m->source_row_pitch, m->source_slice_pitch, m->target_row_pitch, m->target_slice_pitch, WAITS);
 }
 
 cl_int record_fill_buffer(struct recording *r, const struct exec_fill_buffer *m)
 {
-    return r->recorder.clCommandFillBufferKHR(r->buffer, NULL, m->buffer->native, m->pattern, m->pattern_length,
-                                              m->offset, m->size, WAITS);
+    return r->recorder.clCommandFillBufferKHR(r->buffer, NULL, RECORD_NO_PROPERTIES m->buffer->native, m->pattern,
+                                              m->pattern_length, m->offset, m->size, WAITS);
 }
 
 cl_int record_copy_image(struct recording *r, const struct exec_copy_image *m)
 {
-    return r->recorder.clCommandCopyImageKHR(r->buffer, NULL, m->source->native, m->target->native, m->source_origin,
-                                             m->target_origin, m->region, WAITS);
+    return r->recorder.clCommandCopyImageKHR(r->buffer, NULL, RECORD_NO_PROPERTIES m->source->native, m->target->native,
+                                             m->source_origin, m->target_origin, m->region, WAITS);
 }
 
 cl_int record_fill_image(struct recording *r, const void *colour, const struct exec_fill_image *m)
 {
-    return r->recorder.clCommandFillImageKHR(r->buffer, NULL, m->image->native, colour, m->origin, m->region, WAITS);
+    return r->recorder.clCommandFillImageKHR(r->buffer, NULL, RECORD_NO_PROPERTIES m->image->native, colour, m->origin,
+                                             m->region, WAITS);
 }
 
 cl_int record_copy_image_to_buffer(struct recording *r, const struct exec_copy_image_to_buffer *m)
 {
-    return r->recorder.clCommandCopyImageToBufferKHR(r->buffer, NULL, m->source->native, m->target->native, m->origin,
-                                                     m->region, m->offset, WAITS);
+    return r->recorder.clCommandCopyImageToBufferKHR(r->buffer, NULL, RECORD_NO_PROPERTIES m->source->native,
+                                                     m->target->native, m->origin, m->region, m->offset, WAITS);
 }
 
 cl_int record_copy_buffer_to_image(struct recording *r, const struct exec_copy_buffer_to_image *m)
 {
-    return r->recorder.clCommandCopyBufferToImageKHR(r->buffer, NULL, m->source->native, m->target->native, m->offset,
-                                                     m->origin, m->region, WAITS);
+    return r->recorder.clCommandCopyBufferToImageKHR(r->buffer, NULL, RECORD_NO_PROPERTIES m->source->native,
+                                                     m->target->native, m->offset, m->origin, m->region, WAITS);
 }
 
 /* PoCL 3.1 takes a kernel's arguments when the command buffer is enqueued, not when it is recorded: so it gets a kernel
@@ -243,7 +259,7 @@ cl_int record_ndrange(struct recording *r, const struct exec_enqueue_ndrange *m)
 
 cl_int record_barrier(struct recording *r)
 {
-    return r->recorder.clCommandBarrierWithWaitListKHR(r->buffer, NULL, WAITS);
+    return r->recorder.clCommandBarrierWithWaitListKHR(r->buffer, NULL, RECORD_NO_PROPERTIES WAITS);
 }
 
 /* ---- running ---- */

@@ -123,15 +123,15 @@ cl_int release_command_buffer(cl_command_buffer_khr buffer)
 
 /* The site of a command in a buffer. Only queues of the buffer's own, as no device here has
  * cl_khr_command_buffer_multi_device, and they must not be named. */
-static cl_int find_site(struct site *site, cl_command_buffer_khr buffer, cl_command_queue queue, cl_uint count,
-                        const cl_sync_point_khr *points, cl_sync_point_khr *point,
+static cl_int find_site(struct site *site, cl_command_buffer_khr buffer, cl_command_queue queue, bool asks,
+                        cl_uint count, const cl_sync_point_khr *points, cl_sync_point_khr *point,
                         const cl_mutable_command_khr *mutable_handle)
 {
     if (!handle_check(buffer, WIRE_COMMAND_BUFFER))
         return CL_INVALID_COMMAND_BUFFER_KHR;
     if (queue)
         return CL_INVALID_COMMAND_QUEUE;
-    if (mutable_handle)
+    if (asks || mutable_handle)
         return CL_INVALID_VALUE;
     *site = (struct site){.queue = buffer->queue, .count = count, .buffer = buffer, .points = points, .point = point};
     return CL_SUCCESS;
@@ -199,88 +199,88 @@ cl_int record_send(struct enqueue *e)
     return error;
 }
 
-cl_int record_barrier(cl_command_buffer_khr buffer, cl_command_queue queue, cl_uint count,
+cl_int record_barrier(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_uint count,
                       const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     struct site site;
     struct enqueue e;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     if (!error)
         error = site_begin(&e, &site, CL_COMMAND_BARRIER);
     return error ? error : site_nothing(&e, &site);
 }
 
-cl_int record_copy_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
-                          size_t from_offset, size_t to_offset, size_t size, cl_uint count,
+cl_int record_copy_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_mem from,
+                          cl_mem to, size_t from_offset, size_t to_offset, size_t size, cl_uint count,
                           const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     return error ? error : copy_buffer(&site, from, to, from_offset, to_offset, size);
 }
 
-cl_int record_copy_rect(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
+cl_int record_copy_rect(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_mem from, cl_mem to,
                         const size_t *from_origin, const size_t *to_origin, const size_t *region, size_t from_row,
                         size_t from_slice, size_t to_row, size_t to_slice, cl_uint count,
                         const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     return error ? error
                  : copy_rect(&site, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice);
 }
 
-cl_int record_copy_buffer_to_image(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
-                                   size_t offset, const size_t *origin, const size_t *region, cl_uint count,
+cl_int record_copy_buffer_to_image(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_mem from,
+                                   cl_mem to, size_t offset, const size_t *origin, const size_t *region, cl_uint count,
                                    const cl_sync_point_khr *points, cl_sync_point_khr *point,
                                    cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     return error ? error : copy_buffer_to_image(&site, from, to, offset, origin, region);
 }
 
-cl_int record_copy_image(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
+cl_int record_copy_image(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_mem from, cl_mem to,
                          const size_t *from_origin, const size_t *to_origin, const size_t *region, cl_uint count,
                          const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     return error ? error : copy_image(&site, from, to, from_origin, to_origin, region);
 }
 
-cl_int record_copy_image_to_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem from, cl_mem to,
-                                   const size_t *origin, const size_t *region, size_t offset, cl_uint count,
+cl_int record_copy_image_to_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_mem from,
+                                   cl_mem to, const size_t *origin, const size_t *region, size_t offset, cl_uint count,
                                    const cl_sync_point_khr *points, cl_sync_point_khr *point,
                                    cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     return error ? error : copy_image_to_buffer(&site, from, to, origin, region, offset);
 }
 
-cl_int record_fill_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem to, const void *pattern,
-                          size_t pattern_size, size_t offset, size_t size, cl_uint count,
+cl_int record_fill_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_mem to,
+                          const void *pattern, size_t pattern_size, size_t offset, size_t size, cl_uint count,
                           const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     return error ? error : fill_buffer(&site, to, pattern, pattern_size, offset, size);
 }
 
-cl_int record_fill_image(cl_command_buffer_khr buffer, cl_command_queue queue, cl_mem image, const void *colour,
-                         const size_t *origin, const size_t *region, cl_uint count, const cl_sync_point_khr *points,
-                         cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+cl_int record_fill_image(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_mem image,
+                         const void *colour, const size_t *origin, const size_t *region, cl_uint count,
+                         const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
     return error ? error : fill_image(&site, image, colour, origin, region);
 }
@@ -291,7 +291,7 @@ cl_int record_ndrange(cl_command_buffer_khr buffer, cl_command_queue queue,
                       const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     struct site site;
-    cl_int error = find_site(&site, buffer, queue, count, points, point, handle);
+    cl_int error = find_site(&site, buffer, queue, false, count, points, point, handle);
 
     if (!error && properties && *properties)
         error = CL_INVALID_VALUE; /* there are none to be had */

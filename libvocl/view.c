@@ -118,7 +118,9 @@ static void describe_node(struct view *view, struct node *node)
     if (ask_devices(view, node))
         vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
     else if (view->device_count == before)
-        vocl_log(LOG_ERROR, "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) gives one",
+        vocl_log(LOG_ERROR,
+                 "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) gives one; "
+                 "`vocl doctor` looks for what is wrong",
                  transport_peer_host(session_transport(node->session), node->peer));
 }
 

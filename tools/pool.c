@@ -82,7 +82,7 @@ static json_t *ask(const struct poolfile *pool, const char *address, json_t *que
     json_t *answer = try_to_ask(pool, address, question, why, sizeof(why));
 
     if (!answer)
-        fail(1, "%s", why);
+        fail(1, "%s; `vocl doctor --pool` looks for what is wrong", why);
     return answer;
 }
 

@@ -314,18 +314,16 @@ static long read_process(const char *text)
 
 int sessions_move(int count, char **words)
 {
-    static const struct option options[] = {{"to", required_argument, NULL, 't'},
-                                            {"from", required_argument, NULL, 'f'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"list", no_argument, NULL, 'l'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"to", required_argument, NULL, 't'}, {"from", required_argument, NULL, 'f'}, {"quiet", no_argument, NULL, 'q'},
+        {"list", no_argument, NULL, 'l'},     {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
     const char *to = NULL, *from = NULL;
     char request[REQUESTS_MOST / 2];
     bool quiet = false;
     int option;
 
     opterr = 0;
-    while ((option = getopt_long(count, words, ":t:f:ql", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, ":t:f:qlh", options, NULL)) != -1) {
         switch (option) {
         case 't':
             to = optarg;
@@ -338,6 +336,9 @@ int sessions_move(int count, char **words)
             break;
         case 'l':
             return sessions_list();
+        case 'h':
+            help_show("move");
+            return 0;
         case ':':
             misuse("%s needs a value", words[optind - 1]);
         default:

@@ -5,6 +5,8 @@
  *     environment.c  what a program is run with
  *     devices.c      vocl devices
  *     sessions.c     vocl sessions, vocl move
+ *     help.c         what --help prints
+ *     doctor.c       vocl doctor (doctor.h)
  *     fail.c         how all of them end
  *     pool.c         vocl pool (pool.h); show.c prints its tables, top.c is vocl top
  *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
@@ -46,6 +48,9 @@ char *library_path(void);
 
 /* The absolute path of a program that only VOCL's own start; the caller frees it. */
 char *helper_path(const char *name);
+
+/* The --help of a subcommand that takes a session's options; NULL: of `vocl` itself. */
+void help_show(const char *command);
 
 /* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI, VOCL_NETWORK. */
 void environment_set_session(const struct choices *choices);

@@ -14,45 +14,6 @@
 #include "base/text.h"
 #include "tools/tools.h"
 
-static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-                           "       vocl devices [OPTION]...\n"
-                           "       vocl sessions\n"
-                           "       vocl move PID --to=HOST\n"
-                           "       vocl pool --help\n"
-                           "       vocl topo --help\n"
-                           "       vocl top [--pool=WHERE]\n"
-                           "       vocl --help | --version\n"
-                           "\n"
-                           "run      runs PROGRAM, an unmodified OpenCL program, on the devices of VOCL\n"
-                           "devices  lists the devices that a program would see\n"
-                           "sessions lists this user's programs that have devices here\n"
-                           "move     moves what such a program has on its devices to those of another host\n"
-                           "pool     shows and administers a pool of devices; top shows it live\n"
-                           "topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
-                           "\n"
-                           "  -w, --workers=N    use N workers on this host (default 1)\n"
-                           "  -H, --hosts=A,B    use one worker on each of these hosts\n"
-                           "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
-                           "  -P, --pool=WHERE   use devices of a pool: its file, or host:port,... of its daemons\n"
-                           "  -n, --count=N      so many devices of it (default 1)\n"
-                           "  -g, --gpus=N       so many, and they are to be GPUs\n"
-                           "  -M, --mem=BYTES    each with so much memory, such as 8G\n"
-                           "  -N, --name=PATTERN each with such a name\n"
-                           "  -x, --exclusive    which nobody else uses meanwhile\n"
-                           "  -s, --share=N      the weight of the program where others use them, too (default 100)\n"
-                           "  -W, --wait=SECONDS wait so long for them (default 0)\n"
-                           "  -p, --policy=NAME  pack, spread, least-loaded or order (default: the pool's)\n"
-                           "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
-                           "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
-                           "  -k, --network=NAME auto, mpi, tls or ssh (VOCL_NETWORK in vocl(7); default auto)\n"
-                           "  -d, --door=DOOR    run only: preload, icd or both (default both)\n"
-                           "\n"
-                           "The exit status of `vocl run` is that of PROGRAM; 127 if PROGRAM was not found, 126 if it "
-                           "could\n"
-                           "not be executed, 125 if VOCL is not installed completely, 2 after a mistake on the command "
-                           "line.\n"
-                           "See vocl(1), and vocl(7) for the settings.\n";
-
 #define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
 
 static const char *check_number(const char *option, const char *text, long least)
@@ -218,7 +179,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
             choose_doors(&choices, optarg);
             break;
         case 'h':
-            fputs(help, stdout);
+            help_show(words[0]);
             exit(0);
         case ':':
             misuse("%s needs a value", words[optind - 1]);
@@ -269,6 +230,17 @@ __attribute__((noreturn)) static void become(const char *helper, char *name, cha
     fail(EXIT_BROKEN, "%s: %m", path);
 }
 
+static int doctor(int count, char **words)
+{
+    struct choices choices = parse_options(count, words, false);
+    char *name[] = {NULL, NULL};
+
+    if (words[optind])
+        misuse("doctor takes no argument such as \"%s\"", words[optind]);
+    environment_set_session(&choices);
+    become("vocl-doctor", "vocl doctor", name);
+}
+
 int main(int count, char **words)
 {
     const char *command = count > 1 ? words[1] : "";
@@ -284,6 +256,8 @@ int main(int count, char **words)
     }
     if (!strcmp(command, "move"))
         return sessions_move(count - 1, words + 1);
+    if (!strcmp(command, "doctor"))
+        return doctor(count - 1, words + 1);
     if (!strcmp(command, "pool"))
         become("vocl-pool", "vocl pool", words + 1);
     if (!strcmp(command, "top"))
@@ -295,7 +269,7 @@ int main(int count, char **words)
         return 0;
     }
     if (!strcmp(command, "--help") || !strcmp(command, "-h")) {
-        fputs(help, stdout);
+        help_show(NULL);
         return 0;
     }
     if (!*command)

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rsh.h"
 #include "base/settings.h"
 #include "base/socket.h"
 #include "proxy/launch/ranks.h"
@@ -24,7 +25,6 @@
 #include "transport/starter.h"
 
 #define MOST_JUNK (64u << 10) /* that a host's shell may say before the worker's starter does */
-#define MOST_WORDS 32
 #define LAST_WORDS_MS 300
 
 extern char **environ;
@@ -39,61 +39,20 @@ struct stages {
     unsigned width; /* of what it is polled for */
 };
 
-/* Whether the host is this one: then there is no need to ask ssh. */
-static bool is_here(const char *host)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
-    struct addrinfo *found = NULL;
-    bool here = false;
-
-    if (!strcmp(host, "localhost") || getaddrinfo(host, NULL, &hints, &found))
-        return !strcmp(host, "localhost");
-    for (const struct addrinfo *at = found; at && !here; at = at->ai_next) {
-        int fd = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-        here = fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen);
-        if (fd >= 0)
-            close(fd);
-    }
-    freeaddrinfo(found);
-    return here;
-}
-
-/* What starts a command on another host: words, before the host's name. */
-static const char *remote_shell(void)
-{
-    const char *shell = settings_string(SETTING_RSH);
-
-    if (!*shell)
-        shell = getenv("HYDRA_LAUNCHER_EXEC");
-    return shell && *shell ? shell : "ssh -x -T -o BatchMode=yes";
-}
-
 static void become_remote(const char *host, const char *program, int end, int output)
 {
-    char *words[MOST_WORDS], *command = NULL, *shell = strdup(remote_shell()), *save = NULL;
+    char *words[RSH_WORDS], command[PATH_MAX + 16];
     char *here[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--remote", NULL};
-    unsigned count = 0;
 
     rank_become(output);
     dup2(end, 0);
     dup2(end, 1);
-    if (is_here(host))
+    if (rsh_is_here(host))
         rank_execute(here);
-    for (char *word = strtok_r(shell, " ", &save); word && count < MOST_WORDS - 3; word = strtok_r(NULL, " ", &save))
-        words[count++] = word;
-    if (asprintf(&command, "'%s' --remote", program) < 0)
+    snprintf(command, sizeof(command), "'%s' --remote", program);
+    if (!rsh_words(host, command, words))
         _exit(127);
-    words[count++] = (char *)(uintptr_t)host;
-    words[count++] = command;
-    words[count] = NULL;
     rank_execute(words);
-}
-
-/* Nothing of how this process itself was reached. */
-static bool goes_along(const char *variable)
-{
-    return strncmp(variable, "SSH_", 4) && strncmp(variable, "_=", 2) && strncmp(variable, "PWD=", 4);
 }
 
 /* All in one: the length, then strings with their ends: the folder, and the environment. */
@@ -110,7 +69,7 @@ static int make_header(struct stages *stages, unsigned rank, unsigned size, cons
     fprintf(file, "%s%c", folder ? folder : "/", 0);
     free(folder);
     for (char **at = environ; *at; at++) {
-        if (goes_along(*at))
+        if (rsh_takes(*at))
             fprintf(file, "%s%c", *at, 0);
     }
     fprintf(file, "PMI_RANK=%u%cPMI_SIZE=%u%c" SESSION_HOST "=%s%c", rank, 0, size, 0, host, 0);

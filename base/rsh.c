@@ -1,0 +1,56 @@
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/rsh.h"
+#include "base/settings.h"
+
+bool rsh_is_here(const char *host)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL;
+    bool here = false;
+
+    if (!strcmp(host, "localhost") || getaddrinfo(host, NULL, &hints, &found))
+        return !strcmp(host, "localhost");
+    for (const struct addrinfo *at = found; at && !here; at = at->ai_next) {
+        int fd = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+        here = fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen);
+        if (fd >= 0)
+            close(fd);
+    }
+    freeaddrinfo(found);
+    return here;
+}
+
+static const char *remote_shell(void)
+{
+    const char *shell = settings_string(SETTING_RSH);
+
+    if (!*shell)
+        shell = getenv("HYDRA_LAUNCHER_EXEC");
+    return shell && *shell ? shell : "ssh -x -T -o BatchMode=yes";
+}
+
+bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS])
+{
+    char *shell = strdup(remote_shell()), *save = NULL;
+    unsigned count = 0;
+
+    if (!shell)
+        return false;
+    for (char *word = strtok_r(shell, " ", &save); word && count < RSH_WORDS - 3; word = strtok_r(NULL, " ", &save))
+        words[count++] = word;
+    words[count] = strdup(host);
+    words[count + 1] = strdup(command);
+    words[count + 2] = NULL;
+    return words[count] && words[count + 1];
+}
+
+bool rsh_takes(const char *variable)
+{
+    return strncmp(variable, "SSH_", 4) && strncmp(variable, "_=", 2) && strncmp(variable, "PWD=", 4);
+}

@@ -1,0 +1,17 @@
+/* How commands are started on other hosts: by ssh, or what is used in its place (VOCL_RSH). */
+#ifndef VOCL_BASE_RSH_H
+#define VOCL_BASE_RSH_H
+
+#include <stdbool.h>
+
+#define RSH_WORDS 32
+
+/* Whether the host is this one: then there is no need to ask ssh. Names are looked up. */
+bool rsh_is_here(const char *host);
+/* The words of a program that runs the command, which a shell will read there, on that host; they end with NULL. They
+ * are the caller's, who executes them and never frees them. False: there is no memory. */
+bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS]);
+/* Whether a variable of the environment ("NAME=value") goes along: nothing of how this process itself was reached. */
+bool rsh_takes(const char *variable);
+
+#endif

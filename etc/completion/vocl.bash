@@ -1,0 +1,83 @@
+# Completion of vocl(1) in bash. Subcommands and options are what their --help says, so there is nothing to keep in step.
+_vocl_help()
+{
+    "$1" ${2:+"$2"} --help 2> /dev/null
+}
+_vocl_commands()
+{
+    _vocl_help "$1" | sed -n '/^commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'
+}
+_vocl_options()
+{
+    _vocl_help "$1" "$2" | grep -oE -e '--[a-z][a-z-]*' | sort -u
+}
+_vocl_values()
+{
+    case $1 in
+    -m | --mpi)     echo mpich openmpi ;;
+    -k | --network) echo auto mpi tls ssh ;;
+    -d | --door)    echo preload icd both ;;
+    -p | --policy)  echo pack spread least-loaded order ;;
+    --dims)         echo 2 3 ;;
+    esac
+}
+# Where the program that is run begins among the words, or 0.
+_vocl_program()
+{
+    local i
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        --) echo $((i + 1)); return ;;
+        -[wHPnMNsWpDmkdg] | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --share | --wait | --policy | \
+            --devices | --mpi | --network | --door) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
+        -*) ;;
+        *) echo $i; return ;;
+        esac
+    done
+    echo 0
+}
+_vocl()
+{
+    local vocl=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} values
+
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W "$(_vocl_commands "$vocl") --help --version" -- "$word"))
+        return
+    fi
+    if [[ $command == run ]]; then
+        local program=$(_vocl_program)
+        if ((program)); then
+            if ((program == COMP_CWORD)); then
+                COMPREPLY=($(compgen -c -- "$word"))
+            elif declare -F _command_offset > /dev/null; then
+                _command_offset $program
+            fi
+            return
+        fi
+    fi
+    # "--mpi=x" is three words for bash
+    [[ $word == '=' ]] && word=
+    [[ $before == '=' ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
+    values=$(_vocl_values "$before")
+    case $before in
+    -H | --hosts)
+        declare -F _known_hosts_real > /dev/null && _known_hosts_real -- "$word"
+        return ;;
+    -P | --pool | --topology)
+        COMPREPLY=($(compgen -f -- "$word"))
+        return ;;
+    esac
+    if [[ -n $values ]]; then
+        COMPREPLY=($(compgen -W "$values" -- "$word"))
+    elif [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W "$(_vocl_options "$vocl" "$command")" -- "$word"))
+    elif [[ $command == pool ]]; then
+        COMPREPLY=($(compgen -W "status nodes devices sessions queue drain resume kill" -- "$word"))
+    elif [[ $command == topo ]]; then
+        COMPREPLY=($(compgen -W "show predict order halo calibrate route" -- "$word"))
+    elif [[ $command == run ]]; then
+        COMPREPLY=($(compgen -c -- "$word"))
+    fi
+}
+complete -o bashdefault -o default -F _vocl vocl

@@ -1,0 +1,27 @@
+# Completion of vocl(1) in fish. Subcommands and options are what their --help says.
+function __vocl_commands
+    vocl --help 2>/dev/null | sed -n '/^commands:/,/^$/s/^  \([a-z][a-z-]*\)  *\(.*\)/\1\t\2/p'
+end
+function __vocl_command
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and echo $words[2]
+end
+function __vocl_options
+    set -l command (__vocl_command)
+    vocl $command --help 2>/dev/null | grep -oE -e '--[a-z][a-z-]*' | sort -u
+end
+function __vocl_has_program
+    set -l words (commandline -opc)
+    contains -- -- $words
+end
+complete -c vocl -f -n 'test (count (commandline -opc)) -eq 1' -a '(__vocl_commands)'
+complete -c vocl -f -n 'test -n "$(__vocl_command)"; and not __vocl_has_program' -a '(__vocl_options)'
+complete -c vocl -n 'test "$(__vocl_command)" = run' -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c vocl -f -n 'test "$(__vocl_command)" = pool' -a 'status nodes devices sessions queue drain resume kill'
+complete -c vocl -f -n 'test "$(__vocl_command)" = topo' -a 'show predict order halo calibrate route'
+complete -c vocl -x -l mpi -a 'mpich openmpi'
+complete -c vocl -x -l network -a 'auto mpi tls ssh'
+complete -c vocl -x -l door -a 'preload icd both'
+complete -c vocl -x -l policy -a 'pack spread least-loaded order'
+complete -c vocl -x -l hosts -a '(__fish_print_hostnames)'
+complete -c vocl -r -l pool

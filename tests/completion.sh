@@ -1,0 +1,79 @@
+#!/bin/sh
+# What shells complete after `vocl` is what it takes: every subcommand, and every option of each, as the source has them.
+. "$(dirname "$0")/lib.sh"
+need bash bash
+
+# completed WORD...: what bash offers for the last one
+cat > "$scratch/complete" <<END
+. "$top_srcdir/etc/completion/vocl.bash"
+COMP_WORDS=("\$@")
+COMP_CWORD=\$((\$# - 1))
+_vocl
+printf '%s\n' "\${COMPREPLY[@]}"
+END
+completed()
+{
+    env -u LD_PRELOAD bash "$scratch/complete" "$@" | sort
+}
+
+# offers WORD... -- WANTED...
+offers()
+{
+    line= last=
+    while [ "$1" != // ]; do
+        line="$line $1"
+        shift
+    done
+    shift
+    completed $line "$partial" > "$scratch/out"
+    for wanted; do
+        grep -qxF -e "$wanted" "$scratch/out" || fail "after$line $partial: no $wanted: $(cat "$scratch/out")"
+    done
+}
+
+# options FILE...: the long ones of getopt's tables there
+options()
+{
+    (cd "$top_srcdir" && cat "$@") | grep -oE '\{"[a-z-]+", (no|required)_argument' | sed 's/{"\([a-z-]*\).*/--\1/'
+}
+
+partial=
+commands=$(sed -n 's/.*strcmp(command, "\([a-z][a-z]*\)").*/\1/p' "$top_srcdir/tools/vocl.c" | sort -u)
+[ "$(echo "$commands" | wc -l)" -ge 6 ] || fail "which subcommands there are is not found: $commands"
+offers vocl // $commands
+partial=d
+[ "$(completed vocl d)" = "$(printf 'devices\ndoctor')" ] || fail "vocl d: $(completed vocl d)"
+
+partial=--
+offers vocl run // $(options tools/vocl.c | grep -v -e --help)
+offers vocl devices // $(options tools/vocl.c | grep -v -e --door -e --help)
+offers vocl doctor // $(options tools/vocl.c | grep -v -e --door -e --help)
+[ ! -x "$VOCL_LIBEXECDIR/vocl-pool" ] || offers vocl pool // $(options tools/pool.c | grep -v -e --help)
+offers vocl move // $(options tools/sessions.c | grep -v -e --help)
+offers vocl topo // $(options tools/topo.c | grep -v -e --help)
+partial=
+offers vocl run --network // auto mpi tls ssh
+offers vocl run --mpi = // mpich openmpi
+offers vocl pool // status drain kill
+[ "$(completed vocl run -- ls --network x)" = "" ] || fail "a program's words are not ours"
+partial=vocl-prox
+offers vocl run --workers 2 // vocl-proxy
+
+# What is offered is taken.
+for command in run devices doctor; do
+    for option in $(completed vocl $command --); do
+        vocl $command $option > "$scratch/out" 2>&1
+        ! grep -q "unknown option" "$scratch/out" || fail "vocl $command $option: $(cat "$scratch/out")"
+    done < /dev/null
+done
+
+if command -v fish > /dev/null; then
+    said=$(env -u LD_PRELOAD HOME="$scratch" fish -N -c ". $top_srcdir/etc/completion/vocl.fish; complete -C 'vocl run --ho'")
+    [ "$said" = --hosts ] || echo "$said" | grep -q '^--hosts' || fail "fish: vocl run --ho: $said"
+    said=$(env -u LD_PRELOAD HOME="$scratch" fish -N -c ". $top_srcdir/etc/completion/vocl.fish; complete -C 'vocl d'")
+    echo "$said" | grep -q '^doctor' || fail "fish: vocl d: $said"
+fi
+if command -v zsh > /dev/null; then
+    env -u LD_PRELOAD zsh -n "$top_srcdir/etc/completion/_vocl" || fail "zsh does not read its file"
+fi
+exit 0

@@ -1,0 +1,110 @@
+#!/bin/sh
+# vocl doctor: nothing wrong where nothing is; and what is wrong is found, one thing at a time, as it is with a session.
+. "$(dirname "$0")/../lib.sh"
+need_foreign_programs
+unset VOCL_LOG VOCL_HOSTS VOCL_WORKERS VOCL_LOCAL VOCL_MPI VOCL_NETWORK
+VOCL_POOL=none
+export VOCL_POOL
+
+# right OPTION...: it finds nothing
+right()
+{
+    vocl doctor "$@" > "$scratch/out" 2>&1 || fail "doctor $*: status $?: $(cat "$scratch/out")"
+    ! grep '^wrong' "$scratch/out" || fail "doctor $*: status 0"
+    grep -q '^ok .*a session: [1-9].* kernel compiled' "$scratch/out" || fail "doctor $*: no stages: $(cat "$scratch/out")"
+}
+
+# wrong WHAT PATTERN COMMAND...: found, and told with what to do about it
+found=0
+wrong()
+{
+    what=$1 pattern=$2
+    shift 2
+    timeout -k 5 200 "$@" > "$scratch/out" 2>&1
+    status=$?
+    [ $status -eq 1 ] || fail "$what: status $status: $(cat "$scratch/out")"
+    grep -q "^wrong .*$pattern" "$scratch/out" || fail "$what: no \"$pattern\": $(cat "$scratch/out")"
+    found=$((found + 1))
+    echo "$what: $(grep "^wrong .*$pattern" "$scratch/out")"
+}
+
+right
+grep -q '^ok .*devices: [1-9]' "$scratch/out" || fail "no devices: $(cat "$scratch/out")"
+right --hosts localhost
+grep -q '^ok .*localhost: clocks: the same' "$scratch/out" || fail "nobody has looked at the host: $(cat "$scratch/out")"
+grep -q '^ok .*localhost: devices: [1-9]' "$scratch/out" || fail "nor at its drivers: $(cat "$scratch/out")"
+
+# Here
+mkdir "$scratch/empty" "$scratch/broken"
+wrong "no driver" 'driver: none in .*/empty: install' env OCL_ICD_VENDORS="$scratch/empty" vocl doctor
+echo libthereisnosuchthing.so > "$scratch/broken/broken.icd"
+wrong "a driver that is gone" 'broken.icd: libthereisnosuchthing.so: .*install' env OCL_ICD_VENDORS="$scratch/broken" vocl doctor
+if [ "$SANITIZER" != address ]; then
+    wrong "few descriptors" 'open files: at most 24, .*ulimit' sh -c 'ulimit -n 24 && exec vocl doctor'
+fi
+mkdir "$scratch/libexec"
+ln -s "$VOCL_LIBEXECDIR"/* "$scratch/libexec"
+rm "$scratch/libexec/vocl-launcher"
+wrong "half an installation" 'vocl-launcher: .*install' env VOCL_LIBEXECDIR="$scratch/libexec" vocl doctor
+if unshare -m true 2> /dev/null; then
+    wrong "a small /dev/shm" '/dev/shm: 64 KiB .*remount' \
+        unshare -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec vocl doctor'
+    wrong "no /proc" '/proc: .*not mounted' unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl doctor'
+    wrong "no /sys" '/sys: .*not mounted' unshare -m sh -c 'mount -t tmpfs none /sys && exec vocl doctor'
+fi
+
+# On another host, which is what this script does in place of ssh.
+cat > "$scratch/elsewhere" <<'END'
+#!/bin/sh
+# elsewhere HOST COMMAND
+at=$(dirname "$0")
+echo "Welcome to $1!"
+[ "$1" != skewed ] || export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$at/skew.so"
+case $2 in
+*--node*)
+    [ "$1" != none ] || exec sh -c "'$at/nowhere' --node"
+    [ "$1" != older ] || exec "$at/older" --node ;;
+esac
+exec sh -c "$2"
+END
+chmod +x "$scratch/elsewhere"
+export VOCL_RSH="$scratch/elsewhere"
+right --hosts elsewhere --network ssh
+wrong "no VOCL there" 'none: no VOCL is at .*install' vocl doctor --hosts none
+version=$(vocl --version | cut -d ' ' -f 2)
+sed "s/$version/$(echo "$version" | tr 0-9 7)/g" "$VOCL_LIBEXECDIR/vocl-doctor" > "$scratch/older"
+chmod +x "$scratch/older"
+wrong "another version there" 'older: VOCL 7.* there .*install the same' vocl doctor --hosts older
+cat > "$scratch/skew.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int error = next(clock, now);
+    if (clock == CLOCK_REALTIME)
+        now->tv_sec -= 300;
+    return error;
+}
+END
+${CC:-cc} -shared -fPIC -o "$scratch/skew.so" "$scratch/skew.c" || fail "no skew.so"
+wrong "a clock that is slow" 'skewed: clocks: it is 300 s behind .*chrony' vocl doctor --hosts skewed --network ssh
+if command -v ssh > /dev/null; then
+    wrong "ssh refused" 'elsewhere: .*Connection refused.*ssh elsewhere true' \
+        env VOCL_RSH='ssh -F none -o HostName=127.0.0.1 -p 1 -o BatchMode=yes' vocl doctor --hosts elsewhere
+fi
+unset VOCL_RSH
+
+# A pool
+if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
+    wrong "no daemon" '127.0.0.1:1: Connection refused; is vocl-proxy running' vocl doctor --pool 127.0.0.1:1
+    printf 'auth munge\nmunge-socket %s\nnode a 127.0.0.1:1\n' "$scratch/munge" > "$scratch/pool"
+    wrong "no munged" 'MUNGE: .*No such file.*systemctl start munge' vocl doctor --pool "$scratch/pool"
+fi
+[ $found -ge 8 ] || skip "only $found set-ups could be made here"
+
+# And who sees the error is sent here.
+OCL_ICD_VENDORS="$scratch/empty" vocl devices > "$scratch/out" 2>&1
+grep -q 'vocl doctor' "$scratch/out" || fail "no word of vocl doctor: $(cat "$scratch/out")"
+exit 0

@@ -1,0 +1,89 @@
+/* What `vocl --help` and the subcommands' own --help print. Shells complete by it (etc/completion): an option stands at
+ * the beginning of a line, a subcommand at that of the list under "commands:". */
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+
+#include "tools/tools.h"
+
+static const char overview[] = "usage: vocl COMMAND [OPTION]... [ARGUMENT]...\n"
+                               "\n"
+                               "commands:\n"
+                               "  run      runs a program, an unmodified OpenCL program, on the devices of VOCL\n"
+                               "  devices  lists the devices that a program would see\n"
+                               "  doctor   looks at everything that a session needs, and says what to do about it\n"
+                               "  sessions lists this user's programs that have devices here\n"
+                               "  move     moves what such a program has on its devices to those of another host\n"
+                               "  pool     shows and administers a pool of devices\n"
+                               "  top      shows a pool live\n"
+                               "  topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
+                               "\n"
+                               "`vocl COMMAND --help` says more of each, vocl(1) and vocl(7) all.\n"
+                               "\n"
+                               "    vocl run -- program arguments...             a worker on this host\n"
+                               "    vocl run --hosts node1,node2 -- program      one on each of these\n"
+                               "    vocl run --gpus 2 --mem 8G -- program        devices of a pool\n";
+
+static const char session[] =
+    "\n"
+    "Which devices:\n"
+    "  -w, --workers=N    use N workers on this host (default 1)\n"
+    "  -H, --hosts=A,B    use one worker on each of these hosts\n"
+    "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
+    "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
+    "\n"
+    "Of a pool:\n"
+    "  -P, --pool=WHERE   its file, or host:port,... of its daemons\n"
+    "  -n, --count=N      so many devices of it (default 1)\n"
+    "  -g, --gpus=N       so many, and they are to be GPUs\n"
+    "  -M, --mem=BYTES    each with so much memory, such as 8G\n"
+    "  -N, --name=PATTERN each with such a name\n"
+    "  -x, --exclusive    which nobody else uses meanwhile\n"
+    "  -s, --share=N      the weight of the program where others use them, too (default 100)\n"
+    "  -W, --wait=SECONDS wait so long for them (default 0)\n"
+    "  -p, --policy=NAME  pack, spread, least-loaded or order (default: the pool's)\n"
+    "\n"
+    "How they are reached:\n"
+    "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
+    "  -k, --network=NAME auto, mpi, tls or ssh (VOCL_NETWORK in vocl(7); default auto)\n";
+
+static const struct {
+    const char *name, *before, *after; /* the options of a session between them; NULL: it takes none */
+} helps[] = {
+    {"run", "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n",
+     "  -d, --door=DOOR    preload, icd or both (default both): how the program comes to call VOCL\n"
+     "\n"
+     "The exit status is that of PROGRAM; 127 if PROGRAM was not found, 126 if it could not be executed, 125 if VOCL "
+     "is\n"
+     "not installed completely, 2 after a mistake on the command line. See vocl(1), and vocl(7) for the settings.\n"},
+    {"devices", "usage: vocl devices [OPTION]...\n", "\nThe exit status is 1 if there are none. See vocl(1).\n"},
+    {"doctor", "usage: vocl doctor [OPTION]...\n\nThe options are those of the session that is to be looked at.\n",
+     "\nA line for each thing: ok, note, or wrong and what to do about it. The exit status is 1 if something is "
+     "wrong.\n"},
+    {"move",
+     "usage: vocl move [OPTION]... PID --to=HOST\n\n"
+     "Moves what the program PID has on its devices to those of HOST, while it runs. The exit status is 1 if that "
+     "cannot "
+     "be\n"
+     "done; the program goes on where it was. See vocl(1).\n\n"
+     "  -t, --to=HOST      where to\n"
+     "  -f, --from=HOST    what it has there, if it has devices of several\n"
+     "  -q, --quiet        says nothing of how far it is\n"
+     "  -l, --list         lists such programs instead\n",
+     NULL},
+    {"sessions", "usage: vocl sessions\n\nThis user's programs that have devices here. See vocl(1).\n", NULL},
+};
+
+void help_show(const char *command)
+{
+    for (size_t i = 0; command && i < sizeof(helps) / sizeof(*helps); i++) {
+        if (!strcmp(helps[i].name, command)) {
+            fputs(helps[i].before, stdout);
+            if (helps[i].after)
+                printf("%s%s", session, helps[i].after);
+            return;
+        }
+    }
+    fputs(overview, stdout);
+}

@@ -1,21 +1,33 @@
 /* MPI_Allreduce and MPI_Reduce of large vectors, with their non-blocking and persistent forms. See mpi_intercept.h. */
 #include <errno.h>
+#include <pthread.h>
 
 #include "base/settings.h"
 #include "xtq/mpi_device.h"
 #include "xtq/mpi_jobs.h"
 
+/* Settings are read once: reading takes as long as a small reduction. */
+static unsigned long long least, most_for_all;
+
+static void read_settings(void)
+{
+    least = settings_bytes(SETTING_XTQ_BYTES);
+    most_for_all = settings_bytes(SETTING_XTQ_ALLREDUCE_MOST);
+}
+
 /* Whether a reduction is XTQ's. Decided alike by all ranks: by what must be the same on all of them. */
 static bool taken(const void *data, void *result, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
                   struct reduction *out)
 {
-    const unsigned long long most = root == TO_ALL ? settings_bytes(SETTING_XTQ_ALLREDUCE_MOST) : 0;
-    unsigned long long bytes;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    unsigned long long bytes, most;
 
     if (count < 1 || !intercept_type(datatype, &out->type) || !intercept_op(op, &out->op))
         return false;
+    pthread_once(&once, read_settings);
+    most = root == TO_ALL ? most_for_all : 0;
     bytes = (unsigned long long)count * xtq_type_bytes(out->type);
-    if (bytes < settings_bytes(SETTING_XTQ_BYTES) || (most && bytes > most))
+    if (bytes < least || (most && bytes > most))
         return false;
     out->root = root;
     out->data = data == MPI_IN_PLACE ? result : data;
@@ -49,15 +61,19 @@ static bool on_device(const void *data, void *result, MPI_Count count, MPI_Datat
         int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
         MPI_Request request;                                                                                           \
+        size_t bytes;                                                                                                  \
                                                                                                                        \
         if (on_device(data, result, count, datatype, op, DEVICE_TO_ALL, comm, NULL, &code))                            \
             return code;                                                                                               \
         if (link)                                                                                                      \
             return result_of(comm, reduce_now(link, &what));                                                           \
         link_open_wanted(comm);                                                                                        \
-        if (link_all_serve(comm))                                                                                      \
-            return serve_until(PMPI_Iallreduce##suffix(data, result, count, datatype, op, comm, &request), &request);  \
-        return PMPI_Allreduce##suffix(data, result, count, datatype, op, comm);                                        \
+        link = link_all_serve(comm);                                                                                   \
+        if (!link)                                                                                                     \
+            return PMPI_Allreduce##suffix(data, result, count, datatype, op, comm);                                    \
+        if (meet_takes(count, datatype, op, &bytes))                                                                   \
+            return meet_allreduce(link, data, result, (int)count, datatype, op, bytes);                                \
+        return serve_until(PMPI_Iallreduce##suffix(data, result, count, datatype, op, comm, &request), &request);      \
     }                                                                                                                  \
     INTERCEPT MPI_Reduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,       \
                                  int root, MPI_Comm comm)                                                              \

@@ -22,6 +22,7 @@ static struct link *links;
 static int keyval = MPI_KEYVAL_INVALID;
 static unsigned long collectives, accumulates;
 static atomic_int windows;
+static atomic_uint changes; /* of what communicators have: see link_find() */
 
 void link_count_collective(void)
 {
@@ -88,6 +89,7 @@ static void link_close(struct link *link)
         windows_close(link);
         xtq_collectives_close(link->c);
         xtq_finalize(link->x);
+        meet_close(link);
     }
     link->x = NULL;
 }
@@ -141,12 +143,12 @@ static int on_comm_free(MPI_Comm comm, int key, void *value, void *extra)
     (void)comm;
     (void)key;
     (void)extra;
+    atomic_fetch_add(&changes, 1);
     link_release(value);
     return MPI_SUCCESS;
 }
 
-/* NULL: there cannot be one; or, unless one is to be made, there is none. */
-static struct link *link_find(MPI_Comm comm, bool make)
+static struct link *link_ask(MPI_Comm comm, bool make)
 {
     struct link *link = NULL;
     int found, inter, size;
@@ -165,15 +167,38 @@ static struct link *link_find(MPI_Comm comm, bool make)
     if (!link) /* the others count on this rank */
         PMPI_Abort(comm, 1);
     link->users = 1;
+    link->meeting = MPI_COMM_NULL;
     PMPI_Comm_set_attr(comm, keyval, link);
+    atomic_fetch_add(&changes, 1);
     return link;
 }
 
-bool link_all_serve(MPI_Comm comm)
+/* NULL: there cannot be one; or, unless one is to be made, there is none. To ask MPI takes a third of the time of a
+ * small reduction, so what it said last is kept, until a communicator gets a link or one that has a link is freed. */
+static struct link *link_find(MPI_Comm comm, bool make)
 {
-    const struct link *link = link_serves() && comm != MPI_COMM_NULL ? link_find(comm, false) : NULL;
+    static _Thread_local struct {
+        MPI_Comm comm;
+        struct link *link;
+        unsigned changes;
+        bool known;
+    } last;
+    unsigned now = atomic_load_explicit(&changes, memory_order_acquire);
 
-    return link && link->exposed;
+    if (!last.known || last.comm != comm || last.changes != now || (make && !last.link)) {
+        last.link = link_ask(comm, make);
+        last.comm = comm;
+        last.changes = now; /* from before it was asked */
+        last.known = true;
+    }
+    return last.link;
+}
+
+struct link *link_all_serve(MPI_Comm comm)
+{
+    struct link *link = link_serves() && comm != MPI_COMM_NULL ? link_find(comm, false) : NULL;
+
+    return link && link->exposed ? link : NULL;
 }
 
 struct link *link_of(MPI_Comm comm)
@@ -276,7 +301,7 @@ static bool fortran_type(MPI_Datatype datatype, enum xtq_type *type)
 
 bool intercept_type(MPI_Datatype datatype, enum xtq_type *type)
 {
-    const struct {
+    static const struct {
         MPI_Datatype datatype;
         enum xtq_type type;
     } types[] = {

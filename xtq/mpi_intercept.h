@@ -27,6 +27,7 @@ struct link {
     bool opened, wanted;     /* whether there may be x and c; whether there should be */
     unsigned users;          /* the communicator and the windows */
     uint64_t exposed;        /* numbers that windows have: a bit for each */
+    MPI_Comm meeting;        /* of mpi_meet.c; MPI_COMM_NULL: no windows yet */
 };
 
 /* Collective, and opens what is not open. NULL: there is none, on any of the ranks. */
@@ -42,9 +43,9 @@ void link_keep(struct link *link);
 void link_release(struct link *link);
 /* Whether this rank has windows that others put into; run what they have put. */
 bool link_serves(void);
-/* Whether all ranks of this communicator have windows on it: who waits for all of them by a request must do so on all.
+/* If all ranks of this communicator have windows on it: how they wait for each other must be the same on all. Or NULL.
  */
-bool link_all_serve(MPI_Comm comm);
+struct link *link_all_serve(MPI_Comm comm);
 void link_windows(int change); /* one more, or one less */
 void link_progress(void);
 void link_count_collective(void);
@@ -52,6 +53,18 @@ void link_count_accumulate(void);
 
 /* The status of having started what MPI does with *request: wait for it and serve meanwhile (mpi_wait.c). */
 int serve_until(int started, MPI_Request *request);
+int serve_until_all(int count, MPI_Request *requests);
+
+/* ---- mpi_meet.c ---- */
+
+/* Collective: what the others need. MPI's error codes. */
+int meet_open(struct link *link, MPI_Comm comm);
+void meet_close(struct link *link);
+int meet_barrier(struct link *link);
+/* Whether meet_allreduce() does such a reduction, and of how many bytes it is. */
+bool meet_takes(MPI_Count count, MPI_Datatype datatype, MPI_Op op, size_t *bytes);
+int meet_allreduce(struct link *link, const void *data, void *result, int count, MPI_Datatype datatype, MPI_Op op,
+                   size_t bytes);
 
 /* A request that is complete when XTQ says so, by MPI's error code. NULL: there is no memory. */
 struct completion;

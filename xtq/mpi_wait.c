@@ -49,6 +49,11 @@ static int wait_for_all(int count, MPI_Request *requests, MPI_Status *statuses)
     return result;
 }
 
+int serve_until_all(int count, MPI_Request *requests)
+{
+    return wait_for_all(count, requests, MPI_STATUSES_IGNORE);
+}
+
 INTERCEPT MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     return device_pending() ? device_waitall(count, requests, statuses, wait_for_all)
@@ -71,8 +76,9 @@ INTERCEPT MPI_Recv(void *data, int count, MPI_Datatype datatype, int source, int
 /* Not XTQ's, but as it makes all ranks wait for each other, XTQ can be opened here for what must not wait. */
 INTERCEPT MPI_Barrier(MPI_Comm comm)
 {
-    MPI_Request request;
+    struct link *link;
 
     link_open_wanted(comm);
-    return link_all_serve(comm) ? serve_until(PMPI_Ibarrier(comm, &request), &request) : PMPI_Barrier(comm);
+    link = link_all_serve(comm);
+    return link ? meet_barrier(link) : PMPI_Barrier(comm);
 }

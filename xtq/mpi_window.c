@@ -109,7 +109,8 @@ static void window_open(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm
     error = window ? 0 : -ENOMEM;
     if (!error)
         error = windows_expose(link, number, base, (size_t)bytes);
-    if (xtq_agree(link->x, error) || PMPI_Comm_split(comm, 0, xtq_rank(link->x), &window->comm)) {
+    if (xtq_agree(link->x, error) || meet_open(link, comm) ||
+        PMPI_Comm_split(comm, 0, xtq_rank(link->x), &window->comm)) {
         windows_hide(link, number);
         window_free(window);
         return;

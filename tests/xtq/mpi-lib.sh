@@ -39,7 +39,7 @@ told='xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates'
 
 build_programs()
 {
-    for program in atomics epochs mpi_program requests; do
+    for program in atomics epochs meetings mpi_program requests; do
         $mpicc -O1 $sanitize "$top_srcdir/tests/xtq/$program.c" -o "$scratch/$program" || fail "no $program for $mpi"
     done
 }
@@ -61,8 +61,10 @@ try_all()
     same 2
     through 2 "$scratch/atomics"
     through 2 "$scratch/requests"
+    through 2 "$scratch/meetings"
     [ "$SANITIZER" != thread ] || exit 0 # that has taken a minute
     same 3
+    through 3 "$scratch/meetings"
     epochs 3
     # however small: what XTQ itself asks of MPI is not for XTQ, and small windows are XTQ's, too
     for bytes in 0 40; do

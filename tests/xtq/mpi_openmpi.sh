@@ -10,3 +10,4 @@ try_all
 same 5
 through 3 "$scratch/atomics" # MPICH's ranks do not yield the cores that they wait on
 through 3 "$scratch/requests"
+through 5 "$scratch/meetings"

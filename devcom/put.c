@@ -457,7 +457,7 @@ static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*
         if (error == -ETIMEDOUT && done(d, queue))
             error = 0;
     }
-    waiting_end(d);
+    waiting_end(d, &waiting);
     return error;
 }
 

@@ -62,7 +62,7 @@ int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition con
                 break;
             }
         }
-        waiting_end(d);
+        waiting_end(d, &waiting);
     }
     context_heard(d);
     if (!error && out)
@@ -101,7 +101,7 @@ int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, lon
     waiting_begin(d, &waiting, timeout_us);
     while (!error && !find_set(words, count, &found))
         error = waiting_step(d, &waiting);
-    waiting_end(d);
+    waiting_end(d, &waiting);
     if (error && find_set(words, count, &found))
         error = 0;
     if (!error)

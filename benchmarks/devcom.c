@@ -7,6 +7,8 @@
  *     mpi_put    MPI_Put of the data, flush, MPI_Put of the flag, flush; the target polls the flag
  *     memcpy     by one process, within its own segment
  *     copy       memcpy into the other's memory and a flag that it polls, in turns: what the two caches allow
+ *     copy_run   the same, between runs of kernels and timed as they are: a run of many rounds, as kernels have no
+ * clock
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -252,6 +254,25 @@ static double run_kernel(cl_kernel kernel)
     return (bench_now() - start) / 1000;
 }
 
+/* us for half a round trip; the other side has the same rounds. */
+static double run_copies(size_t bytes, int rounds)
+{
+    static int64_t round = (int64_t)1 << 32;
+    double start;
+
+    meet();
+    start = bench_now();
+    for (int i = 0; i < rounds; i++) {
+        round++;
+        if (rank == 0)
+            copy_ping(bytes, round);
+        copy_pong(round);
+        if (rank != 0)
+            copy_ping(bytes, round);
+    }
+    return (bench_now() - start) / 1000 / rounds / 2;
+}
+
 /* What a launch costs is taken off: runs of many and of few rounds differ in the rest. */
 static void kernels(void)
 {
@@ -266,11 +287,11 @@ static void kernels(void)
     barriers = bench_kernel(program, "barriers");
     EXPECT(!devcom_kernel_argument(endpoint, kernel, 0) && !devcom_kernel_argument(endpoint, barriers, 0));
     for (cl_ulong bytes = 0; bytes < pair_largest(&pair);) {
-        struct series series = {0};
+        struct series series = {0}, copies = {0};
 
         bytes = pair_next(&pair, bytes);
         many = pair_rounds(&pair, bytes) + 1;
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 16; i++) {
             cl_int rounds = i % 2 ? many : few;
             double us, launch = 0;
 
@@ -280,12 +301,15 @@ static void kernels(void)
             CHECK(status);
             us = run_kernel(kernel);
             first += rounds;
-            if (i % 2 == 0)
+            if (i % 2 == 0) {
                 launch = us;
-            else
-                series_add(&series, (us - launch) / (many - few) / 2);
+                continue;
+            }
+            series_add(&series, (us - launch) / (many - few) / 2);
+            series_add(&copies, run_copies(bytes, many - few));
         }
         report(&series, "kernel_put_notify", bytes, "us");
+        report(&copies, "copy_run", bytes, "us");
     }
     many = 2000;
     CHECK(clSetKernelArg(barriers, 1, sizeof(many), &many));

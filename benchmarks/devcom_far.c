@@ -6,6 +6,8 @@
  *     devcom_far mpi [--quick]       MPI_Send and MPI_Recv; many MPI_Isend and the answer of the receiver
  */
 #include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "devcom.h"
 #include "pair.h"
@@ -89,6 +91,20 @@ static void mpi_meet(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Two hosts have processors of their own; here each rank and its threads have one. */
+static void take_core(void)
+{
+    const char *number = getenv("PMI_RANK");
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t set;
+
+    if (!number || cores < 2)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET(atoi(number) % cores, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
 static void measure_mpi(const struct pair *pair)
 {
     static const struct pair_way way = {"far_mpi", mpi_ping, mpi_pong, mpi_begin, mpi_end, mpi_meet, mpi_drain};
@@ -119,6 +135,7 @@ int main(int count, char **words)
     int level, size;
 
     EXPECT(by_devcom || (count > 1 && !strcmp(words[1], "mpi")));
+    take_core();
     MPI_Init_thread(&count, &words, by_devcom ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

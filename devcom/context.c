@@ -174,6 +174,16 @@ void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us)
     waiting->until_us = timeout_us >= 0 && timeout_us < INT64_MAX - waiting->polling.since_us
                             ? waiting->polling.since_us + timeout_us
                             : INT64_MAX;
+    waiting->helping = d->nic;
+    if (waiting->helping)
+        nic_help_begin(d);
+}
+
+static void help_no_more(struct devcom *d, struct waiting *waiting)
+{
+    if (waiting->helping)
+        nic_help_end(d);
+    waiting->helping = false;
 }
 
 static void sleep_on_bell(struct devcom *d, struct waiting *waiting, long left)
@@ -181,6 +191,7 @@ static void sleep_on_bell(struct devcom *d, struct waiting *waiting, long left)
     struct board *board = d->boards[d->rank];
     long most = atomic_load_explicit(&board->mute, memory_order_relaxed) ? MUTE_SLEEP_US : LONGEST_SLEEP_US;
 
+    help_no_more(d, waiting);
     if (waiting->listening)
         doze_sleep(&board->bell, waiting->lain_down, left < most ? left : most);
     waiting->listening = true;
@@ -194,7 +205,7 @@ int waiting_step(struct devcom *d, struct waiting *waiting)
     long now;
 
     if (!waiting->listening) {
-        if (d->nic)
+        if (waiting->helping)
             nic_help(d);
         polls = polling_on(&waiting->polling, YIELD_EVERY, waiting->spin_us, NULL);
         if (polls && waiting->polling.polls % YIELD_EVERY)
@@ -211,8 +222,9 @@ int waiting_step(struct devcom *d, struct waiting *waiting)
     return 0;
 }
 
-void waiting_end(struct devcom *d)
+void waiting_end(struct devcom *d, struct waiting *waiting)
 {
+    help_no_more(d, waiting);
     context_heard(d);
 }
 
@@ -237,6 +249,6 @@ int context_agree(struct devcom *d, int error)
         if (!failed && -(int)(word & 0xffff) < worst)
             worst = -(int)(word & 0xffff);
     }
-    waiting_end(d);
+    waiting_end(d, &waiting);
     return failed ? failed : worst;
 }

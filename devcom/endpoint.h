@@ -36,7 +36,8 @@ struct device_words {
     uint64_t places, ranks, rings, bell;
     _Atomic uint32_t stop;
     _Atomic int32_t error;
-    uint32_t alone, unused; /* alone: polls before the processor is first left to others */
+    uint32_t alone; /* polls before the processor is first left to others */
+    uint32_t arrived;
     int32_t results[1024];
 };
 _Static_assert(offsetof(struct device_words, results) == 80, "vocl_dev.cl has the same");

@@ -138,10 +138,11 @@ struct waiting {
     long until_us, spin_us; /* spin_us: how long it polls */
     uint32_t lain_down;     /* see doze_lie_down() */
     bool listening;
+    bool helping; /* it does the progress thread's work */
 };
 void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us);
 int waiting_step(struct devcom *d, struct waiting *waiting);
-void waiting_end(struct devcom *d);
+void waiting_end(struct devcom *d, struct waiting *waiting);
 
 /* Collective: the least of all ranks' errors, where there are boards; before, ranks_agree() is to be used. */
 int context_agree(struct devcom *d, int error);
@@ -264,8 +265,11 @@ int collective_share(struct devcom *d, uint64_t *word);
 int nic_open(struct devcom *d);
 /* collective: all ranks are there, and each has been told that its messages have arrived. */
 void nic_close(struct devcom *d, bool collective);
-/* A thread that waits does the progress thread's work; nothing if another is at it. */
+/* A thread that waits does the progress thread's work; nothing if another is at it. In between the progress thread
+ * stays away, as both would only take turns on a processor. */
+void nic_help_begin(struct devcom *d);
 void nic_help(struct devcom *d);
+void nic_help_end(struct devcom *d);
 int nic_put(struct devcom *d, const struct transfer *t);
 int nic_get(struct devcom *d, const struct transfer *t);
 /* Puts of one queue to one rank of another host as one message (nic_chain.c): whether one more can be, then it is

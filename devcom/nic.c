@@ -11,7 +11,8 @@
 #include "ground/nap.h"
 
 #define LONGEST_NAP_US 200
-#define DRAIN_US 1000000 /* for what has not left at the end */
+#define HELPED_NAP_US 100 /* where threads that wait do the work: acknowledgements may wait so long when they leave */
+#define DRAIN_US 1000000  /* for what has not left at the end */
 
 static int serve(struct nic *nic)
 {
@@ -20,7 +21,7 @@ static int serve(struct nic *nic)
     if (pthread_mutex_trylock(&nic->serving))
         return 0;
     count = nic_receive(nic);
-    if (count)
+    if (nic->owes && (!count || count == MOST_RECEIVED))
         nic_acknowledge(nic);
     pthread_mutex_unlock(&nic->serving);
     count += nic_poll_partings(nic);
@@ -29,9 +30,19 @@ static int serve(struct nic *nic)
     return count;
 }
 
+void nic_help_begin(struct devcom *d)
+{
+    atomic_fetch_add(&d->nic->helpers, 1);
+}
+
 void nic_help(struct devcom *d)
 {
     serve(d->nic);
+}
+
+void nic_help_end(struct devcom *d)
+{
+    atomic_fetch_sub(&d->nic->helpers, 1);
 }
 
 static void *nic_run(void *argument)
@@ -40,11 +51,17 @@ static void *nic_run(void *argument)
     struct nap nap = nap_begin(LONGEST_NAP_US);
 
     while (!atomic_load(&nic->stop)) {
-        if (serve(nic)) {
+        bool came = serve(nic), helped = atomic_load(&nic->helpers);
+
+        if (came)
             nap = nap_begin(LONGEST_NAP_US);
+        if (came && !helped)
+            continue;
+        nic_beat(nic);
+        if (helped) {
+            nanosleep(&(struct timespec){.tv_nsec = HELPED_NAP_US * 1000}, NULL);
             continue;
         }
-        nic_beat(nic);
         nap_take(&nap);
     }
     return NULL;

@@ -6,7 +6,8 @@
  * A queue to a rank is a stream of descriptors (struct wire, with a tag of its own), each followed by its data: in the
  * same message if it is small, else in one of its own on a second communicator, where data of a stream keep the order
  * of their descriptors. What comes back (acknowledgements, and the data of gets) is one more stream, so that the
- * acknowledgement of a get comes after its data.
+ * acknowledgement of a get comes after its data. Acknowledgements leave when there is nothing to receive, or with a put
+ * the other way, whichever is first: none is in the way of an answer.
  *
  *     nic.c           the thread, opening and closing, and what queues have under way
  *     nic_send.c      puts and gets as messages
@@ -25,6 +26,7 @@
 #define BACK_TAG 0 /* queue q's descriptors have tag 1 + q */
 #define HEART_TAG 1000
 #define MOST_EAGER ((size_t)65536)
+#define MOST_RECEIVED 64 /* messages, before something else is done */
 
 enum wire_kind {
     WIRE_PUT = 1,
@@ -41,11 +43,12 @@ enum wire_kind {
     WIRE_FORGET,
     WIRE_PROBE
 };
-enum { WIRE_LAST = 1, WIRE_BULK = 2 };
+enum { WIRE_LAST = 1, WIRE_BULK = 2, WIRE_ACKS = 4 };
 
 /* A descriptor, 64 bytes. Of an acknowledgement: count[0]: the queue; offset: how many operations; bytes: refusals;
- * value: the last one's error. Of questions and answers: bytes: the question's number. Of chains: question: the
- * table's number; bytes: how many places, or all data's. */
+ * value: the last one's error. With WIRE_ACKS, question of a put: how many operations of its queue have been done the
+ * other way, the low 32 bits. Of questions and answers: bytes: the question's number. Of chains: question: the table's
+ * number; bytes: how many places, or all data's. */
 struct wire {
     uint8_t kind, flags, op, queue;
     uint16_t segment, unused;
@@ -77,7 +80,8 @@ struct lane {
 
 /* The other end of another's. */
 struct arrival {
-    uint64_t done, told, refused;
+    _Atomic uint64_t done, told,
+        refused; /* the others' operations, how many of them they know of; refused by this one */
     int last_refusal;
     bool failed, broken; /* failed: a piece of this operation was refused */
 };
@@ -95,7 +99,9 @@ struct nic {
     MPI_Comm wire, bulk;
     pthread_t thread;
     _Atomic bool stop;
-    pthread_mutex_t serving; /* of what is received */
+    _Atomic unsigned helpers; /* threads that wait, and do this one's work */
+    pthread_mutex_t serving;  /* of what is received */
+    bool owes;                /* acknowledgements; under that lock */
     struct partings partings;
     pthread_mutex_t lock; /* of askings */
     struct asking *askings;
@@ -157,8 +163,10 @@ int nic_poll_partings(struct nic *nic);
 int nic_receive(struct nic *nic);
 /* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. */
 int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type);
-/* Of each stream of which something more is done: how many. */
+/* Of each stream of which something more is done, and nobody was told: how many. */
 int nic_acknowledge(struct nic *nic);
+/* With a put the other way, on any thread: what is owed of the same queue. */
+void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire);
 
 /* ---- nic_chain.c: likewise. Errors are an operation's; -EPROTO: nothing that follows makes sense ---- */
 int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire);

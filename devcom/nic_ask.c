@@ -122,7 +122,7 @@ static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, long 
     waiting.spin_us = spin_us;
     while (!error && !atomic_load(&asking.done))
         error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
-    waiting_end(d);
+    waiting_end(d, &waiting);
     forget(nic, &asking);
     if (error && !atomic_load(&asking.done))
         return error;
@@ -163,7 +163,7 @@ int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long 
         unread = false;
         error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
     }
-    waiting_end(d);
+    waiting_end(d, &waiting);
     return error ? error : nic_send_message(d->nic, rank, 1 + (int)d->o.queues, NULL, &wire, data, bytes);
 }
 

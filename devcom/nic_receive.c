@@ -133,7 +133,7 @@ static void take_operation(struct nic *nic, int rank, unsigned queue, const stru
         error = -EINVAL;
     if (error) {
         vocl_log(LOG_WARN, "devcom: rank %d refused an operation of rank %d: %s", d->rank, rank, strerror(-error));
-        arrival->refused++;
+        atomic_fetch_add(&arrival->refused, 1);
         arrival->last_refusal = error;
         arrival->failed = true;
         arrival->broken = error == -EPROTO;
@@ -143,7 +143,8 @@ static void take_operation(struct nic *nic, int rank, unsigned queue, const stru
     if (!arrival->failed)
         signal_apply(d, d->rank, wire->signal, wire->op, wire->value);
     arrival->failed = false;
-    arrival->done++;
+    atomic_fetch_add(&arrival->done, 1);
+    nic->owes = true;
 }
 
 static void take_ack(struct nic *nic, int rank, const struct wire *wire)
@@ -153,9 +154,22 @@ static void take_ack(struct nic *nic, int rank, const struct wire *wire)
     if (wire->queue >= nic->streams)
         return;
     lane = nic_lane(nic, rank, wire->queue);
+    if (wire->offset < atomic_load(&lane->arrived)) /* a put was faster with the news */
+        return;
     atomic_store(&lane->last_refusal, (int)wire->value);
     atomic_store(&lane->refused, wire->bytes);
     atomic_store(&lane->arrived, wire->offset);
+}
+
+/* With a put the other way. */
+static void take_carried_ack(struct nic *nic, int rank, unsigned queue, uint32_t done)
+{
+    struct lane *lane = nic_lane(nic, rank, queue);
+    uint64_t arrived = atomic_load(&lane->arrived);
+    uint32_t more = done - (uint32_t)arrived;
+
+    if (more <= INT32_MAX)
+        atomic_store(&lane->arrived, arrived + more);
 }
 
 static void take_back(struct nic *nic, int rank, const struct wire *wire, const uint8_t *more, size_t more_bytes)
@@ -190,6 +204,8 @@ static void take_message(struct nic *nic, int rank, int tag, size_t length)
         return;
     memcpy(&wire, nic->buffer, sizeof(wire));
     length -= sizeof(wire);
+    if (wire.kind == WIRE_PUT && wire.flags & WIRE_ACKS && tag != BACK_TAG && queue < nic->streams)
+        take_carried_ack(nic, rank, queue, wire.question);
     if (tag == BACK_TAG)
         take_back(nic, rank, &wire, more, length);
     else if (queue < nic->streams && (wire.kind == WIRE_PUT || wire.kind == WIRE_GET || wire.kind == WIRE_CHAIN))
@@ -210,7 +226,7 @@ int nic_receive(struct nic *nic)
 {
     int count = 0, found = 1;
 
-    while (count < 64) {
+    while (count < MOST_RECEIVED) {
         MPI_Message message;
         MPI_Status status;
         int length;
@@ -229,10 +245,23 @@ int nic_receive(struct nic *nic)
     return count;
 }
 
+void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire)
+{
+    struct arrival *arrival = nic_arrival(nic, rank, queue);
+    uint64_t done = atomic_load(&arrival->done);
+
+    /* refusals take a message of their own */
+    if (atomic_load(&arrival->refused) || atomic_exchange(&arrival->told, done) == done)
+        return;
+    wire->flags |= WIRE_ACKS;
+    wire->question = (uint32_t)done;
+}
+
 int nic_acknowledge(struct nic *nic)
 {
     int count = 0;
 
+    nic->owes = false;
     for (int rank = 0; rank < nic->d->size; rank++) {
         for (unsigned queue = 0; queue < nic->streams; queue++) {
             struct arrival *arrival = nic_arrival(nic, rank, queue);
@@ -242,9 +271,12 @@ int nic_acknowledge(struct nic *nic)
                                .bytes = arrival->refused,
                                .value = arrival->last_refusal};
 
-            if (arrival->told == arrival->done || nic_send_message(nic, rank, BACK_TAG, NULL, &ack, NULL, 0))
+            if (atomic_exchange(&arrival->told, ack.offset) == ack.offset)
                 continue;
-            arrival->told = arrival->done;
+            if (nic_send_message(nic, rank, BACK_TAG, NULL, &ack, NULL, 0)) {
+                atomic_store(&arrival->told, 0);
+                nic->owes = true;
+            }
             count++;
         }
     }

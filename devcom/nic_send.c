@@ -41,24 +41,38 @@ int nic_poll_partings(struct nic *nic)
     return partings_poll(&nic->partings);
 }
 
-int nic_send_message(struct nic *nic, int rank, int tag, struct lane *lane, const struct wire *wire, const void *more,
-                     size_t more_bytes)
+/* With room for so many bytes behind the descriptor. */
+static struct leaving *leaving_new(struct lane *lane, const struct wire *wire, size_t more_bytes)
 {
     struct leaving *leaving = malloc(sizeof(*leaving) + sizeof(*wire) + more_bytes);
 
-    if (!leaving)
-        return -ENOMEM;
-    *leaving = (struct leaving){.lane = lane};
-    memcpy(leaving->copy, wire, sizeof(*wire));
-    if (more_bytes)
-        memcpy(leaving->copy + sizeof(*wire), more, more_bytes);
-    if (PMPI_Isend(leaving->copy, (int)(sizeof(*wire) + more_bytes), MPI_BYTE, rank, tag, nic->wire,
-                   &leaving->parting.request)) {
+    if (leaving) {
+        *leaving = (struct leaving){.lane = lane};
+        memcpy(leaving->copy, wire, sizeof(*wire));
+    }
+    return leaving;
+}
+
+static int send_copy(struct nic *nic, int rank, int tag, struct leaving *leaving, size_t bytes)
+{
+    if (PMPI_Isend(leaving->copy, (int)bytes, MPI_BYTE, rank, tag, nic->wire, &leaving->parting.request)) {
         free(leaving);
         return -EIO;
     }
     leave(nic, leaving);
     return 0;
+}
+
+int nic_send_message(struct nic *nic, int rank, int tag, struct lane *lane, const struct wire *wire, const void *more,
+                     size_t more_bytes)
+{
+    struct leaving *leaving = leaving_new(lane, wire, more_bytes);
+
+    if (!leaving)
+        return -ENOMEM;
+    if (more_bytes)
+        memcpy(leaving->copy + sizeof(*wire), more, more_bytes);
+    return send_copy(nic, rank, tag, leaving, sizeof(*wire) + more_bytes);
 }
 
 /* Data of a descriptor that has been sent; packed (freed when it has left), or where the segment has them. */
@@ -109,20 +123,38 @@ int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, str
     return send_bulk(nic, rank, tag, lane, segment, offset, &layout, NULL);
 }
 
+/* Small data are in the message itself. */
+static int send_eager(struct nic *nic, int rank, int tag, struct lane *lane, const struct wire *wire,
+                      const struct segment *segment, size_t offset, const struct layout *layout)
+{
+    size_t total = layout_total(layout);
+    struct leaving *leaving = leaving_new(lane, wire, total);
+    int error = leaving ? stage_read(segment, offset, layout, leaving->copy + sizeof(*wire)) : -ENOMEM;
+
+    if (error) {
+        free(leaving);
+        return error;
+    }
+    return send_copy(nic, rank, tag, leaving, sizeof(*wire) + total);
+}
+
 int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct wire *wire, struct segment *segment,
                   size_t offset, const struct layout *layout)
 {
     size_t total = layout_total(layout);
-    bool small = total <= nic_eager_bytes(nic), pack = small || !segment->host;
-    uint8_t *packed = pack ? malloc(total) : NULL;
+    uint8_t *packed = NULL;
     int error = 0;
 
-    if (pack)
+    if (total <= nic_eager_bytes(nic))
+        return send_eager(nic, rank, tag, lane, wire, segment, offset, layout);
+    if (!segment->host) {
+        packed = malloc(total);
         error = packed ? stage_read(segment, offset, layout, packed) : -ENOMEM;
-    wire->flags |= small ? 0 : WIRE_BULK;
+    }
+    wire->flags |= WIRE_BULK;
     if (!error)
-        error = nic_send_message(nic, rank, tag, lane, wire, packed, small ? total : 0);
-    if (error || small) {
+        error = nic_send_message(nic, rank, tag, lane, wire, NULL, 0);
+    if (error) {
         free(packed);
         return error;
     }
@@ -155,6 +187,8 @@ static int send_piece(struct nic *nic, const struct transfer *t, bool get, bool 
         home = nic_wire(&back, WIRE_REPLY);
         return nic_send_message(nic, t->rank, tag, lane, &wire, &home, sizeof(home));
     }
+    if (last && !get)
+        nic_carry_ack(nic, t->rank, t->queue, &wire);
     if (last) {
         wire.op = (uint8_t)t->op;
         wire.signal = t->signal;

@@ -16,7 +16,7 @@ static int send_near(struct devcom *d, int rank, const void *data, size_t bytes,
         empty = 0;
         error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
     }
-    waiting_end(d);
+    waiting_end(d, &waiting);
     if (error)
         return error;
     memcpy(letter->data, data, bytes);
@@ -83,6 +83,6 @@ int devcom_passive_receive(struct devcom *d, void *data, size_t most, long timeo
             break;
         wait = waiting_step(d, &waiting);
     }
-    waiting_end(d);
+    waiting_end(d, &waiting);
     return error == -EAGAIN ? wait : error;
 }

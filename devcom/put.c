@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #include "devcom/internal.h"
@@ -148,12 +149,14 @@ static int transfer_near(struct devcom *d, const struct transfer *t, bool get)
         by_messages = a->by_messages;
         if (!by_messages)
             error = move_near(d, t, a, get);
+        if (!by_messages && !error && !get) /* first: locked instructions wait for the data's lines */
+            signal_apply(d, t->rank, t->signal, t->op, t->value);
         attachment_release(a);
+    } else if (!by_messages && !get) {
+        signal_apply(d, t->rank, t->signal, t->op, t->value);
     }
     if (by_messages)
         return !d->nic ? -ENOTSUP : get ? nic_get(d, t) : nic_put(d, t);
-    if (!error && !get)
-        signal_apply(d, t->rank, t->signal, t->op, t->value);
     return error;
 }
 
@@ -348,6 +351,33 @@ int devcom_get(struct devcom *d, const struct devcom_put *gets, unsigned count, 
     return run_list(d, gets, count, queue, true, done);
 }
 
+/* One block from mapped memory into mapped memory, the commonest put, without the general way's layouts: what is short
+ * takes as long as what comes before its first store. False: it is none, or one to be refused, and the general way says
+ * why. */
+static bool put_mapped(struct devcom *d, const struct devcom_put *put, unsigned queue)
+{
+    struct segment *segment;
+    struct attachment *a;
+    size_t bytes = put->shape.bytes;
+    bool done = false;
+
+    if (d->nic || !bytes || !rank_valid(d, put->rank) || !d->boards[put->rank] || queue >= d->o.queues ||
+        (unsigned)put->op > DEVCOM_ADD || (put->op && put->signal >= d->o.signals) || put->segment >= d->o.segments ||
+        put->remote_segment >= d->o.segments || segment_take(d, put->segment, &segment))
+        return false;
+    if (segment->host && inside(segment->bytes, put->offset, bytes) &&
+        !attachment_take(d, put->rank, put->remote_segment, &a)) {
+        done = a->base && inside(a->bytes, put->remote_offset, bytes);
+        if (done) {
+            memmove(a->base + put->remote_offset, segment->host + put->offset, bytes);
+            signal_apply(d, put->rank, put->signal, put->op, put->value);
+        }
+        attachment_release(a);
+    }
+    segment_release(segment);
+    return done;
+}
+
 int devcom_write_notify(struct devcom *d, unsigned segment, size_t offset, int rank, unsigned remote_segment,
                         size_t remote_offset, size_t bytes, unsigned signal, enum devcom_signal_op op, int64_t value,
                         unsigned queue)
@@ -362,7 +392,7 @@ int devcom_write_notify(struct devcom *d, unsigned segment, size_t offset, int r
                              .op = op,
                              .value = value};
 
-    return run_list(d, &put, 1, queue, false, NULL);
+    return put_mapped(d, &put, queue) ? 0 : run_list(d, &put, 1, queue, false, NULL);
 }
 
 int devcom_write(struct devcom *d, unsigned segment, size_t offset, int rank, unsigned remote_segment,
@@ -457,7 +487,7 @@ static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*
         if (error == -ETIMEDOUT && done(d, queue))
             error = 0;
     }
-    waiting_end(d);
+    waiting_end(d, &waiting);
     return error;
 }
 

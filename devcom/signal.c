@@ -9,6 +9,18 @@ static _Atomic int64_t *signal_of(const struct devcom *d, unsigned signal)
     return signal < d->o.signals ? board_signals(d, d->rank) + signal : NULL;
 }
 
+/* Before it is looked whether anybody sleeps: see board_ring(). A locked store would not ask for the word's line until
+ * the data's have come from the other processor's cache; a plain one does, and what comes after it waits. */
+static void store_first(_Atomic int64_t *word, int64_t value)
+{
+#ifdef __SANITIZE_THREAD__ /* which knows no fences */
+    atomic_store(word, value);
+#else
+    atomic_store_explicit(word, value, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
 /* Sequentially consistent: see board_ring(). */
 void signal_apply(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value)
 {
@@ -16,7 +28,7 @@ void signal_apply(struct devcom *d, int rank, unsigned signal, enum devcom_signa
 
     context_told(d);
     if (op == DEVCOM_SET)
-        atomic_store(word, value);
+        store_first(word, value);
     else if (op == DEVCOM_ADD)
         atomic_fetch_add(word, value);
     else
@@ -62,7 +74,7 @@ int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition con
                 break;
             }
         }
-        waiting_end(d);
+        waiting_end(d, &waiting);
     }
     context_heard(d);
     if (!error && out)
@@ -101,7 +113,7 @@ int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, lon
     waiting_begin(d, &waiting, timeout_us);
     while (!error && !find_set(words, count, &found))
         error = waiting_step(d, &waiting);
-    waiting_end(d);
+    waiting_end(d, &waiting);
     if (error && find_set(words, count, &found))
         error = 0;
     if (!error)

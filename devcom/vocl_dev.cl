@@ -78,7 +78,8 @@ struct devcom_device {
     ulong places, ranks, rings, bell; /* addresses; bell: of the thread that empties the queues */
     atomic_uint stop;
     atomic_int error;
-    uint alone, unused; /* alone: polls before the processor is first left to others */
+    uint alone; /* polls before the processor is first left to others */
+    atomic_uint arrived; /* work-groups of a launch that meets at its end */
     int results[DEVCOM_RESULTS];
 };
 
@@ -163,10 +164,12 @@ void devcom_apply(global struct devcom_device *d, uint rank, uint word, uint op,
 {
     global atomic_long *at = devcom_word(d, rank, word);
 
-    if (op == DEVCOM_SET)
-        atomic_store_explicit(at, value, memory_order_seq_cst, DEVCOM_SCOPE);
-    else
+    if (op == DEVCOM_SET) { /* as signal_apply() in signal.c, which says why */
+        atomic_store_explicit(at, value, memory_order_release, DEVCOM_SCOPE);
+        atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
+    } else {
         atomic_fetch_add_explicit(at, value, memory_order_seq_cst, DEVCOM_SCOPE);
+    }
     devcom_ring_bell(((global struct devcom_rank *)d->ranks)[rank].bell);
 }
 
@@ -315,8 +318,9 @@ int devcom_end_put(global struct devcom_device *d, const struct devcom_putting *
     }
     if (!way)
         return devcom_post(d, p->queue, &command);
-    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
-    if (p->op != DEVCOM_NONE)
+    if (p->op == DEVCOM_NONE)
+        atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
+    else
         devcom_apply(d, p->rank, p->signal, p->op, p->value);
     return 0;
 }
@@ -441,6 +445,29 @@ int devcom_ggas_barrier(global struct devcom_device *d)
         *result = devcom_meet(d);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
+}
+
+/*
+ * The same, by all work-groups of a launch, one of each rank: the last that comes meets the other ranks' last, and the
+ * others go on and end (section 5.8.1). So what follows in the queue comes after all that all ranks have stored, no
+ * second kernel is needed for that, and one work-group waits, however many there are.
+ */
+int devcom_ggas_barrier_at_end(global struct devcom_device *d)
+{
+    const uint groups = get_num_groups(0) * get_num_groups(1) * get_num_groups(2);
+    const bool first = devcom_first();
+
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (first && atomic_fetch_add_explicit(&d->arrived, 1u, memory_order_acq_rel, DEVCOM_SCOPE) + 1 == groups) {
+        int error;
+
+        atomic_store_explicit(&d->arrived, 0u, memory_order_relaxed, DEVCOM_SCOPE);
+        error = devcom_meet(d);
+        if (error)
+            devcom_fail(d, error);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return atomic_load_explicit(&d->error, memory_order_relaxed, DEVCOM_SCOPE);
 }
 
 /* Contributions, in the order of ranks: all in scratch memory of this rank (stride), or where each rank has its own. */

@@ -59,10 +59,7 @@ static const char kernel_text[] =
     "        for (ulong x = 0; x < columns; x++)\n"
     "            below[x] = grids[to + planes * plane + y + x];\n"
     "    }\n"
-    "}\n"
-    "kernel void meet(global struct devcom_device *d)\n"
-    "{\n"
-    "    devcom_ggas_barrier(d);\n"
+    "    devcom_ggas_barrier_at_end(d);\n"
     "}\n"
     /* At an end of the grid nothing is put to this rank itself, since calls with barriers belong in no branch. */
     "kernel void all_steps(global struct devcom_device *d, global const float *c, ulong cells, ulong rows,\n"
@@ -264,17 +261,12 @@ static void run_kernel(void)
  * time waits, as the queue is in-order. */
 static void run_ggas(void)
 {
-    static const size_t one = 1;
-    cl_kernel kernel = app_device_kernel("one_step_ggas", device_arguments, 6),
-              meet = app_device_kernel("meet", NULL, 0);
+    cl_kernel kernel = app_device_kernel("one_step_ggas", device_arguments, 6);
 
-    for (unsigned step = 0; step < app.steps; step++) {
+    for (unsigned step = 0; step < app.steps; step++)
         enqueue_step(kernel, step);
-        app_launch(meet, 1, &one);
-    }
     app_finish();
     clReleaseKernel(kernel);
-    clReleaseKernel(meet);
 }
 
 /* ---- the problem ---- */

@@ -59,6 +59,21 @@ static const char source[] =
     "            errors[0] = error;\n"
     "    }\n"
     "}\n"
+    /* many groups store into the next rank, and the last meets the others; what comes behind sees all of it */
+    "kernel void stores(global struct devcom_device *d, uint round)\n"
+    "{\n"
+    "    global uint *next = (global uint *)devcom_ptr(d, (d->rank + 1) % d->size, 0);\n"
+    "    next[2048 + get_global_id(0)] = round * 1000 + d->rank;\n"
+    "    devcom_ggas_barrier_at_end(d);\n"
+    "}\n"
+    "kernel void stored(global struct devcom_device *d, global int *errors, uint round)\n"
+    "{\n"
+    "    volatile global uint *mine = (volatile global uint *)devcom_ptr(d, d->rank, 0);\n"
+    "    uint last = (d->rank + d->size - 1) % d->size;\n"
+    "    if (mine[2048 + get_global_id(0)] != round * 1000 + last)\n"
+    "        errors[0] = (int)round;\n"
+    "    devcom_ggas_barrier_at_end(d);\n"
+    "}\n"
     /* barriers in loops that may have no rounds, and among branches, are what compilers for processors get wrong */
     "kernel void steps(global struct devcom_device *d, global int *errors, uint rounds)\n"
     "{\n"
@@ -462,6 +477,26 @@ static void take_place(void **taken)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
+static void check_meeting_at_end(void)
+{
+    cl_kernel stores = kernel("stores"), stored = kernel("stored");
+    size_t global = 64 * ITEMS, local = ITEMS;
+
+    clear_results();
+    clSetKernelArg(stored, 1, sizeof(results), &results);
+    for (cl_uint round = 1; round <= 50; round++) {
+        clSetKernelArg(stores, 1, sizeof(round), &round);
+        clSetKernelArg(stored, 2, sizeof(round), &round);
+        EQUAL(clEnqueueNDRangeKernel(device.commands, stores, 1, NULL, &global, &local, 0, NULL, NULL), CL_SUCCESS);
+        EQUAL(clEnqueueNDRangeKernel(device.commands, stored, 1, NULL, &global, &local, 0, NULL, NULL), CL_SUCCESS);
+    }
+    EQUAL(clFinish(device.commands), CL_SUCCESS);
+    EQUAL(result(0), 0);
+    EQUAL(devcom_endpoint_error(endpoint), 0);
+    clReleaseKernel(stores);
+    clReleaseKernel(stored);
+}
+
 static void check_ggas(void)
 {
     struct devcom_memory memory = {
@@ -501,6 +536,7 @@ static void check_ggas(void)
         }
         check_many_sums(100);
         check_many_sums(20000);
+        check_meeting_at_end();
         EQUAL(devcom_ggas_close(g), 0);
         EQUAL(devcom_endpoint_refresh(endpoint), 0);
     }

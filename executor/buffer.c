@@ -42,7 +42,7 @@ int exec_create_buffer(struct executor *x, const struct exec_create_buffer *m)
     if (!m->tag && !m->data_length)
         return 0;
     side = side_piece(buffer->error ? NULL : buffer->native, 0, m->size);
-    return transfer_fill(x, m->context, &side, m->tag, m->data, m->data_length);
+    return transfer_fill(x, m->context, buffer, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_create_sub_buffer(struct executor *x, const struct exec_create_sub_buffer *m)
@@ -54,6 +54,7 @@ int exec_create_sub_buffer(struct executor *x, const struct exec_create_sub_buff
     (void)x;
     buffer->error = parent->error;
     buffer->context_id = parent->context_id;
+    buffer->contents = contents_use(parent->contents);
     if (!buffer->error && !bounds_piece(parent->native, m->origin, m->size))
         buffer->error = CL_INVALID_VALUE;
     if (!buffer->error)

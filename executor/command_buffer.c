@@ -38,6 +38,8 @@ struct recording {
     size_t counted;     /* bytes of the session's memory that it counts as */
     cl_kernel *kernels; /* of launches: with the arguments of the time of recording */
     uint32_t kernel_count;
+    struct contents **behind; /* that were on their way when it was recorded */
+    uint32_t behind_count;
 };
 
 /* Whether the driver's functions take what those of the headers do. */
@@ -100,6 +102,9 @@ void recording_free(struct executor *x, struct command_buffer *object)
         r->recorder.clReleaseCommandBufferKHR(r->buffer);
     for (uint32_t i = 0; i < r->kernel_count; i++)
         clReleaseKernel(r->kernels[i]);
+    while (r->behind_count)
+        contents_drop(r->behind[--r->behind_count]);
+    free(r->behind);
     free(r->kernels);
     free(r->points);
     free(r->wait);
@@ -172,6 +177,19 @@ int exec_record(struct executor *x, const struct exec_record *m)
     bad = executor_dispatch(x, number, &fields);
     x->recording = NULL;
     return bad;
+}
+
+void recording_behind(struct command_buffer *object, struct contents *contents)
+{
+    struct recording *r = object->recording;
+    struct contents **more = realloc(r->behind, (r->behind_count + 1) * sizeof(*more));
+
+    if (!more) {
+        object->error = CL_OUT_OF_HOST_MEMORY;
+        return;
+    }
+    r->behind = more;
+    more[r->behind_count++] = contents_use(contents);
 }
 
 void recording_end(struct command_buffer *object, cl_int error)
@@ -282,6 +300,8 @@ int exec_enqueue_command_buffer(struct command *c, const struct exec_enqueue_com
 
     if (!c->error && !is_usable(object))
         c->error = object->error ? object->error : CL_INVALID_COMMAND_BUFFER_KHR;
+    for (uint32_t i = 0; !c->error && i < object->recording->behind_count; i++)
+        contents_before(c, object->recording->behind[i]);
     if (!c->error)
         c->error = object->recording->recorder.clEnqueueCommandBufferKHR(1, &c->queue->native, object->native,
                                                                          c->wait_count, command_waits(c), c->ask);

@@ -156,7 +156,7 @@ int executor_dispatch_peer(struct executor *x, unsigned peer, uint16_t number, s
 
 /* ---- the stream ---- */
 
-/* What comes while contents of an object are on their way has to wait for them. */
+/* What comes while the stream is held. */
 static int keep(struct executor *x, const void *bytes, size_t length)
 {
     uint8_t *longer = realloc(x->backlog, x->backlog_length + length);
@@ -288,6 +288,10 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
         if (more > 0 && number == WIRE_enqueue_ndrange)
             remember(x, &fields);
         error = more < 0 ? -EBADMSG : executor_dispatch(x, number, &copy);
+        if (error == -EAGAIN) { /* it is done when the stream goes on */
+            error = keep(x, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER + frame.left);
+            break;
+        }
         if (more < 0)
             vocl_log(LOG_ERROR, "refused: a frame that does not hold together");
         else if (error)

@@ -269,10 +269,33 @@ void command_when(struct command *c, cl_event event, void (*run)(struct executor
     event_when(c->x, event, CL_COMPLETE, run, job);
 }
 
+bool command_wait(struct command *c, cl_event event)
+{
+    cl_event *more;
+
+    for (uint32_t i = 0; i < c->wait_count; i++) {
+        if (c->wait[i] == event)
+            return true;
+    }
+    if (c->wait_count == c->room) {
+        more = malloc(2 * c->room * sizeof(*more));
+        if (!more)
+            return false;
+        memcpy(more, c->wait, c->wait_count * sizeof(*more));
+        if (c->wait != c->small)
+            free(c->wait);
+        c->wait = more;
+        c->room *= 2;
+    }
+    c->wait[c->wait_count++] = event;
+    return true;
+}
+
 /* The wait list, as native OpenCL is to see it. */
 static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count)
 {
-    c->wait = count < 8 ? c->small : malloc((count + 1) * sizeof(cl_event)); /* one more: order.c's */
+    c->room = count < 8 ? 8 : count + 1; /* one more: order.c's */
+    c->wait = count < 8 ? c->small : malloc(c->room * sizeof(cl_event));
     if (!c->wait)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {

@@ -23,7 +23,9 @@ int exec_bring(struct executor *x, const struct exec_bring *m)
         return -EBADMSG;
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
-    return transfer_fill(x, context, &side, m->tag, m->data, m->data_length);
+    if (contents_hold(x, memory))
+        return -EAGAIN;
+    return transfer_bring(x, context, &side, m->tag, m->data, m->data_length);
 }
 
 int exec_take(struct executor *x, const struct exec_take *m)
@@ -41,6 +43,8 @@ int exec_take(struct executor *x, const struct exec_take *m)
         return -EBADMSG;
     if (side.memory && !bounds_side(&side))
         return -EBADMSG;
+    if (contents_hold(x, memory))
+        return -EAGAIN;
     t = transfer_new(x, c.queue->native, &side, m->tag, true);
     if (!t)
         return -ENOMEM;
@@ -91,6 +95,8 @@ int exec_changes(struct executor *x, const struct exec_changes *m)
     if (!context || !m->size || m->size > (uint64_t)MOST_GRANULES * WIRE_GRANULE ||
         m->hashes_length != granules * sizeof(uint64_t))
         return -EBADMSG;
+    if (contents_hold(x, memory))
+        return -EAGAIN;
     changed = malloc(granules);
     if (!changed)
         return -ENOMEM;

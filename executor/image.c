@@ -67,6 +67,7 @@ int exec_create_image(struct executor *x, const struct exec_create_image *m)
         return -EBADMSG;
     image->error = m->context->error;
     image->context_id = m->context->id;
+    image->contents = m->buffer ? contents_use(m->buffer->contents) : NULL;
     if (!image->error)
         image->error = create(x, m, &desc, &image->native);
     if (!m->tag && !m->data_length)
@@ -82,5 +83,5 @@ int exec_create_image(struct executor *x, const struct exec_create_image *m)
     side.memory = image->error ? NULL : image->native;
     if (is_usable(image) && !side_fits(&side))
         return -EBADMSG;
-    return m->bytes ? transfer_fill(x, m->context, &side, m->tag, m->data, m->data_length) : -EBADMSG;
+    return m->bytes ? transfer_fill(x, m->context, image, &side, m->tag, m->data, m->data_length) : -EBADMSG;
 }

@@ -81,6 +81,7 @@ struct executor {
     bool moves;                 /* it may matter when data move between devices */
     struct moving *moving;      /* arbitration.c: those whose gate is closed */
     unsigned arbitrations_open; /* those that are not over */
+    unsigned contents_coming;   /* contents.c */
     atomic_size_t memory_used;
     struct table tables[WIRE_KIND_LAST + 1];
     void *listed[MOST_LISTED]; /* the objects of the lists of the command at hand */
@@ -204,6 +205,7 @@ struct command {
     uint32_t want, listed; /* listed: events of the application's list */
     cl_uint wait_count;
     cl_event *wait, small[8];
+    uint32_t room;         /* of wait */
     struct gates *gates;   /* of its context, or NULL */
     bool behind;           /* it may wait for one of them */
     bool orders;           /* order.c: what comes after it is to come behind it */
@@ -236,6 +238,8 @@ static inline const cl_event *command_waits(const struct command *c)
 {
     return c->wait_count ? c->wait : NULL;
 }
+/* It waits for one more. False: no memory. */
+bool command_wait(struct command *c, cl_event event);
 /* It may wait for this one, too. */
 void command_gate(struct command *c, struct gate *gate);
 /* One of its native events, which nobody else may be told of. */
@@ -277,8 +281,10 @@ void context_hush(bool hush);
 /* A function of an extension as the context's platform has it: another one's would not know its objects. Or NULL. */
 void *context_function(cl_context context, const char *name);
 
-/* memory.c: the command uses it; it fails if that is not there */
+/* memory.c: the command uses it, and comes behind its contents; it fails if that is not there */
 void command_uses(struct command *c, struct memory *memory);
+/* The same for what a kernel has been given, now or before. */
+void command_uses_arguments(struct command *c, const struct kernel *kernel);
 /* The same for both of a copy of so many bytes, which may have to wait for its turn. */
 void command_copies(struct command *c, struct memory *source, struct memory *target, uint64_t bytes);
 
@@ -327,9 +333,25 @@ cl_int scrub_allocation(const struct context *context, const struct usm *usm, vo
 /* transfer.c */
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length);
 int transfer_read(struct command *c, const struct side *side, uint32_t tag);
-/* Contents of a new object: the stream is held until they are in. */
-int transfer_fill(struct executor *x, struct context *context, const struct side *side, uint32_t tag, const void *data,
-                  uint32_t length);
+/* Contents of a new object, which is side's: what uses it comes behind them. */
+int transfer_fill(struct executor *x, struct context *context, struct memory *memory, const struct side *side,
+                  uint32_t tag, const void *data, uint32_t length);
+/* Contents of any: the stream is held until they are in. */
+int transfer_bring(struct executor *x, struct context *context, const struct side *side, uint32_t tag,
+                   const void *data, uint32_t length);
+
+/* contents.c */
+/* They will be there when the event is over, which is kept. False: no memory. */
+bool contents_come(struct executor *x, struct memory *memory, cl_event event, uint64_t behind);
+struct contents *contents_use(struct contents *contents);
+void contents_drop(struct contents *contents);
+bool contents_are_coming(const struct contents *contents);
+/* Of those that are. */
+cl_event contents_event(const struct contents *contents);
+/* A command comes behind them. */
+void contents_before(struct command *c, const struct contents *contents);
+/* True: they are on their way, and what is not in a queue is done (-EAGAIN) when they are there. */
+bool contents_hold(struct executor *x, const struct memory *memory);
 
 /* stall.c: around what calls the driver */
 void stall_enter(struct executor *x);
@@ -353,6 +375,8 @@ const size_t *local_of(const struct exec_enqueue_ndrange *m);
 /* command_buffer.c */
 void recording_free(struct executor *x, struct command_buffer *object);
 cl_int recording_info(const struct command_buffer *object, cl_uint param, size_t size, void *value, size_t *length);
+/* What is recorded in it comes behind these. */
+void recording_behind(struct command_buffer *object, struct contents *contents);
 /* The command at hand was recorded, or not. */
 void recording_end(struct command_buffer *object, cl_int error);
 cl_int record_copy_buffer(struct recording *r, const struct exec_copy_buffer *m);

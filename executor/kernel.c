@@ -2,12 +2,11 @@
 #include "executor/internal.h"
 
 /* A value must never be taken for a native handle: what each argument is, where the native OpenCL tells. */
-static void find_kinds(const struct executor *x, struct kernel *kernel)
+static void find_kinds(struct kernel *kernel)
 {
     clGetKernelInfo(kernel->native, CL_KERNEL_NUM_ARGS, sizeof(kernel->kind_count), &kernel->kind_count, NULL);
     kernel->kinds = calloc(kernel->kind_count + 1, 1);
-    if (x->moves)
-        kernel->memories = calloc(kernel->kind_count + 1, sizeof(*kernel->memories));
+    kernel->memories = calloc(kernel->kind_count + 1, sizeof(*kernel->memories));
     for (cl_uint i = 0; kernel->kinds && i < kernel->kind_count; i++) {
         cl_kernel_arg_address_qualifier address;
         char type[256] = "";
@@ -29,13 +28,14 @@ int exec_create_kernel(struct executor *x, const struct exec_create_kernel *m)
     struct kernel *kernel = m->kernel;
     char name[4097];
 
+    (void)x;
     memcpy(name, m->name, m->name_length);
     name[m->name_length] = '\0';
     kernel->error = m->program->error;
     if (!kernel->error)
         kernel->native = clCreateKernel(m->program->native, name, &kernel->error);
     if (is_usable(kernel))
-        find_kinds(x, kernel);
+        find_kinds(kernel);
     return 0;
 }
 
@@ -44,11 +44,12 @@ int exec_clone_kernel(struct executor *x, const struct exec_clone_kernel *m)
     const struct kernel *source = m->source;
     struct kernel *kernel = m->kernel;
 
+    (void)x;
     kernel->error = source->error;
     if (!kernel->error)
         kernel->native = clCloneKernel(source->native, &kernel->error);
     if (is_usable(kernel))
-        find_kinds(x, kernel);
+        find_kinds(kernel);
     if (kernel->memories && source->memories)
         memcpy(kernel->memories, source->memories, kernel->kind_count * sizeof(*kernel->memories));
     return 0;

@@ -1,17 +1,6 @@
 /* Launches. */
 #include "executor/internal.h"
 
-/* Where the arguments are from now on. */
-static void use_memories(const struct command *c, const struct kernel *kernel)
-{
-    for (cl_uint i = 0; kernel->memories && i < kernel->kind_count; i++) {
-        struct memory *memory = kernel->memories[i] ? object_get(c->x, WIRE_MEMORY, kernel->memories[i]) : NULL;
-
-        if (memory)
-            memory_used_at(memory, c->queue);
-    }
-}
-
 /* PoCL 3.1 takes a group of size 0 for none, or divides by it, as chance has it. */
 const size_t *local_of(const struct exec_enqueue_ndrange *m)
 {
@@ -38,6 +27,10 @@ int exec_enqueue_ndrange(struct command *c, const struct exec_enqueue_ndrange *m
     bad = kernel_set_arguments(c, kernel, m->arguments, m->arguments_length);
     if (bad || c->error)
         return bad;
+    if (c->x->moves || c->x->contents_coming)
+        command_uses_arguments(c, kernel);
+    if (c->error)
+        return 0;
     if (c->recording) {
         c->error = record_ndrange(c->recording, m);
         return 0;
@@ -49,7 +42,5 @@ int exec_enqueue_ndrange(struct command *c, const struct exec_enqueue_ndrange *m
                                m->global, local_of(m), c->wait_count, command_waits(c), c->ask);
     if (!c->error && slices)
         slice_launched(c->x, c->queue, c->event);
-    if (!c->error)
-        use_memories(c, kernel);
     return 0;
 }

@@ -5,8 +5,25 @@ void command_uses(struct command *c, struct memory *memory)
 {
     if (!is_usable(memory) && !c->error)
         c->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (c->queue)
-        memory_used_at(memory, c->queue);
+    if (!c->queue)
+        return;
+    memory_used_at(memory, c->queue);
+    if (!contents_are_coming(memory->contents))
+        return;
+    if (c->recording)
+        recording_behind(c->x->recording, memory->contents);
+    else
+        contents_before(c, memory->contents);
+}
+
+void command_uses_arguments(struct command *c, const struct kernel *kernel)
+{
+    for (cl_uint i = 0; kernel->memories && i < kernel->kind_count; i++) {
+        struct memory *memory = kernel->memories[i] ? object_get(c->x, WIRE_MEMORY, kernel->memories[i]) : NULL;
+
+        if (memory && is_usable(memory))
+            command_uses(c, memory);
+    }
 }
 
 void command_copies(struct command *c, struct memory *source, struct memory *target, uint64_t bytes)

@@ -196,6 +196,10 @@ static int hold(struct outgoing *outgoing, const struct exec_migrate_out *m)
     }
     outgoing->mover = *context->mover;
     clRetainCommandQueue(outgoing->mover.native);
+    if (contents_are_coming(memory->contents)) {
+        outgoing->after[outgoing->after_count] = contents_event(memory->contents);
+        clRetainEvent(outgoing->after[outgoing->after_count++]);
+    }
     outgoing->side.memory = memory->native;
     clRetainMemObject(memory->native);
     if (!bounds_side(&outgoing->side))

@@ -98,6 +98,7 @@ static void memory_destroy(struct memory *memory)
 {
     if (memory->native)
         clReleaseMemObject(memory->native);
+    contents_drop(memory->contents);
     free(memory->addresses);
 }
 

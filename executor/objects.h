@@ -87,6 +87,7 @@ struct memory {
     uint64_t *addresses; /* of a buffer that has one, on each of its context's devices; or NULL */
     uint32_t address_count;
     size_t size; /* if it has addresses */
+    struct contents *contents; /* that it was made with, as what it was made of may have been; or NULL */
 };
 
 struct sampler {
@@ -103,7 +104,7 @@ struct kernel {
     OBJECT(cl_kernel);
     uint8_t *kinds; /* enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
-    uint32_t *memories; /* of each argument the memory object, or 0; NULL where nobody asks where they are */
+    uint32_t *memories; /* of each argument the memory object, or 0; or NULL */
 };
 
 struct event {

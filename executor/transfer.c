@@ -394,6 +394,30 @@ static void check_side(struct command *c, const struct side *side)
         c->error = CL_INVALID_VALUE;
 }
 
+/* Where the data go, or nowhere, if the command has failed. */
+static void write_bulk(struct command *c, struct transfer *t)
+{
+    if (!c->error && in_chunks(t))
+        c->error = transfer_through_ring(c, t);
+    else if (!c->error && side_can_map(c->x, c->queue, &t->side))
+        c->error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
+    else if (!c->error)
+        c->error = write_block(c, t);
+    if (!c->error)
+        return;
+    t->error = c->error;
+    if (!t->mapped)
+        free(t->bytes);
+    transfer_discard(t);
+}
+
+/* Whether there is something to be moved in bulk, as the tag says. */
+static bool is_bulk(const struct side *side, uint32_t tag)
+{
+    return tag && side->part.size && side->part.size <= SIDE_MOST_BYTES &&
+           (!(tag & WIRE_TAG_CHUNKED) || side_is_plain(side));
+}
+
 int transfer_write(struct command *c, const struct side *side, uint32_t tag, const void *data, uint32_t length)
 {
     struct transfer *t;
@@ -406,25 +430,13 @@ int transfer_write(struct command *c, const struct side *side, uint32_t tag, con
             c->error = write_inline(c, side, data);
         return 0;
     }
-    if (length || !side->part.size || side->part.size > SIDE_MOST_BYTES ||
-        (tag & WIRE_TAG_CHUNKED && !side_is_plain(side)))
+    if (length || !is_bulk(side, tag))
         return -EBADMSG;
     check_side(c, side);
     t = transfer_new(c->x, c->queue->native, side, tag, false);
     if (!t)
         return -ENOMEM;
-    if (!c->error && in_chunks(t))
-        c->error = transfer_through_ring(c, t);
-    else if (!c->error && side_can_map(c->x, c->queue, side))
-        c->error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, map_reached);
-    else if (!c->error)
-        c->error = write_block(c, t);
-    if (c->error) {
-        t->error = c->error;
-        if (!t->mapped)
-            free(t->bytes);
-        transfer_discard(t);
-    }
+    write_bulk(c, t);
     return 0;
 }
 
@@ -439,8 +451,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
 {
     struct transfer *t;
 
-    if (!tag || !side->part.size || side->part.size > SIDE_MOST_BYTES ||
-        (tag & WIRE_TAG_CHUNKED && !side_is_plain(side)))
+    if (!is_bulk(side, tag))
         return -EBADMSG;
     check_side(c, side);
     if (!c->error) {
@@ -456,7 +467,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
     return 0;
 }
 
-/* ---- contents of new objects ---- */
+/* ---- contents ---- */
 
 static void filled(void *argument, int status)
 {
@@ -469,14 +480,18 @@ static void filled(void *argument, int status)
     executor_resume(x);
 }
 
-int transfer_fill(struct executor *x, struct context *context, const struct side *side, uint32_t tag, const void *data,
-                  uint32_t length)
+static bool fits(const struct context *context, const struct side *side, uint32_t tag, uint32_t length)
+{
+    return context->spare && !tag != !length && !(tag & WIRE_TAG_CHUNKED) && (!length || length == side->part.size) &&
+           (!side->memory || bounds_side(side));
+}
+
+int transfer_bring(struct executor *x, struct context *context, const struct side *side, uint32_t tag,
+                   const void *data, uint32_t length)
 {
     struct transfer *t;
 
-    if (!context->spare || !tag == !length || (length && length != side->part.size))
-        return -EBADMSG;
-    if (side->memory && !bounds_side(side))
+    if (!fits(context, side, tag, length))
         return -EBADMSG;
     if (length)
         return side->memory && side_write(context->spare, side, data, CL_TRUE, 0, NULL, NULL) ? -EIO : 0;
@@ -495,4 +510,34 @@ int transfer_fill(struct executor *x, struct context *context, const struct side
     x->held = false;
     transfer_free(t);
     return -EIO;
+}
+
+/* Whether a command in the mover that waits for data keeps nothing else waiting. */
+static bool may_wait(const struct queue *mover)
+{
+    return mover && mover->out_of_order && !driver_flush_waits(mover->native);
+}
+
+int transfer_fill(struct executor *x, struct context *context, struct memory *memory, const struct side *side,
+                  uint32_t tag, const void *data, uint32_t length)
+{
+    struct command c = {.x = x, .ask = &c.event};
+    struct queue mover;
+    struct transfer *t;
+
+    if (length || !side->memory || !may_wait(context->mover))
+        return transfer_bring(x, context, side, tag, data, length);
+    if (!fits(context, side, tag, 0))
+        return -EBADMSG;
+    mover = *context->mover;
+    mover.context_id = context->id; /* whose gates it is behind */
+    c.queue = &mover;
+    t = transfer_new(x, mover.native, side, tag, false);
+    if (!t)
+        return -ENOMEM;
+    write_bulk(&c, t);
+    if (!c.error && !contents_come(x, memory, c.event, c.newest))
+        return -ENOMEM;
+    clFlush(mover.native);
+    return 0;
 }

@@ -1,16 +1,14 @@
 /*
- * What has been called back when a wait returns, and when the program ends: natively all that the wait was for, and
- * what that was behind. Also functions that are called at once, by the thread that sets the status or comes too late to
- * register, the order of an event's statuses, and functions that wait, enqueue, read and exit themselves.
+ * What has been called back when a wait returns: natively all that the wait was for, and what that was behind. Also
+ * functions that are called at once, by the thread that sets the status or comes too late to register, the order of an
+ * event's statuses, and functions that wait, enqueue and read themselves.
  *
  * Natively a wait that comes when a command is over, but its functions still run, does not wait for them. So all that
  * is counted here is behind a user event, which another thread sets when this one is in its wait.
  */
 #include "parity.h"
 #include <pthread.h>
-#include <spawn.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { COUNT = 256, FEW = 20, MANY = 3000, THREADS = 4, LATER_US = 30000 };
@@ -463,141 +461,13 @@ static void memory_watch(void)
     CHECK(clReleaseEvent(gate));
 }
 
-/* ---- the end ---- */
-
-static void CL_CALLBACK say(cl_event event, cl_int status, void *data)
-{
-    (void)event;
-    (void)status;
-    usleep(1000);
-    printf("called %d\n", (int)(intptr_t)data);
-    fflush(stdout);
-}
-
-static void CL_CALLBACK call_exit(cl_event event, cl_int status, void *data)
-{
-    (void)event;
-    (void)status;
-    (void)data;
-    exit(5);
-}
-
-static void CL_CALLBACK never_end(cl_event event, cl_int status, void *data)
-{
-    (void)event;
-    (void)status;
-    (void)data;
-    atomic_store(&stage, 1);
-    for (;;)
-        pause();
-}
-
-static void say_end(void)
-{
-    printf("at exit: %d called\n", atomic_load(&calls));
-    fflush(stdout);
-}
-
-static void enqueue_few(void(CL_CALLBACK *function)(cl_event, cl_int, void *))
-{
-    for (int i = 0; i < FEW; i++) {
-        cl_event event = launch(p.queue, NULL);
-        CHECK(clSetEventCallback(event, CL_COMPLETE, function, function == say ? (void *)(intptr_t)i : NULL));
-        CHECK(clReleaseEvent(event));
-    }
-}
-
-static int end_after_finish(void)
-{
-    enqueue_few(say);
-    launch(p.queue, NULL);
-    CHECK(clFinish(p.queue));
-    return 3;
-}
-
-static int end_by_exit(void)
-{
-    cl_event last;
-    atexit(say_end);
-    enqueue_few(note_slowly);
-    last = launch(p.queue, NULL);
-    CHECK(clWaitForEvents(1, &last));
-    exit(4);
-}
-
-static int end_in_function(void)
-{
-    cl_event event = launch(p.queue, NULL);
-    atexit(say_end);
-    CHECK(clSetEventCallback(event, CL_COMPLETE, call_exit, NULL));
-    CHECK(clFlush(p.queue));
-    stage_wait(1);
-    return 1;
-}
-
-static int end_in_function_while_waiting(void)
-{
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
-    CHECK(clSetEventCallback(event, CL_COMPLETE, call_exit, NULL));
-    EXPECT(pthread_detach(gate_open_later(gate)) == 0);
-    CHECK(clFinish(p.queue));
-    printf("not reached\n");
-    return 1;
-}
-
-static int end_beside_function(void)
-{
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
-    CHECK(clSetEventCallback(event, CL_COMPLETE, never_end, NULL));
-    CHECK(clFlush(p.queue));
-    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
-    stage_wait(1);
-    return 6;
-}
-
-static const struct {
-    const char *name;
-    int (*end)(void);
-} ends[] = {
-    {"after clFinish", end_after_finish},
-    {"exit", end_by_exit},
-    {"exit in a function", end_in_function},
-    {"exit in a function while another thread waits", end_in_function_while_waiting},
-    {"while a function runs that does not end", end_beside_function},
-};
-
-static void open_all(void)
+int main(void)
 {
     parity_open(&p, 0);
     kernel = parity_kernel(parity_program(&p, source, NULL), "next");
     buffer = parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(values), values);
     parity_args(kernel, 1, sizeof(buffer), &buffer);
     parity_launch(p.queue, kernel, 1, (size_t[]){COUNT}, NULL);
-}
-
-static void end_show(const char *name)
-{
-    char *arguments[] = {(char *)"callback_waits", (char *)name, NULL};
-    extern char **environ;
-    pid_t child;
-    int status;
-    printf("-- %s\n", name);
-    fflush(stdout);
-    EXPECT(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
-    EXPECT(waitpid(child, &status, 0) == child);
-    printf("%s %d\n", WIFSIGNALED(status) ? "signal" : "status",
-           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
-
-int main(int count, char **arguments)
-{
-    for (size_t i = 0; count > 1 && i < PARITY_COUNT(ends); i++) {
-        if (strcmp(ends[i].name, arguments[1]) == 0) {
-            open_all();
-            return ends[i].end();
-        }
-    }
-    open_all();
     for (enum way way = 0; way < WAYS; way++) {
         count_watch(way, FEW, false);
         count_watch(way, FEW, true);
@@ -614,8 +484,6 @@ int main(int count, char **arguments)
     work_watch();
     shake_watch();
     memory_watch();
-    for (size_t i = 0; i < PARITY_COUNT(ends); i++)
-        end_show(ends[i].name);
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));
     parity_close(&p);

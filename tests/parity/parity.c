@@ -1,4 +1,5 @@
 #include "parity.h"
+#include <sys/mman.h>
 #include <stdarg.h>
 
 void parity_check(cl_int status, const char *call, const char *file, int line)
@@ -306,6 +307,29 @@ void parity_random_bytes(void *data, size_t size, uint32_t seed)
     unsigned char *bytes = data;
     for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)parity_random(&seed);
+}
+
+unsigned char *parity_memory_new(size_t length, int fill)
+{
+    const size_t page = 4096, whole = (length + page - 1) & ~(page - 1);
+    unsigned char *pages = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    EXPECT(pages != MAP_FAILED);
+    EXPECT(!mprotect(pages + whole, page, PROT_NONE));
+    memset(pages, fill, whole);
+    return pages + whole - length;
+}
+
+void parity_memory_free(unsigned char *memory, size_t length)
+{
+    const size_t page = 4096, whole = (length + page - 1) & ~(page - 1);
+
+    EXPECT(!munmap(memory + length - whole, whole + page));
+}
+
+bool parity_all_are(const unsigned char *bytes, size_t length, unsigned char wanted)
+{
+    return !length || (bytes[0] == wanted && !memcmp(bytes, bytes + 1, length - 1));
 }
 
 uint64_t parity_hash(const void *data, size_t size)

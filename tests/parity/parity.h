@@ -107,6 +107,12 @@ uint32_t parity_random(uint32_t *state);
 void parity_random_floats(float *data, size_t count, uint32_t seed);
 void parity_random_bytes(void *data, size_t size, uint32_t seed);
 
+/* Memory behind which a page is missing, so that whoever reaches beyond its end is seen. */
+unsigned char *parity_memory_new(size_t length, int fill);
+void parity_memory_free(unsigned char *memory, size_t length);
+
+bool parity_all_are(const unsigned char *bytes, size_t length, unsigned char wanted);
+
 /* FNV-1a of the bytes. */
 uint64_t parity_hash(const void *data, size_t size);
 void parity_hash_print(const char *name, const void *data, size_t size);

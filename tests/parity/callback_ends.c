@@ -4,12 +4,10 @@
  */
 #include "parity.h"
 #include <pthread.h>
-#include <spawn.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 256, FEW = 20, LATER_US = 30000 };
+enum { COUNT = 256, FEW = 20 };
 
 static const char *source = "kernel void next(global int *data)\n"
                             "{\n"
@@ -29,28 +27,6 @@ static void CL_CALLBACK note_slowly(cl_event event, cl_int status, void *data)
     (void)data;
     usleep(2000);
     atomic_fetch_add(&calls, 1);
-}
-
-static cl_event gate_create(void)
-{
-    cl_int status;
-    cl_event gate = clCreateUserEvent(p.context, &status);
-    CHECK(status);
-    return gate;
-}
-
-static void *gate_open(void *gate)
-{
-    usleep(LATER_US);
-    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
-    return NULL;
-}
-
-static pthread_t gate_open_later(cl_event gate)
-{
-    pthread_t thread;
-    EXPECT(pthread_create(&thread, NULL, gate_open, gate) == 0);
-    return thread;
 }
 
 static cl_event launch(cl_command_queue queue, cl_event wait)
@@ -141,9 +117,9 @@ static int end_in_function(void)
 
 static int end_in_function_while_waiting(void)
 {
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate);
     CHECK(clSetEventCallback(event, CL_COMPLETE, call_exit, NULL));
-    EXPECT(pthread_detach(gate_open_later(gate)) == 0);
+    EXPECT(pthread_detach(parity_gate_open_later(gate)) == 0);
     CHECK(clFinish(p.queue));
     printf("not reached\n");
     return 1;
@@ -151,7 +127,7 @@ static int end_in_function_while_waiting(void)
 
 static int end_beside_function(void)
 {
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate);
     CHECK(clSetEventCallback(event, CL_COMPLETE, never_end, NULL));
     CHECK(clFlush(p.queue));
     CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
@@ -179,20 +155,6 @@ static void open_all(void)
     parity_launch(p.queue, kernel, 1, (size_t[]){COUNT}, NULL);
 }
 
-static void end_show(const char *name)
-{
-    char *arguments[] = {(char *)"callback_ends", (char *)name, NULL};
-    extern char **environ;
-    pid_t child;
-    int status;
-    printf("-- %s\n", name);
-    fflush(stdout);
-    EXPECT(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
-    EXPECT(waitpid(child, &status, 0) == child);
-    printf("%s %d\n", WIFSIGNALED(status) ? "signal" : "status",
-           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
-
 int main(int count, char **arguments)
 {
     for (size_t i = 0; count > 1 && i < PARITY_COUNT(ends); i++) {
@@ -203,7 +165,7 @@ int main(int count, char **arguments)
     }
     open_all();
     for (size_t i = 0; i < PARITY_COUNT(ends); i++)
-        end_show(ends[i].name);
+        parity_end_print(ends[i].name);
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));
     parity_close(&p);

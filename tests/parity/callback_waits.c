@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { COUNT = 256, FEW = 20, MANY = 3000, THREADS = 4, LATER_US = 30000 };
+enum { COUNT = 256, FEW = 20, MANY = 3000, THREADS = 4 };
 
 static const char *source = "kernel void next(global int *data)\n"
                             "{\n"
@@ -35,28 +35,6 @@ static void CL_CALLBACK note_slowly(cl_event event, cl_int status, void *data)
 {
     usleep(2000);
     note(event, status, data);
-}
-
-static cl_event gate_create(void)
-{
-    cl_int status;
-    cl_event gate = clCreateUserEvent(p.context, &status);
-    CHECK(status);
-    return gate;
-}
-
-static void *gate_open(void *gate)
-{
-    usleep(LATER_US);
-    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
-    return NULL;
-}
-
-static pthread_t gate_open_later(cl_event gate)
-{
-    pthread_t thread;
-    EXPECT(pthread_create(&thread, NULL, gate_open, gate) == 0);
-    return thread;
 }
 
 static cl_event launch(cl_command_queue queue, cl_event wait)
@@ -117,14 +95,14 @@ static void wait_by(enum way way, cl_command_queue queue, cl_uint count, cl_even
 
 static void count_watch(enum way way, int count, bool slow)
 {
-    cl_event *events = calloc((size_t)count, sizeof(*events)), gate = gate_create();
+    cl_event *events = calloc((size_t)count, sizeof(*events)), gate = parity_gate(&p);
     pthread_t opener;
     atomic_store(&calls, 0);
     for (int i = 0; i < count; i++) {
         events[i] = launch(p.queue, i ? NULL : gate);
         CHECK(clSetEventCallback(events[i], CL_COMPLETE, slow ? note_slowly : note, NULL));
     }
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     wait_by(way, p.queue, (cl_uint)count, events);
     printf("%d%s, %s: %d called\n", count, slow ? " slow ones" : "", way_names[way], atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);
@@ -139,7 +117,7 @@ static void count_watch(enum way way, int count, bool slow)
 static void kinds_watch(void)
 {
     cl_int status, pattern = 7;
-    cl_event events[16], gate = gate_create();
+    cl_event events[16], gate = parity_gate(&p);
     cl_mem other = parity_buffer(&p, CL_MEM_READ_WRITE, sizeof(values), NULL);
     cl_uint count = 0;
     pthread_t opener;
@@ -160,7 +138,7 @@ static void kinds_watch(void)
     for (cl_uint i = 0; i < count; i++)
         CHECK(clSetEventCallback(events[i], CL_COMPLETE, note_slowly, NULL));
     CHECK(clReleaseEvent(launch(p.queue, NULL)));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     printf("%u kinds of commands: %d called\n", count, atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);
@@ -174,7 +152,7 @@ static void kinds_watch(void)
 static void queues_watch(cl_command_queue_properties properties)
 {
     cl_command_queue queues[3];
-    cl_event events[3], gate = gate_create();
+    cl_event events[3], gate = parity_gate(&p);
     pthread_t opener;
 
     atomic_store(&calls, 0);
@@ -184,7 +162,7 @@ static void queues_watch(cl_command_queue_properties properties)
         CHECK(clSetEventCallback(events[i], CL_COMPLETE, note_slowly, NULL));
         CHECK(clFlush(queues[i]));
     }
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clWaitForEvents(1, &events[2]));
     printf("three queues, one behind the other: %d called\n", atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);
@@ -202,7 +180,7 @@ static void *thread_run(void *unused)
     atomic_int own = 0;
     (void)unused;
     for (int round = 0; round < 5; round++) {
-        cl_event gate = gate_create(), events[FEW];
+        cl_event gate = parity_gate(&p), events[FEW];
         pthread_t opener;
         for (int i = 0; i < FEW; i++) {
             pthread_mutex_lock(&one);
@@ -211,7 +189,7 @@ static void *thread_run(void *unused)
             CHECK(clSetEventCallback(events[i], CL_COMPLETE, note, &own));
         }
         CHECK(clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL));
-        opener = gate_open_later(gate);
+        opener = parity_gate_open_later(gate);
         CHECK(clFinish(queue));
         EXPECT(atomic_load(&own) == (round + 1) * FEW);
         EXPECT(pthread_join(opener, NULL) == 0);
@@ -245,7 +223,7 @@ static void CL_CALLBACK note_thread(cl_event event, cl_int status, void *data)
 
 static void at_once(void)
 {
-    cl_event gate = gate_create(), event;
+    cl_event gate = parity_gate(&p), event;
     cl_int status;
 
     atomic_store(&calls, 0);
@@ -286,14 +264,14 @@ static void CL_CALLBACK note_status(cl_event event, cl_int status, void *data)
 static void order_watch(void)
 {
     static const cl_int wanted[] = {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED, CL_COMPLETE, CL_SUBMITTED, CL_RUNNING};
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate);
     pthread_t opener;
 
     atomic_store(&calls, 0);
     for (size_t i = 0; i < PARITY_COUNT(wanted); i++)
         CHECK(clSetEventCallback(event, wanted[i], note_status, NULL));
     CHECK(clReleaseEvent(launch(p.queue, NULL)));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     printf("statuses:");
     for (int i = 0; i < atomic_load(&calls); i++)
@@ -318,7 +296,7 @@ static void CL_CALLBACK note_place(cl_event event, cl_int status, void *data)
 
 static void sequence_watch(void)
 {
-    cl_event gate = gate_create();
+    cl_event gate = parity_gate(&p);
     pthread_t opener;
     int right = 0;
 
@@ -329,7 +307,7 @@ static void sequence_watch(void)
         CHECK(clReleaseEvent(event));
     }
     CHECK(clReleaseEvent(launch(p.queue, NULL)));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     for (int i = 0; i < atomic_load(&calls); i++)
         right += sequence[i] == i;
@@ -378,13 +356,13 @@ static void CL_CALLBACK work(cl_event event, cl_int status, void *data)
 
 static void work_watch(void)
 {
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate);
     pthread_t opener;
 
     atomic_store(&calls, 0);
     atomic_store(&stage, 0);
     CHECK(clSetEventCallback(event, CL_COMPLETE, work, NULL));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clWaitForEvents(1, &event));
     stage_wait(1);
     CHECK(clFinish(p.queue));
@@ -408,7 +386,7 @@ static void CL_CALLBACK shake(cl_event event, cl_int status, void *data)
 static void shake_watch(void)
 {
     cl_command_queue other = parity_queue(&p, 0);
-    cl_event gate = gate_create(), event = launch(p.queue, gate), second;
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate), second;
     cl_int status = CL_QUEUED;
 
     atomic_store(&stage, 0);
@@ -446,7 +424,7 @@ static void CL_CALLBACK note_memory(cl_mem memory, void *data)
 static void memory_watch(void)
 {
     cl_mem own = parity_buffer(&p, CL_MEM_READ_WRITE, sizeof(values), NULL);
-    cl_event gate = gate_create();
+    cl_event gate = parity_gate(&p);
     pthread_t opener;
 
     atomic_store(&calls, 0);
@@ -454,7 +432,7 @@ static void memory_watch(void)
     CHECK(clEnqueueReadBuffer(p.queue, own, CL_FALSE, 0, sizeof(values), values, 1, &gate, NULL));
     CHECK(clReleaseMemObject(own));
     EXPECT(atomic_load(&calls) == 0);
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     printf("a buffer in use: %d called\n", atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);

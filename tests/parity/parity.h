@@ -15,6 +15,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -101,6 +102,13 @@ cl_uint parity_references_of_memory(cl_mem memory);
 /* Execution status of an event: CL_COMPLETE to CL_QUEUED, or a negative error. */
 cl_int parity_event_status(cl_event event);
 const char *parity_status_name(cl_int status);
+
+/* A user event, for commands to wait behind; and one that another thread sets when this one is in its wait. */
+cl_event parity_gate(const struct parity *p);
+pthread_t parity_gate_open_later(cl_event gate);
+
+/* Runs the program again with that argument, and prints how it ended. */
+void parity_end_print(const char *argument);
 
 /* The same numbers in every run. */
 uint32_t parity_random(uint32_t *state);

@@ -30,13 +30,12 @@ static void measure_blocking(const struct bench *b, cl_mem buffer, const struct 
 {
     struct series rate = {0};
     char name[64];
-    for (int round = -1; round < bench_rounds(b, 21, 5); round++) {
+    EACH_ROUND (round, 1, bench_rounds(b, 21, 5)) {
         double start = bench_now();
         for (int i = 0; i < size->transfers; i++)
             transfer(b, buffer, writes, CL_TRUE, size->bytes);
         CHECK(clFinish(b->queue));
-        if (round >= 0)
-            series_add(&rate, (double)size->bytes * size->transfers / (bench_now() - start));
+        round_add(&round, &rate, (double)size->bytes * size->transfers / (bench_now() - start));
     }
     snprintf(name, sizeof(name), "%s_%s", writes ? "write" : "read", size->name);
     series_report(&rate, name, "GB/s");
@@ -46,15 +45,14 @@ static void measure_window(const struct bench *b, cl_mem buffer, const struct si
 {
     struct series rate = {0};
     char name[64];
-    for (int round = -1; round < bench_rounds(b, 11, 3); round++) {
+    EACH_ROUND (round, 1, bench_rounds(b, 11, 3)) {
         double start = bench_now();
         for (int window = 0; window < size->windows; window++) {
             for (int i = 0; i < WINDOW; i++)
                 transfer(b, buffer, writes, CL_FALSE, size->bytes);
             CHECK(clFinish(b->queue));
         }
-        if (round >= 0)
-            series_add(&rate, (double)size->bytes * WINDOW * size->windows / (bench_now() - start));
+        round_add(&round, &rate, (double)size->bytes * WINDOW * size->windows / (bench_now() - start));
     }
     snprintf(name, sizeof(name), "%s_%s_window32", writes ? "write" : "read", size->name);
     series_report(&rate, name, "GB/s");
@@ -98,8 +96,8 @@ static void measure_map(const struct bench *b)
 {
     struct series untouched = {0}, filled = {0}, summed = {0};
     cl_mem buffer = bench_buffer(b, CL_MEM_READ_WRITE, MAPPED);
-    for (int round = -1; round < bench_rounds(b, 31, 7); round++) {
-        cl_uint number = (cl_uint)round + 2, last;
+    EACH_ROUND (round, 1, bench_rounds(b, 31, 7)) {
+        cl_uint number = (cl_uint)round.number + 2, last;
         uint64_t sum = 0;
         void *mapped;
 
@@ -126,11 +124,9 @@ static void measure_map(const struct bench *b)
         unmap(b, buffer, mapped);
         double end = bench_now();
         EXPECT(sum == (uint64_t)number * (MAPPED / sizeof(cl_uint)));
-        if (round < 0)
-            continue;
-        series_add(&untouched, (first - start) / 1e3);
-        series_add(&filled, (second - first) / 1e3);
-        series_add(&summed, (end - third) / 1e3);
+        round_add(&round, &untouched, (first - start) / 1e3);
+        round_add(&round, &filled, (second - first) / 1e3);
+        round_add(&round, &summed, (end - third) / 1e3);
     }
     series_report(&untouched, "map_unmap_16MiB", "us");
     series_report(&filled, "map_fill_unmap_16MiB", "us");

@@ -172,7 +172,8 @@ static const struct kind kinds[] = {
 };
 
 /* One round; the queue is empty before and after, so that no round pays for the one before it. */
-static void round_run(const struct kind *kind, struct series *created, struct series *released)
+static void round_run(const struct round *round, const struct kind *kind, struct series *created,
+                      struct series *released)
 {
     void *objects[MOST];
     cl_int status;
@@ -182,13 +183,13 @@ static void round_run(const struct kind *kind, struct series *created, struct se
         bench_check(status, kind->name, __FILE__, __LINE__);
     }
     double middle = bench_now();
-    series_add(created, (middle - start) / kind->count / 1e3);
+    round_add(round, created, (middle - start) / kind->count / 1e3);
 
     CHECK(clFinish(b.queue));
     middle = bench_now();
     for (int i = 0; i < kind->count; i++)
         CHECK(kind->release(objects[i]));
-    series_add(released, (bench_now() - middle) / kind->count / 1e3);
+    round_add(round, released, (bench_now() - middle) / kind->count / 1e3);
     CHECK(clFinish(b.queue));
 }
 
@@ -204,11 +205,8 @@ static void measure(const struct kind *kind)
         return;
     }
     CHECK(kind->release(object));
-    round_run(kind, &created, &released);
-    created.count = released.count = 0; /* that was the warm-up */
-
-    for (int round = 0; round < bench_rounds(&b, 31, 7); round++)
-        round_run(kind, &created, &released);
+    EACH_ROUND (round, 1, bench_rounds(&b, 31, 7))
+        round_run(&round, kind, &created, &released);
     snprintf(name, sizeof(name), "create_%s", kind->name);
     series_report(&created, name, "us");
     snprintf(name, sizeof(name), "release_%s", kind->name);
@@ -353,7 +351,8 @@ static const struct query queries[] = {
     {"event_status", create_user_event, release_event, ask_status},
 };
 
-static void query_round(const struct query *query, struct series *first, struct series *again)
+static void query_round(const struct round *round, const struct query *query, struct series *first,
+                        struct series *again)
 {
     void *objects[32];
     cl_int status;
@@ -370,8 +369,8 @@ static void query_round(const struct query *query, struct series *first, struct 
     for (int i = 0; i < 32; i++)
         CHECK(query->ask(objects[i]));
     end = bench_now();
-    series_add(first, (middle - start) / 32 / 1e3);
-    series_add(again, (end - middle) / 32 / 1e3);
+    round_add(round, first, (middle - start) / 32 / 1e3);
+    round_add(round, again, (end - middle) / 32 / 1e3);
     for (int i = 0; i < 32; i++)
         CHECK(query->release(objects[i]));
     CHECK(clFinish(b.queue));
@@ -389,8 +388,8 @@ static void query_measure(const struct query *query)
         return;
     }
     CHECK(query->release(object));
-    for (int round = 0; round < bench_rounds(&b, 15, 5); round++)
-        query_round(query, &first, &again);
+    EACH_ROUND (round, 0, bench_rounds(&b, 15, 5))
+        query_round(&round, query, &first, &again);
     snprintf(name, sizeof(name), "info_%s", query->name);
     series_report(&first, name, "us");
     snprintf(name, sizeof(name), "info_%s_again", query->name);

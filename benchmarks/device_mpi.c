@@ -59,7 +59,7 @@ static void measure(enum way way, const char *name, int bytes)
     struct series rounds = {0};
     double median;
 
-    for (int round = -1; round < ROUNDS; round++) {
+    EACH_ROUND (round, 1, ROUNDS) {
         double since = MPI_Wtime();
 
         for (int i = 0; i < times; i++) {
@@ -71,8 +71,7 @@ static void measure(enum way way, const char *name, int bytes)
                 send(way, bytes);
             }
         }
-        if (round >= 0)
-            series_add(&rounds, (MPI_Wtime() - since) * 1e6 / times / 2);
+        round_add(&round, &rounds, (MPI_Wtime() - since) * 1e6 / times / 2);
     }
     median = series_median(&rounds);
     if (rank == 0)

@@ -69,7 +69,7 @@ static void measure(int n, int rounds)
     for (cl_uint i = 0; i < 3; i++)
         CHECK(clSetKernelArg(kernel, i, sizeof(cl_mem), &buffers[i]));
     CHECK(clSetKernelArg(kernel, 3, sizeof(size), &size));
-    for (int round = -1; round < rounds; round++) {
+    EACH_ROUND (round, 1, rounds) {
         memset(product, 0, bytes);
         double start = bench_now();
         CHECK(clEnqueueWriteBuffer(b.queue, buffers[0], CL_FALSE, 0, bytes, left, 0, NULL, NULL));
@@ -81,10 +81,8 @@ static void measure(int n, int rounds)
         CHECK(clFinish(b.queue));
         double end = bench_now();
         check_product(left, right, product, n);
-        if (round < 0)
-            continue;
-        series_add(&total, (middle - start) / 1e6);
-        series_add(&alone, (end - middle) / 1e6);
+        round_add(&round, &total, (middle - start) / 1e6);
+        round_add(&round, &alone, (end - middle) / 1e6);
     }
     series_report(&total, bench_name(name, n, "total"), "ms");
     series_report(&alone, bench_name(name, n, "kernel"), "ms");

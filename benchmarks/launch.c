@@ -24,15 +24,11 @@ static void launch(const struct bench *b, cl_kernel kernel)
 static void measure_single(const struct bench *b, cl_kernel empty)
 {
     struct series each = {0};
-    for (int i = 0; i < 100; i++) {
-        launch(b, empty);
-        CHECK(clFinish(b->queue));
-    }
-    for (int i = 0; i < bench_rounds(b, 10, 3) * SINGLE; i++) {
+    EACH_ROUND (round, 100, bench_rounds(b, 10, 3) * SINGLE) {
         double start = bench_now();
         launch(b, empty);
         CHECK(clFinish(b->queue));
-        series_add(&each, (bench_now() - start) / 1e3);
+        round_add(&round, &each, (bench_now() - start) / 1e3);
     }
     series_report(&each, "launch_and_finish", "us");
 }
@@ -40,17 +36,15 @@ static void measure_single(const struct bench *b, cl_kernel empty)
 static void measure_stream(const struct bench *b, cl_kernel empty)
 {
     struct series enqueue = {0}, total = {0};
-    for (int round = -1; round < bench_rounds(b, 21, 5); round++) {
+    EACH_ROUND (round, 1, bench_rounds(b, 21, 5)) {
         double start = bench_now();
         for (int i = 0; i < STREAM; i++)
             launch(b, empty);
         double middle = bench_now();
         CHECK(clFinish(b->queue));
         double end = bench_now();
-        if (round < 0)
-            continue;
-        series_add(&enqueue, (middle - start) / STREAM / 1e3);
-        series_add(&total, (end - start) / STREAM / 1e3);
+        round_add(&round, &enqueue, (middle - start) / STREAM / 1e3);
+        round_add(&round, &total, (end - start) / STREAM / 1e3);
     }
     series_report(&total, "launch_4000_total", "us");
     series_report(&enqueue, "launch_4000_enqueue_call", "us");
@@ -62,7 +56,7 @@ static void measure_gated(const struct bench *b, cl_kernel empty)
     struct series call = {0};
     size_t one = 1;
 
-    for (int round = -1; round < bench_rounds(b, 31, 9); round++) {
+    EACH_ROUND (round, 1, bench_rounds(b, 31, 9)) {
         cl_int status;
         cl_event gate = clCreateUserEvent(b->context, &status);
 
@@ -71,8 +65,7 @@ static void measure_gated(const struct bench *b, cl_kernel empty)
         double start = bench_now();
         for (int i = 0; i < SINGLE; i++)
             launch(b, empty);
-        if (round >= 0)
-            series_add(&call, (bench_now() - start) / SINGLE / 1e3);
+        round_add(&round, &call, (bench_now() - start) / SINGLE / 1e3);
         CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
         CHECK(clFinish(b->queue));
         CHECK(clReleaseEvent(gate));
@@ -105,17 +98,15 @@ static void measure_arguments(const struct bench *b, cl_kernel seven)
     for (int i = 0; i < 3; i++)
         CHECK(clEnqueueFillBuffer(b->queue, buffers[i], &zero, sizeof(zero), 0, 4096, 0, NULL, NULL));
     CHECK(clFinish(b->queue));
-    for (int round = -1; round < rounds; round++) {
+    EACH_ROUND (round, 1, rounds) {
         double start = bench_now();
         for (int i = 0; i < ARGUMENTS; i++)
             launch_seven(b, seven, buffers, i);
         double middle = bench_now();
         CHECK(clFinish(b->queue));
         double end = bench_now();
-        if (round < 0)
-            continue;
-        series_add(&enqueue, (middle - start) / ARGUMENTS / 1e3);
-        series_add(&total, (end - start) / ARGUMENTS / 1e3);
+        round_add(&round, &enqueue, (middle - start) / ARGUMENTS / 1e3);
+        round_add(&round, &total, (end - start) / ARGUMENTS / 1e3);
     }
     CHECK(clEnqueueReadBuffer(b->queue, buffers[0], CL_TRUE, 0, sizeof(counted), &counted, 0, NULL, NULL));
     EXPECT(counted == (rounds + 1) * ARGUMENTS);

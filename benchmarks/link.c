@@ -25,7 +25,7 @@ static void latency(const char *name, void *bytes, int length)
     enum { ROUNDS = 21, TURNS = 500 };
     struct series samples = {0};
 
-    for (int round = -1; round < ROUNDS; round++) {
+    EACH_ROUND (round, 1, ROUNDS) {
         double start = MPI_Wtime();
 
         for (int i = 0; i < TURNS; i++) {
@@ -35,8 +35,7 @@ static void latency(const char *name, void *bytes, int length)
             if (rank == 1)
                 MPI_Send(bytes, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
         }
-        if (round >= 0)
-            series_add(&samples, (MPI_Wtime() - start) / TURNS / 2 * 1e6);
+        round_add(&round, &samples, (MPI_Wtime() - start) / TURNS / 2 * 1e6);
     }
     report(name, &samples, "us");
 }
@@ -47,7 +46,7 @@ static void bandwidth(const char *name, void *bytes, int length)
     enum { ROUNDS = 15 };
     struct series samples = {0};
 
-    for (int round = -2; round < ROUNDS; round++) {
+    EACH_ROUND (round, 2, ROUNDS) {
         double start;
 
         MPI_Barrier(MPI_COMM_WORLD);
@@ -59,8 +58,7 @@ static void bandwidth(const char *name, void *bytes, int length)
             MPI_Recv(bytes, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
         }
-        if (round >= 0)
-            series_add(&samples, length / (MPI_Wtime() - start) / 1e9);
+        round_add(&round, &samples, length / (MPI_Wtime() - start) / 1e9);
     }
     report(name, &samples, "GB/s");
 }
@@ -70,12 +68,11 @@ static void copying(const char *name, char *to, const char *from, size_t length)
     enum { ROUNDS = 15 };
     struct series samples = {0};
 
-    for (int round = -2; round < ROUNDS; round++) {
+    EACH_ROUND (round, 2, ROUNDS) {
         double start = MPI_Wtime();
 
         memcpy(to, from, length);
-        if (round >= 0)
-            series_add(&samples, (double)length / (MPI_Wtime() - start) / 1e9);
+        round_add(&round, &samples, (double)length / (MPI_Wtime() - start) / 1e9);
     }
     report(name, &samples, "GB/s");
 }

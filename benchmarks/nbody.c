@@ -99,15 +99,14 @@ static void measure(int bodies, int rounds)
     bench_fill(start, (size_t)bodies * 4, 7);
     for (int i = 0; i < bodies; i++)
         start[3 * bodies + i] /= (real)bodies;
-    for (int round = -1; round < rounds; round++) {
+    EACH_ROUND (round, 1, rounds) {
         memset(result, 0, 4 * row);
         double begin = bench_now();
         simulate(bodies, places, velocity);
         double end = bench_now();
         for (int body = 0; body < bodies; body += bodies / 16)
             check_body(bodies, body);
-        if (round >= 0)
-            series_add(&total, (end - begin) / 1e6);
+        round_add(&round, &total, (end - begin) / 1e6);
     }
     series_report(&total, bench_name(BENCH_PRECISION("nbody", "nbody_double"), bodies, "total"), "ms");
     CHECK(clReleaseMemObject(velocity));

@@ -44,11 +44,10 @@ static void measure_chain(const struct bench *b, cl_kernel kernel, const char *n
     struct series hop = {0};
     int rounds = bench_rounds(b, 15, 5);
 
-    for (int round = -1; round < rounds; round++) {
+    EACH_ROUND (round, 1, rounds) {
         double start = bench_now();
         chain(kernel, CHAIN, alternating, by_application);
-        if (round >= 0)
-            series_add(&hop, (bench_now() - start) / CHAIN / 1e3);
+        round_add(&round, &hop, (bench_now() - start) / CHAIN / 1e3);
     }
     series_report(&hop, name, "us");
 }
@@ -58,11 +57,10 @@ static void measure_whole_chain(const struct bench *b, cl_kernel kernel, int len
     struct series whole = {0};
     char name[32];
 
-    for (int round = -1; round < bench_rounds(b, 11, 3); round++) {
+    EACH_ROUND (round, 1, bench_rounds(b, 11, 3)) {
         double start = bench_now();
         chain(kernel, length, true, false);
-        if (round >= 0)
-            series_add(&whole, (bench_now() - start) / 1e6);
+        round_add(&round, &whole, (bench_now() - start) / 1e6);
     }
     snprintf(name, sizeof(name), "chain_%d", length);
     series_report(&whole, name, "ms");
@@ -77,8 +75,8 @@ static void measure_migration(const struct bench *b, cl_context context, cl_kern
 
     CHECK(status);
     CHECK(clSetKernelArg(touch, 0, sizeof(buffer), &buffer));
-    for (int round = -2; round < rounds; round++) {
-        cl_command_queue here = queues[round & 1], there = queues[!(round & 1)];
+    EACH_ROUND (round, 2, rounds) {
+        cl_command_queue here = queues[round.number & 1], there = queues[!(round.number & 1)];
 
         CHECK(clSetKernelArg(touch, 1, sizeof(value), &value));
         CHECK(clEnqueueNDRangeKernel(there, touch, 1, NULL, (size_t[]){LARGE / 4}, (size_t[]){64}, 0, NULL, NULL));
@@ -86,8 +84,7 @@ static void measure_migration(const struct bench *b, cl_context context, cl_kern
         double start = bench_now();
         CHECK(clEnqueueMigrateMemObjects(here, 1, &buffer, 0, 0, NULL, NULL));
         CHECK(clFinish(here));
-        if (round >= 0)
-            series_add(&rate, LARGE / (bench_now() - start));
+        round_add(&round, &rate, LARGE / (bench_now() - start));
         value++;
     }
     series_report(&rate, "migrate_64MiB", "GB/s");
@@ -106,7 +103,7 @@ static void measure_copy(const struct bench *b, cl_context context, cl_kernel to
     cl_mem to = clCreateBuffer(context, CL_MEM_READ_WRITE, LARGE, NULL, &status);
 
     CHECK(status);
-    for (int round = -2; round < rounds; round++) {
+    EACH_ROUND (round, 2, rounds) {
         CHECK(clSetKernelArg(touch, 0, sizeof(from), &from));
         CHECK(clSetKernelArg(touch, 1, sizeof(value), &value));
         CHECK(clEnqueueNDRangeKernel(queues[0], touch, 1, NULL, (size_t[]){LARGE / 4}, (size_t[]){64}, 0, NULL, NULL));
@@ -119,8 +116,7 @@ static void measure_copy(const struct bench *b, cl_context context, cl_kernel to
             CHECK(clEnqueueCopyBuffer(queues[1], from, to, 0, 0, bytes, 0, NULL, NULL));
         CHECK(clFinish(queues[1]));
         double took = bench_now() - start;
-        if (round >= 0)
-            series_add(&each, kind == WHOLE ? bytes / took : took / 1e3);
+        round_add(&round, &each, kind == WHOLE ? bytes / took : took / 1e3);
         value++;
     }
     series_report(&each, name, kind == WHOLE ? "GB/s" : "us");

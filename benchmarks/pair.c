@@ -35,23 +35,23 @@ void pair_report(const struct pair *p, struct series *series, const char *what, 
 
 void pair_half_round_trips(const struct pair *p, const struct pair_way *way)
 {
-    static int64_t round;
+    static int64_t times;
 
     for (size_t bytes = 0; bytes < pair_largest(p);) {
         struct series series = {0};
 
         bytes = pair_next(p, bytes);
         way->barrier();
-        for (int i = 0; i < pair_rounds(p, bytes); i++) {
+        EACH_ROUND (round, 0, pair_rounds(p, bytes)) {
             double start = bench_now();
 
-            round++;
+            times++;
             if (p->rank == 0)
-                way->ping(bytes, round);
-            way->pong(round);
+                way->ping(bytes, times);
+            way->pong(times);
             if (p->rank != 0)
-                way->ping(bytes, round);
-            series_add(&series, (bench_now() - start) / 2000);
+                way->ping(bytes, times);
+            round_add(&round, &series, (bench_now() - start) / 2000);
         }
         pair_report(p, &series, way->name, bytes, "us");
     }
@@ -66,7 +66,7 @@ void pair_bandwidth(const struct pair *p, const struct pair_way *way)
 
         bytes = pair_next(p, bytes);
         rounds = bytes <= 65536 ? 100 : 6;
-        for (int i = 0; i < 5; i++) {
+        EACH_ROUND (round, 0, 5) {
             double start;
 
             way->barrier();
@@ -77,7 +77,7 @@ void pair_bandwidth(const struct pair *p, const struct pair_way *way)
                 way->written();
             else if (way->accept)
                 way->accept();
-            series_add(&series, (double)bytes * rounds / (bench_now() - start) * 1000);
+            round_add(&round, &series, (double)bytes * rounds / (bench_now() - start) * 1000);
             way->barrier();
         }
         snprintf(name, sizeof(name), "%s_bandwidth", way->name);
@@ -90,11 +90,11 @@ void pair_barrier(const struct pair *p, const struct pair_way *way)
     struct series series = {0};
     char name[64];
 
-    for (int i = 0; i < (p->quick ? 200 : 2000); i++) {
+    EACH_ROUND (round, 0, p->quick ? 200 : 2000) {
         double start = bench_now();
 
         way->barrier();
-        series_add(&series, (bench_now() - start) / 1000);
+        round_add(&round, &series, (bench_now() - start) / 1000);
     }
     snprintf(name, sizeof(name), "%s_barrier", way->name);
     pair_report(p, &series, name, 0, "us");

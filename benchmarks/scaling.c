@@ -125,12 +125,11 @@ static void measure_nbody(cl_kernel kernel)
         all[d] = buffer_new(sizeof(start));
         speed[d] = buffer_new(share);
     }
-    for (int round = -1; round < bench_rounds(&b, 5, 3); round++) {
+    EACH_ROUND (round, 1, bench_rounds(&b, 5, 3)) {
         double begin = bench_now();
 
         nbody(kernel, own, all, speed);
-        if (round >= 0)
-            series_add(&total, (bench_now() - begin) / 1e6);
+        round_add(&round, &total, (bench_now() - begin) / 1e6);
         for (int body = 0; body < BODIES; body += 97)
             EXPECT(isfinite(result[body][0]) && fabs((double)result[body][0] - start[body][0]) < 1e-3f &&
                    memcmp(&result[body][0], &start[body][0], sizeof(real)) != 0);
@@ -158,7 +157,7 @@ static void measure_sgemm(cl_kernel kernel)
         whole[d] = buffer_new(sizeof(right));
         c[d] = buffer_new(share);
     }
-    for (int round = -1; round < bench_rounds(&b, 5, 3); round++) {
+    EACH_ROUND (round, 1, bench_rounds(&b, 5, 3)) {
         double begin = bench_now();
 
         for (cl_uint d = 0; d < devices_count; d++) {
@@ -174,8 +173,7 @@ static void measure_sgemm(cl_kernel kernel)
             CHECK(clEnqueueReadBuffer(queues[d], c[d], CL_FALSE, 0, share, product[d * rows], 0, NULL, NULL));
         }
         finish_all();
-        if (round >= 0)
-            series_add(&total, (bench_now() - begin) / 1e6);
+        round_add(&round, &total, (bench_now() - begin) / 1e6);
         for (int i = 0; i < ROWS; i += 131) {
             double wanted = 0;
 

@@ -16,6 +16,12 @@ void series_add(struct series *s, double sample)
     s->samples[s->count++] = sample;
 }
 
+void round_add(const struct round *round, struct series *s, double sample)
+{
+    if (round->number >= 0)
+        series_add(s, sample);
+}
+
 static int compare(const void *first, const void *second)
 {
     double a = *(const double *)first, b = *(const double *)second;

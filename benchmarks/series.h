@@ -11,6 +11,25 @@ struct series {
 };
 
 void series_add(struct series *s, double sample);
+
+/*
+ * The rounds that a figure is the median of, after some that warm up and whose samples do not count:
+ *
+ *     EACH_ROUND (round, 1, bench_rounds(b, 21, 5)) {
+ *         double start = bench_now();
+ *         ...
+ *         round_add(&round, &series, bench_now() - start);
+ *     }
+ *
+ * What is compared is measured in each round one after the other, so that whatever else the machine does falls on all.
+ */
+struct round {
+    int number, count; /* below 0: it warms up */
+};
+#define EACH_ROUND(name, warm, rounds)                                                                                 \
+    for (struct round name = {-(warm), (rounds)}; name.number < name.count; name.number++)
+void round_add(const struct round *round, struct series *s, double sample);
+
 double series_median(struct series *s);
 
 /* `name value unit`, where the value is the median. */

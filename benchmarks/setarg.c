@@ -15,15 +15,14 @@ static cl_kernel kernel;
 static void measure(const struct bench *b, const char *name, cl_uint index, size_t size, void *value, bool change)
 {
     struct series series = {0};
-    for (int round = -1; round < bench_rounds(b, 31, 7); round++) {
+    EACH_ROUND (round, 1, bench_rounds(b, 31, 7)) {
         double start = bench_now();
         for (int i = 0; i < CALLS; i++) {
             if (change)
                 memcpy(value, &i, sizeof(i));
             CHECK(clSetKernelArg(kernel, index, size, value));
         }
-        if (round >= 0)
-            series_add(&series, (bench_now() - start) / CALLS);
+        round_add(&round, &series, (bench_now() - start) / CALLS);
     }
     series_report(&series, name, "ns");
 }
@@ -32,12 +31,11 @@ static void measure(const struct bench *b, const char *name, cl_uint index, size
 static void measure_buffers(const struct bench *b, const char *name, cl_mem buffers[2])
 {
     struct series series = {0};
-    for (int round = -1; round < bench_rounds(b, 31, 7); round++) {
+    EACH_ROUND (round, 1, bench_rounds(b, 31, 7)) {
         double start = bench_now();
         for (int i = 0; i < CALLS; i++)
             CHECK(clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffers[i % 2]));
-        if (round >= 0)
-            series_add(&series, (bench_now() - start) / CALLS);
+        round_add(&round, &series, (bench_now() - start) / CALLS);
     }
     series_report(&series, name, "ns");
 }

@@ -43,7 +43,7 @@ static void measure(int together)
     cl_event events[MOST];
     const size_t one = 1;
 
-    for (int pass = 0; pass < PASSES; pass++) {
+    EACH_ROUND (round, 0, PASSES) {
         double wait = 0, all = 0;
 
         for (int i = 0; i < together; i++)
@@ -55,8 +55,8 @@ static void measure(int together)
             CHECK(clReleaseEvent(events[i]));
         }
         launched += together;
-        series_add(&waits, wait);
-        series_add(&whole, all);
+        round_add(&round, &waits, wait);
+        round_add(&round, &whole, all);
     }
     snprintf(name, sizeof(name), "shoc_queue_%d_to_start", together);
     series_report(&waits, name, "us");

@@ -99,17 +99,15 @@ static void measure(const struct bench *bench, cl_kernel kernel, int letters, in
 
     length = letters;
     wanted = align_here();
-    for (int round = -1; round < rounds; round++) {
+    EACH_ROUND (round, 1, rounds) {
         setting = 0;
         double start = bench_now();
         int highest = align(bench, kernel);
         double taken = bench_now() - start;
         EXPECT(highest == wanted);
-        if (round < 0)
-            continue;
-        series_add(&total, taken / 1e6);
-        series_add(&arguments, setting / 1e6);
-        series_add(&launches, (taken - setting) / 1e6);
+        round_add(&round, &total, taken / 1e6);
+        round_add(&round, &arguments, setting / 1e6);
+        round_add(&round, &launches, (taken - setting) / 1e6);
     }
     if (letters == LONGEST) {
         series_report(&arguments, bench_name("smith_waterman", letters, "arguments"), "ms");

@@ -27,7 +27,7 @@ static int query_once(void)
     return 0;
 }
 
-static void fresh_process(char *program, bool first, struct series *platforms, struct series *query,
+static void fresh_process(const struct round *round, char *program, struct series *platforms, struct series *query,
                           struct series *process)
 {
     posix_spawn_file_actions_t actions;
@@ -50,10 +50,10 @@ static void fresh_process(char *program, bool first, struct series *platforms, s
     EXPECT(output && fscanf(output, "%lf %lf %255[^\n]", &platforms_ns, &query_ns, name) == 3);
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
     fclose(output);
-    series_add(process, (bench_now() - start) / 1e6);
-    series_add(platforms, platforms_ns / 1e6);
-    series_add(query, query_ns / 1e6);
-    if (first)
+    round_add(round, process, (bench_now() - start) / 1e6);
+    round_add(round, platforms, platforms_ns / 1e6);
+    round_add(round, query, query_ns / 1e6);
+    if (!round->number)
         printf("# platform: %s\n", name);
 }
 
@@ -64,8 +64,8 @@ int main(int count, char **words)
 
     if (count == 2 && !strcmp(words[1], "--once"))
         return query_once();
-    for (int i = 0; i < (quick ? 3 : 5); i++)
-        fresh_process(words[0], i == 0, &platforms, &query, &process);
+    EACH_ROUND (round, 0, quick ? 3 : 5)
+        fresh_process(&round, words[0], &platforms, &query, &process);
     series_report(&platforms, "startup_platforms", "ms");
     series_report(&query, "startup_platforms_and_devices", "ms");
     series_report(&process, "startup_whole_process", "ms");

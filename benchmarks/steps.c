@@ -94,11 +94,10 @@ static void step_svm_launch(void)
 static void measure(const char *name, void (*step)(void))
 {
     struct series each = {0};
-    for (int i = -50; i < bench_rounds(&b, 2000, 300); i++) {
+    EACH_ROUND (round, 50, bench_rounds(&b, 2000, 300)) {
         double start = bench_now();
         step();
-        if (i >= 0)
-            series_add(&each, (bench_now() - start) / 1e3);
+        round_add(&round, &each, (bench_now() - start) / 1e3);
     }
     CHECK(clFinish(b.queue));
     series_report(&each, name, "us");

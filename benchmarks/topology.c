@@ -10,7 +10,7 @@ static void compare_orders(const struct topology *t)
     static const int steps[] = {-1, 1, 4};
     struct series series = {0};
 
-    for (int round = 0; round < 21; round++) {
+    EACH_ROUND (round, 0, 21) {
         struct topology_transfer transfers[20];
         double ends[2][20], last[2] = {0, 0};
         unsigned count = 0;
@@ -32,7 +32,7 @@ static void compare_orders(const struct topology *t)
 
             last[i / count] = end > last[i / count] ? end : last[i / count];
         }
-        series_add(&series, last[0] / last[1]);
+        round_add(&round, &series, last[0] / last[1]);
     }
     series_report(&series, "topology_simulated_first_come_to_model", "");
 }
@@ -53,11 +53,11 @@ int main(int count, char **words)
     for (unsigned some = 2; some <= 8; some *= 2) {
         struct series series = {0};
 
-        for (int round = 0; round < (quick ? 5 : 21); round++) {
+        EACH_ROUND (round, 0, quick ? 5 : 21) {
             start = bench_now();
             for (int i = 0; i < 1000; i++)
                 EXPECT(!topology_factors(t, 0.2, transfers, some, factors, NULL));
-            series_add(&series, 1000 / ((bench_now() - start) / 1e9));
+            round_add(&round, &series, 1000 / ((bench_now() - start) / 1e9));
         }
         snprintf(name, sizeof(name), "topology_factors_of_%u", some);
         series_report(&series, name, "1/s");

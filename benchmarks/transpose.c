@@ -46,7 +46,7 @@ static void measure(int n, int rounds)
     CHECK(clSetKernelArg(kernel, 0, sizeof(cl_mem), &from));
     CHECK(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to));
     CHECK(clSetKernelArg(kernel, 2, sizeof(size), &size));
-    for (int round = -1; round < rounds; round++) {
+    EACH_ROUND (round, 1, rounds) {
         memset(transposed, 0, bytes);
         double start = bench_now();
         CHECK(clEnqueueWriteBuffer(b.queue, from, CL_FALSE, 0, bytes, matrix, 0, NULL, NULL));
@@ -57,10 +57,8 @@ static void measure(int n, int rounds)
         CHECK(clFinish(b.queue));
         double end = bench_now();
         check_transposed(matrix, transposed, n);
-        if (round < 0)
-            continue;
-        series_add(&total, (middle - start) / 1e6);
-        series_add(&alone, (end - middle) / 1e6);
+        round_add(&round, &total, (middle - start) / 1e6);
+        round_add(&round, &alone, (end - middle) / 1e6);
     }
     series_report(&total, bench_name(name, n, "total"), "ms");
     series_report(&alone, bench_name(name, n, "kernel"), "ms");

@@ -72,11 +72,11 @@ static void measure(int rank, int bytes)
         EXPECT(!pthread_create(&thread, NULL, target, NULL));
         EXPECT(!pthread_join(thread, NULL));
     }
-    for (long number = 1; number <= ROUNDS && rank == 0; number++) {
+    EACH_ROUND (round, 0, rank ? 0 : ROUNDS) {
         double start = bench_now();
 
-        initiate(number, bytes);
-        series_add(&series, (bench_now() - start) / 1000);
+        initiate(round.number + 1, bytes);
+        round_add(&round, &series, (bench_now() - start) / 1000);
     }
     snprintf(name, sizeof(name), "%s_%dB", names[way], bytes);
     if (rank == 0)

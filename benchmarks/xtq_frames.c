@@ -130,12 +130,11 @@ int main(int count, char **words)
     EXPECT(!xtq_register_queue(x, 0, &queue));
     for (int slot = 0; slot < POSTED; slot++)
         post(slot);
-    for (int round = -2; round < ROUNDS; round++) {
+    EACH_ROUND (round, 2, ROUNDS) {
         for (unsigned i = 0; i < BENCH_COUNT(figures); i++) {
             double taken = figures[i].measure(figures[i].send, figures[i].poll);
 
-            if (round >= 0)
-                series_add(&series[i], taken);
+            round_add(&round, &series[i], taken);
         }
     }
     for (unsigned i = 0; i < BENCH_COUNT(figures) && rank == 0; i++)

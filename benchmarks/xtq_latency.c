@@ -230,7 +230,7 @@ static void prepare_kernel(unsigned way, size_t bytes)
 }
 
 /* One task. The target waits first, so that nobody comes late, and the initiator is not in its way afterwards. */
-static void one(unsigned way, size_t bytes, bool counts, struct series *call, struct series *transfer,
+static void one(const struct round *round, unsigned way, size_t bytes, struct series *call, struct series *transfer,
                 struct series *task)
 {
     double times[3], end;
@@ -254,12 +254,10 @@ static void one(unsigned way, size_t bytes, bool counts, struct series *call, st
         ways[way].take(bytes);
         end = bench_now();
         MPI_Recv(times, 3, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (counts) {
-            series_add(call, (times[1] - times[0]) / 1000);
-            if (arrived > 0)
-                series_add(transfer, (arrived - times[0]) / 1000);
-            series_add(task, ((ways[way].take == take_asleep ? times[2] : end) - times[0]) / 1000);
-        }
+        round_add(round, call, (times[1] - times[0]) / 1000);
+        if (arrived > 0)
+            round_add(round, transfer, (arrived - times[0]) / 1000);
+        round_add(round, task, ((ways[way].take == take_asleep ? times[2] : end) - times[0]) / 1000);
     }
 }
 
@@ -376,13 +374,13 @@ static void measure(size_t bytes)
 
     for (unsigned way = 0; way < WAYS; way++)
         order[way] = way;
-    for (int round = -WARM; round < ROUNDS; round++) {
+    EACH_ROUND (round, WARM, ROUNDS) {
         shuffle(order);
         for (unsigned i = 0; i < WAYS; i++) {
             const unsigned way = order[i];
 
             if (is_measured(way))
-                one(way, bytes, round >= 0, &calls[way], &transfers[way], &tasks[way]);
+                one(&round, way, bytes, &calls[way], &transfers[way], &tasks[way]);
         }
     }
     for (unsigned way = 0; way < WAYS && rank == 1; way++) {

@@ -295,12 +295,12 @@ static void measure(unsigned operation, size_t count, int rounds)
 
     if (mode != MPI_ALONE && operation <= ACCUMULATE_WOKEN && rank == 1)
         EXPECT(!xtq_expose(now, 0, result, MOST * sizeof(*result)));
-    for (int round = -3; round < rounds; round++) {
+    EACH_ROUND (round, 3, rounds) {
         for (unsigned way = 0; way < WAYS; way++) {
             double taken = is_measured(operation, way, count) ? one(operation, way, count) : -1;
 
-            if (round >= 0 && taken >= 0)
-                series_add(&series[way], taken);
+            if (taken >= 0)
+                round_add(&round, &series[way], taken);
         }
     }
     for (unsigned way = 0; way < WAYS && rank == 0; way++) {

@@ -1,19 +1,17 @@
 /*
- * What has been called back when a wait returns, and when the program ends: natively all that the wait was for, and
- * what that was behind. Also functions that are called at once, by the thread that sets the status or comes too late to
- * register, the order of an event's statuses, and functions that wait, enqueue, read and exit themselves.
+ * What has been called back when a wait returns: natively all that the wait was for, and what that was behind. Also
+ * functions that are called at once, by the thread that sets the status or comes too late to register, the order of an
+ * event's statuses, and functions that wait, enqueue and read themselves.
  *
  * Natively a wait that comes when a command is over, but its functions still run, does not wait for them. So all that
  * is counted here is behind a user event, which another thread sets when this one is in its wait.
  */
 #include "parity.h"
 #include <pthread.h>
-#include <spawn.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 256, FEW = 20, MANY = 3000, THREADS = 4, LATER_US = 30000 };
+enum { COUNT = 256, FEW = 20, MANY = 3000, THREADS = 4 };
 
 static const char *source = "kernel void next(global int *data)\n"
                             "{\n"
@@ -37,28 +35,6 @@ static void CL_CALLBACK note_slowly(cl_event event, cl_int status, void *data)
 {
     usleep(2000);
     note(event, status, data);
-}
-
-static cl_event gate_create(void)
-{
-    cl_int status;
-    cl_event gate = clCreateUserEvent(p.context, &status);
-    CHECK(status);
-    return gate;
-}
-
-static void *gate_open(void *gate)
-{
-    usleep(LATER_US);
-    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
-    return NULL;
-}
-
-static pthread_t gate_open_later(cl_event gate)
-{
-    pthread_t thread;
-    EXPECT(pthread_create(&thread, NULL, gate_open, gate) == 0);
-    return thread;
 }
 
 static cl_event launch(cl_command_queue queue, cl_event wait)
@@ -119,14 +95,14 @@ static void wait_by(enum way way, cl_command_queue queue, cl_uint count, cl_even
 
 static void count_watch(enum way way, int count, bool slow)
 {
-    cl_event *events = calloc((size_t)count, sizeof(*events)), gate = gate_create();
+    cl_event *events = calloc((size_t)count, sizeof(*events)), gate = parity_gate(&p);
     pthread_t opener;
     atomic_store(&calls, 0);
     for (int i = 0; i < count; i++) {
         events[i] = launch(p.queue, i ? NULL : gate);
         CHECK(clSetEventCallback(events[i], CL_COMPLETE, slow ? note_slowly : note, NULL));
     }
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     wait_by(way, p.queue, (cl_uint)count, events);
     printf("%d%s, %s: %d called\n", count, slow ? " slow ones" : "", way_names[way], atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);
@@ -141,7 +117,7 @@ static void count_watch(enum way way, int count, bool slow)
 static void kinds_watch(void)
 {
     cl_int status, pattern = 7;
-    cl_event events[16], gate = gate_create();
+    cl_event events[16], gate = parity_gate(&p);
     cl_mem other = parity_buffer(&p, CL_MEM_READ_WRITE, sizeof(values), NULL);
     cl_uint count = 0;
     pthread_t opener;
@@ -162,7 +138,7 @@ static void kinds_watch(void)
     for (cl_uint i = 0; i < count; i++)
         CHECK(clSetEventCallback(events[i], CL_COMPLETE, note_slowly, NULL));
     CHECK(clReleaseEvent(launch(p.queue, NULL)));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     printf("%u kinds of commands: %d called\n", count, atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);
@@ -176,7 +152,7 @@ static void kinds_watch(void)
 static void queues_watch(cl_command_queue_properties properties)
 {
     cl_command_queue queues[3];
-    cl_event events[3], gate = gate_create();
+    cl_event events[3], gate = parity_gate(&p);
     pthread_t opener;
 
     atomic_store(&calls, 0);
@@ -186,7 +162,7 @@ static void queues_watch(cl_command_queue_properties properties)
         CHECK(clSetEventCallback(events[i], CL_COMPLETE, note_slowly, NULL));
         CHECK(clFlush(queues[i]));
     }
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clWaitForEvents(1, &events[2]));
     printf("three queues, one behind the other: %d called\n", atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);
@@ -204,7 +180,7 @@ static void *thread_run(void *unused)
     atomic_int own = 0;
     (void)unused;
     for (int round = 0; round < 5; round++) {
-        cl_event gate = gate_create(), events[FEW];
+        cl_event gate = parity_gate(&p), events[FEW];
         pthread_t opener;
         for (int i = 0; i < FEW; i++) {
             pthread_mutex_lock(&one);
@@ -213,7 +189,7 @@ static void *thread_run(void *unused)
             CHECK(clSetEventCallback(events[i], CL_COMPLETE, note, &own));
         }
         CHECK(clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL));
-        opener = gate_open_later(gate);
+        opener = parity_gate_open_later(gate);
         CHECK(clFinish(queue));
         EXPECT(atomic_load(&own) == (round + 1) * FEW);
         EXPECT(pthread_join(opener, NULL) == 0);
@@ -247,7 +223,7 @@ static void CL_CALLBACK note_thread(cl_event event, cl_int status, void *data)
 
 static void at_once(void)
 {
-    cl_event gate = gate_create(), event;
+    cl_event gate = parity_gate(&p), event;
     cl_int status;
 
     atomic_store(&calls, 0);
@@ -288,14 +264,14 @@ static void CL_CALLBACK note_status(cl_event event, cl_int status, void *data)
 static void order_watch(void)
 {
     static const cl_int wanted[] = {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED, CL_COMPLETE, CL_SUBMITTED, CL_RUNNING};
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate);
     pthread_t opener;
 
     atomic_store(&calls, 0);
     for (size_t i = 0; i < PARITY_COUNT(wanted); i++)
         CHECK(clSetEventCallback(event, wanted[i], note_status, NULL));
     CHECK(clReleaseEvent(launch(p.queue, NULL)));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     printf("statuses:");
     for (int i = 0; i < atomic_load(&calls); i++)
@@ -320,7 +296,7 @@ static void CL_CALLBACK note_place(cl_event event, cl_int status, void *data)
 
 static void sequence_watch(void)
 {
-    cl_event gate = gate_create();
+    cl_event gate = parity_gate(&p);
     pthread_t opener;
     int right = 0;
 
@@ -331,7 +307,7 @@ static void sequence_watch(void)
         CHECK(clReleaseEvent(event));
     }
     CHECK(clReleaseEvent(launch(p.queue, NULL)));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     for (int i = 0; i < atomic_load(&calls); i++)
         right += sequence[i] == i;
@@ -380,13 +356,13 @@ static void CL_CALLBACK work(cl_event event, cl_int status, void *data)
 
 static void work_watch(void)
 {
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate);
     pthread_t opener;
 
     atomic_store(&calls, 0);
     atomic_store(&stage, 0);
     CHECK(clSetEventCallback(event, CL_COMPLETE, work, NULL));
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clWaitForEvents(1, &event));
     stage_wait(1);
     CHECK(clFinish(p.queue));
@@ -410,7 +386,7 @@ static void CL_CALLBACK shake(cl_event event, cl_int status, void *data)
 static void shake_watch(void)
 {
     cl_command_queue other = parity_queue(&p, 0);
-    cl_event gate = gate_create(), event = launch(p.queue, gate), second;
+    cl_event gate = parity_gate(&p), event = launch(p.queue, gate), second;
     cl_int status = CL_QUEUED;
 
     atomic_store(&stage, 0);
@@ -448,7 +424,7 @@ static void CL_CALLBACK note_memory(cl_mem memory, void *data)
 static void memory_watch(void)
 {
     cl_mem own = parity_buffer(&p, CL_MEM_READ_WRITE, sizeof(values), NULL);
-    cl_event gate = gate_create();
+    cl_event gate = parity_gate(&p);
     pthread_t opener;
 
     atomic_store(&calls, 0);
@@ -456,148 +432,20 @@ static void memory_watch(void)
     CHECK(clEnqueueReadBuffer(p.queue, own, CL_FALSE, 0, sizeof(values), values, 1, &gate, NULL));
     CHECK(clReleaseMemObject(own));
     EXPECT(atomic_load(&calls) == 0);
-    opener = gate_open_later(gate);
+    opener = parity_gate_open_later(gate);
     CHECK(clFinish(p.queue));
     printf("a buffer in use: %d called\n", atomic_load(&calls));
     EXPECT(pthread_join(opener, NULL) == 0);
     CHECK(clReleaseEvent(gate));
 }
 
-/* ---- the end ---- */
-
-static void CL_CALLBACK say(cl_event event, cl_int status, void *data)
-{
-    (void)event;
-    (void)status;
-    usleep(1000);
-    printf("called %d\n", (int)(intptr_t)data);
-    fflush(stdout);
-}
-
-static void CL_CALLBACK call_exit(cl_event event, cl_int status, void *data)
-{
-    (void)event;
-    (void)status;
-    (void)data;
-    exit(5);
-}
-
-static void CL_CALLBACK never_end(cl_event event, cl_int status, void *data)
-{
-    (void)event;
-    (void)status;
-    (void)data;
-    atomic_store(&stage, 1);
-    for (;;)
-        pause();
-}
-
-static void say_end(void)
-{
-    printf("at exit: %d called\n", atomic_load(&calls));
-    fflush(stdout);
-}
-
-static void enqueue_few(void(CL_CALLBACK *function)(cl_event, cl_int, void *))
-{
-    for (int i = 0; i < FEW; i++) {
-        cl_event event = launch(p.queue, NULL);
-        CHECK(clSetEventCallback(event, CL_COMPLETE, function, function == say ? (void *)(intptr_t)i : NULL));
-        CHECK(clReleaseEvent(event));
-    }
-}
-
-static int end_after_finish(void)
-{
-    enqueue_few(say);
-    launch(p.queue, NULL);
-    CHECK(clFinish(p.queue));
-    return 3;
-}
-
-static int end_by_exit(void)
-{
-    cl_event last;
-    atexit(say_end);
-    enqueue_few(note_slowly);
-    last = launch(p.queue, NULL);
-    CHECK(clWaitForEvents(1, &last));
-    exit(4);
-}
-
-static int end_in_function(void)
-{
-    cl_event event = launch(p.queue, NULL);
-    atexit(say_end);
-    CHECK(clSetEventCallback(event, CL_COMPLETE, call_exit, NULL));
-    CHECK(clFlush(p.queue));
-    stage_wait(1);
-    return 1;
-}
-
-static int end_in_function_while_waiting(void)
-{
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
-    CHECK(clSetEventCallback(event, CL_COMPLETE, call_exit, NULL));
-    EXPECT(pthread_detach(gate_open_later(gate)) == 0);
-    CHECK(clFinish(p.queue));
-    printf("not reached\n");
-    return 1;
-}
-
-static int end_beside_function(void)
-{
-    cl_event gate = gate_create(), event = launch(p.queue, gate);
-    CHECK(clSetEventCallback(event, CL_COMPLETE, never_end, NULL));
-    CHECK(clFlush(p.queue));
-    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
-    stage_wait(1);
-    return 6;
-}
-
-static const struct {
-    const char *name;
-    int (*end)(void);
-} ends[] = {
-    {"after clFinish", end_after_finish},
-    {"exit", end_by_exit},
-    {"exit in a function", end_in_function},
-    {"exit in a function while another thread waits", end_in_function_while_waiting},
-    {"while a function runs that does not end", end_beside_function},
-};
-
-static void open_all(void)
+int main(void)
 {
     parity_open(&p, 0);
     kernel = parity_kernel(parity_program(&p, source, NULL), "next");
     buffer = parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(values), values);
     parity_args(kernel, 1, sizeof(buffer), &buffer);
     parity_launch(p.queue, kernel, 1, (size_t[]){COUNT}, NULL);
-}
-
-static void end_show(const char *name)
-{
-    char *arguments[] = {(char *)"callback_waits", (char *)name, NULL};
-    extern char **environ;
-    pid_t child;
-    int status;
-    printf("-- %s\n", name);
-    fflush(stdout);
-    EXPECT(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
-    EXPECT(waitpid(child, &status, 0) == child);
-    printf("%s %d\n", WIFSIGNALED(status) ? "signal" : "status",
-           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
-
-int main(int count, char **arguments)
-{
-    for (size_t i = 0; count > 1 && i < PARITY_COUNT(ends); i++) {
-        if (strcmp(ends[i].name, arguments[1]) == 0) {
-            open_all();
-            return ends[i].end();
-        }
-    }
-    open_all();
     for (enum way way = 0; way < WAYS; way++) {
         count_watch(way, FEW, false);
         count_watch(way, FEW, true);
@@ -614,8 +462,6 @@ int main(int count, char **arguments)
     work_watch();
     shake_watch();
     memory_watch();
-    for (size_t i = 0; i < PARITY_COUNT(ends); i++)
-        end_show(ends[i].name);
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));
     parity_close(&p);

@@ -53,14 +53,6 @@ static void calls_none(void)
     pthread_mutex_unlock(&lock);
 }
 
-static cl_event gate_create(void)
-{
-    cl_int status;
-    cl_event gate = clCreateUserEvent(p.context, &status);
-    CHECK(status);
-    return gate;
-}
-
 static cl_mem buffer_create(void)
 {
     return parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(zeros), zeros);
@@ -92,7 +84,7 @@ static void statuses_watch(bool late)
     struct registration registrations[] = {
         {.wanted = CL_SUBMITTED}, {.wanted = CL_RUNNING}, {.wanted = CL_COMPLETE}, {.wanted = CL_COMPLETE}};
     cl_mem buffer = buffer_create();
-    cl_event gate = gate_create(), event;
+    cl_event gate = parity_gate(&p), event;
     launch(buffer, &gate, &event);
     if (late) {
         CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
@@ -123,7 +115,7 @@ static void gate_watch(void)
 {
     struct registration own = {.wanted = CL_COMPLETE}, behind = {.wanted = CL_COMPLETE};
     cl_mem buffer = buffer_create();
-    cl_event gate = gate_create(), event;
+    cl_event gate = parity_gate(&p), event;
     launch(buffer, &gate, &event);
     CHECK(clSetEventCallback(gate, CL_COMPLETE, event_note, &own));
     CHECK(clSetEventCallback(event, CL_COMPLETE, event_note, &behind));
@@ -202,7 +194,7 @@ static void CL_CALLBACK gate_open(cl_event event, cl_int status, void *data)
 static void gate_from_callback(void)
 {
     cl_mem buffer = buffer_create();
-    cl_event gate = gate_create(), first, second;
+    cl_event gate = parity_gate(&p), first, second;
     launch(buffer, NULL, &first);
     launch(buffer, &gate, &second);
     CHECK(clSetEventCallback(first, CL_COMPLETE, gate_open, &gate));
@@ -301,7 +293,7 @@ static void memory_in_use(void)
 {
     static int number = 9;
     cl_mem buffer = buffer_create();
-    cl_event gate = gate_create(), event;
+    cl_event gate = parity_gate(&p), event;
     CHECK(clSetMemObjectDestructorCallback(buffer, memory_note, &number));
     CHECK(clEnqueueReadBuffer(p.queue, buffer, CL_FALSE, 0, sizeof(result), result, 1, &gate, &event));
     CHECK(clReleaseMemObject(buffer));

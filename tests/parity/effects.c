@@ -7,7 +7,6 @@
  */
 #include "parity.h"
 #include <semaphore.h>
-#include <sys/mman.h>
 
 #define LARGE ((size_t)2 << 20) /* from here on not all combinations, */
 #define HUGE ((size_t)8 << 20)  /* and here few */
@@ -43,31 +42,6 @@ struct command {
 };
 
 static const size_t zero[3];
-
-/* ---- memory ---- */
-
-static unsigned char *memory_new(size_t length, int fill)
-{
-    const size_t page = 4096, whole = (length + page - 1) & ~(page - 1);
-    unsigned char *pages = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    EXPECT(pages != MAP_FAILED);
-    EXPECT(!mprotect(pages + whole, page, PROT_NONE));
-    memset(pages, fill, whole);
-    return pages + whole - length;
-}
-
-static void memory_free(unsigned char *memory, size_t length)
-{
-    const size_t page = 4096, whole = (length + page - 1) & ~(page - 1);
-
-    EXPECT(!munmap(memory + length - whole, whole + page));
-}
-
-static bool all_are(const unsigned char *bytes, size_t length, unsigned char wanted)
-{
-    return !length || (bytes[0] == wanted && !memcmp(bytes, bytes + 1, length - 1));
-}
 
 /* ---- commands ---- */
 
@@ -432,7 +406,7 @@ static void prepare(struct work *w, const struct command *c)
     w->pitch = c->rect && w->height > 1 ? w->width + 3 : w->width;
     w->length = w->pitch * (w->height - 1) + w->width;
     if (!c->maps) {
-        w->memory = memory_new(w->length, c->writes ? value : (unsigned char)~value);
+        w->memory = parity_memory_new(w->length, c->writes ? value : (unsigned char)~value);
         return;
     }
     if (!c->writes)
@@ -457,12 +431,12 @@ static bool is_there(struct work *w, const struct command *c)
     bool right = true;
 
     for (size_t row = w->height; !c->writes && right && row-- > 0;) { /* the end comes last */
-        right = all_are(w->memory + row * w->pitch, w->width, value);
+        right = parity_all_are(w->memory + row * w->pitch, w->width, value);
         if (c->rect && row + 1 < w->height)
-            right = right && all_are(w->memory + row * w->pitch + w->width, 3, (unsigned char)~value);
+            right = right && parity_all_are(w->memory + row * w->pitch + w->width, 3, (unsigned char)~value);
     }
     if (!c->maps)
-        memory_free(w->memory, w->length);
+        parity_memory_free(w->memory, w->length);
     else if (!c->writes && c->what == SVM)
         CHECK(clEnqueueSVMUnmap(w->queue, w->svm, 0, NULL, NULL));
     else if (!c->writes)
@@ -470,7 +444,7 @@ static bool is_there(struct work *w, const struct command *c)
     if (!c->writes)
         return right;
     device_look(w, c);
-    right = all_are(w->memory, w->size, value);
+    right = parity_all_are(w->memory, w->size, value);
     free(w->memory);
     return right;
 }
@@ -538,8 +512,8 @@ static void test_destructor(struct work *w, const struct command *c)
     while (sem_wait(&gone))
         ;
     for (size_t row = 0; !c->writes && row < own.height; row++)
-        right = right && all_are(own.memory + row * own.pitch, own.width, value);
-    memory_free(own.memory, own.length);
+        right = right && parity_all_are(own.memory + row * own.pitch, own.width, value);
+    parity_memory_free(own.memory, own.length);
     if (!right)
         say_wrong(&own, c, "the end of the object");
     CHECK(clFinish(own.queue));

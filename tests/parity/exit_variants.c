@@ -5,9 +5,7 @@
 #include "parity.h"
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { COUNT = 1 << 16 };
@@ -218,27 +216,11 @@ static int end_as(const char *name)
     return 99;
 }
 
-static void end_show(const char *name)
-{
-    char *arguments[] = {(char *)"exit_variants", (char *)name, NULL};
-    extern char **environ;
-    pid_t child;
-    int status;
-    printf("-- %s\n", name);
-    fflush(stdout);
-    EXPECT(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
-    EXPECT(waitpid(child, &status, 0) == child);
-    if (WIFSIGNALED(status))
-        printf("signal %d\n", WTERMSIG(status));
-    else
-        printf("status %d\n", WEXITSTATUS(status));
-}
-
 int main(int count, char **arguments)
 {
     if (count > 1)
         return end_as(arguments[1]);
     for (size_t i = 0; i < PARITY_COUNT(ends); i++)
-        end_show(ends[i].name);
+        parity_end_print(ends[i].name);
     return 0;
 }

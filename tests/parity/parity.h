@@ -15,6 +15,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -102,10 +103,23 @@ cl_uint parity_references_of_memory(cl_mem memory);
 cl_int parity_event_status(cl_event event);
 const char *parity_status_name(cl_int status);
 
+/* A user event, for commands to wait behind; and one that another thread sets when this one is in its wait. */
+cl_event parity_gate(const struct parity *p);
+pthread_t parity_gate_open_later(cl_event gate);
+
+/* Runs the program again with that argument, and prints how it ended. */
+void parity_end_print(const char *argument);
+
 /* The same numbers in every run. */
 uint32_t parity_random(uint32_t *state);
 void parity_random_floats(float *data, size_t count, uint32_t seed);
 void parity_random_bytes(void *data, size_t size, uint32_t seed);
+
+/* Memory behind which a page is missing, so that whoever reaches beyond its end is seen. */
+unsigned char *parity_memory_new(size_t length, int fill);
+void parity_memory_free(unsigned char *memory, size_t length);
+
+bool parity_all_are(const unsigned char *bytes, size_t length, unsigned char wanted);
 
 /* FNV-1a of the bytes. */
 uint64_t parity_hash(const void *data, size_t size);

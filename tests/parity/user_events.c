@@ -4,7 +4,6 @@
  */
 #include "parity.h"
 #include <pthread.h>
-#include <unistd.h>
 
 enum { COUNT = 4096, CHAIN = 100 };
 
@@ -18,14 +17,6 @@ static struct parity p;
 static cl_command_queue loose;
 static cl_kernel kernel;
 static cl_int zeros[COUNT], result[COUNT];
-
-static cl_event gate_create(void)
-{
-    cl_int status;
-    cl_event gate = clCreateUserEvent(p.context, &status);
-    CHECK(status);
-    return gate;
-}
 
 static cl_mem buffer_create(void)
 {
@@ -63,7 +54,7 @@ static void pending_check(cl_event event)
 
 static void info_show(void)
 {
-    cl_event gate = gate_create();
+    cl_event gate = parity_gate(&p);
     cl_command_queue queue;
     cl_context context;
     cl_command_type type;
@@ -90,7 +81,7 @@ static void info_show(void)
 static void chain_run(const char *name, cl_command_queue queue)
 {
     cl_mem buffer = buffer_create();
-    cl_event gate = gate_create(), links[CHAIN];
+    cl_event gate = parity_gate(&p), links[CHAIN];
     cl_int wanted = 0;
     for (int i = 0; i < CHAIN; i++) {
         cl_int factor = i % 7 == 3 ? 2 : 1;
@@ -116,7 +107,7 @@ static void gates_several(void)
 {
     static const int orders[][3] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}};
     for (size_t i = 0; i < PARITY_COUNT(orders); i++) {
-        cl_event gates[3] = {gate_create(), gate_create(), gate_create()};
+        cl_event gates[3] = {parity_gate(&p), parity_gate(&p), parity_gate(&p)};
         cl_mem buffer = buffer_create();
         cl_event event = launch(p.queue, buffer, 1, 5, 3, gates);
         for (int k = 0; k < 3; k++) {
@@ -136,7 +127,7 @@ static void gates_several(void)
 static void queues_two(void)
 {
     cl_mem from = buffer_create(), to = buffer_create();
-    cl_event gate = gate_create(), copied, launched = launch(loose, from, 1, 42, 1, &gate);
+    cl_event gate = parity_gate(&p), copied, launched = launch(loose, from, 1, 42, 1, &gate);
     CHECK(clEnqueueCopyBuffer(p.queue, from, to, 0, 0, sizeof(zeros), 1, &launched, &copied));
     CHECK(clFlush(loose));
     CHECK(clFlush(p.queue));
@@ -150,22 +141,15 @@ static void queues_two(void)
     CHECK(clReleaseMemObject(to));
 }
 
-static void *gate_open(void *gate)
-{
-    usleep(20000);
-    CHECK(clSetUserEventStatus(*(cl_event *)gate, CL_COMPLETE));
-    return NULL;
-}
-
 /* The program blocks, in turn, in each call that waits, and another thread opens the gate. */
 static void thread_opens(int way)
 {
     static const char *const names[] = {"clWaitForEvents", "clFinish", "blocking read", "blocking map"};
     cl_mem buffer = buffer_create();
-    cl_event gate = gate_create(), event = launch(p.queue, buffer, 1, way + 1, 1, &gate);
+    cl_event gate = parity_gate(&p), event = launch(p.queue, buffer, 1, way + 1, 1, &gate);
     pthread_t thread;
     cl_int status = CL_SUCCESS;
-    EXPECT(pthread_create(&thread, NULL, gate_open, &gate) == 0);
+    thread = parity_gate_open_later(gate);
     switch (way) {
     case 0:
         status = clWaitForEvents(1, &event);
@@ -199,7 +183,7 @@ static void thread_opens(int way)
 static void kinds_fail(cl_command_queue queue)
 {
     static const char *const names[] = {"read", "write", "copy", "fill", "map", "marker", "barrier", "without waiting"};
-    cl_event gate = gate_create(), events[PARITY_COUNT(names)];
+    cl_event gate = parity_gate(&p), events[PARITY_COUNT(names)];
     cl_mem from = buffer_create(), to = buffer_create();
     cl_int status, pattern = 3;
     static cl_int data[COUNT];
@@ -230,7 +214,7 @@ static void kinds_fail(cl_command_queue queue)
 static void gate_fails(const char *name, cl_command_queue queue, cl_int code)
 {
     cl_mem buffer = buffer_create();
-    cl_event gate = gate_create(), first = launch(queue, buffer, 1, 1, 1, &gate);
+    cl_event gate = parity_gate(&p), first = launch(queue, buffer, 1, 1, 1, &gate);
     cl_event second = launch(queue, buffer, 1, 10, 1, &first);
     printf("-- %s, gate set to %d\n", name, code);
     CHECK(clSetUserEventStatus(gate, code));

@@ -15,7 +15,8 @@ across()
 across true 2> "$scratch/err"
 [ $? -ne 77 ] || skip "$(cat "$scratch/err")"
 
-for program in vector_add sgemm map_unmap buffer_ops images user_events "host_pointer no-svm"; do
+for program in vector_add sgemm map_unmap buffer_ops images user_events "host_pointer no-svm" \
+        host_pointer_life; do
     program=$top_builddir/tests/parity/$program
     [ -x "${program% *}" ] || continue
     $program > "$scratch/native" 2> /dev/null || fail "$program fails natively"

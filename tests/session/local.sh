@@ -19,8 +19,8 @@ same()
     wait_until 2 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
-for program in buffer_ops callbacks command_buffer device_info errors_buffer errors_kernel events host_pointer images \
-        includes kernel_printf map_unmap many_copies many_devices native_kernel no_release programs several_contexts \
+for program in buffer_ops callbacks command_buffer device_info errors_buffer errors_kernel events host_pointer \
+        host_pointer_life images includes kernel_printf map_unmap many_copies many_devices native_kernel no_release programs several_contexts \
         svm threads unused user_events; do
     same 0 preload "$parity/$program"
 done

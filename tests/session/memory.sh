@@ -35,7 +35,7 @@ fi
 
 # valgrind writes down what is mapped: it may take no more than so much, where 64 GiB took all there was.
 command -v valgrind > /dev/null || skip "no valgrind (package valgrind)"
-for name in vector_add svm host_pointer; do
+for name in vector_add svm host_pointer host_pointer_life; do
     "$parity/$name" > "$scratch/native" 2> /dev/null || fail "$name natively"
     vocl run -- valgrind -q --log-file="$scratch/valgrind" "$parity/$name" > "$scratch/out" 2> "$scratch/err" &
     run=$!

@@ -26,6 +26,7 @@ done
 
 same svm vocl run --workers 2 --
 same host_pointer vocl run --workers 2 --
+same host_pointer_life vocl run --workers 2 --
 
 # Memory that is not shared is coarse-grained, and otherwise the same.
 coarse()
@@ -53,6 +54,7 @@ for setting in VOCL_SHARE VOCL_ZERO_COPY; do
         fail "host_pointer, $setting=0: $(cat "$scratch/out" "$scratch/err")"
     diff "$scratch/host_pointer.native" "$scratch/out" || fail "host_pointer, $setting=0, prints something else"
     [ "$(grep -c CL_MEM_USE_HOST_PTR "$scratch/err")" -eq 1 ] || fail "what is said of it: $(cat "$scratch/err")"
+    same host_pointer_life env $setting=0 vocl run --
 done
 
 # What is there to be measured without.

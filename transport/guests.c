@@ -117,8 +117,8 @@ static struct guest *guest_new(struct meeting *m, int fd, const char *identity)
         return NULL;
     }
     socket_tune(fd);
-    *guest =
-        (struct guest){.fd = fd, .tls = tls, .by = m->by, .state = GUEST_SHAKING, .came = !identity, .until = clock_ms() + SHAKE_MS};
+    *guest = (struct guest){
+        .fd = fd, .tls = tls, .by = m->by, .state = GUEST_SHAKING, .came = !identity, .until = clock_ms() + SHAKE_MS};
     return guest;
 }
 

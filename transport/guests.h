@@ -51,11 +51,11 @@ struct guest {
 
 struct meeting {
     struct job *job;
-    struct start *start; /* the application's, or NULL */
+    struct start *start;         /* the application's, or NULL */
     const struct tls_plugin *by; /* what carries its connections */
     unsigned rank, size, pipes;
-    unsigned base;     /* the session's size before anybody came later */
-    unsigned newcomer; /* who comes later, and goes to all others; 0: all meet */
+    unsigned base;            /* the session's size before anybody came later */
+    unsigned newcomer;        /* who comes later, and goes to all others; 0: all meet */
     int listeners[2], tunnel; /* or -1 */
     struct tls_way **ways;    /* by number; NULL before the numbers are given */
     struct location *locations;

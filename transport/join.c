@@ -19,7 +19,8 @@
 #include "transport/meeting.h"
 #include "transport/plain.h"
 
-#define MEET_MS 10000 /* for each step, where nobody is missed for less */
+#define MEET_MS 10000 /* for each step, where nobody is missed, */
+#define LEAST_MS 4000 /* or is for less: connections may have to be made in another way */
 
 #define MOST_NUMBERS (1 + MAX_WORKERS + 1 + MOST_ADDED)
 
@@ -150,7 +151,7 @@ static long patience(void)
 {
     const long ms = settings_peer_ms();
 
-    return clock_ms() + (ms > MEET_MS ? ms : MEET_MS);
+    return clock_ms() + (ms > LEAST_MS ? ms : ms ? LEAST_MS : MEET_MS);
 }
 
 /* All have their connections with the newcomer. */
@@ -363,16 +364,13 @@ static void welcome_it(struct transport *t)
 {
     struct join *join = t->join;
     struct meeting *m = join->m;
-    const struct welcome welcome = {.magic = HELLO_MAGIC,
-                                    .accepted = 1,
-                                    .rank = join->number,
-                                    .size = m->size,
-                                    .pipes = m->pipes,
-                                    .base = m->base};
+    const struct welcome welcome = {
+        .magic = HELLO_MAGIC, .accepted = 1, .rank = join->number, .size = m->size, .pipes = m->pipes, .base = m->base};
 
     for (unsigned i = 1; i < m->size; i++) {
         if (join->told[i])
-            snprintf(m->locations[i].host, sizeof(m->locations->host), "%s", *t->peers[i].host ? t->peers[i].host : "?");
+            snprintf(m->locations[i].host, sizeof(m->locations->host), "%s",
+                     *t->peers[i].host ? t->peers[i].host : "?");
     }
     if (!stream_say(&m->ways[join->number]->frames, &welcome, sizeof(welcome)) ||
         !stream_say(&m->ways[join->number]->frames, m->locations, m->size * sizeof(*m->locations))) {
@@ -473,6 +471,14 @@ int join_poll(struct transport *t)
         return 1;
     }
     return count;
+}
+
+void join_tidy(struct transport *t)
+{
+    for (unsigned i = link_local(t) + 1; i < t->width; i++) {
+        if (!t->peers[i].alive && t->peers[i].way)
+            clear_slot(t, i);
+    }
 }
 
 int join_news(struct transport *t, unsigned number, const struct member_news *news)

@@ -494,6 +494,8 @@ int transport_poll(struct transport *t)
     if (listen && t->join)
         count += join_poll(t);
     if (listen)
+        join_tidy(t);
+    if (listen)
         pulse_judge(t);
     if (count)
         t->doze_us = FIRST_DOZE_US;

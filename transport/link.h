@@ -15,7 +15,7 @@ enum frame_kind {
     FRAME_WHOLE = 1,
     FRAME_LARGE,
     FRAME_LANE,
-    FRAME_MEMBER, /* struct member_news */
+    FRAME_MEMBER,       /* struct member_news */
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
@@ -71,9 +71,9 @@ struct transport {
     struct transport_callbacks callbacks;
     struct job job;
     bool client;
-    struct peer *peers; /* the job's, after them the client's local member, and then those that came later */
-    unsigned width;     /* numbers that there have been so far */
-    struct join *join;  /* of somebody who comes, or NULL */
+    struct peer *peers;       /* the job's, after them the client's local member, and then those that came later */
+    unsigned width;           /* numbers that there have been so far */
+    struct join *join;        /* of somebody who comes, or NULL */
     bool leaving[MOST_ADDED]; /* whose process has yet to end */
     struct bulk *bulks, **bulk_last;
     struct kept wake, waker; /* the ends of a pipe */
@@ -140,6 +140,8 @@ int join_poll(struct transport *t);
 int join_news(struct transport *t, unsigned number, const struct member_news *news);
 /* What who starts processes tells of it, perhaps with a descriptor, which is this function's. */
 void join_hear(struct transport *t, const struct channel_message *message, int fd);
+/* What those had who have gone. Not while a peer is looked at. */
+void join_tidy(struct transport *t);
 /* A peer is lost. */
 void join_lose(struct transport *t, unsigned number);
 /* All ends. */

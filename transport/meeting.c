@@ -100,7 +100,8 @@ struct meeting *meeting_new(struct job *job, char *why, size_t why_size)
 
     if (!m)
         return NULL;
-    *m = (struct meeting){.job = job, .by = tls_plugin, .listeners = {-1, -1}, .tunnel = -1, .why = why, .why_size = why_size};
+    *m = (struct meeting){
+        .job = job, .by = tls_plugin, .listeners = {-1, -1}, .tunnel = -1, .why = why, .why_size = why_size};
     for (unsigned i = 0; i < GUESTS; i++)
         m->guests[i].fd = -1;
     return m;

@@ -278,6 +278,7 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
         kept_trust(&job->calls, tunnel);
         tunnel = -1;
     } else if (!error && m->ways[0]->tunnelled) {
+        kept_trust(&job->calls, fcntl(tunnel, F_DUPFD_CLOEXEC, 0));
         kept_trust(&m->ways[0]->voucher, tunnel);
         tunnel = -1;
     }

@@ -133,8 +133,8 @@ static void push_frames(struct transport *t, unsigned number)
     error = push(way);
     if (!error)
         error = way->frames.by->flush(way->frames.tls);
-    way->frames.blocked =
-        way->urgent.at < way->urgent.end || way->ordinary.at < way->ordinary.end || way->frames.by->waits(way->frames.tls);
+    way->frames.blocked = way->urgent.at < way->urgent.end || way->ordinary.at < way->ordinary.end ||
+                          way->frames.by->waits(way->frames.tls);
     if (error < 0) /* what it had said before is still to be heard */
         t->peers[number].bell.lost = true;
     else if (way->frames.blocked)
@@ -380,6 +380,17 @@ static void tls_taken(struct transport *t, unsigned number)
 /* ---- the way to a member ---- */
 
 /* job.c's, or rather meeting.c's, has made it. */
+/* Words without a connection; what has one is the owner's (join.c). */
+static void take_vouchers(struct tls_way *way, struct beat *beat)
+{
+    struct tunnel_call call;
+
+    while (way->voucher.fd >= 0 && recv(way->voucher.fd, &call, sizeof(call), MSG_DONTWAIT | MSG_PEEK) == 1) {
+        recv(way->voucher.fd, &call, sizeof(call), MSG_DONTWAIT);
+        atomic_fetch_add(&beat->carried, 1);
+    }
+}
+
 /* On a connection that no other thread uses: a byte each way. */
 static void carry_beat(struct beat *beat, bool say)
 {
@@ -393,8 +404,7 @@ static void carry_beat(struct beat *beat, bool say)
         atomic_fetch_add(&beat->carried, (unsigned)got);
     if (got < 0)
         atomic_store(&beat->gone, true);
-    while (way->voucher.fd >= 0 && recv(way->voucher.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
-        atomic_fetch_add(&beat->carried, 1);
+    take_vouchers(way, beat);
     if (say && !got && way->beat.by->write(way->beat.tls, "", 1) == 1)
         way->beat.by->flush(way->beat.tls);
 }

@@ -90,8 +90,8 @@ static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
     while (pipe->first_at < pipe->first_end || pipe->rest_length) {
         const bool first = pipe->first_at < pipe->first_end;
         const uint8_t *bytes = first ? pipe->first + pipe->first_at : pipe->rest;
-        ssize_t taken =
-            pipe->stream.by->write(pipe->stream.tls, bytes, first ? pipe->first_end - pipe->first_at : pipe->rest_length);
+        ssize_t taken = pipe->stream.by->write(pipe->stream.tls, bytes,
+                                               first ? pipe->first_end - pipe->first_at : pipe->rest_length);
 
         if (taken <= 0) {
             *error = taken;
@@ -283,7 +283,7 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
 
     if (pipe->header_got < sizeof(pipe->chunk)) {
         got = pipe->stream.by->read(pipe->stream.tls, (uint8_t *)&pipe->chunk + pipe->header_got,
-                               sizeof(pipe->chunk) - pipe->header_got);
+                                    sizeof(pipe->chunk) - pipe->header_got);
         if (got <= 0)
             return got;
         pipe->header_got += (size_t)got;

@@ -43,8 +43,8 @@ static int plain_shake(struct tls *tls)
     while (tls->known < TLS_IDENTITY) {
         char *at = tls->identity + tls->known;
         const size_t left = TLS_IDENTITY - tls->known;
-        ssize_t moved = tls->accepts ? recv(tls->fd, at, left, MSG_DONTWAIT)
-                                     : send(tls->fd, at, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t moved =
+            tls->accepts ? recv(tls->fd, at, left, MSG_DONTWAIT) : send(tls->fd, at, left, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (moved < 0 && is_later(errno))
             return -EAGAIN;

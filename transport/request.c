@@ -178,16 +178,19 @@ int channel_tell(struct transport *t, const struct channel_message *message, int
     return socket_send_descriptors(ready.fd, message, sizeof(*message), &fd, fd >= 0);
 }
 
-/* A worker that nobody is to be connected with now: there may be words for somebody who has gone again. */
+/* A worker that nobody is to be connected with now: there may be connections of somebody who has gone again, and words
+ * that nobody listens to. */
 static void drain_calls(struct transport *t)
 {
+    const bool listens = t->peers[0].beat.vouched;
     char bytes[64];
+    ssize_t next;
 
     if (t->job.calls.fd < 0 || t->join || clock_ms() - t->channel_ms < DRAIN_MS)
         return;
     t->channel_ms = clock_ms();
-    while (recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) /* with what is handed over */
-        ;
+    while ((next = recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK)) > 0 && (next > 1 || !listens))
+        recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 }
 
 void channel_poll(struct transport *t, bool spoke)

@@ -29,8 +29,9 @@ struct transport_callbacks {
     /* One whole frame arrived. The bytes are private to this process and valid during the call. Return 0, or a
      * negative errno when the frame is malformed: the peer is then dropped as if lost. */
     int (*frame)(void *owner, unsigned peer, const void *bytes, size_t length);
-    /* The peer is gone, why is NULL because this process itself ends or has dropped it; called once for each. No callback for this peer
-     * follows, bulk operations with it included: their done() has already been called with -ECONNRESET. */
+    /* The peer is gone, why is NULL because this process itself ends or has dropped it; called once for each. No
+     * callback for this peer follows, bulk operations with it included: their done() has already been called with
+     * -ECONNRESET. */
     void (*lost)(void *owner, unsigned peer, const char *why);
     /* The process ends and takes the MPI library with it: last chance for transport_close(). May be NULL. */
     void (*ending)(void *owner);
@@ -81,8 +82,8 @@ int transport_local_take(struct transport *transport, unsigned peer, uint32_t ta
  * what there is to do is done in transport_poll(). Its number, or a negative errno and why: -EBUSY while another comes,
  * -ENOTSUP where the session can take on none, -ENOSPC. joined() is called from transport_poll(), once: with error 0
  * when the member can be spoken to, by this process and by the other workers; else with why it did not come, and the
- * session is as it was. Not called if the session is closed before. Numbers are those after the local member's, and come
- * again when their worker's process has ended.
+ * session is as it was. Not called if the session is closed before. Numbers are those after the local member's, and
+ * come again when their worker's process has ended.
  */
 typedef void transport_joined(void *argument, unsigned member, int error, const char *why);
 int transport_add_member(struct transport *transport, const char *host, transport_joined *joined, void *argument,

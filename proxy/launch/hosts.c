@@ -96,7 +96,8 @@ static bool goes_along(const char *variable)
     return strncmp(variable, "SSH_", 4) && strncmp(variable, "_=", 2) && strncmp(variable, "PWD=", 4);
 }
 
-/* endpoint: of a worker that comes later. All in one: the length, then strings with their ends: the folder, and the environment. */
+/* endpoint: of a worker that comes later. All in one: the length, then strings with their ends: the folder, and the
+ * environment. */
 static int make_header(struct stages *stages, unsigned rank, unsigned size, const char *host, const char *endpoint)
 {
     char *folder = getcwd(NULL, 0);

@@ -181,7 +181,7 @@ static void tell_program(enum channel_kind kind, unsigned rank, const char *text
 
     snprintf(message.text, sizeof(message.text), "%s", text);
     if (requests_has_program() && !requests_tell(&message, -1))
-        vocl_log(LOG_WARN, "the program is not told of worker %u: %s", rank, text);
+        vocl_log(LOG_DEBUG, "the program is not told of worker %u: %s", rank, text);
 }
 
 /* What the program wants to have done. */
@@ -191,9 +191,8 @@ static void hear_program(void *owner, const struct channel_message *message, int
     char why[256], text[32];
     pid_t process;
 
-    if (message->kind == CHANNEL_START &&
-        ranks_add(serving->ranks, message->number, message->text, serving->program, fd, serving->output, &process, why,
-                  sizeof(why))) {
+    if (message->kind == CHANNEL_START && ranks_add(serving->ranks, message->number, message->text, serving->program,
+                                                    fd, serving->output, &process, why, sizeof(why))) {
         tell_program(CHANNEL_ENDED, message->number, why);
     } else if (message->kind == CHANNEL_START) {
         snprintf(text, sizeof(text), "%d", (int)process);
@@ -255,7 +254,8 @@ static void serve_workers(struct serving *serving, int output, int ended)
         ready[2] = (struct pollfd){ended, POLLIN, 0};
         requests_poll(ready + 3);
         count = ranks_poll(ranks, ready + OTHERS);
-        if (poll(ready, count + OTHERS, sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE), hosts_nap(ranks)))) < 0)
+        if (poll(ready, count + OTHERS, sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE), hosts_nap(ranks)))) <
+            0)
             continue;
         if (ready[1].revents)
             listen_to(output);

@@ -97,8 +97,11 @@ static int wires_open(struct wires *wires, struct ranks *ranks)
     const unsigned workers = ranks->size - 1;
     int ends[2], error = 0;
 
-    *wires = (struct wires){workers, calloc(ranks->size, sizeof(int)), calloc(ranks->size, sizeof(int)),
-                            calloc(ranks->size, sizeof(int)), calloc(ranks->size, sizeof(int)),
+    *wires = (struct wires){workers,
+                            calloc(ranks->size, sizeof(int)),
+                            calloc(ranks->size, sizeof(int)),
+                            calloc(ranks->size, sizeof(int)),
+                            calloc(ranks->size, sizeof(int)),
                             calloc((size_t)workers * workers, sizeof(int))};
     if (!wires->bells || !wires->far_bells || !wires->far_pmi || !wires->far_calls || !wires->peers)
         return -ENOMEM;
@@ -298,8 +301,8 @@ int ranks_add(struct ranks *ranks, unsigned rank, const char *place, const char 
             close(ranks->calls);
         ranks->calls = calls;
         ranks->ends_ms[rank] = 0;
-        error = *host ? host_add(ranks, rank, host, endpoint + 1, program, output)
-                      : add_here(ranks, rank, program, output);
+        error =
+            *host ? host_add(ranks, rank, host, endpoint + 1, program, output) : add_here(ranks, rank, program, output);
     }
     if (!error && !*host)
         *process = ranks->pids[rank];

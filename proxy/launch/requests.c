@@ -263,8 +263,7 @@ static void hear_program(requests_heard *hear, void *owner)
     channel = -1;
 }
 
-void requests_turn(const struct pollfd *fds, requests_heard *hear,
-                   void *owner)
+void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner)
 {
     for (unsigned i = 0; i < MOST_ASKERS; i++) {
         const struct pollfd *at = fds + ASIDE + 2 * i;

@@ -25,8 +25,7 @@ void requests_poll(struct pollfd *fds);
 /* A message of the program's; fd: what came with it, the called one's own, or -1. */
 typedef void requests_heard(void *owner, const struct channel_message *message, int fd);
 /* What was found. A message of the program's that is no answer goes to hear(), which may be NULL. */
-void requests_turn(const struct pollfd *fds, requests_heard *hear,
-                   void *owner);
+void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner);
 /* Whether there is a program to tell. */
 bool requests_has_program(void);
 /* To the program, with a descriptor, or -1: false if it cannot be told now. */

@@ -4,10 +4,12 @@
  * vocl-proxy's place.
  *
  *     members ROUNDS [HOST]          ROUNDS times somebody comes, is tried, and leaves
+ *     members killed ROUNDS [HOST]   the newcomer is killed at any time; nobody else is lost
  *     members fail TEXT [HOST]       somebody does not come, and why has TEXT; the session is as before
  */
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,8 @@ static struct transport *t;
 static bool over, failed;
 static struct order answer; /* the last */
 static unsigned answers, lost_count, moved_count;
+static unsigned first_members; /* numbers below are of those that were there from the beginning */
+static bool newcomer_lost;
 static uint8_t *buffer;
 static uint8_t frame[300 << 10];
 
@@ -78,9 +82,11 @@ static void turn(int milliseconds)
 
 static void send_order(unsigned peer, const struct order *order, size_t length)
 {
-    int error;
+    int error = 0;
 
     memcpy(frame, order, sizeof(*order));
+    if (!transport_peer_alive(t, peer))
+        return;
     while ((error = transport_send(t, peer, frame, length)) == -EAGAIN)
         turn(1);
     if (error)
@@ -117,9 +123,8 @@ static void move(const struct order *order)
     work->bytes = calloc(1, order->length + 1);
     if (order->kind == GIVE)
         fill(work->bytes, order->tag, order->length);
-    error = order->kind == GIVE
-                ? transport_give(t, order->peer, order->tag, work->bytes, order->length, moved, work)
-                : transport_take(t, order->peer, order->tag, work->bytes, order->length, moved, work);
+    error = order->kind == GIVE ? transport_give(t, order->peer, order->tag, work->bytes, order->length, moved, work)
+                                : transport_take(t, order->peer, order->tag, work->bytes, order->length, moved, work);
     if (error)
         moved(work, error);
 }
@@ -159,6 +164,12 @@ static void worker_lost(void *owner, unsigned peer, const char *why)
     over |= !peer;
 }
 
+static void stop(int number)
+{
+    (void)number;
+    raise(SIGSTOP);
+}
+
 static int work(void)
 {
     struct transport_callbacks callbacks = {NULL, worker_frame, worker_lost, NULL, NULL};
@@ -169,6 +180,10 @@ static int work(void)
         return 7;
     if (joins && how && !strcmp(how, "hang"))
         sleep(1000);
+    if (joins && how && !strcmp(how, "stop"))
+        signal(SIGALRM, stop);
+    if (joins && how && (!strcmp(how, "die") || !strcmp(how, "stop")))
+        ualarm(1000 + (unsigned)(clock_ns() / 1000) % 25000, 0);
     if (transport_open_worker(&callbacks, why, sizeof(why), &t)) {
         fprintf(stderr, "members: %s\n", why);
         return 1;
@@ -188,7 +203,7 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
     (void)owner, (void)peer;
     memcpy(&answer, bytes, length < sizeof(answer) ? length : sizeof(answer));
     failed |= length > sizeof(answer) && (answer.length != length || !is_filled((const uint8_t *)bytes + sizeof(answer),
-                                                                              answer.tag, length - sizeof(answer)));
+                                                                                answer.tag, length - sizeof(answer)));
     answers++;
     return 0;
 }
@@ -196,9 +211,10 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
 static void on_lost(void *owner, unsigned peer, const char *why)
 {
     (void)owner;
-    if (why)
+    newcomer_lost |= peer >= first_members;
+    if (why && peer < first_members)
         fprintf(stderr, "lost %u: %s\n", peer, why);
-    lost_count += why != NULL;
+    lost_count += why && peer < first_members;
 }
 
 static bool check(bool good, const char *what)
@@ -213,9 +229,9 @@ static void wait_for(unsigned *count, unsigned wanted)
 {
     const long until = clock_ms() + PATIENCE_MS;
 
-    while (*count < wanted && clock_ms() < until && !lost_count)
+    while (*count < wanted && clock_ms() < until && !lost_count && !newcomer_lost)
         turn(100);
-    check(*count == wanted, "waiting");
+    check(*count == wanted || newcomer_lost, "waiting");
 }
 
 /* A frame of so many bytes there, perhaps on to another, and back. */
@@ -227,13 +243,13 @@ static void say(unsigned kind, unsigned peer, unsigned other, size_t length)
     fill(frame + sizeof(order), order.tag, length - sizeof(order));
     send_order(peer, &order, length);
     wait_for(&answers, 1);
-    check(answer.kind == (kind == PASS ? PASSED : kind) && !answer.status, "a frame");
+    check(newcomer_lost || (answer.kind == (kind == PASS ? PASSED : kind) && !answer.status), "a frame");
 }
 
 static void done(void *argument, int status)
 {
     (void)argument;
-    failed |= status != 0;
+    failed |= status != 0 && !newcomer_lost;
     moved_count++;
 }
 
@@ -258,7 +274,7 @@ static void carry(unsigned from, unsigned to, uint32_t tag, uint32_t length)
         check(!transport_take(t, from, tag, buffer, length, done, NULL), "take");
     wait_for(&answers, (from != 0) + (to != 0));
     wait_for(&moved_count, (from == 0) + (to == 0));
-    check(!answer.status && is_filled(buffer, tag, from && to ? 0 : length), "bulk data");
+    check(newcomer_lost || (!answer.status && is_filled(buffer, tag, from && to ? 0 : length)), "bulk data");
 }
 
 static int came; /* 0: not yet, 1, or negative errno */
@@ -277,6 +293,7 @@ static unsigned add(const char *host)
     int number;
 
     came = 0;
+    newcomer_lost = false;
     do {
         number = transport_add_member(t, host, on_joined, NULL, came_why, sizeof(came_why));
         if (number == -ENOSPC)
@@ -345,6 +362,42 @@ static int come_and_go(unsigned rounds, const char *host)
     return failed;
 }
 
+/* One that does as MEMBERS_HOW=die says. */
+static int killed(unsigned rounds, const char *host)
+{
+    unsigned members = 0, losses = 0, own = 0;
+
+    for (unsigned round = 0; round < rounds && !failed; round++) {
+        const long until = clock_ms() + 5000;
+        unsigned number = add(host);
+
+        check(came != 0, "neither came nor not");
+        members += came == 1;
+        if (came == 1) {
+            say(ECHO, number, 0, 5000);
+            while (!newcomer_lost && clock_ms() < until)
+                turn(5);
+            losses += newcomer_lost;
+            if (!newcomer_lost)
+                check(!transport_drop_member(t, number), "dropping it");
+        }
+        newcomer_lost = false;
+        for (int i = 0; i < 4; i++)
+            turn(5);
+        say(ECHO, 1, 0, 5000);
+        carry(0, 1, 5, 10000);
+        if (transport_peer_alive(t, 2))
+            carry(1, 2, 6, 10000);
+        check(!lost_count, "nobody else is lost");
+        if (round == 3)
+            own = open_files();
+        if (round > 3)
+            check(open_files() <= own + 10, "descriptors of the program");
+    }
+    printf("%u of %u came, %u of them were lost\n", members, rounds, losses);
+    return failed;
+}
+
 static int not_come(const char *text, const char *host)
 {
     const unsigned own = open_files();
@@ -380,8 +433,10 @@ int main(int count, char **arguments)
     }
     puts("ready");
     fflush(stdout);
-    status = !strcmp(what, "fail") ? not_come(arguments[2], count > 3 ? arguments[3] : NULL)
-                                   : come_and_go((unsigned)atoi(what), count > 2 ? arguments[2] : NULL);
+    first_members = transport_peers(t);
+    status = !strcmp(what, "killed") ? killed((unsigned)atoi(arguments[2]), count > 3 ? arguments[3] : NULL)
+             : !strcmp(what, "fail") ? not_come(arguments[2], count > 3 ? arguments[3] : NULL)
+                                     : come_and_go((unsigned)atoi(what), count > 2 ? arguments[2] : NULL);
     transport_close(t);
     free(buffer);
     if (!status)

@@ -18,6 +18,7 @@
  *     start_mpmd.c      by mpiexec, together with the program
  *     start_openmpi.c   by Open MPI's mpiexec, for the program
  *     start_worker.c    the worker's side of all of them
+ *     join.c            members that come and go while it runs
  *     request.c         what users ask of the session while it runs
  *     launch.c          the helper that starts the rest; spawn.c starts that
  *     gather.c          hellos, until all are there; door.c keeps strangers from keeping anybody waiting
@@ -110,7 +111,9 @@ struct job {
     bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
-    int lifeline;            /* to vocl-launcher or vocl-join, or -1 */
+    int lifeline;                                                    /* to vocl-launcher or vocl-join, or -1 */
+    enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE } started; /* by vocl-launcher: on this host, or by ssh */
+    struct kept calls;       /* a worker: where it is handed connections, or -1 */
     struct kept channel;     /* to the same, while the session runs (request.c), or -1 */
     struct kept pmi;         /* what MPI has of its starter, or -1 */
     struct kept placeholder; /* Open MPI's, of this process, or -1 */
@@ -131,6 +134,8 @@ void job_close(struct job *job);
 int channel_open(struct job *job);
 /* To sleep on, if there is one. */
 bool channel_sleep_on(struct transport *t, struct pollfd *descriptor);
+/* A message, with a descriptor, or -1, which stays the caller's. 0 or negative errno. */
+int channel_tell(struct transport *t, const struct channel_message *message, int fd);
 /* Now and then, and when it spoke: what came is taken. */
 void channel_poll(struct transport *t, bool spoke);
 

@@ -9,7 +9,8 @@
 struct stream {
     struct kept socket;
     struct tls *tls;
-    bool blocked; /* it has not taken all that there is for it */
+    const struct tls_plugin *by; /* what carries it: TLS, or a socket as it is (plain.h) */
+    bool blocked;                /* it has not taken all that there is for it */
 };
 
 /* Plain text that a connection has not taken yet. */

@@ -18,6 +18,7 @@
 #include "transport/link.h"
 
 #define LAST_WORD_MS 1000
+#define DRAIN_MS 1000
 #define LOOK_MS 100 /* between looks, where nobody sleeps */
 
 struct answer {
@@ -165,6 +166,33 @@ bool channel_sleep_on(struct transport *t, struct pollfd *descriptor)
     return true;
 }
 
+int channel_tell(struct transport *t, const struct channel_message *message, int fd)
+{
+    struct pollfd ready;
+
+    if (!t->client || !channel_sleep_on(t, &ready) || ready.fd < 0)
+        return -ENOTCONN;
+    ready.events = POLLOUT;
+    if (poll(&ready, 1, 0) != 1 || ready.revents != POLLOUT)
+        return -EAGAIN;
+    return socket_send_descriptors(ready.fd, message, sizeof(*message), &fd, fd >= 0);
+}
+
+/* A worker that nobody is to be connected with now: there may be connections of somebody who has gone again, and words
+ * that nobody listens to. */
+static void drain_calls(struct transport *t)
+{
+    const bool listens = t->peers[0].beat.vouched;
+    char bytes[64];
+    ssize_t next;
+
+    if (t->job.calls.fd < 0 || t->join || clock_ms() - t->channel_ms < DRAIN_MS)
+        return;
+    t->channel_ms = clock_ms();
+    while ((next = recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK)) > 0 && (next > 1 || !listens))
+        recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+}
+
 void channel_poll(struct transport *t, bool spoke)
 {
     struct channel_message message;
@@ -172,6 +200,8 @@ void channel_poll(struct transport *t, bool spoke)
     long now;
     int fd;
 
+    if (!t->client)
+        drain_calls(t);
     if (!t->client || t->job.channel.fd < 0)
         return;
     now = clock_ms();
@@ -191,7 +221,7 @@ void channel_poll(struct transport *t, bool spoke)
         }
         if (message.kind == CHANNEL_REQUEST && fd >= 0)
             take_request(t, &message, fd);
-        else if (fd >= 0)
-            close(fd);
+        else
+            join_hear(t, &message, fd);
     }
 }

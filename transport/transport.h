@@ -29,11 +29,15 @@ struct transport_callbacks {
     /* One whole frame arrived. The bytes are private to this process and valid during the call. Return 0, or a
      * negative errno when the frame is malformed: the peer is then dropped as if lost. */
     int (*frame)(void *owner, unsigned peer, const void *bytes, size_t length);
-    /* The peer is gone, why is NULL because this process itself ends; called once for each. No callback for this peer
-     * follows, bulk operations with it included: their done() has already been called with -ECONNRESET. */
+    /* The peer is gone, why is NULL because this process itself ends or has dropped it; called once for each. No
+     * callback for this peer follows, bulk operations with it included: their done() has already been called with
+     * -ECONNRESET. */
     void (*lost)(void *owner, unsigned peer, const char *why);
     /* The process ends and takes the MPI library with it: last chance for transport_close(). May be NULL. */
     void (*ending)(void *owner);
+    /* On a worker: somebody has come to the running session, and can be spoken to; perhaps with the number of one that
+     * was lost. May be NULL. */
+    void (*joined)(void *owner, unsigned peer);
 };
 
 /* Called when the caller's memory may be used again: status 0, or -ECONNRESET when the peer was lost. */
@@ -71,6 +75,27 @@ int transport_local_give(struct transport *transport, unsigned peer, uint32_t ta
                          transport_done *done, void *argument);
 int transport_local_take(struct transport *transport, unsigned peer, uint32_t tag, void *memory, size_t length,
                          transport_done *done, void *argument);
+
+/*
+ * Members that come and go, on the client's side. To add one begins to start a worker: on this host (host NULL or its
+ * name) where the session's others are, or by ssh where the session is of such (VOCL_HOSTS, over TLS). Never blocks;
+ * what there is to do is done in transport_poll(). Its number, or a negative errno and why: -EBUSY while another comes,
+ * -ENOTSUP where the session can take on none, -ENOSPC. joined() is called from transport_poll(), once: with error 0
+ * when the member can be spoken to, by this process and by the other workers; else with why it did not come, and the
+ * session is as it was. Not called if the session is closed before. Numbers are those after the local member's, and
+ * come again when their worker's process has ended.
+ */
+typedef void transport_joined(void *argument, unsigned member, int error, const char *why);
+int transport_add_member(struct transport *transport, const char *host, transport_joined *joined, void *argument,
+                         char *why, size_t why_size);
+/*
+ * It is to end: what it was sent before it still does. Its loss is told as one that is nobody's fault (why NULL), at
+ * once, with all that this implies for what is under way with it. 0; -EINVAL: there is no such worker, -EBUSY: it is
+ * just coming, or somebody else is.
+ */
+int transport_drop_member(struct transport *transport, unsigned member);
+/* How many numbers there can be, 0 included. */
+unsigned transport_most_peers(const struct transport *transport);
 
 /* Number of members of the session, this process and the local member included; this process' own number. */
 unsigned transport_peers(const struct transport *transport);

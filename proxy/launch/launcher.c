@@ -123,10 +123,18 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
         return; /* the application is gone too, or does not listen any more */
 }
 
+static const char *end_of(const char *who, int status)
+{
+    static char text[384];
+
+    snprintf(text, sizeof(text), "%s ended with %s %d%s%s", who, WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
+    return text;
+}
+
 static void tell_end(const char *who, int status)
 {
-    tell("%s ended with %s %d%s%s", who, WIFSIGNALED(status) ? "signal" : "status",
-         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
+    tell("%s", end_of(who, status));
 }
 
 /* mpiexec crashes in a folder that has been removed, and cannot start a worker in one to which there is no path. */
@@ -152,12 +160,49 @@ static void have_descriptors(void)
 
 /* ---- workers ---- */
 
+struct serving {
+    struct ranks *ranks;
+    const char *program; /* the worker's, */
+    int output;          /* and where it speaks */
+};
+
 static void listen_for(int output, int milliseconds)
 {
     struct pollfd ready = {output, POLLIN, 0};
 
     while (poll(&ready, 1, milliseconds) > 0 && listen_to(output))
         ;
+}
+
+/* Where it hears: once it runs. */
+static void tell_program(enum channel_kind kind, unsigned rank, const char *text)
+{
+    struct channel_message message = {.kind = kind, .number = rank};
+
+    snprintf(message.text, sizeof(message.text), "%s", text);
+    if (requests_has_program() && !requests_tell(&message, -1))
+        vocl_log(LOG_DEBUG, "the program is not told of worker %u: %s", rank, text);
+}
+
+/* What the program wants to have done. */
+static void hear_program(void *owner, const struct channel_message *message, int fd)
+{
+    const struct serving *serving = owner;
+    char why[256], text[32];
+    pid_t process;
+
+    if (message->kind == CHANNEL_START && ranks_add(serving->ranks, message->number, message->text, serving->program,
+                                                    fd, serving->output, &process, why, sizeof(why))) {
+        tell_program(CHANNEL_ENDED, message->number, why);
+    } else if (message->kind == CHANNEL_START) {
+        snprintf(text, sizeof(text), "%d", (int)process);
+        tell_program(CHANNEL_STARTED, message->number, text);
+    } else {
+        if (message->kind == CHANNEL_END)
+            ranks_end(serving->ranks, message->number, !strcmp(message->text, "now"));
+        if (fd >= 0)
+            close(fd);
+    }
 }
 
 static void reap_workers(struct ranks *ranks, int output)
@@ -173,7 +218,10 @@ static void reap_workers(struct ranks *ranks, int output)
             continue;
         listen_for(output, WORDS_MS);
         snprintf(who, sizeof(who), "worker %u", rank);
-        if (reason_kind == SAYS_WHY)
+        tell_program(CHANNEL_ENDED, rank, reason_kind == SAYS_WHY ? reason : end_of(who, status));
+        if (rank >= ranks->size)
+            *reason = '\0', reason_kind = SAYS_NOTHING;
+        else if (reason_kind == SAYS_WHY)
             tell("%s", reason);
         else
             tell_end(who, status);
@@ -186,13 +234,14 @@ static int sooner(int one, int other)
     return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/* Until the application is gone, or all workers are. */
-static void serve_workers(struct ranks *ranks, int output, int ended)
+/* Until the application is gone, or all workers are that it has not begun to work with. */
+static void serve_workers(struct serving *serving, int output, int ended)
 {
+    struct ranks *ranks = serving->ranks;
     struct pollfd *ready = NULL;
     char why[256];
 
-    while (ranks->running) {
+    while (ranks->running || requests_has_program()) {
         struct pollfd *more = realloc(ready, (ranks_width(ranks) + OTHERS) * sizeof(*ready));
         struct signalfd_siginfo info;
         unsigned count;
@@ -205,13 +254,14 @@ static void serve_workers(struct ranks *ranks, int output, int ended)
         ready[2] = (struct pollfd){ended, POLLIN, 0};
         requests_poll(ready + 3);
         count = ranks_poll(ranks, ready + OTHERS);
-        if (poll(ready, count + OTHERS, sooner(surrogate_look(LIFELINE), hosts_nap(ranks))) < 0)
+        if (poll(ready, count + OTHERS, sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE), hosts_nap(ranks)))) <
+            0)
             continue;
         if (ready[1].revents)
             listen_to(output);
         if (ready[0].revents && !surrogate_hear(LIFELINE))
             break;
-        requests_turn(ready + 3, NULL, NULL);
+        requests_turn(ready + 3, hear_program, serving);
         if (ranks_hear(ranks, ready + OTHERS, why, sizeof(why)))
             tell("%s", why);
         if (ready[2].revents && read(ended, &info, sizeof(info)) > 0)
@@ -240,9 +290,10 @@ static void run_workers(char **arguments, int output[2])
     if (error || ended < 0) {
         tell("%s", error ? why : strerror(errno));
     } else {
-        close(output[1]);
+        struct serving serving = {&ranks, program, output[1]};
+
         kill(getpid(), SIGCHLD); /* for who ended before there was somebody to hear it */
-        serve_workers(&ranks, output[0], ended);
+        serve_workers(&serving, output[0], ended);
     }
     ranks_close(&ranks);
 }

@@ -130,6 +130,11 @@ static void asker_turn(struct asker *asker, bool gone)
 
 /* ---- requests ---- */
 
+bool requests_has_program(void)
+{
+    return channel >= 0;
+}
+
 bool requests_tell(const struct channel_message *message, int fd)
 {
     struct pollfd ready = {channel, POLLOUT, 0};
@@ -236,25 +241,29 @@ void requests_poll(struct pollfd *fds)
     }
 }
 
-static void hear_program(void (*hear)(void *, const struct channel_message *), void *owner)
+static void hear_program(requests_heard *hear, void *owner)
 {
     struct channel_message message;
-    ssize_t got = recv(channel, &message, sizeof(message), MSG_DONTWAIT);
+    unsigned count = 1;
+    int fd = -1;
+    ssize_t got = socket_receive_descriptors(channel, &message, sizeof(message), &fd, &count, 1);
 
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
         return;
-    if (got != (ssize_t)sizeof(message)) {
-        close(channel);
-        channel = -1;
+    if (got == (ssize_t)sizeof(message) && hear) {
+        message.text[sizeof(message.text) - 1] = '\0';
+        hear(owner, &message, fd);
         return;
     }
-    message.text[sizeof(message.text) - 1] = '\0';
-    if (hear)
-        hear(owner, &message);
+    if (fd >= 0)
+        close(fd);
+    if (got == (ssize_t)sizeof(message))
+        return;
+    close(channel);
+    channel = -1;
 }
 
-void requests_turn(const struct pollfd *fds, void (*hear)(void *owner, const struct channel_message *message),
-                   void *owner)
+void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner)
 {
     for (unsigned i = 0; i < MOST_ASKERS; i++) {
         const struct pollfd *at = fds + ASIDE + 2 * i;

@@ -7,6 +7,7 @@
 #define VOCL_PROXY_LAUNCH_REQUESTS_H
 
 #include <poll.h>
+#include <stdbool.h>
 
 #include "transport/starter.h"
 
@@ -21,9 +22,12 @@ void requests_describe(const char *nodes, const char *network);
 void requests_channel(int fd);
 /* Fills so many as REQUESTS_WIDTH. */
 void requests_poll(struct pollfd *fds);
+/* A message of the program's; fd: what came with it, the called one's own, or -1. */
+typedef void requests_heard(void *owner, const struct channel_message *message, int fd);
 /* What was found. A message of the program's that is no answer goes to hear(), which may be NULL. */
-void requests_turn(const struct pollfd *fds, void (*hear)(void *owner, const struct channel_message *message),
-                   void *owner);
+void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner);
+/* Whether there is a program to tell. */
+bool requests_has_program(void);
 /* To the program, with a descriptor, or -1: false if it cannot be told now. */
 bool requests_tell(const struct channel_message *message, int fd);
 void requests_close(void);

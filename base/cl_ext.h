@@ -36,6 +36,9 @@ cl_int CL_API_CALL clSetContentSizeBufferPoCL(cl_mem buffer, cl_mem content_size
 #define RECORD_ASKS 0
 #define RECORD_NO_PROPERTIES
 #endif
+#ifndef CL_COMMAND_BUFFER_STATE_INVALID_KHR
+#define CL_COMMAND_BUFFER_STATE_INVALID_KHR 3 /* it went with 0.9.5, too */
+#endif
 #define RECORD_SINCE CL_MAKE_VERSION(0, 9, 5)
 
 #endif

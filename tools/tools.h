@@ -6,7 +6,8 @@
  *     devices.c      vocl devices
  *     sessions.c     vocl sessions, vocl move
  *     help.c         what --help prints
- *     doctor.c       vocl doctor (doctor.h)
+ *     doctor.c       vocl doctor (doctor.h), of doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
+ *                    doctor_session.c and doctor_try.c
  *     fail.c         how all of them end
  *     pool.c         vocl pool (pool.h); show.c prints its tables, top.c is vocl top
  *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers

@@ -1,0 +1,46 @@
+# A recipe for Spack: in a repository of one's own (spack repo create), as packages/vocl/package.py.
+# Not tried with Spack itself, only with pyflakes.
+from spack.package import *
+
+
+class Vocl(AutotoolsPackage):
+    """OpenCL devices of other machines, for unmodified OpenCL programs, over MPI or TLS."""
+
+    version("main", branch="main")
+
+    variant("tls", default=True, description="Sessions over TLS, which those to other hosts are")
+    variant("pool", default=True, description="Pools of devices: the daemon and its clients")
+    variant("munge", default=True, when="+pool", description="Authentication by MUNGE")
+
+    depends_on("c", type="build")
+    depends_on("autoconf", type="build")
+    depends_on("automake", type="build")
+    depends_on("libtool", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpich")
+    depends_on("opencl-c-headers")
+    depends_on("ocl-icd")
+    depends_on("hwloc@2:")
+    depends_on("openssl@3:", when="+tls")
+    depends_on("jansson", when="+pool")
+    depends_on("libsodium", when="+pool")
+    depends_on("ncurses", when="+pool")
+    depends_on("libevent", when="+pool")
+    depends_on("libconfig", when="+pool")
+    depends_on("libmicrohttpd", when="+pool")
+    depends_on("munge", when="+munge")
+
+    def autoreconf(self, spec, prefix):
+        Executable("./autogen.sh")()
+
+    def configure_args(self):
+        args = [
+            "--with-mpi=mpich",
+            f"MPICC_MPICH={self.spec['mpich'].prefix.bin.mpicc}",
+            f"MPIEXEC_MPICH={self.spec['mpich'].prefix.bin.mpiexec}",
+        ]
+        args += self.with_or_without("tls")
+        args += self.enable_or_disable("pool")
+        if self.spec.satisfies("+pool"):
+            args += self.with_or_without("munge")
+        return args

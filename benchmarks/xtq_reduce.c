@@ -8,8 +8,9 @@
  *     xtq         XTQ's, computed by functions; xtq_device: by a persistent kernel, with --device, without hsa then, as
  *                 that kernel stays on the device
  *
- * With --mpi there is cpu alone, to be run with libxtqmpi.so preloaded and without. Each sample is the time until the
- * slowest rank has its result, or the initiator's time for an accumulate.
+ * With --mpi there are MPI's functions by their names, with libxtqmpi.so preloaded its own (cpu), and MPI's own by the
+ * names that no library takes (own). Each sample is the time until the slowest rank has its result, or the initiator's
+ * time for an accumulate.
  */
 #include <mpi.h>
 
@@ -165,6 +166,26 @@ static void cpu_allreduce(size_t count)
     MPI_Allreduce(data, result, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* MPI's own, whatever is preloaded. */
+static void own_accumulate(size_t count)
+{
+    if (rank != 0)
+        return;
+    PMPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+    PMPI_Accumulate(data, (int)count, MPI_FLOAT, 1, 0, (int)count, MPI_FLOAT, MPI_SUM, win);
+    PMPI_Win_unlock(1, win);
+}
+
+static void own_reduce(size_t count)
+{
+    PMPI_Reduce(data, result, (int)count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void own_allreduce(size_t count)
+{
+    PMPI_Allreduce(data, result, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void xtq_way_accumulate(size_t count)
 {
     if (rank != 0)
@@ -233,16 +254,16 @@ static void xtq_sgd(size_t count)
 
 /* ---- measuring ---- */
 
-enum { CPU, HSA, XTQ, WAYS };
+enum { CPU, HSA, XTQ, OWN, WAYS };
 
 static const struct {
     const char *name;
     void (*ways[WAYS])(size_t count);
 } operations[] = {
-    {"accumulate", {cpu_accumulate, hsa_accumulate, xtq_way_accumulate}},
+    {"accumulate", {cpu_accumulate, hsa_accumulate, xtq_way_accumulate, own_accumulate}},
     {"accumulate_woken", {cpu_accumulate, NULL, xtq_way_accumulate}}, /* the target waits in MPI, not in XTQ */
-    {"reduce", {cpu_reduce, hsa_reduce, xtq_way_reduce}},
-    {"allreduce", {cpu_allreduce, hsa_allreduce, xtq_way_allreduce}},
+    {"reduce", {cpu_reduce, hsa_reduce, xtq_way_reduce, own_reduce}},
+    {"allreduce", {cpu_allreduce, hsa_allreduce, xtq_way_allreduce, own_allreduce}},
     {"sgd", {cpu_sgd, hsa_sgd, xtq_sgd}},
 };
 enum { ACCUMULATE, ACCUMULATE_WOKEN, REDUCE, ALLREDUCE, SGD };
@@ -263,18 +284,19 @@ static void wait_for_the_end(unsigned operation, unsigned way)
     }
 }
 
+/* The ranks meet by MPI's own functions for those: else the target of an accumulate would wait in the other's. */
 static double one(unsigned operation, unsigned way, size_t count)
 {
     double start, taken, slowest;
 
-    MPI_Barrier(MPI_COMM_WORLD);
+    (way == OWN ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD);
     start = bench_now();
     operations[operation].ways[way](count);
     taken = bench_now() - start;
     wait_for_the_end(operation, way);
     if (operation <= ACCUMULATE_WOKEN && rank != 0)
         taken = 0;
-    MPI_Allreduce(&taken, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    (way == OWN ? PMPI_Allreduce : MPI_Allreduce)(&taken, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest / 1000;
 }
 
@@ -282,6 +304,8 @@ static bool is_measured(unsigned operation, unsigned way, size_t count)
 {
     if (way == CPU)
         return true;
+    if (way == OWN)
+        return mode == MPI_ALONE && operations[operation].ways[OWN];
     if (way == HSA)
         return mode == BOTH && operations[operation].ways[HSA] &&
                (operation < ALLREDUCE || (even && count % (size_t)size == 0));
@@ -290,7 +314,7 @@ static bool is_measured(unsigned operation, unsigned way, size_t count)
 
 static void measure(unsigned operation, size_t count, int rounds)
 {
-    static const char *const names[] = {"cpu", "hsa", "xtq"};
+    static const char *const names[] = {"cpu", "hsa", "xtq", "own"};
     struct series series[WAYS] = {0};
 
     if (mode != MPI_ALONE && operation <= ACCUMULATE_WOKEN && rank == 1)

@@ -11,15 +11,16 @@
 #include "ground/nap.h"
 
 #define LONGEST_NAP_US 200
-#define HELPED_NAP_US 100 /* where threads that wait do the work: acknowledgements may wait so long when they leave */
+#define HELPED_NAP_US 200 /* where threads that wait do the work: acknowledgements may wait so long when they leave */
 #define DRAIN_US 1000000  /* for what has not left at the end */
 
+/* Negative: another is at it. */
 static int serve(struct nic *nic)
 {
     int count;
 
     if (pthread_mutex_trylock(&nic->serving))
-        return 0;
+        return -EBUSY;
     count = nic_receive(nic);
     if (nic->owes && (!count || count == MOST_RECEIVED))
         nic_acknowledge(nic);
@@ -35,9 +36,12 @@ void nic_help_begin(struct devcom *d)
     atomic_fetch_add(&d->nic->helpers, 1);
 }
 
+/* Who receives something long spins for it, perhaps on this processor. */
 void nic_help(struct devcom *d)
 {
-    serve(d->nic);
+    atomic_fetch_add_explicit(&d->nic->helps, 1, memory_order_relaxed);
+    if (serve(d->nic) < 0)
+        sched_yield();
 }
 
 void nic_help_end(struct devcom *d)
@@ -49,19 +53,22 @@ static void *nic_run(void *argument)
 {
     struct nic *nic = argument;
     struct nap nap = nap_begin(LONGEST_NAP_US);
+    unsigned seen = 0;
 
     while (!atomic_load(&nic->stop)) {
-        bool came = serve(nic), helped = atomic_load(&nic->helpers);
+        unsigned helps = atomic_load_explicit(&nic->helps, memory_order_relaxed);
 
-        if (came)
-            nap = nap_begin(LONGEST_NAP_US);
-        if (came && !helped)
-            continue;
-        nic_beat(nic);
-        if (helped) {
+        if (atomic_load(&nic->helpers) && helps != seen) {
+            seen = helps;
+            nic_beat(nic);
             nanosleep(&(struct timespec){.tv_nsec = HELPED_NAP_US * 1000}, NULL);
             continue;
         }
+        if (serve(nic) > 0) {
+            nap = nap_begin(LONGEST_NAP_US);
+            continue;
+        }
+        nic_beat(nic);
         nap_take(&nap);
     }
     return NULL;

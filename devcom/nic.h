@@ -99,7 +99,8 @@ struct nic {
     MPI_Comm wire, bulk;
     pthread_t thread;
     _Atomic bool stop;
-    _Atomic unsigned helpers; /* threads that wait, and do this one's work */
+    _Atomic unsigned helpers; /* threads that wait, and do this one's work: */
+    _Atomic unsigned helps;   /* how often; if that stands still they do not get to it */
     pthread_mutex_t serving;  /* of what is received */
     bool owes;                /* acknowledgements; under that lock */
     struct partings partings;

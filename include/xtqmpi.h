@@ -7,8 +7,10 @@
  *
  *     MPI_Send, Bsend, Ssend, Rsend and Recv, with I or without, and as persistent requests (MPI_Send_init, MPI_Start)
  *     MPI_Sendrecv, MPI_Sendrecv_replace, MPI_Mrecv, MPI_Imrecv
- *     MPI_Bcast, MPI_Reduce, MPI_Allreduce, MPI_Gather, Scatter, Allgather, Alltoall, and these with v,
- *     MPI_Reduce_scatter and Reduce_scatter_block; with I or without, and in place
+ *     MPI_Bcast, MPI_Reduce, MPI_Allreduce, MPI_Scan, MPI_Exscan, MPI_Gather, Scatter, Allgather, Alltoall, and these
+ *     with v, MPI_Alltoallw, MPI_Reduce_scatter and Reduce_scatter_block; with I or without, and in place
+ *     MPI_Neighbor_allgather and alltoall, and these with v and w; with I or without
+ *     since MPI 4, all of these collectives as persistent requests (MPI_Allreduce_init and so on)
  *     MPI_Win_create, and the origin of MPI_Put, Get, Rput, Rget and Accumulate
  *
  * with all of MPI_Wait and MPI_Test, and with datatypes that are made of MPI's own by MPI_Type_contiguous, vector,

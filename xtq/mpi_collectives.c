@@ -115,15 +115,6 @@ static bool on_device(const void *data, void *result, MPI_Count count, MPI_Datat
 REDUCTIONS(, int)
 
 #if MPI_VERSION >= 4
-/* Those that are started again and again are not for device memory. */
-static bool refused(const void *data, void *result, MPI_Datatype datatype, MPI_Comm comm, int *code)
-{
-    if (!device_holds(data, datatype) && !device_holds(result, datatype))
-        return false;
-    *code = device_error(comm, -ENOSYS, "a persistent reduction");
-    return true;
-}
-
 #define PERSISTENT(suffix, number)                                                                                     \
     INTERCEPT MPI_Allreduce_init##suffix(const void *data, void *result, number count, MPI_Datatype datatype,          \
                                          MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)                \
@@ -132,7 +123,9 @@ static bool refused(const void *data, void *result, MPI_Datatype datatype, MPI_C
         int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
                                                                                                                        \
-        if (refused(data, result, datatype, comm, &code))                                                              \
+        if (device_reduces(data, result) &&                                                                            \
+            device_reduce_often(&(struct device_reduction){data, result, count, datatype, op, DEVICE_TO_ALL, comm},    \
+                                info, request, &code))                                                                 \
             return code;                                                                                               \
         return link && link_threads()                                                                                  \
                    ? result_of(comm, reduce_often(link, &what, request))                                               \
@@ -145,7 +138,9 @@ static bool refused(const void *data, void *result, MPI_Datatype datatype, MPI_C
         int code;                                                                                                      \
         struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
                                                                                                                        \
-        if (refused(data, result, datatype, comm, &code))                                                              \
+        if (device_reduces(data, result) &&                                                                            \
+            device_reduce_often(&(struct device_reduction){data, result, count, datatype, op, root, comm}, info,       \
+                                request, &code))                                                                       \
             return code;                                                                                               \
         return link && link_threads()                                                                                  \
                    ? result_of(comm, reduce_often(link, &what, request))                                               \

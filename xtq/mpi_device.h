@@ -62,6 +62,8 @@ struct block {
     int64_t place;
 };
 int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out);
+/* Each of a datatype of its own, and so many bytes from there. */
+int pieces_make_typed(const MPI_Datatype *datatypes, const struct block *blocks, int count, struct pieces *out);
 void pieces_free(struct pieces *pieces);
 /* From where to where; bytes. */
 void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end);
@@ -110,6 +112,9 @@ int operand_open(struct device_operand *o, const void *address, MPI_Count count,
 /* The same for blocks; of no datatype that has addresses in it. */
 int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
                         MPI_Datatype datatype, unsigned ways, MPI_Comm comm);
+/* Each of a datatype of its own, at so many bytes from the address, in the memory of one device. */
+int operand_open_typed(struct device_operand *o, const void *address, const struct block *blocks, int count,
+                       const MPI_Datatype *datatypes, unsigned ways, MPI_Comm comm);
 int operand_read(struct device_operand *o);
 /* What has come: at most so many bytes. */
 int operand_write(struct device_operand *o, size_t most);
@@ -119,10 +124,13 @@ void operand_close(struct device_operand *o);
 struct device_pair {
     struct device_operand in, out;
     size_t most;
+    bool out_sent; /* what is received is also sent, or stays in part: it is read at each start */
 };
 void pair_free(struct device_pair *pair);
 /* MPI's call has returned; with a request it goes on. Takes the pair over. MPI's error code. */
 int pair_end(int result, MPI_Request *request, struct device_pair *pair);
+/* Likewise, of a persistent request. */
+int pair_keep(int result, MPI_Request *request, struct device_pair *pair);
 
 /* The error as MPI's, told to the error handler. */
 int device_error(MPI_Comm comm, int error, const char *function);
@@ -190,6 +198,8 @@ struct device_reduction {
 };
 /* Whether there is; then *code is MPI's error code. request: NULL for one that is waited for. */
 bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code);
+/* Likewise a persistent one, where MPI has these. */
+bool device_reduce_often(const struct device_reduction *r, MPI_Info info, MPI_Request *request, int *code);
 static inline bool device_reduces(const void *data, const void *result)
 {
     return device_near(data) || device_near(result);

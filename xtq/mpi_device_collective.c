@@ -118,15 +118,20 @@ void pair_free(struct device_pair *pair)
     free(pair);
 }
 
-static int on_pair(void *argument, MPI_Status *status)
+static int pair_write(struct device_pair *pair)
 {
-    struct device_pair *pair = argument;
     struct device_operand *out = &pair->out;
     int error = operand_write(out, pair->most < out->bytes ? pair->most : out->bytes);
-    int result = error ? device_error(out->comm, error, "a collective operation") : MPI_SUCCESS;
+
+    return error ? device_error(out->comm, error, "a collective operation") : MPI_SUCCESS;
+}
+
+static int on_pair(void *argument, MPI_Status *status)
+{
+    int result = pair_write(argument);
 
     (void)status;
-    pair_free(pair);
+    pair_free(argument);
     return result;
 }
 
@@ -137,6 +142,40 @@ int pair_end(int result, MPI_Request *request, struct device_pair *pair)
     pair_free(pair);
     return result;
 }
+
+/* ---- those that are started again and again ---- */
+
+static int on_start(void *argument)
+{
+    struct device_pair *pair = argument;
+    int error = operand_read(&pair->in);
+
+    if (!error && pair->out_sent)
+        error = operand_read(&pair->out);
+    return error ? device_error(pair->in.comm, error, "MPI_Start") : MPI_SUCCESS;
+}
+
+static int on_round(void *argument, MPI_Status *status)
+{
+    (void)status;
+    return pair_write(argument);
+}
+
+static void on_drop(void *argument)
+{
+    pair_free(argument);
+}
+
+int pair_keep(int result, MPI_Request *request, struct device_pair *pair)
+{
+    if (!result && pending_keep(request, on_start, on_round, on_drop, pair))
+        result = MPI_ERR_NO_MEM;
+    if (result)
+        pair_free(pair);
+    return result;
+}
+
+/* ---- reductions ---- */
 
 /* Whether this rank has a result; elsewhere MPI does not look at where it would be. */
 static bool has_result(const struct device_reduction *r)
@@ -152,6 +191,8 @@ static int reducing_open(const struct device_reduction *r, struct device_pair *b
     int error = 0;
 
     both->most = SIZE_MAX;
+    both->out_sent = in_place;
+    both->in.comm = r->comm;
     both->in.host = (void *)(uintptr_t)r->data;
     both->out.host = r->result;
     if (!in_place && !nothing)
@@ -162,22 +203,82 @@ static int reducing_open(const struct device_reduction *r, struct device_pair *b
     return error;
 }
 
-bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code)
+/* Whether there is device memory in it; *both: staged, NULL after an error, which *code is then. */
+static bool reduction_open(const struct device_reduction *r, struct device_pair **both, int *code)
 {
-    struct device_pair *both;
     int error;
 
+    *both = NULL;
     if (!device_holds(r->data == MPI_IN_PLACE ? r->result : r->data, r->datatype) &&
         !(device_holds(r->result, r->datatype) && has_result(r)))
         return false;
-    both = calloc(1, sizeof(*both));
-    error = both ? reducing_open(r, both) : -ENOMEM;
+    *both = calloc(1, sizeof(**both));
+    error = *both ? reducing_open(r, *both) : -ENOMEM;
     if (error) {
-        if (both)
-            pair_free(both);
+        if (*both)
+            pair_free(*both);
+        *both = NULL;
         *code = device_error(r->comm, error, "a reduction");
-        return true;
     }
-    *code = pair_end(reduce(r, both->in.host, both->out.host, request), request, both);
     return true;
 }
+
+bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code)
+{
+    struct device_pair *both;
+
+    if (!reduction_open(r, &both, code))
+        return false;
+    if (both)
+        *code = pair_end(reduce(r, both->in.host, both->out.host, request), request, both);
+    return true;
+}
+
+#if MPI_VERSION >= 4
+static int reduce_often(const struct device_reduction *r, const void *data, void *result, MPI_Info info,
+                        MPI_Request *request)
+{
+    return r->root == DEVICE_TO_ALL
+               ? MPI_Allreduce_init_c(data, result, r->count, r->datatype, r->op, r->comm, info, request)
+               : MPI_Reduce_init_c(data, result, r->count, r->datatype, r->op, r->root, r->comm, info, request);
+}
+
+bool device_reduce_often(const struct device_reduction *r, MPI_Info info, MPI_Request *request, int *code)
+{
+    struct device_pair *both;
+
+    if (!reduction_open(r, &both, code))
+        return false;
+    if (both)
+        *code = pair_keep(reduce_often(r, both->in.host, both->out.host, info, request), request, both);
+    return true;
+}
+
+#define BROADCAST_OFTEN(suffix, number)                                                                                \
+    INTERCEPT MPI_Bcast_init##suffix(void *data, number count, MPI_Datatype datatype, int root, MPI_Comm comm,         \
+                                     MPI_Info info, MPI_Request *request)                                              \
+    {                                                                                                                  \
+        struct device_pair *pair;                                                                                      \
+        struct device_operand *o;                                                                                      \
+        unsigned way;                                                                                                  \
+        int error;                                                                                                     \
+                                                                                                                       \
+        if (!device_holds(data, datatype))                                                                             \
+            return PMPI_Bcast_init##suffix(data, count, datatype, root, comm, info, request);                          \
+        way = root_sends(root, comm);                                                                                  \
+        pair = calloc(1, sizeof(*pair));                                                                               \
+        if (!pair)                                                                                                     \
+            return device_error(comm, -ENOMEM, "MPI_Bcast_init");                                                      \
+        pair->most = SIZE_MAX;                                                                                         \
+        pair->in.comm = comm;                                                                                          \
+        o = way == DEVICE_SENT ? &pair->in : &pair->out;                                                               \
+        error = operand_open(o, data, count, datatype, way, comm);                                                     \
+        if (error) {                                                                                                   \
+            free(pair);                                                                                                \
+            return device_error(comm, error, "MPI_Bcast_init");                                                        \
+        }                                                                                                              \
+        return pair_keep(PMPI_Bcast_init##suffix(o->host, count, datatype, root, comm, info, request), request, pair); \
+    }
+BROADCAST_OFTEN(, int)
+BROADCAST_OFTEN(_c, MPI_Count)
+#endif

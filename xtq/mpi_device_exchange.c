@@ -1,7 +1,7 @@
 /*
- * Collectives on device memory in which each rank has something for each: gather, scatter, and what is made of them.
- * Each side's memory is staged whole, as one operand (mpi_device_stage.c), and MPI's own call gets the host's; nobody
- * waits for anybody but in that.
+ * Collectives on device memory in which each rank has something for each, or for its neighbours: gather, scatter, what
+ * is made of them, and scans. Each side's memory is staged whole, as one operand (mpi_device_stage.c), and MPI's own
+ * call gets the host's; nobody waits for anybody but in that.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 struct side {
     void *address;
     MPI_Datatype datatype;
+    const MPI_Datatype *datatypes; /* of each block; NULL: all have the one */
     unsigned ways;
     int ranks;            /* how many blocks */
     struct block *blocks; /* to be freed; NULL: there are none */
@@ -108,12 +109,42 @@ static void side_first(struct side *side, MPI_Count count)
     side->most = (size_t)(bytes * count);
 }
 
+/* How many neighbours this rank has. */
+struct degrees {
+    int in, out;
+};
+
+/* Of a neighbour that is none nothing comes, and what is there stays: so it is read first. */
+static struct degrees sides_neighbours(struct exchange *x)
+{
+    struct degrees degrees = {0, 0};
+    int topology = MPI_UNDEFINED, rank = 0, weighted;
+
+    x->in.ways = DEVICE_SENT;
+    x->out.ways = DEVICE_SENT | DEVICE_RECEIVED;
+    PMPI_Topo_test(x->comm, &topology);
+    PMPI_Comm_rank(x->comm, &rank);
+    if (topology == MPI_CART) {
+        PMPI_Cartdim_get(x->comm, &degrees.in);
+        degrees.in *= 2;
+        degrees.out = degrees.in;
+    } else if (topology == MPI_GRAPH) {
+        PMPI_Graph_neighbors_count(x->comm, rank, &degrees.in);
+        degrees.out = degrees.in;
+    } else if (topology == MPI_DIST_GRAPH) {
+        PMPI_Dist_graph_neighbors_count(x->comm, &degrees.in, &degrees.out, &weighted);
+    }
+    return degrees;
+}
+
 /* ---- the exchange ---- */
 
 static int side_open(const struct side *side, struct device_operand *o, MPI_Comm comm)
 {
     if (side->ways && device_near(side->address) && !side->blocks)
         return -ENOMEM;
+    if (side->blocks && side->datatypes)
+        return operand_open_typed(o, side->address, side->blocks, side->ranks, side->datatypes, side->ways, comm);
     if (side->blocks)
         return operand_open_blocks(o, side->address, side->blocks, side->ranks, side->datatype, side->ways, comm);
     *o = (struct device_operand){.host = side->address, .comm = comm};
@@ -122,7 +153,17 @@ static int side_open(const struct side *side, struct device_operand *o, MPI_Comm
 
 static bool side_has(const struct side *side)
 {
-    return side->ways && device_holds(side->address, side->datatype);
+    bool has = false;
+
+    if (!side->ways || !device_near(side->address))
+        return false;
+    if (!side->datatypes)
+        return device_holds(side->address, side->datatype);
+    if (!side->blocks)
+        return true;
+    for (int i = 0; i < side->ranks && !has; i++)
+        has = side->blocks[i].count && device_holds(place_at(side->address, side->blocks[i].place), side->datatypes[i]);
+    return has;
 }
 
 /* Whether there is device memory in it, which is staged then: *data and *result are where. *code: MPI's error code. */
@@ -145,6 +186,8 @@ static bool exchange_open(struct exchange *x, const void **data, void **result, 
         *code = device_error(x->comm, error, name);
     } else if (has) {
         x->pair->most = x->out.most;
+        x->pair->out_sent = x->out.ways & DEVICE_SENT;
+        x->pair->in.comm = x->comm;
         *data = x->pair->in.host;
         *result = x->pair->out.host;
         *code = MPI_SUCCESS;
@@ -152,9 +195,9 @@ static bool exchange_open(struct exchange *x, const void **data, void **result, 
     return has;
 }
 
-/* A collective operation, at once and with a request. Its parameters and its sides are in macros, as a list with commas
- * is no argument of one. */
-#define ONE(function, call, suffix, takes, more, number, place, end_request)                                           \
+/* A collective operation, at once, with a request, and, since MPI 4, as one that is started again and again. Its
+ * parameters and its sides are in macros, as a list with commas is no argument of one. */
+#define ONE(function, call, suffix, takes, more, number, place, finish, end_request)                                   \
     INTERCEPT MPI_##function##suffix(takes##_TAKES(number, place), MPI_Comm comm more)                                 \
     {                                                                                                                  \
         struct exchange x;                                                                                             \
@@ -166,12 +209,21 @@ static bool exchange_open(struct exchange *x, const void **data, void **result, 
         takes##_SIDES;                                                                                                 \
         if (!exchange_open(&x, &data, &result, "MPI_" #function, &code))                                               \
             return PMPI_##function##suffix call;                                                                       \
-        return code ? code : pair_end(PMPI_##function##suffix call, end_request, x.pair);                              \
+        return code ? code : finish(PMPI_##function##suffix call, end_request, x.pair);                                \
     }
 #define COMMA_REQUEST , MPI_Request *request
 #define BOTH(function, later, suffix, takes, number, place)                                                            \
-    ONE(function, (takes##_GIVES, comm), suffix, takes, , number, place, NULL)                                         \
-    ONE(later, (takes##_GIVES, comm, request), suffix, takes, COMMA_REQUEST, number, place, request)
+    ONE(function, (takes##_GIVES, comm), suffix, takes, , number, place, pair_end, NULL)                               \
+    ONE(later, (takes##_GIVES, comm, request), suffix, takes, COMMA_REQUEST, number, place, pair_end, request)         \
+    OFTEN(function, suffix, takes, number, place)
+#if MPI_VERSION >= 4
+#define COMMA_INFO_REQUEST , MPI_Info info, MPI_Request *request
+#define OFTEN(function, suffix, takes, number, place)                                                                  \
+    ONE(function##_init, (takes##_GIVES, comm, info, request), suffix, takes, COMMA_INFO_REQUEST, number, place,       \
+        pair_keep, request)
+#else
+#define OFTEN(function, suffix, takes, number, place)
+#endif
 
 #define FILL(side, counts, places, type, ranks)                                                                        \
     for (int i = 0, n = (ranks), have = side_blocks(&(side), type, n) != NULL; have && i < n; i++)                     \
@@ -238,6 +290,52 @@ static bool exchange_open(struct exchange *x, const void **data, void **result, 
     FILL(x.in, counts, places, type, ranks_of(comm));                                                                  \
     FILL(x.out, mosts, result_places, result_type, ranks_of(comm))
 
+#define TYPES_TAKES(number, place)                                                                                     \
+    const void *data, const number counts[], const place places[], const MPI_Datatype types[], void *result,           \
+        const number mosts[], const place result_places[], const MPI_Datatype result_types[]
+#define TYPES_GIVES data, counts, places, types, result, mosts, result_places, result_types
+#define TYPES_SIDES(targets, sources)                                                                                  \
+    x.in.datatypes = types;                                                                                            \
+    x.out.datatypes = result_types;                                                                                    \
+    FILL(x.in, counts, places, MPI_BYTE, targets);                                                                     \
+    FILL(x.out, mosts, result_places, MPI_BYTE, sources)
+#define ALLTOALLW_TAKES TYPES_TAKES
+#define ALLTOALLW_GIVES TYPES_GIVES
+#define ALLTOALLW_SIDES                                                                                                \
+    sides_all(&x);                                                                                                     \
+    TYPES_SIDES(ranks_of(comm), ranks_of(comm))
+
+#define BESIDE_SIDES const struct degrees degrees = sides_neighbours(&x)
+#define BESIDE_ALLGATHER_TAKES ROW_TAKES
+#define BESIDE_ALLGATHER_GIVES ROW_GIVES
+#define BESIDE_ALLGATHER_SIDES                                                                                         \
+    BESIDE_SIDES;                                                                                                      \
+    side_row(&x.in, count, type, 1);                                                                                   \
+    side_row(&x.out, most, result_type, degrees.in)
+#define BESIDE_ALLTOALL_TAKES ROW_TAKES
+#define BESIDE_ALLTOALL_GIVES ROW_GIVES
+#define BESIDE_ALLTOALL_SIDES                                                                                          \
+    BESIDE_SIDES;                                                                                                      \
+    side_row(&x.in, count, type, degrees.out);                                                                         \
+    side_row(&x.out, most, result_type, degrees.in)
+#define BESIDE_ALLGATHERV_TAKES ALLGATHERV_TAKES
+#define BESIDE_ALLGATHERV_GIVES ALLGATHERV_GIVES
+#define BESIDE_ALLGATHERV_SIDES                                                                                        \
+    BESIDE_SIDES;                                                                                                      \
+    side_row(&x.in, count, type, 1);                                                                                   \
+    FILL(x.out, mosts, places, result_type, degrees.in)
+#define BESIDE_ALLTOALLV_TAKES ALLTOALLV_TAKES
+#define BESIDE_ALLTOALLV_GIVES ALLTOALLV_GIVES
+#define BESIDE_ALLTOALLV_SIDES                                                                                         \
+    BESIDE_SIDES;                                                                                                      \
+    FILL(x.in, counts, places, type, degrees.out);                                                                     \
+    FILL(x.out, mosts, result_places, result_type, degrees.in)
+#define BESIDE_ALLTOALLW_TAKES TYPES_TAKES
+#define BESIDE_ALLTOALLW_GIVES TYPES_GIVES
+#define BESIDE_ALLTOALLW_SIDES                                                                                         \
+    BESIDE_SIDES;                                                                                                      \
+    TYPES_SIDES(degrees.out, degrees.in)
+
 /* The parts are of the ranks of this group, also between groups. */
 static int own_ranks(MPI_Comm comm, int *rank)
 {
@@ -269,6 +367,21 @@ static void sides_reduced(struct exchange *x, MPI_Datatype type, MPI_Count all, 
         all += counts[i];                                                                                              \
     sides_reduced(&x, type, all, counts[rank])
 
+#define SCAN_TAKES BLOCK_TAKES
+#define SCAN_GIVES BLOCK_GIVES
+#define SCAN_SIDES                                                                                                     \
+    sides_all(&x);                                                                                                     \
+    side_row(&x.in, count, type, 1);                                                                                   \
+    side_row(&x.out, count, type, 1)
+/* The first rank has no result. */
+#define EXSCAN_TAKES BLOCK_TAKES
+#define EXSCAN_GIVES BLOCK_GIVES
+#define EXSCAN_SIDES                                                                                                   \
+    int rank;                                                                                                          \
+    own_ranks(comm, &rank);                                                                                            \
+    SCAN_SIDES;                                                                                                        \
+    x.out.most = rank ? SIZE_MAX : 0
+
 #define EXCHANGES(suffix, number, place)                                                                               \
     BOTH(Gather, Igather, suffix, GATHER, number, place)                                                               \
     BOTH(Scatter, Iscatter, suffix, SCATTER, number, place)                                                            \
@@ -279,7 +392,15 @@ static void sides_reduced(struct exchange *x, MPI_Datatype type, MPI_Count all, 
     BOTH(Allgatherv, Iallgatherv, suffix, ALLGATHERV, number, place)                                                   \
     BOTH(Alltoallv, Ialltoallv, suffix, ALLTOALLV, number, place)                                                      \
     BOTH(Reduce_scatter_block, Ireduce_scatter_block, suffix, BLOCK, number, place)                                    \
-    BOTH(Reduce_scatter, Ireduce_scatter, suffix, PARTS, number, place)
+    BOTH(Reduce_scatter, Ireduce_scatter, suffix, PARTS, number, place)                                                \
+    BOTH(Alltoallw, Ialltoallw, suffix, ALLTOALLW, number, place)                                                      \
+    BOTH(Scan, Iscan, suffix, SCAN, number, place)                                                                     \
+    BOTH(Exscan, Iexscan, suffix, EXSCAN, number, place)                                                               \
+    BOTH(Neighbor_allgather, Ineighbor_allgather, suffix, BESIDE_ALLGATHER, number, place)                             \
+    BOTH(Neighbor_allgatherv, Ineighbor_allgatherv, suffix, BESIDE_ALLGATHERV, number, place)                          \
+    BOTH(Neighbor_alltoall, Ineighbor_alltoall, suffix, BESIDE_ALLTOALL, number, place)                                \
+    BOTH(Neighbor_alltoallv, Ineighbor_alltoallv, suffix, BESIDE_ALLTOALLV, number, place)                             \
+    BOTH(Neighbor_alltoallw, Ineighbor_alltoallw, suffix, BESIDE_ALLTOALLW, number, MPI_Aint)
 EXCHANGES(, int, int)
 #if MPI_VERSION >= 4
 EXCHANGES(_c, MPI_Count, MPI_Aint)

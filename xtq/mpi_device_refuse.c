@@ -19,71 +19,7 @@ static bool any(const void *first, const void *second)
         return any(first, second) ? device_error(comm, -ENOSYS, "MPI_" #name) : PMPI_##name arguments;                 \
     }
 
-/* A collective operation, at once, with a request, and, since MPI 4, with one that is started again and again. What it
- * takes is in two macros, as a list with commas is no argument of one. */
-#define TWICE(name, later, suffix, takes, number, place)                                                               \
-    REFUSED(name##suffix, comm, data, result, (takes##_TAKES(number, place), MPI_Comm comm), (takes##_GIVES, comm))    \
-    REFUSED(later##suffix, comm, data, result, (takes##_TAKES(number, place), MPI_Comm comm, MPI_Request * request),   \
-            (takes##_GIVES, comm, request))
-#if MPI_VERSION >= 4
-#define PERSISTENT(name, suffix, takes, number, place)                                                                 \
-    REFUSED(name##_init##suffix, comm, data, result,                                                                   \
-            (takes##_TAKES(number, place), MPI_Comm comm, MPI_Info info, MPI_Request * request),                       \
-            (takes##_GIVES, comm, info, request))
-#else
-#define PERSISTENT(name, suffix, takes, number, place)
-#endif
-#define COLLECTIVE(name, later, suffix, takes, number, place)                                                          \
-    TWICE(name, later, suffix, takes, number, place)                                                                   \
-    PERSISTENT(name, suffix, takes, number, place)
-
-#define FROM_TO_TAKES(number, place)                                                                                   \
-    const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type
-#define FROM_TO_GIVES data, count, type, result, most, result_type
-#define ROOT_TAKES(number, place) FROM_TO_TAKES(number, place), int root
-#define ROOT_GIVES FROM_TO_GIVES, root
-#define GATHER_TAKES(number, place)                                                                                    \
-    const void *data, number count, MPI_Datatype type, void *result, const number mosts[], const place places[],       \
-        MPI_Datatype result_type
-#define GATHER_GIVES data, count, type, result, mosts, places, result_type
-#define GATHER_ROOT_TAKES(number, place) GATHER_TAKES(number, place), int root
-#define GATHER_ROOT_GIVES GATHER_GIVES, root
-#define SCATTER_ROOT_TAKES(number, place)                                                                              \
-    const void *data, const number counts[], const place places[], MPI_Datatype type, void *result, number most,       \
-        MPI_Datatype result_type, int root
-#define SCATTER_ROOT_GIVES data, counts, places, type, result, most, result_type, root
-#define ALL_TAKES(number, place)                                                                                       \
-    const void *data, const number counts[], const place places[], MPI_Datatype type, void *result,                    \
-        const number mosts[], const place result_places[], MPI_Datatype result_type
-#define ALL_GIVES data, counts, places, type, result, mosts, result_places, result_type
-#define TYPES_TAKES(number, place)                                                                                     \
-    const void *data, const number counts[], const place places[], const MPI_Datatype types[], void *result,           \
-        const number mosts[], const place result_places[], const MPI_Datatype result_types[]
-#define TYPES_GIVES data, counts, places, types, result, mosts, result_places, result_types
-#define SUM_TAKES(number, place) const void *data, void *result, number count, MPI_Datatype type, MPI_Op op
-#define SUM_GIVES data, result, count, type, op
-#define PARTS_TAKES(number, place) const void *data, void *result, const number counts[], MPI_Datatype type, MPI_Op op
-#define PARTS_GIVES data, result, counts, type, op
-
-#define COLLECTIVES(suffix, number, place)                                                                             \
-    PERSISTENT(Gather, suffix, ROOT, number, place)                                                                    \
-    PERSISTENT(Scatter, suffix, ROOT, number, place)                                                                   \
-    PERSISTENT(Allgather, suffix, FROM_TO, number, place)                                                              \
-    PERSISTENT(Alltoall, suffix, FROM_TO, number, place)                                                               \
-    COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, suffix, FROM_TO, number, place)                                \
-    COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, suffix, FROM_TO, number, place)                                  \
-    PERSISTENT(Gatherv, suffix, GATHER_ROOT, number, place)                                                            \
-    PERSISTENT(Scatterv, suffix, SCATTER_ROOT, number, place)                                                          \
-    PERSISTENT(Allgatherv, suffix, GATHER, number, place)                                                              \
-    COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, suffix, GATHER, number, place)                               \
-    PERSISTENT(Alltoallv, suffix, ALL, number, place)                                                                  \
-    COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, suffix, ALL, number, place)                                    \
-    COLLECTIVE(Alltoallw, Ialltoallw, suffix, TYPES, number, place)                                                    \
-    COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, suffix, TYPES, number, MPI_Aint)                               \
-    COLLECTIVE(Scan, Iscan, suffix, SUM, number, place)                                                                \
-    COLLECTIVE(Exscan, Iexscan, suffix, SUM, number, place)                                                            \
-    PERSISTENT(Reduce_scatter_block, suffix, SUM, number, place)                                                       \
-    PERSISTENT(Reduce_scatter, suffix, PARTS, number, place)                                                           \
+#define LOCAL(suffix, number)                                                                                          \
     REFUSED(                                                                                                           \
         Pack##suffix, comm, data, packed,                                                                              \
         (const void *data, number count, MPI_Datatype type, void *packed, number bytes, number *at, MPI_Comm comm),    \
@@ -95,7 +31,7 @@ static bool any(const void *first, const void *second)
     REFUSED(Reduce_local##suffix, MPI_COMM_SELF, data, result,                                                         \
             (const void *data, void *result, number count, MPI_Datatype type, MPI_Op op),                              \
             (data, result, count, type, op))
-COLLECTIVES(, int, int)
+LOCAL(, int)
 #define EXTERNALS(suffix, number, bytes_number)                                                                        \
     REFUSED(Pack_external##suffix, MPI_COMM_SELF, data, packed,                                                        \
             (const char *form, const void *data, number count, MPI_Datatype type, void *packed, bytes_number bytes,    \
@@ -107,14 +43,10 @@ COLLECTIVES(, int, int)
             (form, packed, bytes, at, data, count, type))
 EXTERNALS(, int, MPI_Aint)
 #if MPI_VERSION >= 4
-COLLECTIVES(_c, MPI_Count, MPI_Aint)
+LOCAL(_c, MPI_Count)
 EXTERNALS(_c, MPI_Count, MPI_Count)
 
 #define OTHERS(suffix, number)                                                                                         \
-    REFUSED(                                                                                                           \
-        Bcast_init##suffix, comm, data, NULL,                                                                          \
-        (void *data, number count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request),   \
-        (data, count, type, root, comm, info, request))                                                                \
     REFUSED(Isendrecv##suffix, comm, data, result,                                                                     \
             (const void *data, number count, MPI_Datatype type, int to, int tag, void *result, number most,            \
              MPI_Datatype result_type, int from, int result_tag, MPI_Comm comm, MPI_Request *request),                 \

@@ -237,15 +237,9 @@ int operand_open(struct device_operand *o, const void *address, MPI_Count count,
     return operand_open_blocks(o, address, &(struct block){.count = count}, count > 0, datatype, ways, comm);
 }
 
-int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
-                        MPI_Datatype datatype, unsigned ways, MPI_Comm comm)
+/* Its pieces are made, unless that failed. */
+static int operand_stage(struct device_operand *o, const void *address, unsigned ways, int error)
 {
-    int error;
-
-    *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
-    if (!device_holds(address, datatype) || !count)
-        return 0;
-    error = pieces_make_blocks(datatype, blocks, count, &o->pieces);
     if (!error) {
         pieces_extent(&o->pieces, &o->first, &o->end);
         o->bytes = pieces_bytes(&o->pieces);
@@ -260,6 +254,26 @@ int operand_open_blocks(struct device_operand *o, const void *address, const str
     if (error)
         operand_close(o);
     return error;
+}
+
+int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
+                        MPI_Datatype datatype, unsigned ways, MPI_Comm comm)
+{
+    *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
+    if (!device_holds(address, datatype) || !count)
+        return 0;
+    return operand_stage(o, address, ways, pieces_make_blocks(datatype, blocks, count, &o->pieces));
+}
+
+int operand_open_typed(struct device_operand *o, const void *address, const struct block *blocks, int count,
+                       const MPI_Datatype *datatypes, unsigned ways, MPI_Comm comm)
+{
+    bool holds = false;
+
+    *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
+    for (int i = 0; i < count && !holds; i++)
+        holds = blocks[i].count && device_holds(place_at(address, blocks[i].place), datatypes[i]);
+    return holds ? operand_stage(o, address, ways, pieces_make_typed(datatypes, blocks, count, &o->pieces)) : 0;
 }
 
 int operand_read(struct device_operand *o)

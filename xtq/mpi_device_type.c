@@ -327,6 +327,16 @@ static int make(MPI_Datatype datatype, struct pieces *out)
     return error;
 }
 
+static int made_whole(struct pieces *out, int error)
+{
+    fold(out);
+    if (!error && !(error = push(out, &(struct piece){0}))) /* room for pieces_cut() */
+        out->count--;
+    if (error)
+        pieces_free(out);
+    return error;
+}
+
 int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out)
 {
     const int64_t extent = extent_of(datatype);
@@ -336,13 +346,26 @@ int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int co
     *out = (struct pieces){0};
     for (int i = 0; i < count && !error; i++)
         error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place * extent, extent);
-    fold(out);
-    if (!error && !(error = push(out, &(struct piece){0}))) /* room for pieces_cut() */
-        out->count--;
     pieces_free(&one);
-    if (error)
-        pieces_free(out);
-    return error;
+    return made_whole(out, error);
+}
+
+int pieces_make_typed(const MPI_Datatype *datatypes, const struct block *blocks, int count, struct pieces *out)
+{
+    int error = 0;
+
+    *out = (struct pieces){0};
+    for (int i = 0; i < count && !error; i++) {
+        struct pieces one = {0};
+
+        if (!blocks[i].count)
+            continue;
+        error = make(datatypes[i], &one);
+        if (!error)
+            error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place, extent_of(datatypes[i]));
+        pieces_free(&one);
+    }
+    return made_whole(out, error);
 }
 
 int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out)

@@ -24,16 +24,13 @@ void errors(enum kind kind)
     ERROR(MPI_ERR_BUFFER, MPI_Bcast(at + 1, 1000, MPI_BYTE, 0, comm));
     ERROR(MPI_ERR_BUFFER, MPI_Allreduce(MPI_IN_PLACE, at, 251, MPI_INT, MPI_SUM, comm));
     ERROR(MPI_ERR_BUFFER, MPI_Allgather(&value, 1, MPI_INT, at + 1000 - 4 * (size - 1), 1, MPI_INT, comm));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION,
-          MPI_Neighbor_alltoallv(at, counts, places, MPI_INT, at, counts, places, MPI_INT, comm));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Iscan(&value, at, 1, MPI_INT, MPI_SUM, comm, &request));
+    ERROR(MPI_ERR_BUFFER, MPI_Scan(&value, at + 1000, 1, MPI_INT, MPI_SUM, comm));
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Pack(at, 1, MPI_INT, places, 64, counts, comm));
 #if MPI_VERSION >= 4
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION,
           MPI_Isendrecv(at, 1, MPI_INT, after(), 1, &value, 1, MPI_INT, before(), 1, comm, &request));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Bcast_init(at, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &request));
-    ERROR(MPI_ERR_UNSUPPORTED_OPERATION,
-          MPI_Allreduce_init(MPI_IN_PLACE, at, 10, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+    ERROR(MPI_ERR_BUFFER, MPI_Bcast_init(at, 251, MPI_INT, 0, comm, MPI_INFO_NULL, &request));
+    ERROR(MPI_ERR_BUFFER, MPI_Allreduce_init(MPI_IN_PLACE, at, 251, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
 #endif
     MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, comm, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);

@@ -375,6 +375,20 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node)
     return end;
 }
 
+int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
+{
+    const struct coherence *c = root->coherence;
+    int error = 0;
+
+    if (!c)
+        return visit(argument, root, 0, extent(root));
+    for (unsigned i = 0; i < c->count && !error; i++) {
+        if (!c->pieces[i].anything && find_holder(&c->pieces[i], node))
+            error = visit(argument, root, c->pieces[i].start, c->pieces[i].end);
+    }
+    return error;
+}
+
 void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node)
 {
     struct enqueue e = {.node = node};

@@ -32,4 +32,7 @@ int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);
 int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event);
 void svm_remote_after_fork(void);
 
+/* Whether there is such memory on the node. */
+bool svm_remote_any(const struct node *node);
+
 #endif

@@ -18,6 +18,8 @@ struct usm {
 };
 
 /* The allocation that the pointer points into. */
+/* Whether the node has any of it. */
+bool usm_any(const struct node *node);
 bool usm_find(const void *pointer, struct usm *out);
 
 #endif

@@ -336,11 +336,25 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
     pthread_mutex_unlock(&root->lock);
 }
 
+static atomic_bool watched;
+
+void coherence_watch(bool on)
+{
+    atomic_store(&watched, on);
+}
+
+bool coherence_watched(void)
+{
+    return atomic_load_explicit(&watched, memory_order_relaxed);
+}
+
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
 {
     cl_mem root = memory_root(memory);
     struct written *more;
 
+    if (coherence_watched() && !e->record_use)
+        atomic_store(&root->written, true);
     if (!root->coherence || e->record_use)
         return;
     place(root, memory, &offset, &size);

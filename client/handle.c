@@ -310,6 +310,17 @@ static struct node *object_node(const struct kind *kind, const struct object *ob
     return kind->context ? kind->context(object)->node : NULL;
 }
 
+bool handle_try_drop(struct object *object)
+{
+    int uses = atomic_load(&object->uses);
+
+    do {
+        if (uses <= 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->uses, &uses, uses - 1));
+    return true;
+}
+
 bool handle_is_on(const struct object *object, const struct node *node)
 {
     const unsigned number = atomic_load(&object->kind);

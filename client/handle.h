@@ -18,8 +18,9 @@ struct kind {
     /* Make it on one node, by what is kept with the object, without contents: 0, a negative errno value, or what
      * call_verdict() has. Left out, or -ENOTSUP: it came from what may be gone, or is a part of the node's own. */
     int (*create_on)(struct object *object, struct node *node);
-    /* After all of its kind were made on a node again: what was done with it since, with none of its commands under way.
-     * all, done: objects of its kind, and which have been settled. -EAGAIN: others come before it. Left out: nothing. */
+    /* After all of its kind were made on a node again: what was done with it since, with none of its commands under
+     * way. all, done: objects of its kind, and which have been settled. -EAGAIN: others come before it. Left out:
+     * nothing. */
     int (*settle_on)(struct object *object, struct node *node, struct object *const *all, const bool *done);
     /* Why it cannot be made on another node again, or NULL. Left out: it always can. */
     const char *(*bound)(const struct object *object, const struct node *node);
@@ -47,6 +48,8 @@ void handle_drop(void *object);
 bool handle_is_on(const struct object *object, const struct node *node);
 /* The same, unless it is being destroyed. */
 bool handle_try_use(struct object *object);
+/* The opposite, unless that would destroy it. */
+bool handle_try_drop(struct object *object);
 /* Its nodes were told to let go of it, just now; under the session's lock. */
 void handle_released(struct object *object);
 /* A reference of the application's more, or less; invalid is the result where there is no such object. */

@@ -187,7 +187,9 @@ struct _cl_mem {
     bool sized;                  /* set_content_size */
     struct region *region;       /* place is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
+    atomic_bool written;         /* since that was watched last; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
+    unsigned held;               /* uses of a move's; under the session's lock */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;

@@ -101,7 +101,8 @@ void session_swap(struct node *one, struct node *other)
 
     one->peer = other->peer;
     one->alive = other->alive;
-    one->memory = other->memory;
+    if (one->memory != NODE_MEMORY_APART) /* which the program may have been told */
+        one->memory = other->memory;
     one->batch = other->batch;
     other->peer = was.peer;
     other->alive = was.alive;

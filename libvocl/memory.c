@@ -93,14 +93,21 @@ static const char *memory_bound(const struct object *object, const struct node *
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    (void)node;
     if (memory->type == CL_MEM_OBJECT_PIPE)
         return "what is in a pipe cannot be read";
     if (memory->addresses)
         return "a buffer has an address on its device";
     if (memory->svm_remote)
         return "shared virtual memory is the worker's own";
-    return memory->sized ? "a buffer has its size in another" : NULL;
+    if (memory->sized)
+        return "a buffer has its size in another";
+    if (memory->place && !memory->direct && memory->map_count)
+        return "a buffer over the program's memory is mapped";
+    for (cl_uint i = 0; memory->place && i < memory->context->device_count; i++) {
+        if (memory->context->devices[i]->node == node && !memory->context->devices[i]->unified)
+            return "a device with memory of its own has a buffer over the program's";
+    }
+    return NULL;
 }
 
 static void memory_destroy(struct object *object)
@@ -232,10 +239,10 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
     case CL_MEM_MAP_COUNT:
         return info_return(&memory->map_count, sizeof(cl_uint), size, value, size_ret);
     case CL_MEM_REFERENCE_COUNT:
-        halt_enter(); /* a move uses it, too */
+        session_lock(memory->context->node->session);
         /* native counts what holds it, too */
-        count = (cl_uint)(atomic_load(&memory->object.references) + atomic_load(&memory->object.uses));
-        halt_leave();
+        count = (cl_uint)(atomic_load(&memory->object.references) + atomic_load(&memory->object.uses)) - memory->held;
+        session_unlock(memory->context->node->session);
         return info_return(&count, sizeof(count), size, value, size_ret);
     case CL_MEM_CONTEXT:
         return info_return(&memory->context, sizeof(cl_context), size, value, size_ret);

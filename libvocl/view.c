@@ -152,8 +152,7 @@ static void *open_view(struct session *session)
 static bool is_its_own(cl_uint param)
 {
     return param == CL_DEVICE_UUID_KHR || param == CL_DRIVER_UUID_KHR || param == CL_DEVICE_LUID_KHR ||
-           param == CL_DEVICE_LUID_VALID_KHR || param == CL_DEVICE_NODE_MASK_KHR ||
-           param == CL_DEVICE_PCI_BUS_INFO_KHR;
+           param == CL_DEVICE_LUID_VALID_KHR || param == CL_DEVICE_NODE_MASK_KHR || param == CL_DEVICE_PCI_BUS_INFO_KHR;
 }
 
 /* Sizes that depend on what else is on the host. */

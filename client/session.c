@@ -412,7 +412,7 @@ static bool find_nodes(struct session *session, bool has_local)
 static struct session *session_start(const struct front_end *front)
 {
     struct session *session = calloc(1, sizeof(*session));
-    struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending};
+    struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending, NULL};
     char why[512] = "";
     bool has_local;
     int error;

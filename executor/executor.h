@@ -82,6 +82,8 @@ int executor_open(const struct executor_host *host, struct executor **out);
 int executor_run(struct executor *executor, const void *frame, size_t length);
 /* The same for a frame of another worker, which is then to be given up. */
 int executor_run_peer(struct executor *executor, unsigned peer, const void *frame, size_t length);
+/* Another worker has come, perhaps with the number of one that was lost. */
+void executor_meet(struct executor *executor, unsigned peer);
 /* Another worker is gone. */
 void executor_lose(struct executor *executor, unsigned peer);
 /* Go on with what native callbacks and the helper thread have finished. The number of things done, or -EBADMSG. */

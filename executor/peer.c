@@ -51,6 +51,14 @@ bool executor_lost(const struct executor *x, unsigned peer)
     return peer < x->lost_count && x->lost[peer];
 }
 
+void executor_meet(struct executor *x, unsigned peer)
+{
+    if (peer >= x->host.members)
+        x->host.members = peer + 1;
+    if (peer < x->lost_count)
+        x->lost[peer] = false;
+}
+
 void executor_lose(struct executor *x, unsigned peer)
 {
     if (peer >= x->lost_count) {

@@ -28,7 +28,7 @@ allowed()
     proxy/daemon) echo "proxy/daemon/* proxy/control.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
     proxy/launch) echo "proxy/launch/* pool/* transport/starter.h base/*" ;;
     tools)        echo "tools/* pool/* topology/* base/*" ;;
-    tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/pmi.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;
+    tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;
     benchmarks)   echo "benchmarks/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;

@@ -4,6 +4,7 @@
  *     vocl.c         the command line
  *     environment.c  what a program is run with
  *     devices.c      vocl devices
+ *     sessions.c     vocl sessions, vocl move
  *     fail.c         how all of them end
  *     pool.c         vocl pool (pool.h); show.c prints its tables, top.c is vocl top
  *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
@@ -54,6 +55,13 @@ void environment_set_doors(const struct choices *choices);
 
 /* `vocl devices`, after its options. Returns the exit status. */
 int devices_list(void);
+
+/* `vocl sessions`, and `vocl move` from that word on. Return the exit status. */
+int sessions_list(void);
+int sessions_move(int count, char **words);
+/* Ask the session of a program of this user's (or, of root, anybody's): its progress (unless quiet) and its answer are
+ * printed. Returns the exit status, or ends with the reason of a failure. */
+int session_ask(long program, const char *words, bool quiet);
 
 /* How `vocl topo` ends if it is told something wrong. */
 #define topo_misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)

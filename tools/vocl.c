@@ -16,6 +16,8 @@
 
 static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
                            "       vocl devices [OPTION]...\n"
+                           "       vocl sessions\n"
+                           "       vocl move PID --to=HOST\n"
                            "       vocl pool --help\n"
                            "       vocl topo --help\n"
                            "       vocl top [--pool=WHERE]\n"
@@ -23,6 +25,8 @@ static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT].
                            "\n"
                            "run      runs PROGRAM, an unmodified OpenCL program, on the devices of VOCL\n"
                            "devices  lists the devices that a program would see\n"
+                           "sessions lists this user's programs that have devices here\n"
+                           "move     moves what such a program has on its devices to those of another host\n"
                            "pool     shows and administers a pool of devices; top shows it live\n"
                            "topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
                            "\n"
@@ -273,6 +277,13 @@ int main(int count, char **words)
         return run(count - 1, words + 1);
     if (!strcmp(command, "devices"))
         return devices(count - 1, words + 1);
+    if (!strcmp(command, "sessions")) {
+        if (count > 2)
+            misuse("sessions takes no argument such as \"%s\"", words[2]);
+        return sessions_list();
+    }
+    if (!strcmp(command, "move"))
+        return sessions_move(count - 1, words + 1);
     if (!strcmp(command, "pool"))
         become("vocl-pool", "vocl pool", words + 1);
     if (!strcmp(command, "top"))

@@ -67,6 +67,8 @@ int enter_mpi(struct start *start, const char **environment, int pmi, bool local
         return error;
     error = enter_apart(&entry, pmi, local);
     watch_stop(&watch, error ? start->why : NULL, start->why_size);
+    if (!error)
+        error = channel_open(job);
     if (error || !job->keeper)
         return error;
     keep_starter(job);
@@ -114,6 +116,9 @@ int enter_tls(struct start *start, int pmi)
     if (pmi >= 0)
         kept_hold(&job->pmi, NULL, pmi);
     error = meeting_open(start);
+    if (error)
+        return error;
+    error = channel_open(job);
     if (error)
         return error;
     job->keeper = keeper_start(NULL, NULL, NULL, 0);

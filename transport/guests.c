@@ -65,7 +65,8 @@ bool way_is_whole(const struct tls_way *way)
 
 void guest_end(struct guest *guest)
 {
-    tls_plugin->close(guest->tls);
+    if (guest->tls)
+        guest->by->close(guest->tls);
     if (guest->fd >= 0)
         close(guest->fd);
     *guest = (struct guest){.fd = -1};
@@ -80,10 +81,11 @@ void guest_settle(struct guest *guest, struct tls_way *way)
         socket_be_patient(guest->fd);
     kept_trust(&stream->socket, guest->fd);
     stream->tls = guest->tls;
+    stream->by = guest->by;
     way->tunnelled |= guest->tunnelled;
     vocl_log(LOG_DEBUG, "connection %u with %u%s%s", guest->index, guest->peer,
              guest->tunnelled ? ", through what started the workers" : "",
-             tls_plugin->by_kernel(guest->tls) ? ", the kernel encrypts" : "");
+             guest->by->by_kernel(guest->tls) ? ", the kernel encrypts" : "");
     *guest = (struct guest){.fd = -1};
 }
 
@@ -108,7 +110,7 @@ static struct guest *guest_place(struct meeting *m)
 static struct guest *guest_new(struct meeting *m, int fd, const char *identity)
 {
     struct guest *guest = guest_place(m);
-    struct tls *tls = guest ? tls_plugin->open(fd, identity) : NULL;
+    struct tls *tls = guest ? m->by->open(fd, identity) : NULL;
 
     if (!tls) {
         close(fd);
@@ -116,7 +118,7 @@ static struct guest *guest_new(struct meeting *m, int fd, const char *identity)
     }
     socket_tune(fd);
     *guest =
-        (struct guest){.fd = fd, .tls = tls, .state = GUEST_SHAKING, .came = !identity, .until = clock_ms() + SHAKE_MS};
+        (struct guest){.fd = fd, .tls = tls, .by = m->by, .state = GUEST_SHAKING, .came = !identity, .until = clock_ms() + SHAKE_MS};
     return guest;
 }
 
@@ -201,9 +203,14 @@ static bool take_handed(struct meeting *m)
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
-bool guest_write(struct tls *tls, const void *bytes, size_t length)
+bool stream_say(struct stream *stream, const void *bytes, size_t length)
 {
-    return tls_plugin->write(tls, bytes, length) == (ssize_t)length && tls_plugin->flush(tls) >= 0;
+    return stream->by->write(stream->tls, bytes, length) == (ssize_t)length && stream->by->flush(stream->tls) >= 0;
+}
+
+bool guest_write(struct guest *guest, const void *bytes, size_t length)
+{
+    return stream_say(&(struct stream){.tls = guest->tls, .by = guest->by}, bytes, length);
 }
 
 /* Whether this connection may be made, by who is to consent. */
@@ -220,7 +227,7 @@ static bool guest_known(struct meeting *m, struct guest *guest)
     unsigned to;
 
     if (guest->came) {
-        if (!read_identity(tls_plugin->identity(guest->tls), &guest->peer, &to, &guest->index) || to != m->rank)
+        if (!read_identity(guest->by->identity(guest->tls), &guest->peer, &to, &guest->index) || to != m->rank)
             return false;
         if (!m->rank && !guest->index && !m->ways) { /* a worker: it says more of itself */
             guest->state = GUEST_SAYS;
@@ -229,11 +236,11 @@ static bool guest_known(struct meeting *m, struct guest *guest)
     }
     if (!is_wanted(m, guest) || guest->peer == m->rank)
         return false;
-    if (guest->peer < m->rank) { /* it is for the other to consent */
+    if (!meeting_is_above(m, guest->peer)) { /* it is for the other to consent */
         guest->state = GUEST_SAYS;
         return true;
     }
-    if (!guest_write(guest->tls, &yes, sizeof(yes)))
+    if (!guest_write(guest, &yes, sizeof(yes)))
         return false;
     guest_settle(guest, m->ways[guest->peer]);
     return true;
@@ -245,7 +252,7 @@ static int guest_says(struct meeting *m, struct guest *guest)
 {
     const bool greets = !m->rank && !m->ways;
     const size_t length = greets ? sizeof(guest->said.greeting) : sizeof(guest->said.consent);
-    ssize_t got = tls_plugin->read(guest->tls, (uint8_t *)&guest->said + guest->got, length - guest->got);
+    ssize_t got = guest->by->read(guest->tls, (uint8_t *)&guest->said + guest->got, length - guest->got);
 
     if (got < 0) {
         guest_end(guest);
@@ -282,7 +289,7 @@ static int guest_go_on(struct meeting *m, struct guest *guest)
         guest->state = GUEST_SHAKING;
     }
     if (guest->state == GUEST_SHAKING) {
-        error = tls_plugin->shake(guest->tls);
+        error = guest->by->shake(guest->tls);
         if (error == -EAGAIN)
             return 0;
         if (error || !guest_known(m, guest)) {
@@ -307,7 +314,7 @@ static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
     ready[count++] = (struct pollfd){m->tunnel, POLLIN, 0};
     for (unsigned i = 0; i < GUESTS; i++) {
         const struct guest *guest = &m->guests[i];
-        const bool out = guest->state == GUEST_CONNECTING || (guest->state && tls_plugin->waits(guest->tls));
+        const bool out = guest->state == GUEST_CONNECTING || (guest->state && guest->by->waits(guest->tls));
 
         if (guest->state == GUEST_NONE) {
             ready[count++] = (struct pollfd){-1, 0, 0};
@@ -334,8 +341,8 @@ int meeting_turn(struct meeting *m, long until)
         struct guest *guest = &m->guests[i];
 
         if (guest->state != GUEST_NONE && ready[OTHERS + i].revents) {
-            if (tls_plugin->waits(guest->tls))
-                tls_plugin->flush(guest->tls);
+            if (guest->by->waits(guest->tls))
+                guest->by->flush(guest->tls);
             error = guest_go_on(m, guest);
         }
         if (guest->state != GUEST_NONE && clock_ms() >= guest->until)

@@ -20,7 +20,7 @@ struct greeting {
 
 /* The application's answer, when all are there; so many places follow. */
 struct welcome {
-    uint32_t magic, accepted, rank, size, pipes, unused;
+    uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before anybody came later */
     char why[128];
 };
 
@@ -36,6 +36,7 @@ struct consent {
 struct guest {
     int fd;
     struct tls *tls;
+    const struct tls_plugin *by;
     enum { GUEST_NONE, GUEST_CONNECTING, GUEST_SHAKING, GUEST_SAYS } state;
     bool came;            /* to this side; else this side went there */
     bool tunnelled;       /* through what started the workers */
@@ -51,7 +52,10 @@ struct guest {
 struct meeting {
     struct job *job;
     struct start *start; /* the application's, or NULL */
+    const struct tls_plugin *by; /* what carries its connections */
     unsigned rank, size, pipes;
+    unsigned base;     /* the session's size before anybody came later */
+    unsigned newcomer; /* who comes later, and goes to all others; 0: all meet */
     int listeners[2], tunnel; /* or -1 */
     struct tls_way **ways;    /* by number; NULL before the numbers are given */
     struct location *locations;
@@ -76,7 +80,8 @@ int guest_call(const struct meeting *m, unsigned peer);
 void guest_settle(struct guest *guest, struct tls_way *way);
 void guest_end(struct guest *guest);
 /* A few bytes, for which there is always room. */
-bool guest_write(struct tls *tls, const void *bytes, size_t length);
+bool guest_write(struct guest *guest, const void *bytes, size_t length);
+bool stream_say(struct stream *stream, const void *bytes, size_t length);
 /* What happens until then, or a little of it. Negative errno: it cannot become anything. */
 int meeting_turn(struct meeting *m, long until);
 
@@ -85,11 +90,17 @@ int meeting_turn(struct meeting *m, long until);
 struct meeting *meeting_new(struct job *job, char *why, size_t why_size);
 /* All that there is one of for each member. */
 int meeting_have_size(struct meeting *m);
+/* Whether the other is to go, and this side to consent. */
+bool meeting_is_above(const struct meeting *m, unsigned peer);
+/* A look at who is to be gone to. Whether all have their connections. */
+bool meeting_step(struct meeting *m, long began);
 /* Until all have their connections, or it is clear that some have not. */
 int meeting_meet(struct meeting *m, long until);
 void meeting_end(struct meeting *m);
 
 /* ---- meeting_open.c ---- */
+/* One whom the application expects in the running session has said who it is, and has its way now. */
+int meeting_newcomer(struct meeting *m, struct guest *guest);
 /* A worker has said who it is. Negative: one of this session that does not fit; nobody will come in its place. */
 int meeting_greeted(struct meeting *m, struct guest *guest);
 

@@ -18,6 +18,8 @@
  *     start_mpmd.c      by mpiexec, together with the program
  *     start_openmpi.c   by Open MPI's mpiexec, for the program
  *     start_worker.c    the worker's side of all of them
+ *     join.c            members that come and go while it runs
+ *     request.c         what users ask of the session while it runs
  *     launch.c          the helper that starts the rest; spawn.c starts that
  *     gather.c          hellos, until all are there; door.c keeps strangers from keeping anybody waiting
  *     enter.c           MPI_Init, or what is in its place
@@ -110,6 +112,9 @@ struct job {
     int rank, size;
     uint32_t last_tag;
     int lifeline;            /* to vocl-launcher or vocl-join, or -1 */
+    enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE } started; /* by vocl-launcher: on this host, or by ssh */
+    struct kept calls;       /* a worker: where it is handed connections, or -1 */
+    struct kept channel;     /* to the same, while the session runs (request.c), or -1 */
     struct kept pmi;         /* what MPI has of its starter, or -1 */
     struct kept placeholder; /* Open MPI's, of this process, or -1 */
     struct keeper *keeper;   /* of the client's descriptors, or NULL */
@@ -123,6 +128,16 @@ struct job {
 
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 void job_close(struct job *job);
+
+/* ---- request.c: the channel to who started the session's processes ---- */
+/* Hands it over, where there is a lifeline. 0 or negative errno. */
+int channel_open(struct job *job);
+/* To sleep on, if there is one. */
+bool channel_sleep_on(struct transport *t, struct pollfd *descriptor);
+/* A message, with a descriptor, or -1, which stays the caller's. 0 or negative errno. */
+int channel_tell(struct transport *t, const struct channel_message *message, int fd);
+/* Now and then, and when it spoke: what came is taken. */
+void channel_poll(struct transport *t, bool spoke);
 
 /* ---- start_worker.c ---- */
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);

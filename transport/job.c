@@ -113,7 +113,8 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
 {
     int error = 0;
 
-    *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .pmi.fd = -1, .placeholder.fd = -1};
+    *job =
+        (struct job){.provider = &provider_mpi, .lifeline = -1, .calls.fd = -1, .channel.fd = -1, .pmi.fd = -1, .placeholder.fd = -1};
     *why = '\0';
     if (!in_mpmd_job(forked_session) && no_workers())
         job->size = 1;
@@ -141,6 +142,8 @@ void job_close(struct job *job)
     job->keeper = NULL;
     kept_close(&job->placeholder);
     kept_close(&job->pmi);
+    kept_close(&job->channel);
+    kept_close(&job->calls);
     if (job->lifeline >= 0)
         close(job->lifeline);
     job->lifeline = -1;

@@ -24,7 +24,7 @@
 #define ABOVE 128        /* so many numbers are ours at the upper end of what a program may have */
 #define LAST_NUMBER 1024 /* or of what programs have at most: the kernel's table grows with the numbers */
 
-enum wish { WISH_NONE, WISH_TAKE, WISH_GIVE, WISH_LISTEN, WISH_ACCEPT, WISH_END };
+enum wish { WISH_NONE, WISH_DROP, WISH_TAKE, WISH_GIVE, WISH_LISTEN, WISH_ACCEPT, WISH_END };
 
 struct keeper {
     pthread_t thread;
@@ -105,6 +105,12 @@ static int take(struct keeper *keeper)
 
     if (error)
         return error;
+    for (unsigned i = 0; i < keeper->count; i++) {
+        if (keeper->held[i] < 0) {
+            keeper->held[keeper->slot = i] = fd;
+            return 0;
+        }
+    }
     more = realloc(keeper->held, (keeper->count + 1) * sizeof(*more));
     if (!more) {
         close(fd);
@@ -142,6 +148,12 @@ static int serve(struct keeper *keeper)
     switch (keeper->wish) {
     case WISH_TAKE:
         return take(keeper);
+    case WISH_DROP:
+        if (keeper->slot < keeper->count)
+            close(keeper->held[keeper->slot]);
+        if (keeper->slot < keeper->count)
+            keeper->held[keeper->slot] = -1;
+        return 0;
     case WISH_GIVE:
         return keeper->slot < keeper->count ? send_one(keeper->inside, keeper->held[keeper->slot]) : -EINVAL;
     case WISH_LISTEN:
@@ -186,8 +198,10 @@ static void *keeper_run(void *argument)
     }
     pthread_mutex_unlock(&keeper->lock);
     close(keeper->inside);
-    for (unsigned i = 0; i < keeper->count; i++) /* threads of run() still have this table */
-        close(keeper->held[i]);
+    for (unsigned i = 0; i < keeper->count; i++) { /* threads of run() still have this table */
+        if (keeper->held[i] >= 0)
+            close(keeper->held[i]);
+    }
     return NULL;
 }
 
@@ -379,6 +393,20 @@ static int raise_number(int fd)
         return fd;
     close(fd);
     return high;
+}
+
+void kept_release(struct kept *kept)
+{
+    struct keeper *keeper = kept->keeper;
+
+    kept->keeper = NULL;
+    if (keeper) {
+        pthread_mutex_lock(&keeper->asking);
+        keeper->slot = kept->slot;
+        ask(keeper, WISH_DROP);
+        pthread_mutex_unlock(&keeper->asking);
+    }
+    kept_close(kept);
 }
 
 void kept_trust(struct kept *kept, int fd)

@@ -41,6 +41,8 @@ bool keeper_take(struct keeper *keeper, int fd);
 void kept_trust(struct kept *kept, int fd);
 /* The descriptor, another one if the program has closed it, or -1. */
 int kept_fd(struct kept *kept);
+/* Close it as the next does, and the keeper's copy, too. */
+void kept_release(struct kept *kept);
 /* Close it, unless its number has become the program's. */
 void kept_close(struct kept *kept);
 

@@ -22,6 +22,7 @@
 #define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
 #define LEAVING_MS 5000
 #define QUIET_MS 20
+#define JOIN_US 1000 /* between looks at somebody who comes */
 
 /* ---- open and close ---- */
 
@@ -43,35 +44,53 @@ void link_keep(struct transport *t, struct kept *kept, int fd)
         kept_trust(kept, fd);
 }
 
+/* Its slot is free, and clean. */
+int link_open_peer(struct transport *t, struct member *member)
+{
+    struct peer *peer = &t->peers[member->rank];
+
+    if (member->rank >= link_capacity(t) || peer->alive)
+        return -EBADMSG;
+    peer->alive = true;
+    peer->provider = t->job.provider;
+    peer->process = member->process;
+    memcpy(peer->host, member->host, sizeof(peer->host));
+    if (member->way)
+        peer->provider = &provider_tls;
+    if (!peer->provider->bells) {
+        link_keep(t, &peer->bell.socket, member->fd);
+        member->fd = -1;
+    }
+    if (t->width <= member->rank)
+        t->width = member->rank + 1;
+    if (!member->way)
+        return peer->provider->open(t, member->rank);
+    tls_open_way(t, member->rank, member->way);
+    member->way = NULL;
+    return 0;
+}
+
 static int open_peers(struct transport *t)
 {
     int wake[2], error;
 
-    t->peers = calloc((size_t)t->job.size + 1, sizeof(*t->peers));
-    t->sleep_on = calloc((size_t)t->job.size * PROVIDER_MOST_DESCRIPTORS + 2, sizeof(*t->sleep_on));
+    t->width = link_local(t) + 1;
+    if (t->width <= transport_rank(t))
+        t->width = transport_rank(t) + 1;
+    t->peers = calloc(link_capacity(t), sizeof(*t->peers));
+    t->sleep_on = calloc(link_capacity(t) * PROVIDER_MOST_DESCRIPTORS + 3, sizeof(*t->sleep_on));
     if (!t->peers || !t->sleep_on)
         return -ENOMEM;
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
         return -errno;
     link_keep(t, &t->wake, wake[0]);
     link_keep(t, &t->waker, wake[1]);
-    for (unsigned i = 0; i <= link_local(t); i++)
+    if (t->job.channel.fd >= 0)
+        link_keep(t, &t->job.channel, t->job.channel.fd);
+    for (unsigned i = 0; i < link_capacity(t); i++)
         t->peers[i].bell.socket.fd = t->peers[i].lane.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
-        struct member *member = &t->job.members[i];
-        struct peer *peer = &t->peers[member->rank];
-
-        if (peer->alive)
-            return -EBADMSG;
-        peer->alive = true;
-        peer->provider = t->job.provider;
-        peer->process = member->process;
-        memcpy(peer->host, member->host, sizeof(peer->host));
-        if (!peer->provider->bells) {
-            link_keep(t, &peer->bell.socket, member->fd);
-            member->fd = -1;
-        }
-        error = peer->provider->open(t, member->rank);
+        error = link_open_peer(t, &t->job.members[i]);
         if (error)
             return error;
     }
@@ -79,7 +98,7 @@ static int open_peers(struct transport *t)
     pulse_remove(t->job.pulse, &t->job.beat);
     if (!t->job.pulse && t->job.member_count)
         t->job.pulse = pulse_start(!t->client);
-    for (int i = 0; i < t->job.size; i++) {
+    for (unsigned i = 0; i < t->width; i++) {
         if (t->peers[i].alive)
             pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);
     }
@@ -137,7 +156,12 @@ int transport_open_worker(const struct transport_callbacks *callbacks, char *why
 /* Workers count the local member whether there is one or not: it is for the application to speak of it. */
 unsigned transport_peers(const struct transport *t)
 {
-    return (unsigned)t->job.size + (!t->client || link_has_local(t));
+    return t->width - (t->width == link_local(t) + 1 && t->client && !link_has_local(t));
+}
+
+unsigned transport_most_peers(const struct transport *t)
+{
+    return link_capacity(t);
 }
 
 unsigned link_local(const struct transport *t)
@@ -153,7 +177,7 @@ bool link_has_local(const struct transport *t)
 /* The local member is not the job's, and stays when MPI has failed. */
 bool link_is_usable(const struct transport *t, unsigned peer)
 {
-    return peer <= link_local(t) && t->peers[peer].alive && (!t->ended || peer == link_local(t));
+    return peer < t->width && t->peers[peer].alive && (!t->ended || peer == link_local(t));
 }
 
 unsigned transport_rank(const struct transport *t)
@@ -165,12 +189,12 @@ bool transport_peer_alive(const struct transport *t, unsigned peer)
 {
     if (!t->client && peer == link_local(t))
         peer = 0;
-    return peer <= link_local(t) && t->peers[peer].alive;
+    return peer < t->width && t->peers[peer].alive;
 }
 
 const char *transport_peer_host(const struct transport *t, unsigned peer)
 {
-    return peer <= link_local(t) ? t->peers[peer].host : "";
+    return peer < t->width ? t->peers[peer].host : "";
 }
 
 /* False: it did not come. */
@@ -213,9 +237,11 @@ static bool leave_together(struct transport *t)
 
 static void close_all(struct transport *t, bool forget)
 {
-    for (unsigned i = 0; t->peers && i < (unsigned)t->job.size; i++) {
+    for (unsigned i = 0; t->peers && i < t->width; i++) {
         const struct provider *provider = t->peers[i].provider;
 
+        if (i == link_local(t))
+            continue;
         if (provider && provider->close)
             provider->close(t, i, forget);
         provider_lane.close(t, i, forget);
@@ -230,9 +256,12 @@ void transport_close(struct transport *t)
 {
     t->ended = true;
     pulse_stop(t->job.pulse);
-    for (int i = 0; t->peers && i < t->job.size; i++) {
+    join_forget(t);
+    for (unsigned i = 0; t->peers && i < t->width; i++) {
+        if (i == link_local(t))
+            continue;
         if (t->client && i)
-            vocl_log(LOG_INFO, "worker %d: %llu bytes sent, %llu received", i,
+            vocl_log(LOG_INFO, "worker %u: %llu bytes sent, %llu received", i,
                      (unsigned long long)t->peers[i].bytes_out, (unsigned long long)t->peers[i].bytes_in);
         if (t->peers[i].alive)
             bell_send(&t->peers[i].bell, BELL_BYE, 0);
@@ -254,7 +283,8 @@ void transport_close(struct transport *t)
 void transport_forget(struct transport *t)
 {
     t->ended = true;
-    for (int i = 0; i < t->job.size; i++)
+    join_forget(t);
+    for (unsigned i = 0; i < t->width; i++)
         t->peers[i].alive = false;
     close_all(t, true);
     keeper_forget(t->job.keeper);
@@ -291,6 +321,7 @@ void link_lose(struct transport *t, unsigned number, const char *why)
     provider_lane.lose(t, number);
     bulk_lose(t, number);
     peer->provider->lose(t, number);
+    join_lose(t, number);
     t->callbacks.lost(t->callbacks.owner, number, why);
     if (link_has_local(t))
         loop_lose(t, number);
@@ -363,15 +394,24 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
 /* The first frame to every worker. One of another host cannot take it, and says nothing. */
 static void offer_lanes(struct transport *t)
 {
-    for (unsigned number = 1; number < (unsigned)t->job.size; number++) {
-        struct peer *peer = &t->peers[number];
-        struct memory_address offer;
+    for (unsigned number = 1; number < link_local(t); number++)
+        link_offer_lane(t, number);
+}
 
-        if (!peer->alive || lane_offer(&peer->lane, &offer))
-            continue;
-        if (send_frame(t, number, FRAME_LANE, &offer, sizeof(offer)))
-            lane_close(&peer->lane);
-    }
+void link_offer_lane(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+    struct memory_address offer;
+
+    if (!peer->alive || lane_offer(&peer->lane, &offer))
+        return;
+    if (send_frame(t, number, FRAME_LANE, &offer, sizeof(offer)))
+        lane_close(&peer->lane);
+}
+
+int link_tell(struct transport *t, unsigned number, const struct member_news *news)
+{
+    return link_is_usable(t, number) ? send_frame(t, number, FRAME_MEMBER, news, sizeof(*news)) : -ECONNRESET;
 }
 
 static int send_to(struct transport *t, unsigned number, uint32_t local, const void *bytes, size_t length)
@@ -418,37 +458,41 @@ int transport_poll(struct transport *t)
     bool listen = t->slept || ++t->polls % HEAR_EVERY == 0;
     int count = 0, more = 1;
 
+    if (listen)
+        channel_poll(t, t->slept && t->channel && t->channel->revents);
     t->slept = t->announced = false;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
     while (more && !t->ended) {
         more = 0;
-        for (int i = 0; i < t->job.size && !t->ended; i++) {
-            if (t->peers[i].alive)
-                more += receive_frame(t, (unsigned)i);
+        for (unsigned i = 0; i < t->width && !t->ended; i++) {
+            if (t->peers[i].alive && i != link_local(t))
+                more += receive_frame(t, i);
         }
         count += more;
         if (count > 256)
             break;
     }
-    for (unsigned i = 0; i <= link_local(t); i++) {
+    for (unsigned i = 0; i < t->width; i++) {
         if (link_is_usable(t, i))
             count += t->peers[i].provider->poll(t, i);
     }
     if (t->bulks)
         count += bulk_poll(t);
-    for (int i = 0; i < t->job.size; i++) {
+    for (unsigned i = 0; i < t->width; i++) {
         struct peer *peer = &t->peers[i];
 
-        if (!peer->alive)
+        if (!peer->alive || i == link_local(t))
             continue;
         if (listen && !peer->provider->bells)
-            link_hear(t, (unsigned)i);
+            link_hear(t, i);
         if (t->ended)
-            link_lose(t, (unsigned)i, t->failed);
-        else if (peer->bell.lost && !receive_frame(t, (unsigned)i)) /* what it still said comes first */
-            link_lose(t, (unsigned)i, peer->bell.why ? peer->bell.why : "its process is gone");
+            link_lose(t, i, t->failed);
+        else if (peer->bell.lost && !receive_frame(t, i)) /* what it still said comes first */
+            link_lose(t, i, peer->bell.why ? peer->bell.why : "its process is gone");
     }
+    if (listen && t->join)
+        count += join_poll(t);
     if (listen)
         pulse_judge(t);
     if (count)
@@ -496,16 +540,17 @@ void transport_announce(struct transport *t)
     bool polled = false, restless = false, all = true;
 
     t->sleep_count = 0;
-    for (int i = 0; i <= t->job.size; i++) {
+    t->channel = NULL;
+    for (unsigned i = 0; i < t->width; i++) {
         struct peer *peer = &t->peers[i];
 
         if (peer->alive && peer->provider->idle)
-            peer->provider->idle(t, (unsigned)i);
+            peer->provider->idle(t, i);
         if (!peer->alive)
             continue;
-        all &= announce_to(t, (unsigned)i);
+        all &= announce_to(t, i);
         polled |= peer->provider->polled || peer->lane.memory;
-        restless |= peer->provider->restless && peer->provider->restless(t, (unsigned)i);
+        restless |= peer->provider->restless && peer->provider->restless(t, i);
     }
     /* The bell may be quicker than what it rang for: look again, soon at first. */
     t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
@@ -521,6 +566,8 @@ void transport_announce(struct transport *t)
         if (t->sleep_most_us > nap)
             t->sleep_most_us = nap;
     }
+    if (t->join && t->sleep_most_us > JOIN_US)
+        t->sleep_most_us = JOIN_US;
     if (t->sleep_most_us > t->look_us)
         t->sleep_most_us = t->look_us;
     t->announced = true;
@@ -537,9 +584,11 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
         timeout_us = t->sleep_most_us;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
     t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
+    t->channel = channel_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
     if (extra_fd >= 0)
         t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
-    ppoll(t->sleep_on, count, &timeout, NULL);
+    if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->channel)
+        t->channel->revents = 0;
     if (read(kept_fd(&t->wake), rings, sizeof(rings)) < 0)
         return; /* it was not this that woke us */
 }
@@ -553,7 +602,7 @@ void transport_wake(struct transport *t)
 void transport_bytes(const struct transport *t, uint64_t *in, uint64_t *out)
 {
     *in = *out = 0;
-    for (unsigned peer = 0; t->peers && peer < (unsigned)t->job.size; peer++) {
+    for (unsigned peer = 0; t->peers && peer < t->width; peer++) {
         *in += t->peers[peer].bytes_in;
         *out += t->peers[peer].bytes_out;
     }

@@ -15,6 +15,7 @@ enum frame_kind {
     FRAME_WHOLE = 1,
     FRAME_LARGE,
     FRAME_LANE,
+    FRAME_MEMBER, /* struct member_news */
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
@@ -56,19 +57,36 @@ struct peer {
     bool said_sleep;                    /* and the peer has not rung since */
 };
 
+#define MOST_ADDED SESSION_MOST_ADDED
+
+struct join;
+
+/* What the program and its workers tell each other of somebody who comes, in a frame: join.c. */
+struct member_news {
+    uint32_t what, number;
+    char host[64], endpoint[128];
+};
+
 struct transport {
     struct transport_callbacks callbacks;
     struct job job;
     bool client;
-    struct peer *peers; /* the job's, and after them the client's local member */
+    struct peer *peers; /* the job's, after them the client's local member, and then those that came later */
+    unsigned width;     /* numbers that there have been so far */
+    struct join *join;  /* of somebody who comes, or NULL */
+    bool leaving[MOST_ADDED]; /* whose process has yet to end */
     struct bulk *bulks, **bulk_last;
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
     bool announced, ended, slept;
-    bool incomplete; /* somebody was lost: nobody waits for all any more */
-    long judged_ms;  /* when it was last seen who answers */
+    transport_request *on_request;
+    void *request_context;
+    struct pollfd *channel; /* of those that it sleeps on, or NULL */
+    long channel_ms;        /* when it was last looked at */
+    bool incomplete;        /* somebody was lost: nobody waits for all any more */
+    long judged_ms;         /* when it was last seen who answers */
     char silence[64];
     const char *failed; /* with ended: why, or NULL if the process ends */
     struct pollfd *sleep_on;
@@ -81,6 +99,16 @@ unsigned link_local(const struct transport *t);
 bool link_has_local(const struct transport *t);
 /* Whether there is something to be sent to and had from a peer: not from those of a job that has ended. */
 bool link_is_usable(const struct transport *t, unsigned peer);
+/* How many numbers there can be. */
+static inline size_t link_capacity(const struct transport *t)
+{
+    return (size_t)t->job.size + 1 + MOST_ADDED;
+}
+/* A member's slot is filled, and he can be spoken to. 0 or negative errno. */
+int link_open_peer(struct transport *t, struct member *member);
+void link_offer_lane(struct transport *t, unsigned number);
+/* 0 or negative errno. */
+int link_tell(struct transport *t, unsigned number, const struct member_news *news);
 /* A descriptor of the session: the program may close it (keeper.h). */
 void link_keep(struct transport *t, struct kept *kept, int fd);
 void link_lose(struct transport *t, unsigned number, const char *why);
@@ -100,6 +128,22 @@ void loop_lose(struct transport *t, unsigned peer);
 int loop_send(struct transport *t, const void *bytes, size_t length);
 int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t length, transport_done *done,
               void *argument);
+
+/* ---- over_tls.c ---- */
+/* The peer is reached by this way, which is the peer's from now on. */
+void tls_open_way(struct transport *t, unsigned number, struct tls_way *way);
+
+/* ---- join.c: members that come and go ---- */
+/* What there is to do for somebody who comes: the number of things. */
+int join_poll(struct transport *t);
+/* What a peer tells of it; negative: it may not. */
+int join_news(struct transport *t, unsigned number, const struct member_news *news);
+/* What who starts processes tells of it, perhaps with a descriptor, which is this function's. */
+void join_hear(struct transport *t, const struct channel_message *message, int fd);
+/* A peer is lost. */
+void join_lose(struct transport *t, unsigned number);
+/* All ends. */
+void join_forget(struct transport *t);
 
 /* ---- receive.c: frames in ---- */
 /* Take one frame of the peer, if there is one: 1, else 0. */

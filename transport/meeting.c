@@ -19,19 +19,24 @@ const struct tls_plugin *tls_plugin;
 
 /* The one with the higher number goes to the other; if it does not come, the other way round; and if that does not come
  * either, the first goes through what started the workers. Who had to do so before does not wait for long. */
+bool meeting_is_above(const struct meeting *m, unsigned peer)
+{
+    return m->newcomer ? peer == m->newcomer : peer > m->rank;
+}
+
 static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct meeting *m, unsigned peer, long waited)
 {
     const bool there = *m->locations[peer].endpoint != '\0', tunnelled = m->ways[peer]->tunnelled;
     const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
 
-    if (peer > m->rank)
+    if (meeting_is_above(m, peer))
         return there && (tunnelled || waited >= REVERSE_MS) ? DIRECT : WAIT;
     if (m->tunnel >= 0 && (waited >= patience || (!there && m->listeners[0] < 0)))
         return TUNNELLED;
     return there && !tunnelled ? DIRECT : WAIT;
 }
 
-static bool pairs_go_on(struct meeting *m, long began)
+bool meeting_step(struct meeting *m, long began)
 {
     const long now = clock_ms();
     bool whole = true;
@@ -39,13 +44,13 @@ static bool pairs_go_on(struct meeting *m, long began)
     for (unsigned peer = 0; peer < m->size; peer++) {
         enum how how;
 
-        if (peer == m->rank || way_is_whole(m->ways[peer]))
+        if (peer == m->rank || !m->ways[peer] || way_is_whole(m->ways[peer]))
             continue;
         whole = false;
         how = now < m->next_try[peer] ? WAIT : how_to_reach(m, peer, now - began);
         if (how == WAIT)
             continue;
-        m->next_try[peer] = now + (how == DIRECT && peer < m->rank ? TUNNEL_MS - REVERSE_MS : REVERSE_MS);
+        m->next_try[peer] = now + (how == DIRECT && !meeting_is_above(m, peer) ? TUNNEL_MS - REVERSE_MS : REVERSE_MS);
         for (unsigned i = 0; i <= m->pipes + 1; i++) {
             const unsigned index = i <= m->pipes ? i : BEAT;
 
@@ -62,7 +67,7 @@ int meeting_meet(struct meeting *m, long until)
     const long began = clock_ms();
     const long most = began + REACH_MS < until ? began + REACH_MS : until;
 
-    while (!pairs_go_on(m, began)) {
+    while (!meeting_step(m, began)) {
         const long now = clock_ms();
         int error;
 
@@ -95,7 +100,7 @@ struct meeting *meeting_new(struct job *job, char *why, size_t why_size)
 
     if (!m)
         return NULL;
-    *m = (struct meeting){.job = job, .listeners = {-1, -1}, .tunnel = -1, .why = why, .why_size = why_size};
+    *m = (struct meeting){.job = job, .by = tls_plugin, .listeners = {-1, -1}, .tunnel = -1, .why = why, .why_size = why_size};
     for (unsigned i = 0; i < GUESTS; i++)
         m->guests[i].fd = -1;
     return m;

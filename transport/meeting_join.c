@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "transport/guests.h"
 #include "transport/meeting.h"
+#include "transport/plain.h"
 #include "wire/frame.h"
 
 #define ANYBODY 65535  /* the number of a worker that has none */
@@ -25,21 +26,21 @@ static unsigned given_rank(void)
 }
 
 /* Until what is to be done is done. */
-static int exchange(struct tls *tls, int fd, void *bytes, size_t length, long until, bool read)
+static int exchange(const struct stream *stream, int fd, void *bytes, size_t length, long until, bool read)
 {
     size_t at = 0;
 
-    while (at < length || tls_plugin->waits(tls)) {
-        struct pollfd ready = {fd, (short)(POLLIN | (tls_plugin->waits(tls) ? POLLOUT : 0)), 0};
+    while (at < length || stream->by->waits(stream->tls)) {
+        struct pollfd ready = {fd, (short)(POLLIN | (stream->by->waits(stream->tls) ? POLLOUT : 0)), 0};
         const long left = until - clock_ms();
         ssize_t moved = 0;
 
         if (left <= 0)
             return -ETIMEDOUT;
         if (at < length)
-            moved = read ? tls_plugin->read(tls, (uint8_t *)bytes + at, length - at)
-                         : tls_plugin->write(tls, (uint8_t *)bytes + at, length - at);
-        if (moved < 0 || tls_plugin->flush(tls) < 0)
+            moved = read ? stream->by->read(stream->tls, (uint8_t *)bytes + at, length - at)
+                         : stream->by->write(stream->tls, (uint8_t *)bytes + at, length - at);
+        if (moved < 0 || stream->by->flush(stream->tls) < 0)
             return moved < 0 ? (int)moved : -ECONNRESET;
         at += (size_t)moved;
         if (!moved && at < length)
@@ -48,34 +49,35 @@ static int exchange(struct tls *tls, int fd, void *bytes, size_t length, long un
     return 0;
 }
 
-static int shake_hands(struct tls *tls, int fd, long until)
+static int shake_hands(const struct stream *stream, int fd, long until)
 {
     int error;
 
-    while ((error = tls_plugin->shake(tls)) == -EAGAIN) {
-        struct pollfd ready = {fd, (short)(POLLIN | (tls_plugin->waits(tls) ? POLLOUT : 0)), 0};
+    while ((error = stream->by->shake(stream->tls)) == -EAGAIN) {
+        struct pollfd ready = {fd, (short)(POLLIN | (stream->by->waits(stream->tls) ? POLLOUT : 0)), 0};
         const long left = until - clock_ms();
 
         if (left <= 0)
             return -ETIMEDOUT;
         poll(&ready, 1, (int)left);
-        if (tls_plugin->waits(tls) && tls_plugin->flush(tls) < 0)
+        if (stream->by->waits(stream->tls) && stream->by->flush(stream->tls) < 0)
             return -ECONNRESET;
     }
     return error;
 }
 
-static int take_welcome(struct meeting *m, struct tls *tls, int fd, long until)
+static int take_welcome(struct meeting *m, const struct stream *stream, int fd, long until)
 {
     struct welcome welcome;
-    int error = exchange(tls, fd, &welcome, sizeof(welcome), until, true);
+    int error = exchange(stream, fd, &welcome, sizeof(welcome), until, true);
 
     if (error) {
         snprintf(m->why, m->why_size, "the application is gone: %s", strerror(-error));
         return error;
     }
     if (welcome.magic != HELLO_MAGIC || !welcome.accepted || !welcome.rank || welcome.rank >= welcome.size ||
-        welcome.size > ANYBODY || !welcome.pipes || welcome.pipes > MOST_PIPES) {
+        welcome.size > ANYBODY || (m->newcomer && welcome.rank != m->newcomer) || welcome.base < 2 ||
+        welcome.base > welcome.size || !welcome.pipes || welcome.pipes > MOST_PIPES) {
         welcome.why[sizeof(welcome.why) - 1] = '\0';
         snprintf(m->why, m->why_size, "refused: %s",
                  welcome.magic == HELLO_MAGIC && !welcome.accepted ? welcome.why : "not a VOCL program");
@@ -84,8 +86,9 @@ static int take_welcome(struct meeting *m, struct tls *tls, int fd, long until)
     m->rank = welcome.rank;
     m->size = welcome.size;
     m->pipes = welcome.pipes;
+    m->base = welcome.base;
     m->locations = calloc(m->size, sizeof(*m->locations));
-    error = m->locations ? exchange(tls, fd, m->locations, m->size * sizeof(*m->locations), until, true) : -ENOMEM;
+    error = m->locations ? exchange(stream, fd, m->locations, m->size * sizeof(*m->locations), until, true) : -ENOMEM;
     for (unsigned i = 0; !error && i < m->size; i++)
         m->locations[i].host[sizeof(m->locations->host) - 1] =
             m->locations[i].endpoint[sizeof(m->locations->endpoint) - 1] = '\0';
@@ -102,13 +105,14 @@ static struct tls *knock(const struct meeting *m, int fd, long until)
     int error;
 
     guest_identity(identity, rank ? rank : ANYBODY, 0, 0);
-    tls = tls_plugin->open(fd, identity);
-    error = tls ? shake_hands(tls, fd, most) : -ENOMEM;
+    tls = m->by->open(fd, identity);
+    error = tls ? shake_hands(&(struct stream){.tls = tls, .by = m->by}, fd, most) : -ENOMEM;
     if (!error)
         return tls;
     snprintf(m->why, m->why_size, "%s",
              error == -ETIMEDOUT ? strerror(ETIMEDOUT) : "it is not the session's program, or this is not its worker");
-    tls_plugin->close(tls);
+    if (tls)
+        m->by->close(tls);
     close(fd);
     return NULL;
 }
@@ -162,7 +166,7 @@ static struct tls *reach(struct meeting *m, const char *endpoint, struct endpoin
 }
 
 /* Says who it is, and takes in what it is told. */
-static int introduce(struct meeting *m, struct tls *tls, int fd, const struct endpoint *own, long until)
+static int introduce(struct meeting *m, const struct stream *stream, int fd, const struct endpoint *own, long until)
 {
     struct greeting greeting = {HELLO_MAGIC, WIRE_VERSION, 0x01020304, sizeof(void *), given_rank(), 0, "", ""};
     int error;
@@ -170,13 +174,13 @@ static int introduce(struct meeting *m, struct tls *tls, int fd, const struct en
     gethostname(greeting.host, sizeof(greeting.host) - 1);
     if (own->fd >= 0)
         memcpy(greeting.endpoint, own->text, sizeof(greeting.endpoint));
-    error = exchange(tls, fd, &greeting, sizeof(greeting), until, false);
+    error = exchange(stream, fd, &greeting, sizeof(greeting), until, false);
     if (!error)
-        error = take_welcome(m, tls, fd, until);
+        error = take_welcome(m, stream, fd, until);
     if (!error)
         error = meeting_have_size(m);
     for (unsigned i = 0; !error && i < m->size; i++) {
-        if (i != m->rank && !(m->ways[i] = way_new(m->pipes)))
+        if (i != m->rank && (!m->newcomer || !i || *m->locations[i].host) && !(m->ways[i] = way_new(m->pipes)))
             error = -ENOMEM;
     }
     return error;
@@ -191,9 +195,9 @@ static int hail(struct meeting *m, const char *endpoint, struct endpoint *own, l
 
     if (!tls)
         return -ENOTCONN;
-    error = introduce(m, tls, fd, own, until);
+    error = introduce(m, &(struct stream){.tls = tls, .by = m->by}, fd, own, until);
     if (error) {
-        tls_plugin->close(tls);
+        m->by->close(tls);
         close(fd);
         return error;
     }
@@ -202,6 +206,7 @@ static int hail(struct meeting *m, const char *endpoint, struct endpoint *own, l
     socket_be_patient(fd);
     kept_trust(&m->ways[0]->frames.socket, fd);
     m->ways[0]->frames.tls = tls;
+    m->ways[0]->frames.by = m->by;
     m->ways[0]->tunnelled = tunnelled;
     return 0;
 }
@@ -244,7 +249,7 @@ static int take_members(struct meeting *m)
     }
     job->provider = &provider_tls;
     job->rank = (int)m->rank;
-    job->size = (int)m->size;
+    job->size = (int)m->base;
     return 0;
 }
 
@@ -254,9 +259,14 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
     struct meeting *m = meeting_new(job, why, why_size);
     struct endpoint own = {.fd = -1};
     int tunnel = given_tunnel();
-    int error = m ? meeting_prepare(secret, ending, argument, why, why_size) : -ENOMEM;
+    const char *joins = getenv(SESSION_JOINS);
+    int error = m ? 0 : -ENOMEM;
 
+    if (!error && secret)
+        error = meeting_prepare(secret, ending, argument, why, why_size);
     if (!error) {
+        m->by = secret ? tls_plugin : &plain_plugin;
+        m->newcomer = joins ? (unsigned)atoi(joins) : 0;
         m->tunnel = tunnel;
         error = hail(m, endpoint, &own, until);
     }
@@ -264,7 +274,10 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
         m->listeners[0] = own.fd;
         error = meeting_meet(m, until);
     }
-    if (!error && m->ways[0]->tunnelled) {
+    if (!error && tunnel >= 0 && (!m->ways[0]->tunnelled || !secret)) {
+        kept_trust(&job->calls, tunnel);
+        tunnel = -1;
+    } else if (!error && m->ways[0]->tunnelled) {
         kept_trust(&m->ways[0]->voucher, tunnel);
         tunnel = -1;
     }

@@ -30,13 +30,17 @@ int meeting_greeted(struct meeting *m, struct guest *guest)
     struct member *member;
 
     greeting->host[sizeof(greeting->host) - 1] = greeting->endpoint[sizeof(greeting->endpoint) - 1] = '\0';
-    if (!wrong && m->job->member_count == m->size - 1)
+    if (!wrong && m->newcomer && greeting->rank != m->newcomer)
+        wrong = "not expected";
+    if (!wrong && m->newcomer)
+        return meeting_newcomer(m, guest);
+    if (!wrong && !m->newcomer && m->job->member_count == m->size - 1)
         wrong = "not expected";
     if (wrong) {
         vocl_log(LOG_ERROR, "refused a process on %s: %s", greeting->host, wrong);
         snprintf(m->why, m->why_size, "a worker on %s: %s", greeting->host, wrong);
         snprintf(welcome.why, sizeof(welcome.why), "%s", wrong);
-        guest_write(guest->tls, &welcome, sizeof(welcome));
+        guest_write(guest, &welcome, sizeof(welcome));
         return -EPROTO;
     }
     member = &m->job->members[m->job->member_count];
@@ -101,10 +105,10 @@ static int welcome_all(struct meeting *m)
 {
     for (unsigned rank = 1; rank < m->size; rank++) {
         const struct welcome welcome = {
-            .magic = HELLO_MAGIC, .accepted = 1, .rank = rank, .size = m->size, .pipes = m->pipes};
+            .magic = HELLO_MAGIC, .accepted = 1, .rank = rank, .size = m->size, .pipes = m->pipes, .base = m->size};
 
-        if (!guest_write(m->ways[rank]->frames.tls, &welcome, sizeof(welcome)) ||
-            !guest_write(m->ways[rank]->frames.tls, m->locations, m->size * sizeof(*m->locations))) {
+        if (!stream_say(&m->ways[rank]->frames, &welcome, sizeof(welcome)) ||
+            !stream_say(&m->ways[rank]->frames, m->locations, m->size * sizeof(*m->locations))) {
             snprintf(m->why, m->why_size, "a worker on %s was lost at the start", m->locations[rank].host);
             return -ECONNRESET;
         }

@@ -40,7 +40,7 @@ bool stream_ready(struct stream *stream)
     int fd = stream->tls ? kept_fd(&stream->socket) : -1;
 
     if (fd >= 0)
-        tls_plugin->use(stream->tls, fd);
+        stream->by->use(stream->tls, fd);
     return fd >= 0;
 }
 
@@ -78,7 +78,7 @@ static void text_free(struct text *text)
 static bool write_text(struct tls_way *way, struct text *text, size_t length, int *error)
 {
     while (length && !*error) {
-        ssize_t taken = tls_plugin->write(way->frames.tls, text->bytes + text->at, length);
+        ssize_t taken = way->frames.by->write(way->frames.tls, text->bytes + text->at, length);
 
         if (taken <= 0) {
             *error = (int)taken;
@@ -132,9 +132,9 @@ static void push_frames(struct transport *t, unsigned number)
     way->messages++;
     error = push(way);
     if (!error)
-        error = tls_plugin->flush(way->frames.tls);
+        error = way->frames.by->flush(way->frames.tls);
     way->frames.blocked =
-        way->urgent.at < way->urgent.end || way->ordinary.at < way->ordinary.end || tls_plugin->waits(way->frames.tls);
+        way->urgent.at < way->urgent.end || way->ordinary.at < way->ordinary.end || way->frames.by->waits(way->frames.tls);
     if (error < 0) /* what it had said before is still to be heard */
         t->peers[number].bell.lost = true;
     else if (way->frames.blocked)
@@ -322,7 +322,7 @@ static bool read_frames(struct transport *t, unsigned number)
         way_break(way, &t->peers[number], "the program has closed descriptors that are not its own");
         return false;
     }
-    got = tls_plugin->read(way->frames.tls, way->in + way->in_end, sizeof(way->in) - way->in_end);
+    got = way->frames.by->read(way->frames.tls, way->in + way->in_end, sizeof(way->in) - way->in_end);
     if (got > 0)
         way->in_end += (size_t)got;
     else if (got < 0)
@@ -389,29 +389,20 @@ static void carry_beat(struct beat *beat, bool say)
 
     if (!stream_ready(&way->beat))
         return;
-    while ((got = tls_plugin->read(way->beat.tls, bytes, sizeof(bytes))) > 0)
+    while ((got = way->beat.by->read(way->beat.tls, bytes, sizeof(bytes))) > 0)
         atomic_fetch_add(&beat->carried, (unsigned)got);
     if (got < 0)
         atomic_store(&beat->gone, true);
     while (way->voucher.fd >= 0 && recv(way->voucher.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
         atomic_fetch_add(&beat->carried, 1);
-    if (say && !got && tls_plugin->write(way->beat.tls, "", 1) == 1)
-        tls_plugin->flush(way->beat.tls);
+    if (say && !got && way->beat.by->write(way->beat.tls, "", 1) == 1)
+        way->beat.by->flush(way->beat.tls);
 }
 
-static int tls_open(struct transport *t, unsigned number)
+void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
 {
     struct peer *peer = &t->peers[number];
-    struct tls_way *way = NULL;
 
-    for (unsigned i = 0; i < t->job.member_count; i++) {
-        if (t->job.members[i].rank == number) {
-            way = t->job.members[i].way;
-            t->job.members[i].way = NULL;
-        }
-    }
-    if (!way)
-        return -ENOTCONN;
     peer->way = way;
     peer->beat.carry = carry_beat;
     peer->beat.carrier = way;
@@ -423,7 +414,6 @@ static int tls_open(struct transport *t, unsigned number)
     link_keep(t, &way->frames.socket, way->frames.socket.fd);
     for (unsigned i = 0; i < way->pipe_count; i++)
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
-    return 0;
 }
 
 static int tls_poll(struct transport *t, unsigned number)
@@ -488,8 +478,8 @@ static void tls_lose(struct transport *t, unsigned number)
 
 static void stream_end(struct stream *stream, bool forget)
 {
-    if (!forget)
-        tls_plugin->close(stream->tls);
+    if (!forget && stream->tls)
+        stream->by->close(stream->tls);
     stream->tls = NULL;
     kept_close(&stream->socket);
 }
@@ -548,7 +538,6 @@ const struct provider provider_tls = {
     .name = "tls",
     .most_frame = TRANSPORT_MAX_LARGE,
     .bells = true,
-    .open = tls_open,
     .send = tls_send,
     .receive = tls_receive,
     .taken = tls_taken,

@@ -9,6 +9,7 @@
 struct stream {
     struct kept socket;
     struct tls *tls;
+    const struct tls_plugin *by; /* what carries it: TLS, or a socket as it is (plain.h) */
     bool blocked; /* it has not taken all that there is for it */
 };
 

@@ -91,7 +91,7 @@ static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
         const bool first = pipe->first_at < pipe->first_end;
         const uint8_t *bytes = first ? pipe->first + pipe->first_at : pipe->rest;
         ssize_t taken =
-            tls_plugin->write(pipe->stream.tls, bytes, first ? pipe->first_end - pipe->first_at : pipe->rest_length);
+            pipe->stream.by->write(pipe->stream.tls, bytes, first ? pipe->first_end - pipe->first_at : pipe->rest_length);
 
         if (taken <= 0) {
             *error = taken;
@@ -127,9 +127,9 @@ static int give(struct transport *t, unsigned peer, struct pipe *pipe)
         count++;
     }
     if (!error)
-        error = tls_plugin->flush(pipe->stream.tls);
+        error = pipe->stream.by->flush(pipe->stream.tls);
     pipe->said |= moved != 0;
-    pipe->stream.blocked = pipe->giving || tls_plugin->waits(pipe->stream.tls);
+    pipe->stream.blocked = pipe->giving || pipe->stream.by->waits(pipe->stream.tls);
     if (error < 0)
         way_break(way_of(t, peer), &t->peers[peer], "a connection to it has ended");
     return count + (moved != 0);
@@ -282,7 +282,7 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
     ssize_t got;
 
     if (pipe->header_got < sizeof(pipe->chunk)) {
-        got = tls_plugin->read(pipe->stream.tls, (uint8_t *)&pipe->chunk + pipe->header_got,
+        got = pipe->stream.by->read(pipe->stream.tls, (uint8_t *)&pipe->chunk + pipe->header_got,
                                sizeof(pipe->chunk) - pipe->header_got);
         if (got <= 0)
             return got;
@@ -292,7 +292,7 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
     } else if (pipe->taking || pipe->offer) {
         uint8_t *into = pipe->taking ? pipe->into : pipe->offer->bytes + pipe->offer->got;
 
-        got = tls_plugin->read(pipe->stream.tls, into, (size_t)pipe->chunk.length - pipe->chunk_got);
+        got = pipe->stream.by->read(pipe->stream.tls, into, (size_t)pipe->chunk.length - pipe->chunk_got);
         if (got <= 0)
             return got;
         arrived(t, peer, pipe, (size_t)got);
@@ -333,11 +333,11 @@ void tls_bulk_follow(struct transport *t, unsigned peer)
 
         if (!pipe->said || pipe->giving || !stream_ready(&pipe->stream))
             continue;
-        taken = tls_plugin->write(pipe->stream.tls, &nothing, sizeof(nothing));
+        taken = pipe->stream.by->write(pipe->stream.tls, &nothing, sizeof(nothing));
         if (!taken)
             continue;
         pipe->said = false;
-        if (taken != sizeof(nothing) || tls_plugin->flush(pipe->stream.tls) < 0)
+        if (taken != sizeof(nothing) || pipe->stream.by->flush(pipe->stream.tls) < 0)
             way_break(way, &t->peers[peer], "a connection to it has ended");
     }
 }

@@ -180,12 +180,12 @@ void pulse_judge(struct transport *t)
     was_away = now - t->judged_ms > pulse->timeout_ms / 2;
     t->judged_ms = now;
     atomic_store(&pulse->judged_ms, now);
-    for (unsigned i = 0; i < (unsigned)t->job.size && !t->ended; i++) {
+    for (unsigned i = 0; i < t->width && !t->ended; i++) {
         struct peer *peer = &t->peers[i];
         struct beat *beat = &peer->beat;
         const uint32_t heard = peer->received + peer->bell.heard + atomic_load(&beat->carried);
 
-        if (!peer->alive)
+        if (!peer->alive || i == link_local(t))
             continue;
         if (peer->provider->follow)
             peer->provider->follow(t, i);

@@ -47,6 +47,18 @@ static void take_offer(struct transport *t, unsigned number, const uint8_t *byte
         bell_send(&peer->bell, BELL_LANE, 0);
 }
 
+static void take_news(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
+{
+    struct member_news news;
+
+    if (length == sizeof(news)) {
+        memcpy(&news, bytes, sizeof(news));
+        news.host[sizeof(news.host) - 1] = news.endpoint[sizeof(news.endpoint) - 1] = '\0';
+    }
+    if (length != sizeof(news) || join_news(t, number, &news))
+        link_lose(t, number, "it told of a member that cannot be");
+}
+
 static void take_frame(struct transport *t, unsigned number, const struct arrived *frame)
 {
     struct peer *peer = &t->peers[number];
@@ -63,6 +75,9 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
         break;
     case FRAME_LANE:
         take_offer(t, number, frame->bytes, frame->length);
+        break;
+    case FRAME_MEMBER:
+        take_news(t, number, frame->bytes, frame->length);
         break;
     default:
         link_lose(t, number, "it sent a frame of no known kind");

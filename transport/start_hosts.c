@@ -59,6 +59,7 @@ int start_hosts(struct start *start)
 {
     int pmi = -1, error = listen_or_not(start);
 
+    start->job->started = STARTED_THERE;
     if (!error)
         error = launch_workers(start);
     if (!error && !start->tls)

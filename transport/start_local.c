@@ -44,6 +44,7 @@ int start_local(struct start *start)
 {
     int pmi = -1, error = start->tls ? endpoint_listen_unix(&start->local) : 0;
 
+    start->job->started = STARTED_HERE;
     if (error)
         start->local.fd = -1;
     else

@@ -170,15 +170,27 @@ static int open_called(struct job *job, const char *endpoint, void (*ending)(voi
     return error;
 }
 
+static int descriptor_of(const char *text)
+{
+    const int fd = atoi(text);
+
+    return fd >= 3 && !fcntl(fd, F_SETFD, FD_CLOEXEC) ? fd : -1;
+}
+
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
     const char *bell = getenv(SESSION_BELL), *endpoint = getenv(SESSION_ENDPOINT);
+    const char *calls = getenv(SESSION_CALLS);
+    const bool plain = getenv(SESSION_PLAIN) != NULL;
     uint8_t secret[SECRET_BYTES];
 
-    *job = (struct job){.provider = &provider_mpi, .lifeline = -1, .pmi.fd = -1, .placeholder.fd = -1};
+    *job =
+        (struct job){.provider = &provider_mpi, .lifeline = -1, .calls.fd = -1, .channel.fd = -1, .pmi.fd = -1, .placeholder.fd = -1};
     *why = '\0';
-    if (endpoint && hex_read(getenv(SESSION_SECRET), secret, sizeof(secret)))
-        return meeting_join(job, endpoint, secret, clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000, ending,
+    if (calls)
+        kept_trust(&job->calls, descriptor_of(calls));
+    if (endpoint && (plain || hex_read(getenv(SESSION_SECRET), secret, sizeof(secret))))
+        return meeting_join(job, endpoint, plain ? NULL : secret, clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000, ending,
                             argument, why, why_size);
     return bell ? open_born(job, bell, ending, argument, why, why_size)
                 : open_called(job, endpoint, ending, argument, why, why_size);

@@ -20,6 +20,10 @@
 #define SESSION_HOST "VOCL_SESSION_HOST"     /* what the program calls the worker's host, or its address, */
 #define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* and who carries connections through what started the worker */
 
+#define SESSION_CALLS "VOCL_SESSION_CALLS" /* the same for those who are started before, on the program's host */
+#define SESSION_JOINS "VOCL_SESSION_JOINS" /* the number of a worker that comes later */
+#define SESSION_PLAIN "VOCL_SESSION_PLAIN" /* its connections are handed over within a host, and need no TLS */
+
 /* The place where a program that listens nowhere is said to be. */
 #define TUNNEL_ENDPOINT "ssh"
 
@@ -27,6 +31,29 @@
  * from time to time a word without one: so long there is a program at the other end, though it may be stopped. */
 struct tunnel_call {
     uint32_t to;
+};
+
+/* What the program and who starts its processes say to each other while the session runs: on a socket of packets, the
+ * channel, of which the program hands over one end by the lifeline, with this byte. A message may have a descriptor. */
+#define LIFELINE_CHANNEL 'c'
+
+enum channel_kind {
+    /* to the program */
+    CHANNEL_REQUEST = 1, /* what a user asks (base/requests.h), and what to answer on */
+    CHANNEL_STARTED,     /* the worker of this number; its process, if it is on this host, else 0 */
+    CHANNEL_ENDED,       /* it is gone, or could not be started: why */
+    /* from the program */
+    CHANNEL_START, /* one with this number: "HOST<tab>ENDPOINT"; the descriptor is where the program is handed
+                      connections (struct tunnel_call) from now on */
+    CHANNEL_END    /* it is to end: "now", or "" when it has had a moment to do so by itself */
+};
+
+/* Numbers for workers that come later: after the first ones' and the local member's. */
+#define SESSION_MOST_ADDED 16
+
+struct channel_message {
+    uint32_t kind, number;
+    char text[1024];
 };
 
 /* ---- bell.c: how a bell begins ---- */

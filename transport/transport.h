@@ -29,11 +29,14 @@ struct transport_callbacks {
     /* One whole frame arrived. The bytes are private to this process and valid during the call. Return 0, or a
      * negative errno when the frame is malformed: the peer is then dropped as if lost. */
     int (*frame)(void *owner, unsigned peer, const void *bytes, size_t length);
-    /* The peer is gone, why is NULL because this process itself ends; called once for each. No callback for this peer
+    /* The peer is gone, why is NULL because this process itself ends or has dropped it; called once for each. No callback for this peer
      * follows, bulk operations with it included: their done() has already been called with -ECONNRESET. */
     void (*lost)(void *owner, unsigned peer, const char *why);
     /* The process ends and takes the MPI library with it: last chance for transport_close(). May be NULL. */
     void (*ending)(void *owner);
+    /* On a worker: somebody has come to the running session, and can be spoken to; perhaps with the number of one that
+     * was lost. May be NULL. */
+    void (*joined)(void *owner, unsigned peer);
 };
 
 /* Called when the caller's memory may be used again: status 0, or -ECONNRESET when the peer was lost. */
@@ -71,6 +74,27 @@ int transport_local_give(struct transport *transport, unsigned peer, uint32_t ta
                          transport_done *done, void *argument);
 int transport_local_take(struct transport *transport, unsigned peer, uint32_t tag, void *memory, size_t length,
                          transport_done *done, void *argument);
+
+/*
+ * Members that come and go, on the client's side. To add one begins to start a worker: on this host (host NULL or its
+ * name) where the session's others are, or by ssh where the session is of such (VOCL_HOSTS, over TLS). Never blocks;
+ * what there is to do is done in transport_poll(). Its number, or a negative errno and why: -EBUSY while another comes,
+ * -ENOTSUP where the session can take on none, -ENOSPC. joined() is called from transport_poll(), once: with error 0
+ * when the member can be spoken to, by this process and by the other workers; else with why it did not come, and the
+ * session is as it was. Not called if the session is closed before. Numbers are those after the local member's, and come
+ * again when their worker's process has ended.
+ */
+typedef void transport_joined(void *argument, unsigned member, int error, const char *why);
+int transport_add_member(struct transport *transport, const char *host, transport_joined *joined, void *argument,
+                         char *why, size_t why_size);
+/*
+ * It is to end: what it was sent before it still does. Its loss is told as one that is nobody's fault (why NULL), at
+ * once, with all that this implies for what is under way with it. 0; -EINVAL: there is no such worker, -EBUSY: it is
+ * just coming, or somebody else is.
+ */
+int transport_drop_member(struct transport *transport, unsigned member);
+/* How many numbers there can be, 0 included. */
+unsigned transport_most_peers(const struct transport *transport);
 
 /* Number of members of the session, this process and the local member included; this process' own number. */
 unsigned transport_peers(const struct transport *transport);
@@ -118,6 +142,24 @@ void transport_announce(struct transport *transport);
 void transport_sleep(struct transport *transport, int extra_fd, long timeout_us);
 /* Make one running or coming transport_sleep() return. From any thread, and from signal handlers. */
 void transport_wake(struct transport *transport);
+
+/*
+ * What the user asks of the running session from outside (vocl move, and others): handler(context, request, answer) is
+ * called for each, on a thread of its own that holds no lock and blocks all signals; request is the words, valid during
+ * the call, as is the answer. Several may come at a time, and the session may end meanwhile. Without a handler requests
+ * are refused. Only on the client's side. Sessions without a launcher (devices of the process alone; those that mpiexec
+ * started whole) can be asked nothing.
+ */
+struct answer;
+typedef void transport_request(void *context, const char *request, struct answer *answer);
+void transport_on_request(struct transport *transport, transport_request *handler, void *context);
+/* A line to who asked; and the last one, whether it is done or has failed: what comes after that is left out, and a
+ * handler that returns without has failed. Who does not listen misses some; nobody waits for him for longer than a
+ * second. */
+__attribute__((format(printf, 2, 3))) void answer_progress(struct answer *answer, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void answer_end(struct answer *answer, bool done, const char *format, ...);
+/* False: who asked is gone. */
+bool answer_is_wanted(struct answer *answer);
 
 /*
  * End the session: peers see this side as gone. Bulk operations are abandoned (no done() is called). Frees all.

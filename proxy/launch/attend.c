@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "proxy/launch/attend.h"
+#include "proxy/launch/requests.h"
 #include "proxy/launch/surrogate.h"
 
 #define AGAIN_MS 1000 /* between tries to reach a daemon that was lost, */
@@ -123,7 +124,8 @@ static int least(int most, int tick)
 void attend(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session, int lifeline,
             const struct attend_hooks *hooks)
 {
-    struct pollfd *ready = calloc(count + 2, sizeof(*ready));
+    const unsigned all_of_them = count + 2 + REQUESTS_WIDTH;
+    struct pollfd *ready = calloc(all_of_them, sizeof(*ready));
 
     while (ready) {
         const int most = surrogate_look(lifeline);
@@ -135,7 +137,8 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
             ready[i + 2] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
             all &= nodes[i].client.fd >= 0 || nodes[i].over;
         }
-        if (poll(ready, count + 2, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
+        requests_poll(ready + count + 2);
+        if (poll(ready, all_of_them, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
             continue;
         if (ready[0].revents && !surrogate_hear(lifeline))
             break;
@@ -145,6 +148,7 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
             if (ready[i + 2].revents)
                 hear(nodes, i, hooks);
         }
+        requests_turn(ready + count + 2, NULL, NULL);
         attend_beat(nodes, count);
         attach_next(nodes, count, pool, session);
     }
@@ -156,6 +160,7 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
         json_decref(leave);
     }
     surrogate_end();
+    requests_close();
     hear_last_words(nodes, count, hooks);
     free(ready);
 }

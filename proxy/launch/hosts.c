@@ -96,8 +96,8 @@ static bool goes_along(const char *variable)
     return strncmp(variable, "SSH_", 4) && strncmp(variable, "_=", 2) && strncmp(variable, "PWD=", 4);
 }
 
-/* All in one: the length, then strings with their ends: the folder, and the environment. */
-static int make_header(struct stages *stages, unsigned rank, unsigned size, const char *host)
+/* endpoint: of a worker that comes later. All in one: the length, then strings with their ends: the folder, and the environment. */
+static int make_header(struct stages *stages, unsigned rank, unsigned size, const char *host, const char *endpoint)
 {
     char *folder = getcwd(NULL, 0);
     size_t length = 0;
@@ -114,6 +114,8 @@ static int make_header(struct stages *stages, unsigned rank, unsigned size, cons
             fprintf(file, "%s%c", *at, 0);
     }
     fprintf(file, "PMI_RANK=%u%cPMI_SIZE=%u%c" SESSION_HOST "=%s%c", rank, 0, size, 0, host, 0);
+    if (endpoint)
+        fprintf(file, SESSION_JOINS "=%u%c" SESSION_ENDPOINT "=%s%c", rank, 0, endpoint, 0);
     if (fclose(file) || length > REMOTE_MOST_HEADER) {
         free(body);
         return -E2BIG;
@@ -127,9 +129,10 @@ static int make_header(struct stages *stages, unsigned rank, unsigned size, cons
     return stages->header ? 0 : -ENOMEM;
 }
 
-static int start_there(struct ranks *ranks, unsigned rank, const char *host, const char *program, int output)
+static int start_there(struct ranks *ranks, unsigned rank, const char *host, const char *endpoint, const char *program,
+                       int output)
 {
-    int ends[2], error = make_header(&ranks->stages[rank], rank, ranks->size, host);
+    int ends[2], error = make_header(&ranks->stages[rank], rank, ranks->size, host, endpoint);
     pid_t pid = -1;
 
     if (!error)
@@ -174,18 +177,44 @@ int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int
     for (const char *at = hosts; *at; at++)
         workers += *at == ',';
     error = list ? ranks_open(ranks, workers) : -ENOMEM;
-    if (!error && !(ranks->stages = calloc(ranks->size, sizeof(*ranks->stages))))
+    if (!error && !(ranks->stages = calloc(ranks->most, sizeof(*ranks->stages))))
         error = -ENOMEM;
     if (!error)
         error = hand_over(ranks, lifeline);
     for (char *host = strtok_r(list, ",", &save); !error && host; host = strtok_r(NULL, ",", &save))
-        error = ++rank < ranks->size ? start_there(ranks, rank, host, program, output) : -EINVAL;
+        error = ++rank < ranks->size ? start_there(ranks, rank, host, NULL, program, output) : -EINVAL;
     if (!error && rank + 1 != ranks->size)
         error = -EINVAL; /* "a,,b" */
     free(list);
     if (error)
         snprintf(why, why_size, "workers on %s cannot be started: %s", hosts, strerror(-error));
     return error;
+}
+
+int host_add(struct ranks *ranks, unsigned rank, const char *host, const char *endpoint, const char *program,
+             int output)
+{
+    return ranks->stages ? start_there(ranks, rank, host, endpoint, program, output) : -ENOTSUP;
+}
+
+void host_end(struct ranks *ranks, unsigned rank)
+{
+    tunnel_close(ranks->stages[rank].tunnel);
+    ranks->stages[rank].tunnel = NULL;
+    if (ranks->pids[rank] > 0)
+        kill(ranks->pids[rank], SIGTERM);
+}
+
+void host_forget(struct ranks *ranks, unsigned rank)
+{
+    if (!ranks->stages)
+        return;
+    tunnel_close(ranks->stages[rank].tunnel);
+    free(ranks->stages[rank].header);
+    ranks->stages[rank] = (struct stages){0};
+    if (ranks->pmi[rank] >= 0)
+        close(ranks->pmi[rank]);
+    ranks->pmi[rank] = -1;
 }
 
 bool host_tells(const struct ranks *ranks, unsigned rank)
@@ -227,7 +256,7 @@ static ssize_t skip_greeting(struct stages *stages, const char *bytes, size_t le
 static bool on_call(void *owner, unsigned from, unsigned to, int fd)
 {
     struct ranks *ranks = owner;
-    struct tunnel *tunnel = to && to < ranks->size && to != from ? ranks->stages[to].tunnel : NULL;
+    struct tunnel *tunnel = to && to < ranks->most && to != from ? ranks->stages[to].tunnel : NULL;
     int copy;
 
     if (!to)
@@ -271,7 +300,7 @@ unsigned hosts_width(const struct ranks *ranks)
 {
     unsigned width = 0;
 
-    for (unsigned i = 1; ranks->stages && i < ranks->size; i++)
+    for (unsigned i = 1; ranks->stages && i < ranks->most; i++)
         width += ranks->stages[i].tunnel ? tunnel_width(ranks->stages[i].tunnel) : 0;
     return width;
 }
@@ -280,7 +309,7 @@ unsigned hosts_poll(struct ranks *ranks, struct pollfd *fds)
 {
     unsigned count = 0;
 
-    for (unsigned i = 1; ranks->stages && i < ranks->size; i++) {
+    for (unsigned i = 1; ranks->stages && i < ranks->most; i++) {
         struct stages *stages = &ranks->stages[i];
 
         stages->width = stages->tunnel ? tunnel_poll(stages->tunnel, fds + count) : 0;
@@ -302,7 +331,7 @@ static void lose(struct ranks *ranks, unsigned rank, int error)
 
 void hosts_turn(struct ranks *ranks, const struct pollfd *fds)
 {
-    for (unsigned i = 1; ranks->stages && i < ranks->size; i++) {
+    for (unsigned i = 1; ranks->stages && i < ranks->most; i++) {
         struct stages *stages = &ranks->stages[i];
         int error = stages->tunnel && stages->width ? tunnel_turn(stages->tunnel, fds, stages->width) : 0;
 
@@ -322,7 +351,7 @@ static bool are_idle(const struct ranks *ranks)
 {
     bool idle = true;
 
-    for (unsigned i = 1; idle && i < ranks->size; i++)
+    for (unsigned i = 1; idle && i < ranks->most; i++)
         idle = !ranks->stages[i].tunnel || tunnel_is_idle(ranks->stages[i].tunnel);
     return idle;
 }
@@ -344,7 +373,7 @@ void hosts_finish(struct ranks *ranks)
 
 void hosts_close(struct ranks *ranks)
 {
-    for (unsigned i = 0; ranks->stages && i < ranks->size; i++) {
+    for (unsigned i = 0; ranks->stages && i < ranks->most; i++) {
         tunnel_close(ranks->stages[i].tunnel);
         free(ranks->stages[i].header);
     }

@@ -32,6 +32,7 @@
 #include "pool/client.h"
 #include "proxy/launch/attend.h"
 #include "proxy/launch/pmi.h"
+#include "proxy/launch/requests.h"
 
 #define LIFELINE 3
 #define MOST_NODES 64
@@ -321,6 +322,16 @@ static void tell_end(const char *node, const char *why)
     say("ended %s %s", node, why); /* the last word, if the application is gone */
 }
 
+/* What session this is, for who asks. */
+static void describe(void)
+{
+    char list[512] = "";
+
+    for (unsigned i = 0; i < node_count && strlen(list) + sizeof(nodes[i].name) + 1 < sizeof(list); i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", nodes[i].name);
+    requests_describe(list, by_tls() ? "tls" : "mpi");
+}
+
 static const struct attend_hooks hooks = {tell_end, hear_pmi, lose_pmi, &own_pmi, hear_own};
 
 int main(void)
@@ -334,6 +345,7 @@ int main(void)
         fprintf(stderr, "vocl-join: started by VOCL only\n");
         return 2;
     }
+    requests_open(LIFELINE);
     if (poolfile_read(&pool, settings_string(SETTING_POOL), why, sizeof(why)))
         give_up(why);
     if (*settings_string(SETTING_POOL_USER))
@@ -347,6 +359,7 @@ int main(void)
     read_session();
     if (!by_tls())
         open_pmi();
+    describe();
     start_workers(&pool, &broker);
     client_close(&broker);
     attend(nodes, node_count, &pool, session, LIFELINE, &hooks);

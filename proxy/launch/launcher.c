@@ -31,12 +31,15 @@
 #include "base/settings.h"
 #include "base/children.h"
 #include "proxy/launch/ranks.h"
+#include "proxy/launch/requests.h"
 #include "proxy/launch/surrogate.h"
+#include "transport/starter.h"
 
 #define LIFELINE 3
 #define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
 #define LOOK_MS 100
-#define WORDS_MS 50 /* that the last words of a process may take */
+#define OTHERS (3 + REQUESTS_WIDTH) /* descriptors besides those of ranks */
+#define WORDS_MS 50                 /* that the last words of a process may take */
 
 static char reason[256];
 static enum { SAYS_NOTHING, SAYS_SOMETHING, SAYS_PLAINLY, SAYS_WHY } reason_kind;
@@ -120,10 +123,18 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
         return; /* the application is gone too, or does not listen any more */
 }
 
+static const char *end_of(const char *who, int status)
+{
+    static char text[384];
+
+    snprintf(text, sizeof(text), "%s ended with %s %d%s%s", who, WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
+    return text;
+}
+
 static void tell_end(const char *who, int status)
 {
-    tell("%s ended with %s %d%s%s", who, WIFSIGNALED(status) ? "signal" : "status",
-         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), *reason ? ": " : "", reason);
+    tell("%s", end_of(who, status));
 }
 
 /* mpiexec crashes in a folder that has been removed, and cannot start a worker in one to which there is no path. */
@@ -149,12 +160,50 @@ static void have_descriptors(void)
 
 /* ---- workers ---- */
 
+struct serving {
+    struct ranks *ranks;
+    const char *program; /* the worker's, */
+    int output;          /* and where it speaks */
+};
+
 static void listen_for(int output, int milliseconds)
 {
     struct pollfd ready = {output, POLLIN, 0};
 
     while (poll(&ready, 1, milliseconds) > 0 && listen_to(output))
         ;
+}
+
+/* Where it hears: once it runs. */
+static void tell_program(enum channel_kind kind, unsigned rank, const char *text)
+{
+    struct channel_message message = {.kind = kind, .number = rank};
+
+    snprintf(message.text, sizeof(message.text), "%s", text);
+    if (requests_has_program() && !requests_tell(&message, -1))
+        vocl_log(LOG_WARN, "the program is not told of worker %u: %s", rank, text);
+}
+
+/* What the program wants to have done. */
+static void hear_program(void *owner, const struct channel_message *message, int fd)
+{
+    const struct serving *serving = owner;
+    char why[256], text[32];
+    pid_t process;
+
+    if (message->kind == CHANNEL_START &&
+        ranks_add(serving->ranks, message->number, message->text, serving->program, fd, serving->output, &process, why,
+                  sizeof(why))) {
+        tell_program(CHANNEL_ENDED, message->number, why);
+    } else if (message->kind == CHANNEL_START) {
+        snprintf(text, sizeof(text), "%d", (int)process);
+        tell_program(CHANNEL_STARTED, message->number, text);
+    } else {
+        if (message->kind == CHANNEL_END)
+            ranks_end(serving->ranks, message->number, !strcmp(message->text, "now"));
+        if (fd >= 0)
+            close(fd);
+    }
 }
 
 static void reap_workers(struct ranks *ranks, int output)
@@ -170,7 +219,10 @@ static void reap_workers(struct ranks *ranks, int output)
             continue;
         listen_for(output, WORDS_MS);
         snprintf(who, sizeof(who), "worker %u", rank);
-        if (reason_kind == SAYS_WHY)
+        tell_program(CHANNEL_ENDED, rank, reason_kind == SAYS_WHY ? reason : end_of(who, status));
+        if (rank >= ranks->size)
+            *reason = '\0', reason_kind = SAYS_NOTHING;
+        else if (reason_kind == SAYS_WHY)
             tell("%s", reason);
         else
             tell_end(who, status);
@@ -183,14 +235,15 @@ static int sooner(int one, int other)
     return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/* Until the application is gone, or all workers are. */
-static void serve_workers(struct ranks *ranks, int output, int ended)
+/* Until the application is gone, or all workers are that it has not begun to work with. */
+static void serve_workers(struct serving *serving, int output, int ended)
 {
+    struct ranks *ranks = serving->ranks;
     struct pollfd *ready = NULL;
     char why[256];
 
-    while (ranks->running) {
-        struct pollfd *more = realloc(ready, (ranks_width(ranks) + 3) * sizeof(*ready));
+    while (ranks->running || requests_has_program()) {
+        struct pollfd *more = realloc(ready, (ranks_width(ranks) + OTHERS) * sizeof(*ready));
         struct signalfd_siginfo info;
         unsigned count;
 
@@ -200,14 +253,16 @@ static void serve_workers(struct ranks *ranks, int output, int ended)
         ready[0] = (struct pollfd){LIFELINE, POLLIN, 0};
         ready[1] = (struct pollfd){output, POLLIN, 0};
         ready[2] = (struct pollfd){ended, POLLIN, 0};
-        count = ranks_poll(ranks, ready + 3);
-        if (poll(ready, count + 3, sooner(surrogate_look(LIFELINE), hosts_nap(ranks))) < 0)
+        requests_poll(ready + 3);
+        count = ranks_poll(ranks, ready + OTHERS);
+        if (poll(ready, count + OTHERS, sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE), hosts_nap(ranks)))) < 0)
             continue;
         if (ready[1].revents)
             listen_to(output);
         if (ready[0].revents && !surrogate_hear(LIFELINE))
             break;
-        if (ranks_hear(ranks, ready + 3, why, sizeof(why)))
+        requests_turn(ready + 3, hear_program, serving);
+        if (ranks_hear(ranks, ready + OTHERS, why, sizeof(why)))
             tell("%s", why);
         if (ready[2].revents && read(ended, &info, sizeof(info)) > 0)
             reap_workers(ranks, output);
@@ -235,9 +290,10 @@ static void run_workers(char **arguments, int output[2])
     if (error || ended < 0) {
         tell("%s", error ? why : strerror(errno));
     } else {
-        close(output[1]);
+        struct serving serving = {&ranks, program, output[1]};
+
         kill(getpid(), SIGCHLD); /* for who ended before there was somebody to hear it */
-        serve_workers(&ranks, output[0], ended);
+        serve_workers(&serving, output[0], ended);
     }
     ranks_close(&ranks);
 }
@@ -270,18 +326,32 @@ static void run_mpiexec(char **arguments, int output[2])
     mpiexec = start(arguments + 1, output[1]);
     close(output[1]);
     for (;;) {
-        struct pollfd ready[] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
+        struct pollfd ready[2 + REQUESTS_WIDTH] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
 
-        poll(ready, 2, talking ? surrogate_look(LIFELINE) : LOOK_MS);
+        requests_poll(ready + 2);
+        poll(ready, 2 + REQUESTS_WIDTH, talking ? surrogate_look(LIFELINE) : LOOK_MS);
         if (ready[1].revents)
             talking = listen_to(output[0]);
         if (mpiexec < 0 || (ready[0].revents && !surrogate_hear(LIFELINE)))
             return;
+        requests_turn(ready + 2, NULL, NULL);
         if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
             tell_end("mpiexec", status);
             return;
         }
     }
+}
+
+/* What session this is, for who asks. workers: where none of them is on another host. */
+static void describe(unsigned workers)
+{
+    const char *hosts = settings_string(SETTING_HOSTS);
+    char own[65] = "", list[512] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    for (unsigned i = 0; i < workers && strlen(list) + strlen(own) + 2 < sizeof(list); i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", own);
+    requests_describe(*hosts ? hosts : list, getenv(SESSION_SECRET) ? "tls" : "mpi");
 }
 
 int main(int count, char **arguments)
@@ -292,17 +362,20 @@ int main(int count, char **arguments)
         fprintf(stderr, "vocl-launcher: started by VOCL only\n");
         return 2;
     }
+    requests_open(LIFELINE);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     have_folder();
     have_descriptors();
     if (pipe2(output, O_CLOEXEC))
         return 1;
+    describe(count > 2 && !strcmp(arguments[1], "--workers") ? (unsigned)atoi(arguments[2]) : 1);
     if (count == 3 && (!strcmp(arguments[1], "--workers") || !strcmp(arguments[1], "--hosts")))
         run_workers(arguments, output);
     else
         run_mpiexec(arguments, output);
     surrogate_end();
+    requests_close();
     children_end();
     remove_folder(shared_folder());
     fcntl(output[0], F_SETFL, O_NONBLOCK);

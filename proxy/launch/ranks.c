@@ -10,9 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/socket.h"
 #include "proxy/launch/ranks.h"
+#include "proxy/launch/tunnel.h"
 #include "transport/starter.h"
+
+#define END_MS 3000 /* that a worker has to end by itself */
 
 /* ---- PMI ---- */
 
@@ -28,13 +32,16 @@ static void say(void *owner, unsigned rank, const char *line, size_t length)
 int ranks_open(struct ranks *ranks, unsigned workers)
 {
     *ranks = (struct ranks){.size = workers + 1, .calls = -1};
-    ranks->pmi = malloc(ranks->size * sizeof(*ranks->pmi));
-    ranks->pids = calloc(ranks->size, sizeof(*ranks->pids));
+    ranks->most = ranks->size + 1 + SESSION_MOST_ADDED;
+    ranks->pmi = malloc(ranks->most * sizeof(*ranks->pmi));
+    ranks->members = malloc(ranks->most * sizeof(*ranks->members));
+    ranks->pids = calloc(ranks->most, sizeof(*ranks->pids));
+    ranks->ends_ms = calloc(ranks->most, sizeof(*ranks->ends_ms));
     ranks->server = pmi_open(ranks->size, say, ranks);
-    if (!ranks->pmi || !ranks->pids || !ranks->server)
+    if (!ranks->pmi || !ranks->members || !ranks->pids || !ranks->ends_ms || !ranks->server)
         return -ENOMEM;
-    for (unsigned i = 0; i < ranks->size; i++)
-        ranks->pmi[i] = -1;
+    for (unsigned i = 0; i < ranks->most; i++)
+        ranks->pmi[i] = ranks->members[i] = -1;
     return 0;
 }
 
@@ -77,7 +84,7 @@ void rank_execute(char *const *arguments)
 /* The descriptors of a session: of each worker its bell, and those to the other workers (a square of them). */
 struct wires {
     unsigned workers;
-    int *bells, *far_bells, *far_pmi, *peers;
+    int *bells, *far_bells, *far_pmi, *far_calls, *peers;
 };
 
 static int *wire(struct wires *wires, unsigned from, unsigned to)
@@ -91,8 +98,9 @@ static int wires_open(struct wires *wires, struct ranks *ranks)
     int ends[2], error = 0;
 
     *wires = (struct wires){workers, calloc(ranks->size, sizeof(int)), calloc(ranks->size, sizeof(int)),
-                            calloc(ranks->size, sizeof(int)), calloc((size_t)workers * workers, sizeof(int))};
-    if (!wires->bells || !wires->far_bells || !wires->far_pmi || !wires->peers)
+                            calloc(ranks->size, sizeof(int)), calloc(ranks->size, sizeof(int)),
+                            calloc((size_t)workers * workers, sizeof(int))};
+    if (!wires->bells || !wires->far_bells || !wires->far_pmi || !wires->far_calls || !wires->peers)
         return -ENOMEM;
     for (unsigned i = 0; !error && i < ranks->size; i++) {
         error = ranks_pair(ends);
@@ -105,6 +113,10 @@ static int wires_open(struct wires *wires, struct ranks *ranks)
             break;
         wires->bells[i] = ends[0];
         wires->far_bells[i] = ends[1];
+        if (i && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+            ranks->members[i] = ends[0];
+            wires->far_calls[i] = ends[1];
+        }
         for (unsigned j = 1; !error && j < i; j++) {
             error = ranks_pair(ends);
             *wire(wires, i, j) = ends[0];
@@ -161,6 +173,10 @@ static void become_worker(struct wires *wires, unsigned rank, const char *progra
     set_number("PMI_RANK", (int)rank);
     set_number("PMI_SIZE", (int)wires->workers + 1);
     set_number(SESSION_BELL, wires->far_bells[rank]);
+    if (wires->far_calls[rank]) {
+        inherit(wires->far_calls[rank]);
+        set_number(SESSION_CALLS, wires->far_calls[rank]);
+    }
     if (list && *list)
         setenv(SESSION_PEERS, list, 1);
     rank_execute(arguments);
@@ -190,6 +206,8 @@ static void wires_close(struct wires *wires)
             close(wires->bells[i]);
         if (i && wires->far_bells[i])
             close(wires->far_bells[i]);
+        if (wires->far_calls && wires->far_calls[i])
+            close(wires->far_calls[i]);
     }
     for (unsigned i = 0; wires->peers && i < wires->workers * wires->workers; i++) {
         if (wires->peers[i])
@@ -198,6 +216,7 @@ static void wires_close(struct wires *wires)
     free(wires->bells);
     free(wires->far_bells);
     free(wires->far_pmi);
+    free(wires->far_calls);
     free(wires->peers);
 }
 
@@ -219,18 +238,144 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, int l
     return error;
 }
 
+/* ---- those that come later ---- */
+
+static void become_added(unsigned rank, const char *program, int calls, int output)
+{
+    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--worker", NULL};
+    sigset_t none;
+
+    rank_become(output);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    inherit(calls);
+    set_number(SESSION_TUNNEL, calls);
+    set_number(SESSION_JOINS, (int)rank);
+    set_number("PMI_RANK", (int)rank);
+    setenv(SESSION_PLAIN, "1", 1);
+    setenv(SESSION_ENDPOINT, TUNNEL_ENDPOINT, 1);
+    unsetenv(SESSION_SECRET);
+    rank_execute(arguments);
+}
+
+static int add_here(struct ranks *ranks, unsigned rank, const char *program, int output)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return -errno;
+    pid = fork();
+    if (pid == 0)
+        become_added(rank, program, ends[1], output);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return -errno;
+    }
+    ranks->members[rank] = ends[0];
+    ranks->pids[rank] = pid;
+    ranks->running++;
+    return 0;
+}
+
+int ranks_add(struct ranks *ranks, unsigned rank, const char *place, const char *program, int calls, int output,
+              pid_t *process, char *why, size_t why_size)
+{
+    char host[256];
+    const char *endpoint = strchr(place, '\t');
+    int error = 0;
+
+    *process = 0;
+    if (calls < 0 || rank <= ranks->size || rank >= ranks->most || ranks->pids[rank] || !endpoint ||
+        endpoint - place >= (ptrdiff_t)sizeof(host))
+        error = -EINVAL;
+    if (error && calls >= 0)
+        close(calls);
+    if (!error) {
+        snprintf(host, sizeof(host), "%.*s", (int)(endpoint - place), place);
+        if (ranks->calls >= 0)
+            close(ranks->calls);
+        ranks->calls = calls;
+        ranks->ends_ms[rank] = 0;
+        error = *host ? host_add(ranks, rank, host, endpoint + 1, program, output)
+                      : add_here(ranks, rank, program, output);
+    }
+    if (!error && !*host)
+        *process = ranks->pids[rank];
+    if (error)
+        snprintf(why, why_size, "a worker cannot be started: %s", strerror(-error));
+    return error;
+}
+
+static void end_one(struct ranks *ranks, unsigned rank)
+{
+    ranks->ends_ms[rank] = 0;
+    if (ranks->stages)
+        host_end(ranks, rank);
+    else
+        kill(ranks->pids[rank], SIGKILL);
+}
+
+void ranks_end(struct ranks *ranks, unsigned rank, bool now)
+{
+    if (!rank || rank >= ranks->most || ranks->pids[rank] <= 0)
+        return;
+    ranks->ends_ms[rank] = clock_ms() + END_MS;
+    if (now)
+        end_one(ranks, rank);
+}
+
+int ranks_kill(struct ranks *ranks)
+{
+    const long now = clock_ms();
+    long first = -1;
+
+    for (unsigned i = 1; i < ranks->most; i++) {
+        const long left = ranks->ends_ms[i] - now;
+
+        if (!ranks->ends_ms[i])
+            continue;
+        if (left <= 0)
+            end_one(ranks, i);
+        else if (first < 0 || left < first)
+            first = left;
+    }
+    return (int)first;
+}
+
+/* One of this host calls another member. */
+static void pass_call(struct ranks *ranks, unsigned from)
+{
+    struct tunnel_call call;
+    unsigned count = 1;
+    int fd = -1;
+    ssize_t got = socket_receive_descriptors(ranks->members[from], &call, sizeof(call), &fd, &count, 1);
+
+    if (got == (ssize_t)sizeof(call) && count && call.to < ranks->most && call.to != from)
+        tunnel_hand(call.to ? ranks->members[call.to] : ranks->calls, fd);
+    if (count)
+        close(fd);
+    if (got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
+        return;
+    close(ranks->members[from]);
+    ranks->members[from] = -1;
+}
+
 /* ---- all of them ---- */
 
 unsigned ranks_width(const struct ranks *ranks)
 {
-    return ranks->size + hosts_width(ranks);
+    return 2 * ranks->most + hosts_width(ranks);
 }
 
 unsigned ranks_poll(struct ranks *ranks, struct pollfd *fds)
 {
-    for (unsigned i = 0; i < ranks->size; i++)
+    for (unsigned i = 0; i < ranks->most; i++) {
         fds[i] = (struct pollfd){ranks->pmi[i], (short)(POLLIN | (host_tells(ranks, i) ? POLLOUT : 0)), 0};
-    return ranks->size + hosts_poll(ranks, fds + ranks->size);
+        fds[ranks->most + i] = (struct pollfd){ranks->members[i], POLLIN, 0};
+    }
+    return 2 * ranks->most + hosts_poll(ranks, fds + 2 * ranks->most);
 }
 
 static int hear_one(struct ranks *ranks, unsigned rank)
@@ -242,9 +387,14 @@ static int hear_one(struct ranks *ranks, unsigned rank)
         return 0;
     if (got <= 0) {
         close_pmi(ranks, rank);
-        return pmi_lose(ranks->server, rank);
+        return rank < ranks->size ? pmi_lose(ranks->server, rank) : 0;
     }
     others = host_hear(ranks, rank, bytes, (size_t)got);
+    if (rank >= ranks->size) { /* it comes over TLS, or not at all */
+        if (others < 0)
+            close_pmi(ranks, rank);
+        return 0;
+    }
     return others < 0 ? (int)others : pmi_hear(ranks->server, rank, bytes + others, (size_t)(got - others));
 }
 
@@ -252,9 +402,13 @@ int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t 
 {
     int error = 0;
 
-    hosts_turn(ranks, fds + ranks->size);
-    for (unsigned i = 0; !error && i < ranks->size; i++) {
-        if (ranks->pmi[i] < 0)
+    hosts_turn(ranks, fds + 2 * ranks->most);
+    for (unsigned i = 0; i < ranks->most; i++) {
+        if (ranks->members[i] >= 0 && ranks->members[i] == fds[ranks->most + i].fd && fds[ranks->most + i].revents)
+            pass_call(ranks, i);
+    }
+    for (unsigned i = 0; !error && i < ranks->most; i++) {
+        if (ranks->pmi[i] < 0 || ranks->pmi[i] != fds[i].fd)
             continue;
         if (fds[i].revents & POLLOUT)
             host_tell(ranks, i);
@@ -263,7 +417,7 @@ int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t 
     }
     if (!error)
         return 0;
-    snprintf(why, why_size, "%s cannot start: %s", ranks->calls < 0 ? "MPI" : "the workers",
+    snprintf(why, why_size, "%s cannot start: %s", ranks->server && !ranks->stages ? "MPI" : "the workers",
              *pmi_why(ranks->server) ? pmi_why(ranks->server) : strerror(-error));
     for (unsigned i = 0; i < ranks->size; i++)
         close_pmi(ranks, i);
@@ -272,10 +426,16 @@ int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t 
 
 unsigned ranks_reaped(struct ranks *ranks, pid_t pid)
 {
-    for (unsigned i = 1; i < ranks->size; i++) {
+    for (unsigned i = 1; i < ranks->most; i++) {
         if (ranks->pids[i] == pid) {
             ranks->pids[i] = 0;
+            ranks->ends_ms[i] = 0;
             ranks->running--;
+            if (ranks->members[i] >= 0)
+                close(ranks->members[i]);
+            ranks->members[i] = -1;
+            if (i >= ranks->size)
+                host_forget(ranks, i);
             return i;
         }
     }
@@ -286,7 +446,13 @@ void ranks_close(struct ranks *ranks)
 {
     for (unsigned i = 0; ranks->pmi && i < ranks->size; i++)
         close_pmi(ranks, i);
+    for (unsigned i = 0; ranks->members && i < ranks->most; i++) {
+        if (ranks->members[i] >= 0)
+            close(ranks->members[i]);
+    }
     hosts_close(ranks);
+    free(ranks->members);
+    free(ranks->ends_ms);
     free(ranks->pids);
     free(ranks->pmi);
     pmi_close(ranks->server);

@@ -10,6 +10,7 @@
  *     pmi.c          PMI, as far as MPICH needs it (pmi.h)
  *     join.c         vocl-join: the program's way into a pool
  *     attend.c       and what it does while the session runs (attend.h)
+ *     requests.c     what users ask of the session (requests.h)
  *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)
  *     placeholder.c  vocl-placeholder: in rank 0's place for Open MPI's mpiexec
  */
@@ -25,8 +26,11 @@
 
 struct ranks {
     unsigned size; /* rank 0 is the program */
+    unsigned most; /* numbers, with those that come later */
     int *pmi;      /* where each speaks PMI, or -1 */
+    int *members;  /* where each worker of this host calls others, and is handed connections; or -1 */
     pid_t *pids;
+    long *ends_ms; /* when it is to be killed, or 0 */
     unsigned running;
     struct pmi *server;
     struct stages *stages; /* of those that ssh starts, or NULL */
@@ -49,6 +53,14 @@ unsigned ranks_poll(struct ranks *ranks, struct pollfd *fds);
 int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t why_size);
 /* Nobody is served PMI any more; who is still starting fails. */
 void ranks_close(struct ranks *ranks);
+/* Another worker, of this number, which is handed over to the program where calls is the other end of. place:
+ * "HOST<tab>ENDPOINT". *process: on this host, or 0. */
+int ranks_add(struct ranks *ranks, unsigned rank, const char *place, const char *program, int calls, int output,
+              pid_t *process, char *why, size_t why_size);
+/* It is to end: at once, or if it does not by itself. */
+void ranks_end(struct ranks *ranks, unsigned rank, bool now);
+/* Those whose time has come are killed; how long until the next, in milliseconds, or -1. */
+int ranks_kill(struct ranks *ranks);
 /* A child has ended: its rank, or 0 if it is none. */
 unsigned ranks_reaped(struct ranks *ranks, pid_t pid);
 
@@ -60,6 +72,13 @@ void rank_become(int output);
 void rank_execute(char *const *arguments);
 
 /* ---- hosts.c ---- */
+/* Another worker by ssh, that goes to this endpoint. */
+int host_add(struct ranks *ranks, unsigned rank, const char *host, const char *endpoint, const char *program,
+             int output);
+/* What starts it ends, and so does the worker. */
+void host_end(struct ranks *ranks, unsigned rank);
+/* And nothing is left of it. */
+void host_forget(struct ranks *ranks, unsigned rank);
 /* Whether there is something to tell this rank's starter; and some of it. */
 bool host_tells(const struct ranks *ranks, unsigned rank);
 void host_tell(struct ranks *ranks, unsigned rank);

@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/socket.h"
+#include "proxy/launch/requests.h"
 #include "proxy/launch/surrogate.h"
 #include "transport/starter.h"
 
@@ -22,7 +23,9 @@ bool surrogate_hear(int lifeline)
     char byte;
 
     got = socket_receive_descriptors(lifeline, &byte, 1, &fd, &came, 1);
-    if (came && (more = realloc(bells, (count + 1) * sizeof(*bells)))) {
+    if (came && byte == LIFELINE_CHANNEL) {
+        requests_channel(fd);
+    } else if (came && (more = realloc(bells, (count + 1) * sizeof(*bells)))) {
         bells = more;
         bells[count++] = fd;
     } else if (came) {

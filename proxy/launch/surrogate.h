@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What has come on the lifeline: a bell, or nothing more (false). */
+/* What has come on the lifeline: a bell, the program's channel (requests.h), or nothing more (false). */
 bool surrogate_hear(int lifeline);
 /* To be called so often, in milliseconds, or never (-1); the time that is left. */
 int surrogate_look(int lifeline);

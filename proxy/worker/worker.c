@@ -53,6 +53,13 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     worker->over = true;
 }
 
+static void on_joined(void *owner, unsigned peer)
+{
+    struct worker *worker = owner;
+
+    executor_meet(worker->executor, peer);
+}
+
 /* ---- from the executor ---- */
 
 static void flush_notes(struct worker *worker)
@@ -296,7 +303,7 @@ static void take_limits(struct executor_host *host)
 int worker_run(void)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
-    struct transport_callbacks callbacks = {worker, on_frame, on_lost, NULL};
+    struct transport_callbacks callbacks = {worker, on_frame, on_lost, NULL, on_joined};
     struct executor_host host = {.owner = worker,
                                  .send = host_send,
                                  .send_peer = send_peer,
@@ -321,7 +328,7 @@ int worker_run(void)
         fprintf(stderr, "vocl-proxy: %s\n", *why ? why : strerror(-error));
         return 1;
     }
-    worker->peers = calloc(transport_peers(worker->transport), sizeof(*worker->peers));
+    worker->peers = calloc(transport_most_peers(worker->transport), sizeof(*worker->peers));
     worker->affinity = affinity_new();
     if (!worker->peers || !worker->affinity)
         return 1;

@@ -49,7 +49,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
 
 void client_open(struct client *client)
 {
-    struct transport_callbacks callbacks = {client, on_frame, on_lost, NULL};
+    struct transport_callbacks callbacks = {client, on_frame, on_lost, NULL, NULL};
     char why[512] = "";
 
     *client = (struct client){0};

@@ -1,0 +1,25 @@
+/*
+ * Requests to a running session, from the user whose it is: what who asks (tools/sessions.c) and who started the
+ * session's processes (proxy/launch/requests.c) have agreed on. The latter has a pipe, under this number, which the
+ * kernel lets only the same user open, in /proc; nothing listens, and there is no name that anybody could take before.
+ * A request is one line, written at once: the number of the process that asks, that of its descriptor for answers (the
+ * end of a pipe, which the other opens in the same way), and words. Answers are lines, too, and the last begins with
+ * "done" or "failed".
+ */
+#ifndef VOCL_BASE_REQUESTS_H
+#define VOCL_BASE_REQUESTS_H
+
+#define REQUESTS_FD 4
+#define REQUESTS_MOST 1024 /* bytes of a request, or of a line of its answer, with its end */
+
+/* The only one that is answered without the program: "done PID<tab>PROGRAM<tab>NETWORK<tab>NODES". */
+#define REQUEST_SESSION "session"
+#define REQUEST_PROGRESS "progress "
+#define REQUEST_DONE "done "
+#define REQUEST_FAILED "failed "
+
+/* The names of the processes that have such a pipe, as /proc/PID/comm says. */
+#define REQUESTS_LAUNCHER "vocl-launcher"
+#define REQUESTS_JOIN "vocl-join"
+
+#endif

@@ -1,0 +1,290 @@
+/* What users ask of a running session: see requests.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/process.h"
+#include "base/requests.h"
+#include "base/socket.h"
+#include "base/text.h"
+#include "proxy/launch/requests.h"
+
+#define MOST_ASKERS 8 /* whose requests are under way */
+#define ASIDE 2       /* descriptors besides theirs */
+
+/* Who has asked, and waits for the program's answer. */
+struct asker {
+    int out;    /* the end of his pipe, */
+    int answer; /* and of what the program answers with; -1: no asker */
+};
+
+static int lifeline, channel = -1, spare = -1;
+static char session_nodes[REQUESTS_MOST / 2], session_network[16];
+static struct asker askers[MOST_ASKERS];
+static char waiting[16 * REQUESTS_MOST]; /* of requests that have come */
+static size_t waiting_length;
+
+void requests_open(int program)
+{
+    int ends[2];
+
+    lifeline = program;
+    for (unsigned i = 0; i < MOST_ASKERS; i++)
+        askers[i] = (struct asker){-1, -1};
+    if (fcntl(REQUESTS_FD, F_GETFD) >= 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+        vocl_log(LOG_INFO, "nobody can ask anything of this session");
+        return;
+    }
+    if (ends[0] != REQUESTS_FD && dup3(ends[0], REQUESTS_FD, O_CLOEXEC) == REQUESTS_FD)
+        close(ends[0]);
+    spare = ends[1]; /* there is always somebody who may write: who does so comes and goes */
+}
+
+void requests_describe(const char *nodes, const char *network)
+{
+    char visible[sizeof(session_nodes)];
+
+    snprintf(session_nodes, sizeof(session_nodes), "%s", text_visible(nodes, visible, sizeof(visible)));
+    snprintf(session_network, sizeof(session_network), "%s", network);
+}
+
+void requests_channel(int fd)
+{
+    if (channel >= 0)
+        close(channel);
+    channel = fd;
+}
+
+/* ---- answers ---- */
+
+/* Whole, or not at all: who does not take them does without. */
+__attribute__((format(printf, 2, 3))) static void answer(int out, const char *format, ...)
+{
+    char line[REQUESTS_MOST];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof(line)) {
+        length = sizeof(line) - 1;
+        line[length - 1] = '\n';
+    }
+    if (write(out, line, (size_t)length) < 0)
+        vocl_log(LOG_DEBUG, "who asked does not listen: %s", strerror(errno));
+}
+
+static void program_name(pid_t pid, char *name, size_t size)
+{
+    char path[64], text[64] = "?";
+    int fd;
+    ssize_t got;
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got > 0)
+        text[got - (text[got - 1] == '\n')] = '\0';
+    text_visible(text, name, size);
+}
+
+static void answer_session(int out)
+{
+    const pid_t program = socket_process(lifeline);
+    char name[256];
+
+    program_name(program, name, sizeof(name));
+    answer(out, REQUEST_DONE "%d\t%s\t%s\t%s\n", (int)program, name, session_network, session_nodes);
+}
+
+static void asker_end(struct asker *asker)
+{
+    close(asker->answer);
+    close(asker->out);
+    *asker = (struct asker){-1, -1};
+}
+
+/* What the program answers goes on; at its end, too. */
+static void asker_turn(struct asker *asker, bool gone)
+{
+    char line[REQUESTS_MOST];
+    ssize_t got = gone ? 0 : recv(asker->answer, line, sizeof(line), MSG_DONTWAIT);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0)
+        asker_end(asker);
+    else if (write(asker->out, line, (size_t)got) < 0)
+        vocl_log(LOG_DEBUG, "who asked does not listen: %s", strerror(errno));
+}
+
+/* ---- requests ---- */
+
+bool requests_has_program(void)
+{
+    return channel >= 0;
+}
+
+bool requests_tell(const struct channel_message *message, int fd)
+{
+    struct pollfd ready = {channel, POLLOUT, 0};
+
+    return channel >= 0 && poll(&ready, 1, 0) == 1 && ready.revents == POLLOUT &&
+           !socket_send_descriptors(channel, message, sizeof(*message), &fd, fd >= 0);
+}
+
+/* To the program; why not, or NULL: out is the asker's then. */
+static const char *pass_on(const char *words, int out)
+{
+    struct channel_message message = {.kind = CHANNEL_REQUEST};
+    struct asker *asker = askers;
+    int ends[2];
+    bool told;
+
+    while (asker < askers + MOST_ASKERS && asker->answer >= 0)
+        asker++;
+    if (channel < 0)
+        return "its session is still starting, or cannot be asked anything";
+    if (asker == askers + MOST_ASKERS)
+        return "too many requests are under way";
+    if (process_is_stopped(socket_process(lifeline)))
+        return "the program is stopped";
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        return strerror(errno);
+    snprintf(message.text, sizeof(message.text), "%s", words);
+    told = requests_tell(&message, ends[1]);
+    close(ends[1]);
+    if (!told) {
+        close(ends[0]);
+        return "the program does not take requests";
+    }
+    *asker = (struct asker){out, ends[0]};
+    return NULL;
+}
+
+/* The end of a pipe of the process that asks, which the kernel opens only if that is the same user's. */
+static int open_answer(int pid, int fd)
+{
+    char path[64];
+    struct stat file;
+    int out;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+    if (stat(path, &file) || !S_ISFIFO(file.st_mode)) /* others might do something when they are opened */
+        return -1;
+    out = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (out >= 0 && !fstat(out, &file) && S_ISFIFO(file.st_mode))
+        return out;
+    if (out >= 0)
+        close(out);
+    return -1;
+}
+
+static void take_request(const char *line)
+{
+    int pid, fd, length = 0, out;
+    const char *why = NULL;
+
+    if (sscanf(line, "%d %d %n", &pid, &fd, &length) != 2 || !length || (out = open_answer(pid, fd)) < 0) {
+        vocl_log(LOG_DEBUG, "a request that cannot be answered");
+        return;
+    }
+    if (!strcmp(line + length, REQUEST_SESSION))
+        answer_session(out);
+    else if (!(why = pass_on(line + length, out)))
+        return;
+    else
+        answer(out, REQUEST_FAILED "%s\n", why);
+    close(out);
+}
+
+static void hear_requests(void)
+{
+    ssize_t got = read(REQUESTS_FD, waiting + waiting_length, sizeof(waiting) - waiting_length - 1);
+    char *at = waiting, *end;
+
+    if (got <= 0)
+        return;
+    waiting_length += (size_t)got;
+    waiting[waiting_length] = '\0';
+    while ((end = memchr(at, '\n', waiting_length - (size_t)(at - waiting)))) {
+        *end = '\0';
+        if (end - at < REQUESTS_MOST)
+            take_request(at);
+        at = end + 1;
+    }
+    waiting_length -= (size_t)(at - waiting);
+    memmove(waiting, at, waiting_length);
+    if (waiting_length >= REQUESTS_MOST) /* no request is so long */
+        waiting_length = 0;
+}
+
+/* ---- a turn ---- */
+
+void requests_poll(struct pollfd *fds)
+{
+    fds[0] = (struct pollfd){spare >= 0 ? REQUESTS_FD : -1, POLLIN, 0};
+    fds[1] = (struct pollfd){channel, POLLIN, 0};
+    for (unsigned i = 0; i < MOST_ASKERS; i++) {
+        fds[ASIDE + 2 * i] = (struct pollfd){askers[i].answer, POLLIN, 0};
+        fds[ASIDE + 2 * i + 1] = (struct pollfd){askers[i].out, 0, 0};
+    }
+}
+
+static void hear_program(requests_heard *hear, void *owner)
+{
+    struct channel_message message;
+    unsigned count = 1;
+    int fd = -1;
+    ssize_t got = socket_receive_descriptors(channel, &message, sizeof(message), &fd, &count, 1);
+
+    if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
+        return;
+    if (got == (ssize_t)sizeof(message) && hear) {
+        message.text[sizeof(message.text) - 1] = '\0';
+        hear(owner, &message, fd);
+        return;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (got == (ssize_t)sizeof(message))
+        return;
+    close(channel);
+    channel = -1;
+}
+
+void requests_turn(const struct pollfd *fds, requests_heard *hear,
+                   void *owner)
+{
+    for (unsigned i = 0; i < MOST_ASKERS; i++) {
+        const struct pollfd *at = fds + ASIDE + 2 * i;
+
+        if (askers[i].answer >= 0 && askers[i].answer == at->fd && (at[0].revents || at[1].revents))
+            asker_turn(&askers[i], at[1].revents);
+    }
+    if (channel >= 0 && channel == fds[1].fd && fds[1].revents)
+        hear_program(hear, owner);
+    if (fds[0].revents)
+        hear_requests();
+}
+
+void requests_close(void)
+{
+    for (unsigned i = 0; i < MOST_ASKERS; i++) {
+        if (askers[i].answer >= 0)
+            asker_end(&askers[i]);
+    }
+    if (channel >= 0)
+        close(channel);
+    channel = -1;
+}

@@ -1,0 +1,36 @@
+/*
+ * What users ask of a running session (base/requests.h): who started its processes hears it and passes it on to the
+ * program, by the channel (transport/starter.h). It answers by itself what session this is, also while the program is
+ * stopped.
+ */
+#ifndef VOCL_PROXY_LAUNCH_REQUESTS_H
+#define VOCL_PROXY_LAUNCH_REQUESTS_H
+
+#include <poll.h>
+#include <stdbool.h>
+
+#include "transport/starter.h"
+
+/* What poll() is to look at for it. */
+#define REQUESTS_WIDTH 18
+
+/* Before this process has opened anything: from now on it can be asked. */
+void requests_open(int lifeline);
+/* What session it is: its nodes' names, with commas between them, and what carries it. */
+void requests_describe(const char *nodes, const char *network);
+/* The program has handed over its channel. */
+void requests_channel(int fd);
+/* Fills so many as REQUESTS_WIDTH. */
+void requests_poll(struct pollfd *fds);
+/* A message of the program's; fd: what came with it, the called one's own, or -1. */
+typedef void requests_heard(void *owner, const struct channel_message *message, int fd);
+/* What was found. A message of the program's that is no answer goes to hear(), which may be NULL. */
+void requests_turn(const struct pollfd *fds, requests_heard *hear,
+                   void *owner);
+/* Whether there is a program to tell. */
+bool requests_has_program(void);
+/* To the program, with a descriptor, or -1: false if it cannot be told now. */
+bool requests_tell(const struct channel_message *message, int fd);
+void requests_close(void);
+
+#endif

@@ -1,0 +1,390 @@
+/*
+ * Members that come to a running session and leave it, without OpenCL: frames and bulk data between all of them. The
+ * same program is the worker (--worker), and its starter on another host (--remote); tests/session/members.sh has it in
+ * vocl-proxy's place.
+ *
+ *     members ROUNDS [HOST]          ROUNDS times somebody comes, is tried, and leaves
+ *     members fail TEXT [HOST]       somebody does not come, and why has TEXT; the session is as before
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proxy/launch/remote.h"
+#include "transport/transport.h"
+
+#define MOST_BYTES (3u << 20)
+#define PATIENCE_MS 60000
+
+enum { ECHO = 1, PASS, PASSED, GIVE, TAKE, MOVED, FILES, END };
+
+struct order {
+    uint32_t kind, peer, tag, length;
+    int32_t status;
+};
+
+static struct transport *t;
+static bool over, failed;
+static struct order answer; /* the last */
+static unsigned answers, lost_count, moved_count;
+static uint8_t *buffer;
+static uint8_t frame[300 << 10];
+
+static uint8_t pattern(uint32_t tag, size_t at)
+{
+    return (uint8_t)(tag * 31 + at + (at >> 8) * 7 + (at >> 16));
+}
+
+static void fill(uint8_t *bytes, uint32_t tag, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = pattern(tag, i);
+}
+
+static bool is_filled(const uint8_t *bytes, uint32_t tag, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] != pattern(tag, i))
+            return false;
+    }
+    return true;
+}
+
+static unsigned open_files(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static void turn(int milliseconds)
+{
+    if (transport_poll(t))
+        return;
+    transport_announce(t);
+    if (!transport_poll(t))
+        transport_sleep(t, -1, milliseconds * 1000l);
+}
+
+static void send_order(unsigned peer, const struct order *order, size_t length)
+{
+    int error;
+
+    memcpy(frame, order, sizeof(*order));
+    while ((error = transport_send(t, peer, frame, length)) == -EAGAIN)
+        turn(1);
+    if (error)
+        fprintf(stderr, "%d: to %u: %s\n", (int)transport_rank(t), peer, strerror(-error));
+}
+
+/* ---- the worker ---- */
+
+struct work {
+    struct order order;
+    uint8_t *bytes;
+};
+
+static void moved(void *argument, int status)
+{
+    struct work *work = argument;
+    struct order reply = work->order;
+
+    reply.status = status;
+    if (!status && work->order.kind == TAKE && !is_filled(work->bytes, work->order.tag, work->order.length))
+        reply.status = -EBADMSG;
+    reply.kind = MOVED;
+    send_order(0, &reply, sizeof(reply));
+    free(work->bytes);
+    free(work);
+}
+
+static void move(const struct order *order)
+{
+    struct work *work = calloc(1, sizeof(*work));
+    int error;
+
+    work->order = *order;
+    work->bytes = calloc(1, order->length + 1);
+    if (order->kind == GIVE)
+        fill(work->bytes, order->tag, order->length);
+    error = order->kind == GIVE
+                ? transport_give(t, order->peer, order->tag, work->bytes, order->length, moved, work)
+                : transport_take(t, order->peer, order->tag, work->bytes, order->length, moved, work);
+    if (error)
+        moved(work, error);
+}
+
+static int worker_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    struct order order;
+
+    (void)owner;
+    if (length < sizeof(order) || length > sizeof(frame))
+        return -EBADMSG;
+    memcpy(&order, bytes, sizeof(order));
+    memcpy(frame, bytes, length);
+    if (order.kind == ECHO) {
+        send_order(0, &order, length);
+    } else if (order.kind == PASS && !peer) {
+        const unsigned to = order.peer;
+
+        order.kind = PASSED;
+        order.peer = transport_rank(t);
+        send_order(to, &order, length);
+    } else if (order.kind == PASSED) {
+        order.status = order.peer == peer ? 0 : -EBADMSG;
+        send_order(0, &order, length);
+    } else if (order.kind == GIVE || order.kind == TAKE) {
+        move(&order);
+    } else if (order.kind == FILES) {
+        order.status = (int)open_files();
+        send_order(0, &order, sizeof(order));
+    }
+    return 0;
+}
+
+static void worker_lost(void *owner, unsigned peer, const char *why)
+{
+    (void)owner, (void)why;
+    over |= !peer;
+}
+
+static int work(void)
+{
+    struct transport_callbacks callbacks = {NULL, worker_frame, worker_lost, NULL, NULL};
+    const char *how = getenv("MEMBERS_HOW"), *joins = getenv("VOCL_SESSION_JOINS");
+    char why[512] = "";
+
+    if (joins && how && !strcmp(how, "exit"))
+        return 7;
+    if (joins && how && !strcmp(how, "hang"))
+        sleep(1000);
+    if (transport_open_worker(&callbacks, why, sizeof(why), &t)) {
+        fprintf(stderr, "members: %s\n", why);
+        return 1;
+    }
+    while (!over)
+        turn(1000);
+    if (how && !strcmp(how, "stay"))
+        sleep(1000);
+    transport_close(t);
+    _exit(0);
+}
+
+/* ---- the program ---- */
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    (void)owner, (void)peer;
+    memcpy(&answer, bytes, length < sizeof(answer) ? length : sizeof(answer));
+    failed |= length > sizeof(answer) && (answer.length != length || !is_filled((const uint8_t *)bytes + sizeof(answer),
+                                                                              answer.tag, length - sizeof(answer)));
+    answers++;
+    return 0;
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    (void)owner;
+    if (why)
+        fprintf(stderr, "lost %u: %s\n", peer, why);
+    lost_count += why != NULL;
+}
+
+static bool check(bool good, const char *what)
+{
+    if (!good || failed)
+        fprintf(stderr, "FAILED: %s (status %d)\n", what, answer.status);
+    failed |= !good;
+    return !failed;
+}
+
+static void wait_for(unsigned *count, unsigned wanted)
+{
+    const long until = clock_ms() + PATIENCE_MS;
+
+    while (*count < wanted && clock_ms() < until && !lost_count)
+        turn(100);
+    check(*count == wanted, "waiting");
+}
+
+/* A frame of so many bytes there, perhaps on to another, and back. */
+static void say(unsigned kind, unsigned peer, unsigned other, size_t length)
+{
+    const struct order order = {.kind = kind, .peer = other, .tag = peer * 7 + other, .length = (uint32_t)length};
+
+    answers = 0;
+    fill(frame + sizeof(order), order.tag, length - sizeof(order));
+    send_order(peer, &order, length);
+    wait_for(&answers, 1);
+    check(answer.kind == (kind == PASS ? PASSED : kind) && !answer.status, "a frame");
+}
+
+static void done(void *argument, int status)
+{
+    (void)argument;
+    failed |= status != 0;
+    moved_count++;
+}
+
+/* Bulk data from one to another, the program being 0. */
+static void carry(unsigned from, unsigned to, uint32_t tag, uint32_t length)
+{
+    struct order order = {.kind = GIVE, .peer = to, .tag = tag, .length = length};
+
+    answers = moved_count = 0;
+    if (from)
+        send_order(from, &order, sizeof(order));
+    order.kind = TAKE;
+    order.peer = from;
+    if (to)
+        send_order(to, &order, sizeof(order));
+    memset(buffer, 0, length);
+    if (!from) {
+        fill(buffer, tag, length);
+        check(!transport_give(t, to, tag, buffer, length, done, NULL), "give");
+    }
+    if (!to)
+        check(!transport_take(t, from, tag, buffer, length, done, NULL), "take");
+    wait_for(&answers, (from != 0) + (to != 0));
+    wait_for(&moved_count, (from == 0) + (to == 0));
+    check(!answer.status && is_filled(buffer, tag, from && to ? 0 : length), "bulk data");
+}
+
+static int came; /* 0: not yet, 1, or negative errno */
+static char came_why[256];
+
+static void on_joined(void *argument, unsigned member, int error, const char *why)
+{
+    (void)argument, (void)member;
+    came = error ? error : 1;
+    snprintf(came_why, sizeof(came_why), "%s", why);
+}
+
+static unsigned add(const char *host)
+{
+    const long until = clock_ms() + PATIENCE_MS;
+    int number;
+
+    came = 0;
+    do {
+        number = transport_add_member(t, host, on_joined, NULL, came_why, sizeof(came_why));
+        if (number == -ENOSPC)
+            turn(10);
+    } while (number == -ENOSPC && clock_ms() < until);
+    if (number < 0) {
+        came = number;
+        return 0;
+    }
+    while (!came && clock_ms() < until)
+        turn(100);
+    return (unsigned)number;
+}
+
+static void try_all(unsigned newcomer, unsigned round)
+{
+    say(ECHO, newcomer, 0, 100);
+    say(ECHO, newcomer, 0, 5000);
+    say(ECHO, newcomer, 0, sizeof(frame));
+    carry(0, newcomer, round + 1, MOST_BYTES);
+    carry(newcomer, 0, round + 2, MOST_BYTES);
+    carry(0, newcomer, round + 3, 100);
+    for (unsigned old = 1; old < transport_peers(t) && !failed; old++) {
+        if (old == newcomer || !transport_peer_alive(t, old))
+            continue;
+        say(ECHO, old, 0, 100);
+        say(PASS, old, newcomer, 5000);
+        say(PASS, newcomer, old, sizeof(frame));
+        carry(old, newcomer, round + 4, MOST_BYTES / 2);
+        carry(newcomer, old, round + 5, MOST_BYTES / 2);
+    }
+}
+
+static unsigned files_of(unsigned peer)
+{
+    const struct order order = {.kind = FILES};
+
+    answers = 0;
+    send_order(peer, &order, sizeof(order));
+    wait_for(&answers, 1);
+    return (unsigned)answer.status;
+}
+
+static int come_and_go(unsigned rounds, const char *host)
+{
+    unsigned own = 0, others = 0;
+
+    for (unsigned round = 0; round < rounds && !failed; round++) {
+        unsigned number = add(host);
+
+        check(came == 1, came_why);
+        if (!failed)
+            try_all(number, round);
+        if (!failed)
+            check(!transport_drop_member(t, number), "dropping it");
+        check(!lost_count && !transport_peer_alive(t, number), "nobody is lost");
+        for (int i = 0; i < 20; i++) /* the others notice */
+            turn(5);
+        if (round == 2)
+            own = open_files(), others = files_of(1);
+        if (round > 2)
+            check(open_files() <= own + 2, "descriptors of the program");
+        if (round > 2 && round + 1 == rounds)
+            check(files_of(1) <= others + 2, "descriptors of a worker");
+    }
+    return failed;
+}
+
+static int not_come(const char *text, const char *host)
+{
+    const unsigned own = open_files();
+
+    add(host);
+    check(came < 0 && strstr(came_why, text), came_why);
+    for (int i = 0; i < 20; i++)
+        turn(5);
+    check(open_files() <= own, "descriptors of the program");
+    say(ECHO, 1, 0, 5000);
+    carry(0, 1, 5, MOST_BYTES);
+    if (transport_peers(t) > 2 && transport_peer_alive(t, 2))
+        carry(1, 2, 6, MOST_BYTES);
+    check(!lost_count, "nobody is lost");
+    return failed;
+}
+
+int main(int count, char **arguments)
+{
+    struct transport_callbacks callbacks = {NULL, on_frame, on_lost, NULL, NULL};
+    const char *what = count > 1 ? arguments[1] : "3";
+    char why[512] = "";
+    int status;
+
+    if (!strcmp(what, "--remote"))
+        return remote_run();
+    buffer = malloc(MOST_BYTES);
+    if (!strcmp(what, "--worker"))
+        return work();
+    if (transport_open_client(&callbacks, why, sizeof(why), &t)) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    puts("ready");
+    fflush(stdout);
+    status = !strcmp(what, "fail") ? not_come(arguments[2], count > 3 ? arguments[3] : NULL)
+                                   : come_and_go((unsigned)atoi(what), count > 2 ? arguments[2] : NULL);
+    transport_close(t);
+    free(buffer);
+    if (!status)
+        puts("right");
+    return status;
+}

@@ -1,0 +1,355 @@
+/* vocl sessions, and what is asked of one of them: vocl move. See base/requests.h. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/requests.h"
+#include "base/text.h"
+#include "tools/tools.h"
+
+#define STARTER_MS 2000  /* in which who has started a session's processes answers, */
+#define PROGRAM_MS 10000 /* and in which the program does, before it has said that it heard */
+
+#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
+
+struct question {
+    int out;   /* where it goes */
+    int in[2]; /* the pipe for answers */
+    char waiting[2 * REQUESTS_MOST];
+    size_t length;
+};
+
+/* ---- who can be asked ---- */
+
+static bool is_starter(const char *pid)
+{
+    char path[300], name[32] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    if (fscanf(file, "%31s", name) != 1)
+        *name = '\0';
+    fclose(file);
+    return !strcmp(name, REQUESTS_LAUNCHER) || !strcmp(name, REQUESTS_JOIN);
+}
+
+/* Root is asked by the session's user, for he alone may answer him. */
+static bool become_user_of(pid_t starter)
+{
+    struct stat owner;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)starter);
+    if (stat(path, &owner))
+        return false;
+    if (owner.st_uid == geteuid())
+        return true;
+    return !geteuid() && !setgroups(0, NULL) && !setresgid(owner.st_gid, owner.st_gid, owner.st_gid) &&
+           !setresuid(owner.st_uid, owner.st_uid, owner.st_uid) && !prctl(PR_SET_DUMPABLE, 1);
+}
+
+static bool ask(struct question *question, pid_t starter, const char *words)
+{
+    char line[REQUESTS_MOST];
+    struct stat file;
+    int length;
+
+    snprintf(line, sizeof(line), "/proc/%d/fd/%d", (int)starter, REQUESTS_FD);
+    if (stat(line, &file) || !S_ISFIFO(file.st_mode))
+        return false;
+    question->out = open(line, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (question->out < 0)
+        return false;
+    question->length = 0;
+    if (pipe2(question->in, O_CLOEXEC | O_NONBLOCK)) {
+        close(question->out);
+        return false;
+    }
+    length = snprintf(line, sizeof(line), "%d %d %s\n", (int)getpid(), question->in[1], words);
+    if (length < (int)sizeof(line) && write(question->out, line, (size_t)length) == length)
+        return true;
+    close(question->out);
+    close(question->in[0]);
+    close(question->in[1]);
+    return false;
+}
+
+/* The next line, without its end: false if none comes, within so long (-1: ever). The other side has opened the pipe
+ * when it has said anything; from then on the end of it is the end of what it says. */
+static bool next_line(struct question *question, char line[REQUESTS_MOST], int milliseconds)
+{
+    const long until = clock_ms() + milliseconds;
+
+    for (;;) {
+        struct pollfd ready = {question->in[0], POLLIN, 0};
+        char *end = memchr(question->waiting, '\n', question->length);
+        ssize_t got;
+
+        if (end) {
+            const size_t length = (size_t)(end - question->waiting);
+            const size_t shown = length < REQUESTS_MOST ? length : REQUESTS_MOST - 1;
+
+            memcpy(line, question->waiting, shown);
+            line[shown] = '\0';
+            question->length -= length + 1;
+            memmove(question->waiting, end + 1, question->length);
+            if (question->in[1] >= 0)
+                close(question->in[1]);
+            question->in[1] = -1;
+            return true;
+        }
+        if (question->length == sizeof(question->waiting))
+            return false;
+        if (poll(&ready, 1, milliseconds < 0 ? -1 : (int)(until > clock_ms() ? until - clock_ms() : 0)) <= 0)
+            return false;
+        got = read(question->in[0], question->waiting + question->length, sizeof(question->waiting) - question->length);
+        if (got <= 0 && !(got < 0 && (errno == EAGAIN || errno == EINTR)))
+            return false;
+        question->length += got > 0 ? (size_t)got : 0;
+    }
+}
+
+static void question_end(struct question *question)
+{
+    close(question->out);
+    close(question->in[0]);
+    if (question->in[1] >= 0)
+        close(question->in[1]);
+}
+
+/* "PID<tab>PROGRAM<tab>NETWORK<tab>NODES" */
+static bool describe(pid_t starter, char line[REQUESTS_MOST])
+{
+    struct question question;
+    bool good;
+
+    if (!ask(&question, starter, REQUEST_SESSION))
+        return false;
+    good = next_line(&question, line, STARTER_MS) && !strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE));
+    if (good)
+        memmove(line, line + strlen(REQUEST_DONE), strlen(line) - strlen(REQUEST_DONE) + 1);
+    question_end(&question);
+    return good;
+}
+
+/* As another user, where that is to be; by a process of its own, that this one stays who it is. */
+static bool describe_as(pid_t starter, char line[REQUESTS_MOST])
+{
+    ssize_t got;
+    int ends[2];
+    pid_t pid;
+
+    if (geteuid())
+        return describe(starter, line);
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    pid = fork();
+    if (pid == 0) {
+        if (become_user_of(starter) && describe(starter, line) && write(ends[1], line, strlen(line) + 1) > 0)
+            _exit(0);
+        _exit(1);
+    }
+    close(ends[1]);
+    got = read(ends[0], line, REQUESTS_MOST);
+    close(ends[0]);
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
+    return got > 0 && !line[got - 1];
+}
+
+/* Each session: who has started it, and what it says it is. False ends it. */
+static void for_each(bool (*found)(void *context, pid_t starter, const char *line), void *context)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+
+    while (processes && (entry = readdir(processes))) {
+        char line[REQUESTS_MOST];
+
+        if (!isdigit((unsigned char)*entry->d_name) || !is_starter(entry->d_name))
+            continue;
+        if (describe_as(atoi(entry->d_name), line) && !found(context, atoi(entry->d_name), line))
+            break;
+    }
+    if (processes)
+        closedir(processes);
+}
+
+/* ---- vocl sessions ---- */
+
+static bool print_one(void *context, pid_t starter, const char *line)
+{
+    bool *any = context;
+    char copy[REQUESTS_MOST], *save = NULL, *pid, *program, *network, *nodes;
+
+    (void)starter;
+    snprintf(copy, sizeof(copy), "%s", line);
+    pid = strtok_r(copy, "\t", &save);
+    program = strtok_r(NULL, "\t", &save);
+    network = strtok_r(NULL, "\t", &save);
+    nodes = strtok_r(NULL, "\t", &save);
+    if (!nodes)
+        return true;
+    if (!*any)
+        printf("%8s  %-16s %-8s %s\n", "PID", "PROGRAM", "NETWORK", "NODES");
+    *any = true;
+    printf("%8s  %-16s %-8s %s\n", pid, program, network, nodes);
+    return true;
+}
+
+int sessions_list(void)
+{
+    bool any = false;
+
+    for_each(print_one, &any);
+    return 0;
+}
+
+/* ---- asking one ---- */
+
+struct wanted {
+    long program;
+    pid_t starter;
+};
+
+static bool is_wanted(void *context, pid_t starter, const char *line)
+{
+    struct wanted *wanted = context;
+
+    if (atol(line) != wanted->program)
+        return true;
+    wanted->starter = starter;
+    return false;
+}
+
+/* Why a program cannot be asked anything. */
+__attribute__((noreturn)) static void explain(long program)
+{
+    char path[64], line[4096];
+    bool uses = false;
+    FILE *maps;
+
+    snprintf(path, sizeof(path), "/proc/%ld", program);
+    if (access(path, F_OK))
+        fail(1, "there is no process %ld", program);
+    snprintf(path, sizeof(path), "/proc/%ld/maps", program);
+    maps = fopen(path, "re");
+    if (!maps)
+        fail(1, "process %ld is another user's: %m", program);
+    while (!uses && fgets(line, sizeof(line), maps))
+        uses = strstr(line, "libvocl.so");
+    fclose(maps);
+    if (uses)
+        fail(
+            1,
+            "process %ld uses VOCL, but has no session that can be asked: it has not begun one, has devices of its own "
+            "process alone, or is part of a job that mpiexec started",
+            program);
+    fail(1, "process %ld does not use VOCL", program);
+}
+
+int session_ask(long program, const char *words, bool quiet)
+{
+    struct wanted wanted = {program, 0};
+    struct question question;
+    char line[REQUESTS_MOST], visible[4 * REQUESTS_MOST];
+    bool heard = false;
+
+    for_each(is_wanted, &wanted);
+    if (!wanted.starter)
+        explain(program);
+    signal(SIGPIPE, SIG_IGN);
+    if (!become_user_of(wanted.starter) || !ask(&question, wanted.starter, words))
+        fail(1, "process %ld cannot be asked: %m", program);
+    while (next_line(&question, line, heard ? -1 : PROGRAM_MS)) {
+        const char *rest = strchr(line, ' ');
+
+        rest = text_visible(rest ? rest + 1 : "", visible, sizeof(visible));
+        if (!strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE))) {
+            if (*rest)
+                printf("%s\n", rest);
+            question_end(&question);
+            return 0;
+        }
+        if (!strncmp(line, REQUEST_FAILED, strlen(REQUEST_FAILED)))
+            fail(1, "process %ld: %s", program, rest);
+        if (heard && !quiet) {
+            printf("%s\n", rest);
+            fflush(stdout);
+        }
+        heard = true; /* the first says that it has begun */
+    }
+    if (heard)
+        fail(1, "process %ld has ended", program);
+    fail(1, "process %ld does not answer", program);
+}
+
+/* ---- vocl move ---- */
+
+static long read_process(const char *text)
+{
+    uint64_t number;
+
+    if (!text || !text_read_number(text, 1, 1u << 30, &number))
+        misuse("it takes the number of a process, not \"%s\"", text ? text : "");
+    return (long)number;
+}
+
+int sessions_move(int count, char **words)
+{
+    static const struct option options[] = {{"to", required_argument, NULL, 't'},
+                                            {"from", required_argument, NULL, 'f'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {NULL, 0, NULL, 0}};
+    const char *to = NULL, *from = NULL;
+    char request[REQUESTS_MOST / 2];
+    bool quiet = false;
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(count, words, ":t:f:ql", options, NULL)) != -1) {
+        switch (option) {
+        case 't':
+            to = optarg;
+            break;
+        case 'f':
+            from = optarg;
+            break;
+        case 'q':
+            quiet = true;
+            break;
+        case 'l':
+            return sessions_list();
+        case ':':
+            misuse("%s needs a value", words[optind - 1]);
+        default:
+            misuse("unknown option %s", words[optind - 1]);
+        }
+    }
+    if (count - optind != 1)
+        misuse("move takes the number of one process");
+    if (!to || !*to || strpbrk(to, " \t\n") || (from && (!*from || strpbrk(from, " \t\n"))))
+        misuse("move needs --to=HOST");
+    if (snprintf(request, sizeof(request), "move to %s%s%s", to, from ? " from " : "", from ? from : "") >=
+        (int)sizeof(request))
+        misuse("these names are too long");
+    return session_ask(read_process(words[optind]), request, quiet);
+}

@@ -1,0 +1,534 @@
+/*
+ * Members that come to a running session, and leave it. Who has started its processes starts another; it comes to the
+ * program as at the start of a session over TLS (meeting.h), while the program and its workers go on. The program tells
+ * the workers (COMES), who say where they are to be come to (HERE), then the newcomer, who goes to all. When all have
+ * their connections with it (MET) it is a member. Whatever fails before that leaves nothing but a process that is to
+ * end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transport/guests.h"
+#include "transport/link.h"
+#include "transport/meeting.h"
+#include "transport/plain.h"
+
+#define MEET_MS 10000 /* for each step, where nobody is missed for less */
+
+#define MOST_NUMBERS (1 + MAX_WORKERS + 1 + MOST_ADDED)
+
+enum { COMES = 1, COMES_PLAIN, HERE, MET, FAILED };
+
+struct join {
+    struct meeting *m;
+    unsigned number;
+    enum { STARTING, TOLD, MEETING } state;
+    long began, until;
+    struct endpoint own; /* where the newcomer comes to, meanwhile; fd < 0: nowhere */
+    int calls;           /* the program: where it is handed connections */
+    bool plain, told[MOST_NUMBERS];
+    uint8_t said[MOST_NUMBERS]; /* of each worker: HERE, MET */
+    pid_t process;
+    transport_joined *joined;
+    void *argument;
+    char why[160], host[64];
+};
+
+/* ---- a slot ---- */
+
+static void release_stream(struct stream *stream)
+{
+    if (stream->tls)
+        stream->by->close(stream->tls);
+    stream->tls = NULL;
+    kept_release(&stream->socket);
+}
+
+/* Nothing is left of who had it. */
+static void clear_slot(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+    struct tls_way *way = peer->way;
+
+    pulse_remove(t->job.pulse, &peer->beat);
+    if (way) {
+        release_stream(&way->frames);
+        release_stream(&way->beat);
+        for (unsigned i = 0; i < way->pipe_count; i++)
+            release_stream(&way->pipes[i].stream);
+        way_free(way, false);
+    }
+    lane_close(&peer->lane);
+    *peer = (struct peer){.bell.socket.fd = -1, .lane.fd = -1};
+}
+
+static bool is_added(const struct transport *t, unsigned number)
+{
+    return number > link_local(t) && number < link_capacity(t);
+}
+
+static bool is_worker(const struct transport *t, unsigned number)
+{
+    return number && number != link_local(t) && number < t->width && t->peers[number].alive;
+}
+
+/* ---- the end of a join ---- */
+
+static void join_free(struct join *join)
+{
+    for (unsigned i = 0; join->m && join->m->ways && i < join->m->size; i++)
+        way_free(join->m->ways[i], false);
+    if (join->m)
+        meeting_end(join->m);
+    if (join->own.fd >= 0)
+        close(join->own.fd);
+    if (join->calls >= 0)
+        close(join->calls);
+    free(join);
+}
+
+void join_forget(struct transport *t)
+{
+    if (t->join)
+        join_free(t->join);
+    t->join = NULL;
+}
+
+static int tell_starter(struct transport *t, enum channel_kind kind, unsigned number, const char *text, int fd)
+{
+    struct channel_message message = {.kind = kind, .number = number};
+
+    snprintf(message.text, sizeof(message.text), "%s", text);
+    return channel_tell(t, &message, fd);
+}
+
+/* Its process, at the latest in a moment. */
+static void end_process(struct transport *t, unsigned number, bool now)
+{
+    if (is_added(t, number))
+        t->leaving[number - link_local(t) - 1] = true;
+    if (tell_starter(t, CHANNEL_END, number, now ? "now" : "", -1))
+        vocl_log(LOG_WARN, "worker %u is to end, and who started it cannot be told", number);
+}
+
+static void tell_program(struct transport *t, unsigned what, const char *endpoint)
+{
+    struct member_news news = {.what = what, .number = t->join->number};
+
+    snprintf(news.endpoint, sizeof(news.endpoint), "%s", endpoint);
+    link_tell(t, 0, &news);
+}
+
+static void fail(struct transport *t, int error, const char *why)
+{
+    struct join *join = t->join;
+    struct member_news news = {.what = FAILED, .number = join->number};
+
+    vocl_log(t->client ? LOG_INFO : LOG_WARN, "worker %u does not come: %s", join->number, why);
+    if (t->client) {
+        for (unsigned i = 1; i < t->width; i++) {
+            if (is_worker(t, i) && join->told[i])
+                link_tell(t, i, &news);
+        }
+        end_process(t, join->number, true);
+    } else {
+        tell_program(t, FAILED, "");
+    }
+    t->join = NULL;
+    if (join->joined)
+        join->joined(join->argument, join->number, error, why);
+    join_free(join);
+}
+
+static long patience(void)
+{
+    const long ms = settings_peer_ms();
+
+    return clock_ms() + (ms > MEET_MS ? ms : MEET_MS);
+}
+
+/* All have their connections with the newcomer. */
+static void succeed(struct transport *t)
+{
+    struct join *join = t->join;
+    struct member member = {
+        .fd = -1, .rank = join->number, .process = join->process, .way = join->m->ways[join->number]};
+    struct peer *peer = &t->peers[join->number];
+
+    join->m->ways[join->number] = NULL;
+    memcpy(member.host, join->host, sizeof(member.host));
+    clear_slot(t, join->number);
+    if (!link_open_peer(t, &member))
+        pulse_add(t->job.pulse, &peer->beat, &peer->bell.socket);
+    if (t->client)
+        link_offer_lane(t, join->number);
+    else
+        tell_program(t, MET, "");
+    t->join = NULL;
+    vocl_log(LOG_INFO, "worker %u on %s has come to the session", join->number, join->host);
+    if (join->joined)
+        join->joined(join->argument, join->number, 0, "");
+    if (!t->client && t->callbacks.joined)
+        t->callbacks.joined(t->callbacks.owner, join->number);
+    join_free(join);
+}
+
+/* ---- the program ---- */
+
+static struct join *join_new(struct transport *t, unsigned number, unsigned size)
+{
+    struct join *join = calloc(1, sizeof(*join));
+
+    if (!join)
+        return NULL;
+    join->number = number;
+    join->own.fd = join->calls = -1;
+    join->began = clock_ms();
+    join->m = meeting_new(&t->job, join->why, sizeof(join->why));
+    if (!join->m) {
+        free(join);
+        return NULL;
+    }
+    join->m->rank = transport_rank(t);
+    join->m->newcomer = number;
+    join->m->base = (unsigned)t->job.size;
+    join->m->size = size;
+    join->m->pipes = settings_streams();
+    return join;
+}
+
+static bool is_this_host(const char *host)
+{
+    char own[65] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    return !host || !*host || !strcmp(host, "localhost") || !strcmp(host, own);
+}
+
+/* What kind of session it is decides how somebody can come. 0, or negative errno and why not. */
+static int check_kind(const struct transport *t, const char *host, char *why, size_t why_size)
+{
+    const char *reason = NULL;
+
+    if (!t->client || t->ended || t->job.channel.fd < 0 || t->job.started == STARTED_OTHERWISE)
+        reason = "who has started this session's workers starts no others";
+    else if (t->job.started == STARTED_HERE && !is_this_host(host))
+        reason = "all of this session's workers are on its program's host, and so are those that come later";
+    else if (t->job.started == STARTED_THERE && t->job.provider != &provider_tls)
+        reason = "a session over MPI on several hosts takes on nobody";
+    else if (t->job.started == STARTED_THERE && (!host || !*host || strpbrk(host, ", \t")))
+        reason = "which host?";
+    if (reason)
+        snprintf(why, why_size, "%s", reason);
+    return reason ? -ENOTSUP : 0;
+}
+
+static unsigned free_number(struct transport *t)
+{
+    for (unsigned i = link_local(t) + 1; i < link_capacity(t); i++) {
+        if (!t->peers[i].alive && !t->leaving[i - link_local(t) - 1])
+            return i;
+    }
+    return 0;
+}
+
+/* It listens where a worker of another host can come to; if there is no such place, what starts the worker carries its
+ * connections. */
+static void listen_for(struct join *join, const char *host)
+{
+    char address[256];
+
+    snprintf(join->own.text, sizeof(join->own.text), "%s", TUNNEL_ENDPOINT);
+    if (network_is_ssh() || endpoint_own_address(host, address, sizeof(address)))
+        return;
+    if (endpoint_listen_tcp(&join->own, address)) {
+        join->own.fd = -1;
+        snprintf(join->own.text, sizeof(join->own.text), "%s", TUNNEL_ENDPOINT);
+    }
+}
+
+static int begin(struct transport *t, struct join *join, const char *host)
+{
+    char text[sizeof(((struct channel_message *)0)->text)];
+    int ends[2], error;
+
+    join->plain = t->job.started == STARTED_HERE;
+    join->m->by = join->plain ? &plain_plugin : tls_plugin;
+    if (!join->plain)
+        listen_for(join, host);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        return -errno;
+    snprintf(text, sizeof(text), "%s\t%s", join->plain ? "" : host, join->plain ? TUNNEL_ENDPOINT : join->own.text);
+    error = tell_starter(t, CHANNEL_START, join->number, text, ends[1]);
+    close(ends[1]);
+    join->calls = ends[0];
+    join->m->tunnel = ends[0];
+    join->m->listeners[0] = join->own.fd;
+    join->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
+    return error;
+}
+
+int transport_add_member(struct transport *t, const char *host, transport_joined *joined, void *argument, char *why,
+                         size_t why_size)
+{
+    int error = check_kind(t, host, why, why_size);
+    unsigned number;
+
+    if (error)
+        return error;
+    if (t->join) {
+        snprintf(why, why_size, "another worker is just coming");
+        return -EBUSY;
+    }
+    number = free_number(t);
+    if (!number) {
+        snprintf(why, why_size, "%d workers have come to this session already, and not left", MOST_ADDED);
+        return -ENOSPC;
+    }
+    clear_slot(t, number);
+    t->join = join_new(t, number, number >= t->width ? number + 1 : t->width);
+    error = t->join ? begin(t, t->join, host) : -ENOMEM;
+    if (error) {
+        snprintf(why, why_size, "no worker can be started: %s", strerror(-error));
+        join_forget(t);
+        return error;
+    }
+    t->join->joined = joined;
+    t->join->argument = argument;
+    return (int)number;
+}
+
+int transport_drop_member(struct transport *t, unsigned number)
+{
+    if (!t->client || !is_worker(t, number))
+        return -EINVAL;
+    if (t->join)
+        return -EBUSY;
+    t->peers[number].process = 0; /* it ends by itself */
+    bell_send(&t->peers[number].bell, BELL_BYE, 0);
+    t->peers[number].bell.bye = true;
+    end_process(t, number, false);
+    link_lose(t, number, NULL);
+    if (is_added(t, number))
+        clear_slot(t, number);
+    return 0;
+}
+
+/* The newcomer has said who it is: the others are told. */
+int meeting_newcomer(struct meeting *m, struct guest *guest)
+{
+    const struct greeting *greeting = &guest->said.greeting;
+
+    if (meeting_have_size(m) || !(m->ways[m->newcomer] = way_new(m->pipes)))
+        return -ENOMEM;
+    memcpy(m->locations[m->newcomer].host, greeting->host, sizeof(greeting->host));
+    memcpy(m->locations[m->newcomer].endpoint, greeting->endpoint, sizeof(greeting->endpoint));
+    guest_settle(guest, m->ways[m->newcomer]);
+    return 0;
+}
+
+static void tell_others(struct transport *t)
+{
+    struct join *join = t->join;
+    const struct location *there = &join->m->locations[join->number];
+    struct member_news news = {.what = join->plain ? COMES_PLAIN : COMES, .number = join->number};
+
+    memcpy(join->host, there->host, sizeof(join->host));
+    memcpy(news.host, there->host, sizeof(news.host));
+    memcpy(news.endpoint, there->endpoint, sizeof(news.endpoint));
+    for (unsigned i = 1; i < t->width; i++)
+        join->told[i] = is_worker(t, i) && !link_tell(t, i, &news);
+    join->state = TOLD;
+    join->until = patience();
+}
+
+/* Whether all who have been told have said so much. */
+static bool all_say(const struct join *join, uint8_t what)
+{
+    for (unsigned i = 1; i < join->m->size; i++) {
+        if (join->told[i] && join->said[i] < what)
+            return false;
+    }
+    return true;
+}
+
+/* It learns who there is, and goes to all. */
+static void welcome_it(struct transport *t)
+{
+    struct join *join = t->join;
+    struct meeting *m = join->m;
+    const struct welcome welcome = {.magic = HELLO_MAGIC,
+                                    .accepted = 1,
+                                    .rank = join->number,
+                                    .size = m->size,
+                                    .pipes = m->pipes,
+                                    .base = m->base};
+
+    for (unsigned i = 1; i < m->size; i++) {
+        if (join->told[i])
+            snprintf(m->locations[i].host, sizeof(m->locations->host), "%s", *t->peers[i].host ? t->peers[i].host : "?");
+    }
+    if (!stream_say(&m->ways[join->number]->frames, &welcome, sizeof(welcome)) ||
+        !stream_say(&m->ways[join->number]->frames, m->locations, m->size * sizeof(*m->locations))) {
+        fail(t, -ECONNRESET, "it was lost as it came");
+        return;
+    }
+    join->state = MEETING;
+    join->until = patience();
+}
+
+static int program_turn(struct transport *t)
+{
+    struct join *join = t->join;
+    struct meeting *m = join->m;
+
+    if (join->state == STARTING && m->ways) {
+        tell_others(t);
+        return 1;
+    }
+    if (join->state == TOLD && all_say(join, HERE)) {
+        welcome_it(t);
+        return 1;
+    }
+    if (join->state == MEETING && way_is_whole(m->ways[join->number]) && all_say(join, MET)) {
+        succeed(t);
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- a worker ---- */
+
+/* At the address by which the program is reached. */
+static void listen_beside(struct transport *t, struct join *join)
+{
+    const struct tls_way *way = t->peers[0].way;
+
+    if (t->peers[0].provider != &provider_tls || peers_listen(&join->own, "tcp:", way->frames.socket.fd))
+        join->own.fd = -1;
+}
+
+static int somebody_comes(struct transport *t, const struct member_news *news)
+{
+    struct join *join;
+
+    if (t->client || !is_added(t, news->number) || news->number == transport_rank(t))
+        return -EBADMSG;
+    if (t->join)
+        fail(t, -ECANCELED, "another comes in its place");
+    if (t->peers[news->number].alive)
+        link_lose(t, news->number, "another has its number");
+    clear_slot(t, news->number);
+    t->join = join = join_new(t, news->number, news->number + 1);
+    if (!join)
+        return -ENOMEM;
+    join->state = MEETING;
+    join->plain = news->what == COMES_PLAIN;
+    join->until = patience() + MEET_MS;
+    memcpy(join->host, news->host, sizeof(join->host));
+    join->m->by = join->plain ? &plain_plugin : tls_plugin;
+    join->m->tunnel = t->job.calls.fd;
+    if (!join->m->by || meeting_have_size(join->m) || !(join->m->ways[join->number] = way_new(join->m->pipes))) {
+        fail(t, -ENOMEM, "no memory for its connections");
+        return 0;
+    }
+    memcpy(join->m->locations[join->number].endpoint, news->endpoint, sizeof(news->endpoint));
+    if (!join->plain)
+        listen_beside(t, join);
+    join->m->listeners[0] = join->own.fd;
+    tell_program(t, HERE, join->own.fd >= 0 ? join->own.text : "");
+    return 0;
+}
+
+/* ---- both ---- */
+
+int join_poll(struct transport *t)
+{
+    struct join *join = t->join;
+    const long now = clock_ms();
+    int error = meeting_turn(join->m, now), count;
+
+    if (error) {
+        fail(t, error, *join->why ? join->why : strerror(-error));
+        return 1;
+    }
+    if (join->m->ways && (join->state == MEETING || t->client))
+        meeting_step(join->m, join->state == MEETING ? join->began : now);
+    if (!t->client && way_is_whole(join->m->ways[join->number])) {
+        succeed(t);
+        return 1;
+    }
+    count = t->client ? program_turn(t) : 0;
+    if (t->join == join && now >= join->until) {
+        fail(t, -ETIMEDOUT,
+             join->state == STARTING ? "it did not come within VOCL_START_TIMEOUT seconds"
+             : join->state == TOLD   ? "another worker does not answer"
+                                     : "not all connections with it could be made");
+        return 1;
+    }
+    return count;
+}
+
+int join_news(struct transport *t, unsigned number, const struct member_news *news)
+{
+    struct join *join = t->join;
+    const bool current = join && join->number == news->number;
+
+    if (!t->client && number)
+        return -EBADMSG;
+    if (news->what == COMES || news->what == COMES_PLAIN)
+        return somebody_comes(t, news);
+    if (news->what != HERE && news->what != MET && news->what != FAILED)
+        return -EBADMSG;
+    if (!t->client && news->what != FAILED)
+        return -EBADMSG;
+    if (!current || (t->client && !join->told[number])) /* of one that has been given up */
+        return 0;
+    if (!t->client) {
+        t->join = NULL;
+        join_free(join);
+    } else if (news->what == FAILED) {
+        snprintf(join->why, sizeof(join->why), "worker %u on %s does not reach it", number, t->peers[number].host);
+        fail(t, -EHOSTUNREACH, join->why);
+    } else {
+        if (news->what == HERE && join->state == TOLD)
+            memcpy(join->m->locations[number].endpoint, news->endpoint, sizeof(news->endpoint));
+        join->said[number] = (uint8_t)news->what;
+    }
+    return 0;
+}
+
+void join_hear(struct transport *t, const struct channel_message *message, int fd)
+{
+    const unsigned number = message->number;
+    char why[256];
+
+    if (fd >= 0)
+        close(fd);
+    if (message->kind == CHANNEL_STARTED && t->join && t->join->number == number)
+        t->join->process = (pid_t)atol(message->text);
+    if (message->kind != CHANNEL_ENDED || !is_added(t, number))
+        return;
+    if (t->join && t->join->number == number) {
+        snprintf(why, sizeof(why), "%.200s", message->text);
+        fail(t, -ECHILD, why);
+    }
+    t->leaving[number - link_local(t) - 1] = false;
+}
+
+/* One that came later is not only lost, its number is to be had again; a newcomer is not to miss anybody. */
+void join_lose(struct transport *t, unsigned number)
+{
+    if (!t->client || t->ended)
+        return;
+    if (is_added(t, number) && !t->leaving[number - link_local(t) - 1])
+        end_process(t, number, true);
+    if (t->join && t->join->told[number])
+        fail(t, -ECONNRESET, "another worker was lost as it came");
+}

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -23,6 +25,21 @@
 #include "client/moving.h"
 
 static pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;
+
+void move_phase(const struct move *m, const char *name)
+{
+    const char *hold = settings_string(SETTING_MOVE_HOLD);
+    const size_t length = strlen(name);
+    struct timespec pause;
+    long ms;
+
+    vocl_log(LOG_DEBUG, "move: %s, after %ld us", name, (clock_ns() - m->began) / 1000);
+    if (strncmp(hold, name, length) || hold[length] != ':')
+        return;
+    ms = atol(hold + length + 1);
+    pause = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
 
 int move_refuse(struct move *m, int error, const char *format, ...)
 {
@@ -123,9 +140,13 @@ static int begin(struct move *m)
         return move_refuse(m, -EXDEV, "it cannot have the memory that the program shares with its worker");
     if (!quiesce_calls(m, clock_ns() + QUICK_NS))
         return 0;
+    move_phase(m, "early");
     error = make_early(m);
     halt_set(HALT_NONE);
-    return error ? error : copy_early(m);
+    if (error)
+        return error;
+    move_phase(m, "copy");
+    return copy_early(m);
 }
 
 /* The calls of the program wait. */
@@ -133,26 +154,27 @@ static int pause_and_change(struct move *m)
 {
     int error = quiesce(m);
 
+    move_phase(m, "objects");
     if (!error && m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
         error = move_refuse(m, -EXDEV, "it cannot have the memory that the program shares with its worker");
     if (!error)
         error = make_all(m);
+    move_phase(m, "contents");
     if (!error)
         error = copy_all(m);
+    move_phase(m, "change");
     return error ? error : change(m);
 }
 
 static int move_now(struct move *m)
 {
     const unsigned from = m->node->peer, to = m->target->peer;
-    const long began = clock_ns();
     unsigned objects;
-    long paused;
     int error;
 
+    m->began = clock_ns();
     coherence_watch(true);
     error = begin(m);
-    paused = clock_ns();
     if (!error)
         error = pause_and_change(m);
     coherence_watch(false);
@@ -160,10 +182,12 @@ static int move_now(struct move *m)
     make_drop(m);
     halt_set(HALT_NONE);
     if (!error)
-        vocl_log(LOG_INFO,
+        snprintf(m->reason, m->reason_size,
                  "worker %u is worker %u now: %u objects, %llu bytes, %llu of them in %ld us of pause, %ld us", from,
                  to, objects, (unsigned long long)m->bytes, (unsigned long long)m->bytes_paused,
-                 (clock_ns() - paused) / 1000, (clock_ns() - began) / 1000);
+                 m->halted ? (clock_ns() - m->halted) / 1000 : 0, (clock_ns() - m->began) / 1000);
+    vocl_log(LOG_INFO, "%s%s", error ? "the session stays where it is: " : "", m->reason);
+    move_phase(m, "forget");
     forget(m);
     free(m->objects);
     free(m->early);
@@ -208,15 +232,12 @@ static void *move_thread(void *argument)
         const long us = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
         const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
         struct node *spare;
-        int error;
 
         nanosleep(&pause, NULL);
         if (session_stops(session))
             return NULL;
         spare = session_spare(session, next++ % session_spare_count(session));
-        error = session_move(session_node(session, 0), spare->peer, reason, sizeof(reason));
-        if (error)
-            vocl_log(LOG_INFO, "the session stays where it is: %s", reason);
+        session_move(session_node(session, 0), spare->peer, reason, sizeof(reason));
     }
 }
 
@@ -224,6 +245,7 @@ void move_start(struct session *session)
 {
     pthread_t thread;
 
+    summon_start(session);
     if (settings_number(SETTING_MOVE_EVERY) && session_spare_count(session) &&
         !thread_start(&thread, move_thread, session))
         pthread_detach(thread);

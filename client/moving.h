@@ -32,8 +32,11 @@ struct move {
     unsigned end_count, end_room;
     uint64_t bytes, bytes_paused;
     unsigned rounds;
+    long began, halted; /* when; halted: 0 if it is not yet */
 };
 
+/* What begins now; VOCL_MOVE_HOLD may hold it. */
+void move_phase(const struct move *m, const char *name);
 /* The result is error, and that is why. */
 int move_refuse(struct move *m, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -62,6 +65,9 @@ bool make_use(struct object *object);
 void make_unuse(struct session *session, struct object *object);
 /* The program's again. */
 void make_drop(struct move *m);
+
+/* ---- summon.c: who is asked from outside ---- */
+void summon_start(struct session *session);
 
 /* ---- copy_over.c ---- */
 /* While the program goes on: until what it writes meanwhile is little, or gets no less. */

@@ -176,7 +176,7 @@ int quiesce(struct move *m)
     int error;
 
     wait_for_calls(m);
-    since = clock_ns();
+    since = m->halted = clock_ns();
     do {
         halt_set(HALT_PROGRAM);
         while (halt_any_inside() && clock_ns() - since < PATIENCE_NS && !session_stops(m->session)) {

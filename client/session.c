@@ -114,6 +114,43 @@ void session_swap(struct node *one, struct node *other)
     session->members[other->peer] = other;
 }
 
+static unsigned all_nodes(const struct session *session)
+{
+    return session->node_count + session->spare_count;
+}
+
+struct node *session_add_spare(struct session *session, unsigned peer)
+{
+    struct node *spare = NULL;
+
+    for (unsigned i = 0; i < session->spare_count && !spare; i++) {
+        if (!session_spare(session, i)->peer)
+            spare = session_spare(session, i);
+    }
+    if (peer >= session->member_count || (!spare && all_nodes(session) + 1 >= session->member_count))
+        return NULL;
+    if (!spare)
+        spare = session_spare(session, session->spare_count++);
+    *spare = (struct node){
+        .session = session, .peer = peer, .index = (unsigned)(spare - session->nodes) % MOST_NODES, .alive = true};
+    session->members[peer] = spare;
+    return spare;
+}
+
+void session_drop_spare(struct session *session, struct node *spare)
+{
+    const unsigned peer = spare->peer;
+
+    if (spare->alive)
+        transport_drop_member(session->transport, peer);
+    session->members[peer] = NULL;
+    spare->alive = false;
+    spare->peer = 0;
+    wire_buffer_free(&spare->batch);
+    free(spare->last);
+    spare->last = NULL;
+}
+
 static struct node *node_of(const struct session *session, unsigned peer)
 {
     return peer < session->member_count ? session->members[peer] : NULL;
@@ -139,8 +176,8 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
     uint16_t number;
     int more;
 
-    if (!node)
-        return -EBADMSG;
+    if (!node) /* it has just come, or gone */
+        return 0;
     wire_trace("<-", peer, bytes, length);
     while ((more = wire_next(&frame, &number, &fields)) == 1) {
         if (!note_take(node, number, fields)) {
@@ -176,11 +213,6 @@ static _Thread_local bool polls;
 bool session_polls(void)
 {
     return polls;
-}
-
-static unsigned all_nodes(const struct session *session)
-{
-    return session->node_count + session->spare_count;
 }
 
 static int progress(struct session *session)
@@ -393,11 +425,11 @@ static bool find_nodes(struct session *session, bool has_local)
 
     session->spare_count = wanted < (long)workers ? (unsigned)wanted : workers ? workers - 1 : 0;
     session->node_count = members - 1 - session->spare_count;
-    session->nodes = calloc(members, sizeof(*session->nodes));
-    session->members = calloc(members, sizeof(struct node *));
+    session->member_count = transport_most_peers(session->transport) + 1;
+    session->nodes = calloc(session->member_count, sizeof(*session->nodes));
+    session->members = calloc(session->member_count, sizeof(struct node *));
     if (!session->nodes || !session->members)
         return false;
-    session->member_count = members;
     for (unsigned peer = 1; peer < members; peer++) {
         const bool local = has_local && peer == members - 1, spare = !local && peer > workers - session->spare_count;
         const unsigned at = local ? session->node_count - 1 : spare ? peer - 1 + has_local : peer - 1;

@@ -18,9 +18,12 @@ struct front_end {
     int (*fits)(const struct node *node, struct node *target, char *reason, size_t size);
 };
 
-/* Where nodes may move to: members beyond those that are shown, from 0 on. */
+/* Where nodes may move to: members beyond those that are shown, from 0 on; peer 0: there is none any more. */
 unsigned session_spare_count(const struct session *session);
 struct node *session_spare(struct session *session, unsigned index);
+/* A member that has come is spare: its node, or NULL if there is no room; and one that goes. Under the lock. */
+struct node *session_add_spare(struct session *session, unsigned peer);
+void session_drop_spare(struct session *session, struct node *spare);
 /* Two nodes change their members. Under the lock. */
 void session_swap(struct node *one, struct node *other);
 /* The process' session, started if need be; NULL when there is none to be had. */

@@ -31,6 +31,7 @@ static const char help[] = "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT].
                            "topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
                            "\n"
                            "  -w, --workers=N    use N workers on this host (default 1)\n"
+                           "  -S, --spare=N      and N that the program does not see, for it to move to (default 0)\n"
                            "  -H, --hosts=A,B    use one worker on each of these hosts\n"
                            "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
                            "  -P, --pool=WHERE   use devices of a pool: its file, or host:port,... of its daemons\n"
@@ -146,7 +147,8 @@ static void check_environment(const struct choices *choices)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'}, {"hosts", required_argument, NULL, 'H'},
+        {"workers", required_argument, NULL, 'w'}, {"spare", required_argument, NULL, 'S'},
+        {"hosts", required_argument, NULL, 'H'},
         {"mpi", required_argument, NULL, 'm'},     {"network", required_argument, NULL, 'k'},
         {"door", required_argument, NULL, 'd'},    {"devices", required_argument, NULL, 'D'},
         {"local", no_argument, NULL, 'l'},         {"pool", required_argument, NULL, 'P'},
@@ -160,10 +162,13 @@ static struct choices parse_options(int count, char **words, bool with_door)
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:H:m:k:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:S:H:m:k:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
+            break;
+        case 'S':
+            choices.spare = check_number("--spare", optarg, 0);
             break;
         case 'H':
             check_hosts(optarg);

@@ -51,6 +51,8 @@ void block_free(void *memory, size_t size);
 /* The same when the node says that the object is gone. */
 void block_leave(struct node *node, uint32_t id, void *memory, size_t size);
 void block_leave_region(struct node *node, uint32_t id, struct region *region);
+/* Whether a node has yet to tell of the end of one. */
+bool block_any_leaving(void);
 bool block_note(struct node *node, uint32_t id);
 void block_lose(struct node *node);
 void block_after_fork(void);

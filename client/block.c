@@ -207,6 +207,16 @@ static bool let_go(struct node *node, uint32_t id, bool all)
     return found;
 }
 
+bool block_any_leaving(void)
+{
+    bool any;
+
+    pthread_mutex_lock(&blocks.lock);
+    any = blocks.leaving != NULL;
+    pthread_mutex_unlock(&blocks.lock);
+    return any;
+}
+
 bool block_note(struct node *node, uint32_t id)
 {
     return let_go(node, id, false);

@@ -7,6 +7,7 @@
  *   handle.h     handle.c: the registry of objects; destructor.c: objects whose end is waited for
  *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
  *   deliver.h    deliver.c: functions of the application
+ *   move.h       move.c: a node goes to another process; halt.h, halt.c: no call is half-way meanwhile
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   info.h       info.c: what nodes answer to queries
  *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
@@ -29,9 +30,11 @@
 #include "client/deliver.h"
 #include "client/enqueue.h"
 #include "client/event.h"
+#include "client/halt.h"
 #include "client/handle.h"
 #include "client/info.h"
 #include "client/layout.h"
+#include "client/move.h"
 #include "client/movement.h"
 #include "client/objects.h"
 #include "client/session.h"

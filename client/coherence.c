@@ -336,11 +336,25 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
     pthread_mutex_unlock(&root->lock);
 }
 
+static atomic_bool watched;
+
+void coherence_watch(bool on)
+{
+    atomic_store(&watched, on);
+}
+
+bool coherence_watched(void)
+{
+    return atomic_load_explicit(&watched, memory_order_relaxed);
+}
+
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
 {
     cl_mem root = memory_root(memory);
     struct written *more;
 
+    if (coherence_watched() && !e->record_use)
+        atomic_store(&root->written, true);
     if (!root->coherence || e->record_use)
         return;
     place(root, memory, &offset, &size);
@@ -373,6 +387,20 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node)
     }
     pthread_mutex_unlock(&root->lock);
     return end;
+}
+
+int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
+{
+    const struct coherence *c = root->coherence;
+    int error = 0;
+
+    if (!c)
+        return visit(argument, root, 0, extent(root));
+    for (unsigned i = 0; i < c->count && !error; i++) {
+        if (!c->pieces[i].anything && find_holder(&c->pieces[i], node))
+            error = visit(argument, root, c->pieces[i].start, c->pieces[i].end);
+    }
+    return error;
 }
 
 void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node)

@@ -41,6 +41,11 @@ uint64_t deliver_now_begun(void)
     return atomic_load(&begins);
 }
 
+bool deliver_runs(void)
+{
+    return own || is_deliverer;
+}
+
 static void init_conditions(void)
 {
     pthread_condattr_t attributes;

@@ -28,6 +28,8 @@ void deliver_back(void);
 /* The process ends, under the lock: what is due is run, but not waited for for long; then all wake up. */
 void deliver_stop(struct session *session);
 void deliver_wake(void);
+/* Whether this thread is in such a function. */
+bool deliver_runs(void);
 void deliver_after_fork(void);
 
 #endif

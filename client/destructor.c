@@ -151,6 +151,11 @@ void destructor_catch_up(struct node *node, const struct object *object)
         native_outcome(node, object);
 }
 
+bool destructor_any(void)
+{
+    return all != NULL;
+}
+
 void destructor_lose(struct node *node)
 {
     struct destructor *next;

@@ -93,20 +93,36 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
 {
     int error;
 
-    *e = (struct enqueue){
-        .queue = queue, .node = queue->node, .list_count = count, .list = list, .bars = type == CL_COMMAND_BARRIER};
+    halt_enter();
+    *e = (struct enqueue){.inside = true,
+                          .queue = queue,
+                          .node = queue->node,
+                          .list_count = count,
+                          .list = list,
+                          .bars = type == CL_COMMAND_BARRIER};
     if (count)
         deliver_behind(queue, count, list);
     e->wait =
         event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait), &e->wait_count);
-    if (!e->wait)
+    if (!e->wait) {
+        enqueue_leave(e);
         return -ENOMEM;
+    }
     error = arrival_before(e, count, list, type);
     if (!error && wants_event)
         error = enqueue_need_event(e, type);
-    if (error)
+    if (error) {
         enqueue_free(e);
+        enqueue_leave(e);
+    }
     return error;
+}
+
+void enqueue_leave(struct enqueue *e)
+{
+    if (e->inside)
+        halt_leave();
+    e->inside = false;
 }
 
 int enqueue_finish(struct enqueue *e, int status, cl_event *event)
@@ -118,6 +134,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
     if (!status && e->arrival)
         arrival_after(e);
     enqueue_free(e);
+    enqueue_leave(e);
     if (e->record_use)
         return status;
     number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
@@ -135,6 +152,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
 int enqueue_fail(struct enqueue *e, int error)
 {
     enqueue_free(e);
+    enqueue_leave(e);
     if (e->hosted)
         hostptr_not_sent(e);
     if (e->event)
@@ -204,6 +222,7 @@ int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
     int error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
 
     if (!error && blocking) {
+        enqueue_leave(e);
         error = enqueue_outcome(e);
         queue_settle(e->queue, since);
     }

@@ -28,6 +28,7 @@ struct enqueue {
     } * written;
     unsigned written_count;
     bool hosted; /* hostptr_before() */
+    bool inside; /* halt_enter() */
 };
 /* What every command begins with, of a queue and a list that are good. On success must be followed by enqueue_finish()
  * or enqueue_fail(). */
@@ -47,6 +48,8 @@ int enqueue_outcome(const struct enqueue *e);
 int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(), or whatever else the result is to be. Hands the event to the application. */
 int enqueue_finish(struct enqueue *e, int status, cl_event *event);
+/* It was sent: what follows is waiting, and the node may move meanwhile. */
+void enqueue_leave(struct enqueue *e);
 /* The result is error, whatever it means. */
 int enqueue_fail(struct enqueue *e, int error);
 /* A marker that says it is another command, or a barrier, if that is its type. */

@@ -515,6 +515,69 @@ cl_int event_known(cl_event event)
     return known_status(event);
 }
 
+/* ---- when nodes move ---- */
+
+static void ask_one(struct object *object, void *argument)
+{
+    cl_event event = (cl_event)object;
+    unsigned *count = argument;
+
+    if (!event->queue || atomic_load(&event->status) <= CL_COMPLETE || atomic_load(&object->uses) == USES_RELEASED)
+        return;
+    (*count)++;
+    want(event, WANT_COMPLETE);
+}
+
+unsigned event_ask_all(void)
+{
+    unsigned count = 0;
+
+    handle_each(WIRE_EVENT, ask_one, &count);
+    return count;
+}
+
+static void find_open(struct object *object, void *argument)
+{
+    cl_event event = (cl_event)object;
+
+    *(bool *)argument |= !event->queue && event->context && atomic_load(&event->status) > CL_COMPLETE;
+}
+
+bool event_any_open(void)
+{
+    bool any = false;
+
+    handle_each(WIRE_EVENT, find_open, &any);
+    return any;
+}
+
+struct going {
+    struct node *node, *target;
+};
+
+static void event_go(struct object *object, void *argument)
+{
+    const struct going *going = argument;
+    cl_event event = (cl_event)object;
+    struct wire_create_user_event m = {.event = object->id};
+
+    if (!(event->known & node_bit(going->node)) || atomic_load(&object->uses) == USES_RELEASED)
+        return;
+    if (event->queue || event->told) { /* who waits for it later is told how it ended */
+        event->known &= ~node_bit(going->node);
+        return;
+    }
+    m.context = event->context->object.id;
+    wire_put_create_user_event(&going->target->batch, &m);
+}
+
+void event_move(struct node *node, struct node *target)
+{
+    struct going going = {node, target};
+
+    handle_each(WIRE_EVENT, event_go, &going);
+}
+
 /* ---- user events ---- */
 
 static int user_event_create_on(struct object *object, struct node *node)
@@ -529,6 +592,7 @@ static int user_event_create_on(struct object *object, struct node *node)
 
 int user_event_new(cl_context context, cl_event *out)
 {
+    HALT_GUARD;
     cl_event event = event_new(context, NULL, CL_COMMAND_USER);
     int error;
 

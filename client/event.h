@@ -26,6 +26,12 @@ int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_eve
 /* What the application's wait ends with; since: deliver_now_begun() when it began. */
 void event_settle(cl_event event, uint64_t since);
 void event_lose(struct node *node);
+/* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
+unsigned event_ask_all(void);
+/* Whether the program has a user event that is not set. */
+bool event_any_open(void);
+/* The node's events go to another member: those that are not over are made there. Under the lock. */
+void event_move(struct node *node, struct node *target);
 /* Until all are complete, as the application waits for them; false: one has failed. */
 bool event_wait_all(cl_uint count, const cl_event *list);
 /* The status as the application may see it; event_known(): what of it is known here, without asking. */

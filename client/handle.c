@@ -239,8 +239,45 @@ static void release_on(struct object *object, struct node *node)
 {
     const struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-    wire_put_release(stream_begin(node), &m);
-    stream_end(node, STREAM_LATER);
+    wire_put_release(&node->batch, &m);
+}
+
+/* Whoever looks at all objects under the lock sees it released on all its nodes, or on none. */
+static void release_on_all(const struct kind *kind, struct object *object, struct node *node)
+{
+    cl_context context = kind->context ? kind->context(object) : NULL;
+    struct node *told[MOST_NODES + 1];
+    unsigned count = 0;
+
+    session_lock(node->session);
+    for (unsigned i = 0; context && i < context->node_count; i++) {
+        if (context->nodes[i] != node && is_on(kind, object, context->nodes[i]))
+            told[count++] = context->nodes[i];
+    }
+    if (is_on(kind, object, node))
+        told[count++] = node;
+    for (unsigned i = 0; i < count; i++)
+        release_on(object, told[i]);
+    handle_released(object);
+    for (unsigned i = 0; i < count; i++)
+        stream_finish(told[i], STREAM_LATER);
+    session_unlock(node->session);
+}
+
+void handle_released(struct object *object)
+{
+    atomic_store(&object->uses, USES_RELEASED);
+}
+
+bool handle_try_use(struct object *object)
+{
+    int uses = atomic_load(&object->uses);
+
+    do {
+        if (uses < 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->uses, &uses, uses + 1));
+    return true;
 }
 
 /* The nodes' own part of it. False: the rest waits for one of them. */
@@ -248,20 +285,21 @@ static bool release(const struct kind *kind, struct object *object, struct node 
 {
     cl_context context = kind->context ? kind->context(object) : NULL;
     const bool watched = kind->is_watched && kind->is_watched(object);
-    bool done = false;
 
-    if (kind->release && !watched)
-        done = kind->release(object);
-    for (unsigned i = 0; !done && context && i < context->node_count; i++) {
+    if (!watched && (!kind->release || !kind->release(object)))
+        release_on_all(kind, object, node);
+    for (unsigned i = 0; watched && context && i < context->node_count; i++) {
         struct node *other = context->nodes[i];
 
-        if (other != node && is_on(kind, object, other))
-            release_on(object, other);
+        if (other == node || !is_on(kind, object, other))
+            continue;
+        session_lock(node->session);
+        release_on(object, other);
+        stream_finish(other, STREAM_LATER);
+        session_unlock(node->session);
     }
     if (watched)
         destructor_begin(object, node);
-    else if (!done && is_on(kind, object, node))
-        release_on(object, node);
     return !watched;
 }
 
@@ -270,6 +308,28 @@ static struct node *object_node(const struct kind *kind, const struct object *ob
     if (kind->node)
         return kind->node(object);
     return kind->context ? kind->context(object)->node : NULL;
+}
+
+bool handle_try_drop(struct object *object)
+{
+    int uses = atomic_load(&object->uses);
+
+    do {
+        if (uses <= 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->uses, &uses, uses - 1));
+    return true;
+}
+
+bool handle_is_on(const struct object *object, const struct node *node)
+{
+    const unsigned number = atomic_load(&object->kind);
+    const struct kind *kind = number && number < KIND_COUNT ? kinds[number] : NULL;
+    cl_context context = kind && kind->context ? kind->context(object) : NULL;
+
+    if (!kind)
+        return false;
+    return context ? context_has_node(context, node) && is_on(kind, object, node) : object_node(kind, object) == node;
 }
 
 static void object_destroy(struct object *object)

@@ -18,6 +18,12 @@ struct kind {
     /* Make it on one node, by what is kept with the object, without contents: 0, a negative errno value, or what
      * call_verdict() has. Left out, or -ENOTSUP: it came from what may be gone, or is a part of the node's own. */
     int (*create_on)(struct object *object, struct node *node);
+    /* After all of its kind were made on a node again: what was done with it since, with none of its commands under
+     * way. all, done: objects of its kind, and which have been settled. -EAGAIN: others come before it. Left out:
+     * nothing. */
+    int (*settle_on)(struct object *object, struct node *node, struct object *const *all, const bool *done);
+    /* Why it cannot be made on another node again, or NULL. Left out: it always can. */
+    const char *(*bound)(const struct object *object, const struct node *node);
     /* Release it on all its nodes in another way than by wire_release; false: not this one. */
     bool (*release)(struct object *object);
     /* Here, when the last use has gone. */
@@ -38,6 +44,14 @@ void *handle_check(const void *handle, unsigned kind);
 /* Another use by the library itself; dropped with handle_drop(), which may destroy the object. */
 void handle_use(void *object);
 void handle_drop(void *object);
+/* Whether the node has it. Root devices are not made. */
+bool handle_is_on(const struct object *object, const struct node *node);
+/* The same, unless it is being destroyed. */
+bool handle_try_use(struct object *object);
+/* The opposite, unless that would destroy it. */
+bool handle_try_drop(struct object *object);
+/* Its nodes were told to let go of it, just now; under the session's lock. */
+void handle_released(struct object *object);
 /* A reference of the application's more, or less; invalid is the result where there is no such object. */
 int handle_retain(void *handle, unsigned kind, int invalid);
 int handle_release(void *handle, unsigned kind, int invalid);
@@ -55,6 +69,8 @@ int destructor_add(struct node *node, struct callback **list, void (*function)(v
 void destructor_begin(struct object *object, struct node *node);
 /* Under the lock. */
 bool destructor_note(struct node *node, uint32_t kind, uint32_t id);
+/* Whether there is an object whose end is waited for. */
+bool destructor_any(void);
 void destructor_lose(struct node *node);
 /* Whether objects of the node have gone that it has yet to tell of: a round trip, about an object of its own. */
 void destructor_catch_up(struct node *node, const struct object *object);

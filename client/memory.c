@@ -35,14 +35,17 @@ static void release_region(cl_mem buffer)
 {
     const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
     cl_context context = buffer->context;
+    struct session *session = context->node->session;
 
+    session_lock(session);
     for (unsigned i = 0; i < context->node_count; i++) {
-        struct node *node = context->nodes[i];
-
-        wire_put_release_told(stream_begin(node), &m);
-        block_leave_region(node, buffer->object.id, buffer->region);
-        stream_end(node, STREAM_LATER);
+        wire_put_release_told(&context->nodes[i]->batch, &m);
+        block_leave_region(context->nodes[i], buffer->object.id, buffer->region);
     }
+    handle_released(&buffer->object);
+    for (unsigned i = 0; i < context->node_count; i++)
+        stream_finish(context->nodes[i], STREAM_LATER);
+    session_unlock(session);
 }
 
 static void release_block(cl_mem buffer)
@@ -55,6 +58,7 @@ static void release_block(cl_mem buffer)
         block_leave(node, buffer->object.id, buffer->block, buffer->size);
         buffer->block = NULL;
     }
+    handle_released(&buffer->object);
     stream_end(node, STREAM_LATER);
 }
 

@@ -97,8 +97,10 @@ static int want(struct enqueue *e, const struct movement *m, const cl_event *eve
 /* Nobody waits any longer for a read that has failed than for its data; for a write that is told of, how it went. */
 static int wait_until_over(struct enqueue *e, const struct movement *m, struct transfer *transfer)
 {
-    int error = transfer ? transfer_wait(transfer) : 0;
+    int error;
 
+    enqueue_leave(e);
+    error = transfer ? transfer_wait(transfer) : 0;
     if (!error && m->writes && e->want & ~WIRE_ORDERS)
         error = enqueue_outcome(e);
     else if (!error && !m->writes && e->event)

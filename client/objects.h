@@ -2,6 +2,7 @@
 #ifndef VOCL_CLIENT_OBJECTS_H
 #define VOCL_CLIENT_OBJECTS_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,6 +35,8 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platfor
 #define KIND_COUNT (KIND_PLATFORM + 1)
 #define KIND_ENDING KIND_COUNT /* destructor.c; nothing is made of it */
 
+#define USES_RELEASED INT_MIN /* its nodes were told to let go of it; under the session's lock */
+
 /* Begins every object. The first two words are the ICD loader's (cl_khr_icd 2.0). */
 struct object {
     const struct _cl_icd_dispatch *dispatch;
@@ -41,7 +44,7 @@ struct object {
     uint32_t id;            /* on the wire: slot number and, in the top byte, how often the slot was used */
     atomic_uint kind;       /* enum wire_kind; 0 when the slot is free */
     atomic_int references;  /* the application's */
-    atomic_int uses;        /* the library's own; the object lives while either is above 0 */
+    atomic_int uses;        /* the library's own; the object lives while either is above 0; or USES_RELEASED */
     struct answer *answers; /* info.c */
 };
 
@@ -53,6 +56,8 @@ struct node {
     struct session *session;
     unsigned peer, index;   /* index: of its bit in sets of nodes */
     bool alive, in_process; /* in_process: local.c's */
+    struct node *aim;       /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
+    pthread_t aimer;
     size_t mark;            /* stream.c: where a broadcast begins in the batch */
     uint8_t *last;          /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, repeat_at;
@@ -179,9 +184,12 @@ struct _cl_mem {
     void *block;                 /* place, if it is block.c's */
     bool direct;                 /* place is of block.c: the program may use it as it is */
     bool svm_remote;             /* host_pointer is of svm_remote.c */
+    bool sized;                  /* set_content_size */
     struct region *region;       /* place is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
+    atomic_bool written;         /* since that was watched last; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
+    unsigned held;               /* uses of a move's; under the session's lock */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;

@@ -40,6 +40,7 @@ int queue_wait_idle(cl_command_queue queue)
     e.event->wanted = WANT_COMPLETE;
     wire_put_enqueue_marker(stream_begin(e.node), &m);
     error = stream_end(e.node, STREAM_NOW);
+    enqueue_leave(&e);
     if (!error && event_wait(e.event) == NODE_LOST_STATUS)
         error = -ECONNRESET;
     if (!error)

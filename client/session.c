@@ -29,8 +29,10 @@ struct session {
     pthread_t ender; /* with stop: the thread that ended the session */
     unsigned waiters;
     pthread_t thread;
-    unsigned node_count;
+    unsigned node_count, spare_count; /* the spares come behind the nodes */
     struct node *nodes;
+    struct node **members; /* the node that each peer is, by its number */
+    unsigned member_count;
     const struct front_end *front;
     void *view; /* the front end's */
     struct under_way under_way;
@@ -82,6 +84,83 @@ struct node *session_node(struct session *session, unsigned index)
     return &session->nodes[index];
 }
 
+unsigned session_spare_count(const struct session *session)
+{
+    return session->spare_count;
+}
+
+struct node *session_spare(struct session *session, unsigned index)
+{
+    return &session->nodes[session->node_count + index];
+}
+
+void session_swap(struct node *one, struct node *other)
+{
+    const struct node was = *one;
+    struct session *session = one->session;
+
+    one->peer = other->peer;
+    one->alive = other->alive;
+    if (one->memory != NODE_MEMORY_APART) /* which the program may have been told */
+        one->memory = other->memory;
+    one->batch = other->batch;
+    other->peer = was.peer;
+    other->alive = was.alive;
+    other->memory = was.memory;
+    other->batch = was.batch;
+    one->last_length = other->last_length = 0;
+    one->repeats = other->repeats = 0;
+    session->members[one->peer] = one;
+    session->members[other->peer] = other;
+}
+
+static unsigned all_nodes(const struct session *session)
+{
+    return session->node_count + session->spare_count;
+}
+
+struct node *session_add_spare(struct session *session, unsigned peer)
+{
+    struct node *spare = NULL;
+
+    for (unsigned i = 0; i < session->spare_count && !spare; i++) {
+        if (!session_spare(session, i)->peer)
+            spare = session_spare(session, i);
+    }
+    if (peer >= session->member_count || (!spare && all_nodes(session) + 1 >= session->member_count))
+        return NULL;
+    if (!spare)
+        spare = session_spare(session, session->spare_count++);
+    *spare = (struct node){
+        .session = session, .peer = peer, .index = (unsigned)(spare - session->nodes) % MOST_NODES, .alive = true};
+    session->members[peer] = spare;
+    return spare;
+}
+
+void session_drop_spare(struct session *session, struct node *spare)
+{
+    const unsigned peer = spare->peer;
+
+    if (spare->alive)
+        transport_drop_member(session->transport, peer);
+    session->members[peer] = NULL;
+    spare->alive = false;
+    spare->peer = 0;
+    wire_buffer_free(&spare->batch);
+    free(spare->last);
+    spare->last = NULL;
+}
+
+static struct node *node_of(const struct session *session, unsigned peer)
+{
+    return peer < session->member_count ? session->members[peer] : NULL;
+}
+
+const struct front_end *session_front(const struct session *session)
+{
+    return session->front;
+}
+
 void *session_view(const struct session *session)
 {
     return session->view;
@@ -93,14 +172,15 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
 {
     struct session *session = owner;
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
+    struct node *node = node_of(session, peer);
     uint16_t number;
     int more;
 
-    if (peer == 0 || peer > session->node_count)
-        return -EBADMSG;
+    if (!node) /* it has just come, or gone */
+        return 0;
     wire_trace("<-", peer, bytes, length);
     while ((more = wire_next(&frame, &number, &fields)) == 1) {
-        if (!note_take(&session->nodes[peer - 1], number, fields)) {
+        if (!note_take(node, number, fields)) {
             vocl_log(LOG_ERROR, "worker %u sent a malformed %s", peer, wire_name(number));
             return -EBADMSG;
         }
@@ -111,11 +191,10 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
 static void on_lost(void *owner, unsigned peer, const char *why)
 {
     struct session *session = owner;
-    struct node *node;
+    struct node *node = node_of(session, peer);
 
-    if (peer == 0 || peer > session->node_count)
+    if (!node)
         return;
-    node = &session->nodes[peer - 1];
     vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,
              transport_peer_host(session->transport, peer), why ? why : "this process ends");
     node->alive = false;
@@ -142,7 +221,7 @@ static int progress(struct session *session)
 
     polls = true;
     count = transport_poll(session->transport);
-    for (unsigned i = 0; i < session->node_count; i++)
+    for (unsigned i = 0; i < all_nodes(session); i++)
         stream_advance(&session->nodes[i]);
     polls = false;
     return count;
@@ -176,7 +255,7 @@ static void lead(struct session *session, bool own_thread)
     announce(session);
     if (progress(session) || session->stop || (own_thread && session->waiters))
         goto done;
-    for (unsigned i = 0; i < session->node_count; i++) {
+    for (unsigned i = 0; i < all_nodes(session); i++) {
         if (session->nodes[i].batch.length && session->nodes[i].alive)
             timeout = 10000;
     }
@@ -205,7 +284,7 @@ static void wait_after_end(struct session *session)
 void session_wait(struct session *session, bool (*ready)(void *), void *argument)
 {
     /* what is waited for may need what is to happen on another node */
-    for (unsigned i = 0; i < session->node_count; i++)
+    for (unsigned i = 0; i < all_nodes(session); i++)
         stream_push(&session->nodes[i]);
     if (ready(argument))
         return;
@@ -315,13 +394,14 @@ static void on_ending(void *owner)
     }
     session->stop = true;
     session->ender = pthread_self();
+    halt_end();
     transport_wake(session->transport);
     pthread_cond_broadcast(&session->aside);
     deliver_wake();
     session_unlock(session);
     pthread_join(session->thread, NULL);
     session_lock(session);
-    for (unsigned i = 0; i < session->node_count; i++)
+    for (unsigned i = 0; i < all_nodes(session); i++)
         session->nodes[i].alive = false;
     transport_close(session->transport);
     session_unlock(session);
@@ -335,6 +415,30 @@ static bool gains_rights(void)
     if (gains)
         vocl_log(LOG_ERROR, "no session: the program has rights that its user has not (setuid, setgid, capabilities)");
     return gains;
+}
+
+/* The last workers are spare; the local member, which is behind them, is not. */
+static bool find_nodes(struct session *session, bool has_local)
+{
+    const unsigned members = transport_peers(session->transport), workers = members - 1 - has_local;
+    const long wanted = settings_number(SETTING_SPARE);
+
+    session->spare_count = wanted < (long)workers ? (unsigned)wanted : workers ? workers - 1 : 0;
+    session->node_count = members - 1 - session->spare_count;
+    session->member_count = transport_most_peers(session->transport) + 1;
+    session->nodes = calloc(session->member_count, sizeof(*session->nodes));
+    session->members = calloc(session->member_count, sizeof(struct node *));
+    if (!session->nodes || !session->members)
+        return false;
+    for (unsigned peer = 1; peer < members; peer++) {
+        const bool local = has_local && peer == members - 1, spare = !local && peer > workers - session->spare_count;
+        const unsigned at = local ? session->node_count - 1 : spare ? peer - 1 + has_local : peer - 1;
+
+        session->nodes[at] = (struct node){
+            .session = session, .peer = peer, .index = at % MOST_NODES, .alive = true, .in_process = local};
+        session->members[peer] = &session->nodes[at];
+    }
+    return true;
 }
 
 static struct session *session_start(const struct front_end *front)
@@ -359,15 +463,7 @@ static struct session *session_start(const struct front_end *front)
         return NULL;
     }
     has_local = settings_number(SETTING_LOCAL) && local_open(session->transport);
-    session->node_count = transport_peers(session->transport) - 1;
-    session->nodes = calloc(session->node_count + 1, sizeof(*session->nodes));
-    for (unsigned i = 0; session->nodes && i < session->node_count; i++)
-        session->nodes[i] = (struct node){.session = session,
-                                          .peer = i + 1,
-                                          .index = i % MOST_NODES,
-                                          .alive = true,
-                                          .in_process = has_local && i + 1 == session->node_count};
-    if (!session->nodes || thread_start(&session->thread, session_thread, session)) {
+    if (!find_nodes(session, has_local) || thread_start(&session->thread, session_thread, session)) {
         transport_close(session->transport);
         return NULL;
     }
@@ -376,6 +472,7 @@ static struct session *session_start(const struct front_end *front)
         on_ending(session);
         return NULL;
     }
+    move_start(session);
     return session;
 }
 
@@ -403,6 +500,7 @@ static void after_fork(void)
     addressed_after_fork();
     arrival_after_fork();
     deliver_after_fork();
+    halt_after_fork();
     start_failed = false;
     if (!session)
         return;
@@ -410,7 +508,7 @@ static void after_fork(void)
     init_lock(session);
     session->stop = true;
     session->ender = pthread_self();
-    for (unsigned i = 0; i < session->node_count; i++)
+    for (unsigned i = 0; i < all_nodes(session); i++)
         session->nodes[i].alive = false;
     transport_forget(session->transport);
     atomic_store(&current, NULL);

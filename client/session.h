@@ -12,10 +12,22 @@ struct front_end {
     const struct kind *const *kinds;
     /* The nodes of a new session can be asked; what is made of their answers is session_view(). NULL: no session. */
     void *(*open)(struct session *session);
+    /* Whether the target, a spare node, has all devices of the node as the program knows them: 0, or -EXDEV with the
+     * reason, or why it could not be asked. */
+    int (*fits)(const struct node *node, struct node *target, char *reason, size_t size);
 };
 
+/* Where nodes may move to: members beyond those that are shown, from 0 on; peer 0: there is none any more. */
+unsigned session_spare_count(const struct session *session);
+struct node *session_spare(struct session *session, unsigned index);
+/* A member that has come is spare: its node, or NULL if there is no room; and one that goes. Under the lock. */
+struct node *session_add_spare(struct session *session, unsigned peer);
+void session_drop_spare(struct session *session, struct node *spare);
+/* Two nodes change their members. Under the lock. */
+void session_swap(struct node *one, struct node *other);
 /* The process' session, started if need be; NULL when there is none to be had. */
 struct session *session_get(const struct front_end *front);
+const struct front_end *session_front(const struct session *session);
 void *session_view(const struct session *session);
 /* Its nodes, from 0 on; with VOCL_LOCAL the last one is in this process. */
 unsigned session_node_count(const struct session *session);

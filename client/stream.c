@@ -11,10 +11,16 @@
 #define FRAME_FULL (48u << 10)
 #define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
 
+/* While a node moves, what is made of it again is made where it goes to. Under the lock. */
+static struct node *aimed(struct node *node)
+{
+    return node->aim && pthread_equal(node->aimer, pthread_self()) ? node->aim : node;
+}
+
 struct wire_buffer *stream_begin(struct node *node)
 {
     session_lock(node->session);
-    return &node->batch;
+    return &aimed(node)->batch;
 }
 
 enum { REPEAT = WIRE_HEADER + 8 }; /* bytes of the command without a patch */
@@ -93,6 +99,7 @@ static bool has_room(void *argument)
 
 int stream_finish(struct node *node, enum stream_urgency urgency)
 {
+    node = aimed(node);
     if (!node->alive) {
         node->batch.length = 0;
         return -ECONNRESET;
@@ -154,7 +161,7 @@ struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *
     struct under_way *under_way = session_under_way(node->session);
 
     *call = (struct call){
-        .next = under_way->calls, .node = node, .id = ++under_way->last_call, .number = number, .status = 1};
+        .next = under_way->calls, .node = aimed(node), .id = ++under_way->last_call, .number = number, .status = 1};
     under_way->calls = call;
     return out;
 }

@@ -30,6 +30,8 @@ bool svm_remote_has_all(const void *pointer, size_t size);
 int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event);
 int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);
 int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event);
+/* Whether there is such memory on the node. */
+bool svm_remote_any(const struct node *node);
 void svm_remote_after_fork(void);
 
 /* ---- usm.c: unified shared memory ---- */
@@ -58,6 +60,8 @@ int usm_allocate(struct usm_wish *wish);
 bool usm_release(cl_context context, void *memory);
 /* The allocation that the pointer points into. */
 bool usm_find(const void *pointer, struct usm *out);
+/* Whether the node has any of it. */
+bool usm_any(const struct node *node);
 void usm_after_fork(void);
 
 /* ---- addressed.c: buffers that have an address on their device ---- */

@@ -58,6 +58,17 @@ bool svm_remote_has(const void *pointer)
     return has;
 }
 
+bool svm_remote_any(const struct node *node)
+{
+    const struct svm_remote *m;
+
+    pthread_mutex_lock(&lock);
+    for (m = svm_remotes; m && m->node != node; m = m->next)
+        ;
+    pthread_mutex_unlock(&lock);
+    return m != NULL;
+}
+
 bool svm_remote_has_all(const void *pointer, size_t size)
 {
     const struct svm_remote *m;

@@ -140,6 +140,17 @@ bool usm_find(const void *pointer, struct usm *out)
     return u != NULL;
 }
 
+bool usm_any(const struct node *node)
+{
+    bool any = false;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++)
+        any |= all[i].node == node;
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
 /* What is reserved stays so: the parent's addresses mean nothing here. */
 void usm_after_fork(void)
 {

@@ -94,6 +94,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     cl_mem buffer;
     cl_int error;
 
+    HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
     if (!size)
@@ -241,6 +242,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
     cl_mem buffer = NULL;
     bool plain = sub_buffer_is_plain(flags);
 
+    HALT_GUARD;
     if (!error) {
         flags = memory_inherit_flags(parent, flags);
         error = memory_new(parent->context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
@@ -325,6 +327,7 @@ cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
 {
     struct wire_set_content_size m;
 
+    HALT_GUARD;
     if (!handle_check(buffer, WIRE_MEMORY) || !handle_check(content_size, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
     if (buffer->context != content_size->context)
@@ -333,6 +336,7 @@ cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
         return CL_INVALID_BUFFER_SIZE;
     if (content_size->parent)
         return CL_INVALID_MEM_OBJECT;
+    buffer->sized = true;
     m = (struct wire_set_content_size){buffer->object.id, content_size->object.id};
     wire_put_set_content_size(broadcast_begin(buffer->context), &m);
     return cl_error(broadcast_end(buffer->context, STREAM_LATER));

@@ -140,25 +140,22 @@ static cl_int take_kernels(cl_program program, bool first, const void *bytes, ui
     return error;
 }
 
-static void build_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-                       struct call *call)
+void build_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                const struct wire_buffer *files, struct call *call)
 {
     struct wire_build_program m = {.program = program->object.id,
                                    .devices = ids,
                                    .devices_count = count,
                                    .with_options = options != NULL,
                                    .options = options,
-                                   .options_length = options ? (uint32_t)strlen(options) : 0};
-    struct wire_buffer files = {0};
+                                   .options_length = options ? (uint32_t)strlen(options) : 0,
+                                   .files = files->bytes,
+                                   .files_length = (uint32_t)files->length};
 
-    include_collect(node, program->source, options, &files);
-    m.files = files.bytes;
-    m.files_length = (uint32_t)files.length;
     call_send_build_program(node, &m, call);
-    wire_buffer_free(&files);
 }
 
-static cl_int build_take(cl_program program, bool first, struct call *call)
+cl_int build_take(cl_program program, bool first, struct call *call)
 {
     struct wire_build_program_reply reply;
     cl_int error = cl_error(call_wait_build_program(call, &reply));
@@ -178,9 +175,11 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
     cl_context context = program->context;
     struct call calls[MOST_NODES];
     uint32_t ids[WIRE_MAX_DEVICES];
+    struct wire_buffer files = {0};
     cl_int error = CL_SUCCESS;
     unsigned asked = 0;
 
+    HALT_GUARD;
     if (!count) {
         count = program->device_count;
         devices = program->devices;
@@ -188,8 +187,11 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
     for (unsigned i = 0; i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
 
-        if (own)
-            build_send(context->nodes[i], program, own, ids, options, &calls[asked++]);
+        if (!own)
+            continue;
+        include_collect(context->nodes[i], program->source, options, &files);
+        build_send(context->nodes[i], program, own, ids, options, &files, &calls[asked++]);
+        wire_buffer_free(&files);
     }
     for (unsigned i = 0; i < asked; i++) {
         cl_int one = build_take(program, i == 0, &calls[i]);
@@ -200,6 +202,11 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
     pthread_mutex_lock(&program->lock);
     program->built = !error;
     pthread_mutex_unlock(&program->lock);
+    program_keep_step(program, &(struct program_step){.what = STEP_BUILD,
+                                                      .device_count = count,
+                                                      .devices = (cl_device_id *)(uintptr_t)devices,
+                                                      .options = (char *)(uintptr_t)options,
+                                                      .error = error});
     return error;
 }
 
@@ -315,39 +322,30 @@ static char *join_names(cl_uint count, const char **names, size_t *length)
     return text;
 }
 
-static cl_int compile_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids,
-                           const char *options, cl_uint header_count, const cl_program *headers, const char **names,
-                           struct call *call)
+cl_int compile_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids,
+                    const struct program_step *step, struct call *call)
 {
+    uint32_t header_ids[1024];
     struct wire_compile_program m = {.program = program->object.id,
                                      .devices = ids,
                                      .devices_count = count,
-                                     .with_options = options != NULL,
-                                     .options = options,
-                                     .options_length = options ? (uint32_t)strlen(options) : 0,
-                                     .headers_count = header_count};
-    struct wire_buffer files = {0};
-    uint32_t header_ids[1024];
-    size_t length;
-    char *text = join_names(header_count, names, &length);
+                                     .with_options = step->options != NULL,
+                                     .options = step->options,
+                                     .options_length = step->options ? (uint32_t)strlen(step->options) : 0,
+                                     .headers = header_ids,
+                                     .headers_count = step->input_count,
+                                     .header_names = step->names,
+                                     .header_names_length = (uint32_t)step->names_length,
+                                     .files = step->files.bytes,
+                                     .files_length = (uint32_t)step->files.length};
 
-    if (!text)
-        return CL_OUT_OF_HOST_MEMORY;
-    for (cl_uint i = 0; i < header_count; i++)
-        header_ids[i] = headers[i]->object.id;
-    m.headers = header_ids;
-    m.header_names = text;
-    m.header_names_length = (uint32_t)length;
-    include_collect(node, program->source, options, &files);
-    m.files = files.bytes;
-    m.files_length = (uint32_t)files.length;
+    for (cl_uint i = 0; i < step->input_count; i++)
+        header_ids[i] = step->inputs[i]->object.id;
     call_send_compile_program(node, &m, call);
-    free(text);
-    wire_buffer_free(&files);
     return CL_SUCCESS;
 }
 
-static cl_int compile_take(struct call *call)
+cl_int compile_take(struct call *call)
 {
     struct wire_compile_program_reply reply;
     cl_int error = cl_error(call_wait_compile_program(call, &reply));
@@ -363,22 +361,31 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
                           cl_uint header_count, const cl_program *headers, const char **names)
 {
     cl_context context = program->context;
+    struct program_step step = {.what = STEP_COMPILE,
+                                .options = (char *)(uintptr_t)options,
+                                .input_count = header_count,
+                                .inputs = (cl_program *)(uintptr_t)headers};
     struct call calls[MOST_NODES];
     uint32_t ids[WIRE_MAX_DEVICES];
     cl_int error = CL_SUCCESS;
     unsigned asked = 0;
 
+    HALT_GUARD;
     if (!count) {
         count = program->device_count;
         devices = program->devices;
     }
+    step.names = join_names(header_count, names, &step.names_length);
+    if (!step.names)
+        return CL_OUT_OF_HOST_MEMORY;
     for (unsigned i = 0; !error && i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
 
         if (!own)
             continue;
-        error =
-            compile_send(context->nodes[i], program, own, ids, options, header_count, headers, names, &calls[asked]);
+        include_collect(context->nodes[i], program->source, options, &step.files);
+        error = compile_send(context->nodes[i], program, own, ids, &step, &calls[asked]);
+        wire_buffer_free(&step.files);
         asked += !error;
     }
     for (unsigned i = 0; i < asked; i++) {
@@ -387,6 +394,11 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
         error = error ? error : one;
     }
     info_forget(&program->object.answers);
+    step.device_count = count;
+    step.devices = (cl_device_id *)(uintptr_t)devices;
+    step.error = error;
+    program_keep_step(program, &step);
+    free(step.names);
     return error;
 }
 
@@ -445,8 +457,8 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     return CL_SUCCESS;
 }
 
-static void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-                      cl_uint input_count, const cl_program *inputs, struct call *call)
+void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+               cl_uint input_count, const cl_program *inputs, struct call *call)
 {
     uint32_t input_ids[1024];
     struct wire_link_program m = {.program = program->object.id,
@@ -464,7 +476,7 @@ static void link_send(struct node *node, cl_program program, cl_uint count, cons
     call_send_link_program(node, &m, call);
 }
 
-static cl_int link_take(cl_program program, bool first, struct call *call, bool *created)
+cl_int link_take(cl_program program, bool first, struct call *call, bool *created)
 {
     struct wire_link_program_reply reply;
     cl_int error = cl_error(call_wait_link_program(call, &reply));
@@ -501,6 +513,14 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
     }
     info_forget(&program->object.answers);
     program->built = !error;
+    if (!error || *created)
+        program_keep_step(program, &(struct program_step){.what = STEP_LINK,
+                                                          .device_count = program->device_count,
+                                                          .devices = program->devices,
+                                                          .options = (char *)(uintptr_t)options,
+                                                          .input_count = input_count,
+                                                          .inputs = (cl_program *)(uintptr_t)inputs,
+                                                          .error = error});
     return error;
 }
 
@@ -512,6 +532,7 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
     cl_program program = NULL;
     bool created = false;
 
+    HALT_GUARD;
     if (!error) {
         program = program_new(context, count ? count : context->device_count, count ? devices : context->devices);
         error = program ? link_now(program, options, input_count, inputs, &created) : CL_OUT_OF_HOST_MEMORY;

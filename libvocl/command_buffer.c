@@ -42,6 +42,7 @@ cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queu
     cl_command_buffer_khr buffer = NULL;
     cl_int error = check_queue(count, queues);
 
+    HALT_GUARD;
     if (!error)
         error = check_properties(properties, &flags);
     if (!error && !(buffer = handle_new(WIRE_COMMAND_BUFFER)))
@@ -102,10 +103,18 @@ static void command_buffer_destroy(struct object *object)
     handle_drop(queue);
 }
 
+static const char *command_buffer_bound(const struct object *object, const struct node *node)
+{
+    (void)object;
+    (void)node;
+    return "what a command buffer has recorded is its worker's";
+}
+
 const struct kind command_buffer_kind = {
     .size = sizeof(struct _cl_command_buffer_khr),
     .node = command_buffer_node,
     .create_on = command_buffer_create_on,
+    .bound = command_buffer_bound,
     .destroy = command_buffer_destroy,
 };
 
@@ -116,6 +125,7 @@ cl_int retain_command_buffer(cl_command_buffer_khr buffer)
 
 cl_int release_command_buffer(cl_command_buffer_khr buffer)
 {
+    HALT_GUARD;
     return handle_release(buffer, WIRE_COMMAND_BUFFER, CL_INVALID_COMMAND_BUFFER_KHR);
 }
 
@@ -316,6 +326,7 @@ cl_int finalize_command_buffer(cl_command_buffer_khr buffer)
 {
     cl_int error = CL_INVALID_OPERATION;
 
+    HALT_GUARD;
     if (!handle_check(buffer, WIRE_COMMAND_BUFFER))
         return CL_INVALID_COMMAND_BUFFER_KHR;
     pthread_mutex_lock(&buffer->lock);

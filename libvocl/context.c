@@ -157,6 +157,7 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
     cl_context context = NULL;
     cl_int error = CL_SUCCESS;
 
+    HALT_GUARD;
     if (!count || !devices || (!notify && data))
         error = CL_INVALID_VALUE;
     else if (count > WIRE_MAX_DEVICES)
@@ -222,6 +223,14 @@ static bool context_is_watched(const struct object *object)
     return ((const struct _cl_context *)object)->destructors != NULL;
 }
 
+static const char *context_bound(const struct object *object, const struct node *node)
+{
+    (void)object;
+    if (svm_remote_any(node))
+        return "shared virtual memory is the worker's own";
+    return usm_any(node) ? "unified shared memory is the worker's own" : NULL;
+}
+
 static void context_destroy(struct object *object)
 {
     cl_context context = (cl_context)object;
@@ -252,6 +261,7 @@ const struct kind context_kind = {
     .context = context_itself,
     .is_watched = context_is_watched,
     .create_on = context_create_on,
+    .bound = context_bound,
     .destroy = context_destroy,
 };
 
@@ -262,6 +272,7 @@ cl_int clRetainContext(cl_context context)
 
 cl_int clReleaseContext(cl_context context)
 {
+    HALT_GUARD;
     return handle_release(context, WIRE_CONTEXT, CL_INVALID_CONTEXT);
 }
 

@@ -99,9 +99,17 @@ static void device_destroy(struct object *object)
     handle_drop(parent);
 }
 
+static const char *sub_device_bound(const struct object *object, const struct node *node)
+{
+    (void)object;
+    (void)node;
+    return "a sub-device is its worker's";
+}
+
 const struct kind device_kind = {
     .size = sizeof(struct _cl_device_id),
     .node = sub_device_node,
+    .bound = sub_device_bound,
     .destroy = device_destroy,
 };
 
@@ -168,6 +176,7 @@ cl_int clRetainDevice(cl_device_id device)
 
 cl_int clReleaseDevice(cl_device_id device)
 {
+    HALT_GUARD;
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
     return device->parent ? handle_release(device, WIRE_DEVICE, CL_INVALID_DEVICE) : CL_SUCCESS;
@@ -210,6 +219,7 @@ static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_pr
     cl_uint made = 0;
     cl_int error;
 
+    HALT_GUARD;
     for (cl_uint i = 0; i < count; i++) {
         devices[i] = handle_new(WIRE_DEVICE);
         if (!devices[i]) {

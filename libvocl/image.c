@@ -286,6 +286,7 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     cl_mem image;
     cl_int error;
 
+    HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
     if (!format)

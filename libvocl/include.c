@@ -164,7 +164,7 @@ void include_collect(struct node *node, const char *source, const char *options,
 
         scan(&s, &file, file.text);
     }
-    if (s.file_count && (s.relative || !arena_shared_with(node))) {
+    if (s.file_count && (!node || s.relative || !arena_shared_with(node))) {
         for (unsigned i = 0; i < s.file_count; i++) {
             wire_put_u32(out, s.files[i].folder);
             wire_put_blob(out, s.files[i].path, strlen(s.files[i].path));

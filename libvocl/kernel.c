@@ -82,6 +82,7 @@ static cl_kernel kernel_new(cl_program program, struct kernel_description *descr
 
 static cl_kernel kernel_create(cl_program program, struct kernel_description *description, cl_int *error)
 {
+    HALT_GUARD;
     cl_kernel kernel = kernel_new(program, description);
 
     if (!kernel) {
@@ -148,6 +149,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
     cl_kernel kernel;
     cl_int error;
 
+    HALT_GUARD;
     if (!handle_check(source, WIRE_KERNEL)) {
         fail_ret(ret, CL_INVALID_KERNEL);
         return NULL;
@@ -194,6 +196,7 @@ cl_int clRetainKernel(cl_kernel kernel)
 
 cl_int clReleaseKernel(cl_kernel kernel)
 {
+    HALT_GUARD;
     return handle_release(kernel, WIRE_KERNEL, CL_INVALID_KERNEL);
 }
 
@@ -342,6 +345,7 @@ static void arguments_send(cl_kernel kernel, struct node *node, enum stream_urge
     struct wire_set_arguments m = {.kernel = kernel->object.id};
     struct wire_buffer list = {0};
 
+    HALT_GUARD;
     spin_lock(&kernel->lock);
     arguments_put(kernel, node, &list);
     if (list.length && !list.failed) {

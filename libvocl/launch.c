@@ -125,7 +125,7 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
 {
     cl_int error = CL_SUCCESS;
 
-    if (e->queue->context->node_count < 2 && !(e->site && hostptr_any()))
+    if (e->queue->context->node_count < 2 && !(e->site && hostptr_any()) && !coherence_watched())
         return CL_SUCCESS;
     for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++) {
         const struct argument *argument = &kernel->arguments[i];

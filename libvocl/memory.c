@@ -88,6 +88,28 @@ static int memory_create_on(struct object *object, struct node *node)
     return memory->addresses ? addressed_create_on(memory, node) : buffer_create_on(memory, node);
 }
 
+/* What is made of a node's own is there only. */
+static const char *memory_bound(const struct object *object, const struct node *node)
+{
+    const struct _cl_mem *memory = (const struct _cl_mem *)object;
+
+    if (memory->type == CL_MEM_OBJECT_PIPE)
+        return "what is in a pipe cannot be read";
+    if (memory->addresses)
+        return "a buffer has an address on its device";
+    if (memory->svm_remote)
+        return "shared virtual memory is the worker's own";
+    if (memory->sized)
+        return "a buffer has its size in another";
+    if (memory->place && !memory->direct && memory->map_count)
+        return "a buffer over the program's memory is mapped";
+    for (cl_uint i = 0; memory->place && i < memory->context->device_count; i++) {
+        if (memory->context->devices[i]->node == node && !memory->context->devices[i]->unified)
+            return "a device with memory of its own has a buffer over the program's";
+    }
+    return NULL;
+}
+
 static void memory_destroy(struct object *object)
 {
     cl_mem memory = (cl_mem)object;
@@ -133,6 +155,7 @@ const struct kind memory_kind = {
     .is_watched = memory_is_watched,
     .release = memory_release,
     .create_on = memory_create_on,
+    .bound = memory_bound,
     .destroy = memory_destroy,
 };
 
@@ -180,6 +203,7 @@ cl_int clRetainMemObject(cl_mem memory)
 
 cl_int clReleaseMemObject(cl_mem memory)
 {
+    HALT_GUARD;
     if (handle_check(memory, WIRE_MEMORY))
         hostptr_release(memory);
     return handle_release(memory, WIRE_MEMORY, CL_INVALID_MEM_OBJECT);
@@ -215,8 +239,10 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
     case CL_MEM_MAP_COUNT:
         return info_return(&memory->map_count, sizeof(cl_uint), size, value, size_ret);
     case CL_MEM_REFERENCE_COUNT:
+        session_lock(memory->context->node->session);
         /* native counts what holds it, too */
-        count = (cl_uint)(atomic_load(&memory->object.references) + atomic_load(&memory->object.uses));
+        count = (cl_uint)(atomic_load(&memory->object.references) + atomic_load(&memory->object.uses)) - memory->held;
+        session_unlock(memory->context->node->session);
         return info_return(&count, sizeof(count), size, value, size_ret);
     case CL_MEM_CONTEXT:
         return info_return(&memory->context, sizeof(cl_context), size, value, size_ret);

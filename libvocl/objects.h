@@ -34,6 +34,21 @@ struct kernel_description {
     struct answer *answers; /* info.c; the same for all kernels of this name */
 };
 
+/* What was done with a program last, with what: enough to do it again. */
+struct program_step {
+    enum { STEP_NONE, STEP_BUILD, STEP_COMPILE, STEP_LINK } what;
+    cl_uint device_count;
+    cl_device_id *devices;
+    char *options;             /* or NULL */
+    struct wire_buffer files;  /* what the source includes, as it was then */
+    cl_uint input_count;       /* headers of a compile, or what was linked; used */
+    cl_program *inputs;
+    uint32_t *input_steps;     /* how many steps each had seen */
+    char *names;               /* of headers */
+    size_t names_length;
+    cl_int error;              /* how it ended */
+};
+
 struct _cl_program {
     struct object object;
     cl_context context;
@@ -53,6 +68,9 @@ struct _cl_program {
     uint32_t kernel_count;
     atomic_int live_kernels;
     bool built, tried, binary, il;
+    struct program_step step; /* remake.c */
+    uint32_t steps;           /* so many so far */
+    bool mixed, special;      /* mixed: steps for some devices and then for others; special: has constants of its own */
     size_t *binary_sizes; /* of each device, as the application was told them: it has room for so much; or NULL */
 };
 

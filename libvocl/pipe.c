@@ -49,6 +49,7 @@ int pipe_create_on(cl_mem pipe, struct node *node)
 cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint max_packets,
                     const cl_pipe_properties *properties, cl_int *ret)
 {
+    HALT_GUARD;
     cl_int error = check(context, flags, packet_size, max_packets, properties);
     cl_mem pipe = NULL;
 

@@ -136,9 +136,10 @@ static int names_create_on(cl_program program, struct node *node)
     if (error)
         return error;
     error = call_verdict(reply.error);
-    if (!error)
+    if (!error && !program->kernels) { /* they are the same on all nodes */
         error = call_verdict(program_take_kernels(program, reply.kernels, reply.kernels_length));
-    program->built = !error && program->kernel_count; /* the native one may want a build first */
+        program->built = !error && program->kernel_count; /* the native one may want a build first */
+    }
     call_free(&call);
     return error;
 }
@@ -160,7 +161,7 @@ static int program_create_on(struct object *object, struct node *node)
     case MADE_BY_LINK:
         break;
     }
-    return -ENOTSUP; /* from others, that may be gone */
+    return program->step.what ? 0 : -ENOTSUP; /* from others, by program_settle_on() */
 }
 
 static cl_context program_context(const struct object *object)
@@ -175,6 +176,7 @@ static void program_destroy(struct object *object)
     struct session *session = context->node->session;
 
     program_forget_kernels(program);
+    program_step_free(&program->step);
     free(program->devices);
     free(program->source);
     if (program->made.how != MADE_FROM_SOURCE)
@@ -193,6 +195,8 @@ const struct kind program_kind = {
     .size = sizeof(struct _cl_program),
     .context = program_context,
     .create_on = program_create_on,
+    .settle_on = program_settle_on,
+    .bound = program_bound,
     .destroy = program_destroy,
 };
 
@@ -232,6 +236,7 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
     size_t total;
     cl_int error = CL_SUCCESS;
 
+    HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         error = CL_INVALID_CONTEXT;
     else if (!count || !strings)
@@ -329,6 +334,7 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
     cl_int error = binary_check(context, count, devices, lengths, binaries);
     cl_program program = NULL;
 
+    HALT_GUARD;
     if (!error) {
         program = program_new(context, count, devices);
         error = program && keep_binaries(program, lengths, binaries) ? binaries_send(program, statuses)
@@ -349,6 +355,7 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
     cl_program program = NULL;
     cl_int error = CL_SUCCESS, one;
 
+    HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         error = CL_INVALID_CONTEXT;
     else if (!il || !length || length > WIRE_MAX_BLOB)
@@ -377,6 +384,7 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
     cl_program program = NULL;
     cl_int error = CL_SUCCESS;
 
+    HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         error = CL_INVALID_CONTEXT;
     else if (!count || !devices || count > WIRE_MAX_DEVICES || !names || strlen(names) > 65536)
@@ -405,6 +413,7 @@ cl_int clRetainProgram(cl_program program)
 
 cl_int clReleaseProgram(cl_program program)
 {
+    HALT_GUARD;
     return handle_release(program, WIRE_PROGRAM, CL_INVALID_PROGRAM);
 }
 
@@ -434,11 +443,13 @@ cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t
 {
     cl_int error = CL_SUCCESS;
 
+    HALT_GUARD;
     if (!handle_check(program, WIRE_PROGRAM) || !program->il)
         return CL_INVALID_PROGRAM;
     if (!value || !size || size > 128)
         return CL_INVALID_VALUE;
     program_wait(program);
+    program->special = true;
     for (unsigned i = 0; !error && i < program->context->node_count; i++)
         error = specialize(program->context->nodes[i], program, id, size, value);
     return error;

@@ -5,7 +5,7 @@
 #include "libvocl/objects.h"
 
 /* ---- include.c ---- */
-/* The files that a source includes, as build_program takes them, if the node may not have them. */
+/* The files that a source includes, as build_program takes them, if the node may not have them; node NULL: all. */
 void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out);
 
 /* ---- program.c, build.c, kernel.c ---- */
@@ -20,5 +20,25 @@ void program_wait(cl_program program); /* until no build with a callback is unde
 /* The program's kernels, from the node's kernel table; replaces what was known of them. */
 cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t length);
 void program_forget_kernels(cl_program program);
+
+/* ---- build.c: the two halves of what a node is asked ---- */
+void build_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                const struct wire_buffer *files, struct call *call);
+/* first: what is told of the kernels is taken. */
+cl_int build_take(cl_program program, bool first, struct call *call);
+cl_int compile_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids,
+                    const struct program_step *step, struct call *call);
+cl_int compile_take(struct call *call);
+void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+               cl_uint input_count, const cl_program *inputs, struct call *call);
+cl_int link_take(cl_program program, bool first, struct call *call, bool *created);
+
+/* ---- remake.c ---- */
+/* It was done, and is copied; without its files. */
+void program_keep_step(cl_program program, const struct program_step *step);
+void program_step_free(struct program_step *step);
+/* As in struct kind. */
+const char *program_bound(const struct object *object, const struct node *node);
+int program_settle_on(struct object *object, struct node *node, struct object *const *all, const bool *done);
 
 #endif

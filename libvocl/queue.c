@@ -18,6 +18,7 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
     cl_command_queue queue;
     cl_int error;
 
+    HALT_GUARD;
     queue = handle_new(WIRE_QUEUE);
     if (!queue) {
         fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
@@ -130,6 +131,7 @@ cl_int clRetainCommandQueue(cl_command_queue queue)
 
 cl_int clReleaseCommandQueue(cl_command_queue queue)
 {
+    HALT_GUARD;
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     clFlush(queue);

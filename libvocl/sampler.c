@@ -4,6 +4,7 @@
 static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_addressing_mode addressing,
                               cl_filter_mode filter, const cl_sampler_properties *properties, cl_int *ret)
 {
+    HALT_GUARD;
     cl_sampler sampler = NULL;
     cl_int error = CL_SUCCESS;
     /* others are for native OpenCL to judge */

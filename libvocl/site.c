@@ -3,10 +3,17 @@
 
 cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type type)
 {
+    cl_int error;
+
     if (!site->buffer)
         return enqueue_begin(e, site->queue, site->count, site->list, site->event, type);
-    *e = (struct enqueue){.queue = site->queue, .node = site->queue->node, .site = site, .record_use = record_use};
-    return record_begin(e);
+    halt_enter();
+    *e = (struct enqueue){
+        .inside = true, .queue = site->queue, .node = site->queue->node, .site = site, .record_use = record_use};
+    error = record_begin(e);
+    if (error)
+        enqueue_leave(e);
+    return error;
 }
 
 struct wire_buffer *site_encode(struct enqueue *e)

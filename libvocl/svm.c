@@ -61,6 +61,7 @@ static bool flags_good(cl_context context, cl_svm_mem_flags flags)
 
 void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
+    HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT) || !size || alignment & (alignment - 1) || !flags_good(context, flags))
         return NULL;
     for (cl_uint i = 0; i < context->device_count; i++) {

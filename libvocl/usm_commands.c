@@ -323,6 +323,7 @@ cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, 
 {
     const struct wire_set_exec_info m = {kernel->object.id, param, value, (uint32_t)size};
 
+    HALT_GUARD;
     wire_put_set_exec_info(broadcast_begin(kernel->program->context), &m);
     return cl_error(broadcast_end(kernel->program->context, STREAM_LATER));
 }

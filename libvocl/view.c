@@ -2,8 +2,12 @@
  * What the program sees of a session: the devices that its nodes have, chosen and in order, and the one platform that
  * they are of.
  */
+#include <errno.h>
+#include <stdio.h>
+
 #include "base/log.h"
 #include "libvocl/internal.h"
+#include "wire/tables.h"
 
 #define MOST_PLATFORMS 32 /* of one node */
 
@@ -144,6 +148,137 @@ static void *open_view(struct session *session)
     return view;
 }
 
+/* ---- another node for the same devices ---- */
+
+/* Of one device among its like, and no promise. */
+static bool is_its_own(cl_uint param)
+{
+    return param == CL_DEVICE_UUID_KHR || param == CL_DRIVER_UUID_KHR || param == CL_DEVICE_LUID_KHR ||
+           param == CL_DEVICE_LUID_VALID_KHR || param == CL_DEVICE_NODE_MASK_KHR || param == CL_DEVICE_PCI_BUS_INFO_KHR;
+}
+
+/* Sizes that depend on what else is on the host. */
+static bool is_room(cl_uint param)
+{
+    return param == CL_DEVICE_GLOBAL_MEM_SIZE || param == CL_DEVICE_MAX_MEM_ALLOC_SIZE || param == WIRE_INFO_LIMITED;
+}
+
+static bool answers_alike(cl_uint param, const void *told, uint32_t told_length, const void *there,
+                          uint32_t there_length)
+{
+    cl_ulong least, most;
+
+    if (is_its_own(param))
+        return true;
+    if (!there || told_length != there_length)
+        return false;
+    if (!is_room(param) || told_length != sizeof(least))
+        return !memcmp(told, there, told_length);
+    memcpy(&least, told, sizeof(least));
+    memcpy(&most, there, sizeof(most));
+    return least <= most;
+}
+
+static int device_fits(cl_device_id device, const struct info_table *there, char *reason, size_t size)
+{
+    struct wire_cursor in = wire_cursor(device->infos.bytes, device->infos.length);
+    const char *name = info_text(&device->infos, CL_DEVICE_NAME), *other = info_text(there, CL_DEVICE_NAME);
+    uint32_t param, told_length;
+    const void *told;
+
+    while (wire_get_info(&in, &param, &told, &told_length)) {
+        uint32_t there_length = 0;
+        const void *found = info_find(there, param, &there_length);
+
+        if (answers_alike(param, told, told_length, found, there_length))
+            continue;
+        snprintf(reason, size, "%s is not %s: query 0x%x has another answer", other ? other : "its device",
+                 name ? name : "this device", param);
+        return -EXDEV;
+    }
+    return 0;
+}
+
+static int ask_fits(cl_device_id device, struct node *target, char *reason, size_t size)
+{
+    struct wire_describe_device m = {.device = device->object.id};
+    struct wire_describe_device_reply reply;
+    struct info_table there = {0};
+    struct call call;
+    int error = call_describe_device(target, &m, &reply, &call);
+
+    if (error)
+        return error;
+    if (reply.error || !info_table_take(&there, reply.infos, reply.infos_length))
+        error = -EXDEV;
+    else
+        error = device_fits(device, &there, reason, size);
+    call_free(&call);
+    free(there.bytes);
+    return error;
+}
+
+static bool lists(uint32_t id, const uint32_t *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (ids[i] == id)
+            return true;
+    }
+    return false;
+}
+
+/* Devices have the numbers that the node gave them: these must be others' there, too. Marked: those of the platform. */
+static int platform_fits(const struct view *view, const struct node *node, struct node *target, uint32_t platform,
+                         uint64_t *found, char *reason, size_t size)
+{
+    struct wire_describe_platform m = {.platform = platform};
+    struct wire_describe_platform_reply reply;
+    uint32_t ids[WIRE_MAX_DEVICES], count = 0;
+    struct call call;
+    int error = call_describe_platform(target, &m, &reply, &call);
+
+    if (error)
+        return error;
+    for (; !reply.error && count < reply.devices_count; count++)
+        ids[count] = reply.devices[count];
+    call_free(&call);
+    for (unsigned i = 0; !error && i < view->device_count && i < 64; i++) {
+        cl_device_id device = view->devices[i];
+
+        if (device->node != node || device->platform != platform || !lists(device->object.id, ids, count))
+            continue;
+        *found |= UINT64_C(1) << i;
+        error = ask_fits(device, target, reason, size);
+    }
+    return error;
+}
+
+static int fits(const struct node *node, struct node *target, char *reason, size_t size)
+{
+    const struct view *view = session_view(node->session);
+    struct wire_list_platforms m;
+    struct wire_list_platforms_reply reply;
+    struct call call;
+    uint64_t found = 0;
+    int error = call_list_platforms(target, &m, &reply, &call);
+
+    snprintf(reason, size, "its worker does not answer");
+    if (error)
+        return error;
+    call_free(&call);
+    for (uint32_t i = 0; !error && i < reply.count && i < MOST_PLATFORMS; i++)
+        error = platform_fits(view, node, target, i, &found, reason, size);
+    for (unsigned i = 0; !error && i < view->device_count && i < 64; i++) {
+        const char *name = info_text(&view->devices[i]->infos, CL_DEVICE_NAME);
+
+        if (view->devices[i]->node != node || found >> i & 1)
+            continue;
+        snprintf(reason, size, "it has no %s in the same place", name ? name : "such device");
+        error = -EXDEV;
+    }
+    return error;
+}
+
 static const struct kind platform_kind = {.size = sizeof(struct _cl_platform_id)};
 
 static const struct kind *const kinds[KIND_COUNT] = {
@@ -155,7 +290,7 @@ static const struct kind *const kinds[KIND_COUNT] = {
 
 struct session *vocl_session(void)
 {
-    static const struct front_end front = {&vocl_dispatch, kinds, open_view};
+    static const struct front_end front = {&vocl_dispatch, kinds, open_view, fits};
 
     return session_get(&front);
 }

@@ -75,6 +75,7 @@ void environment_set_session(const struct choices *choices)
         set("VOCL_HOSTS", choices->hosts);
         unsetenv("VOCL_WORKERS");
     }
+    set_given("VOCL_SPARE", choices->spare);
     if (choices->local)
         set("VOCL_LOCAL", "1");
     if (choices->pool) {

@@ -29,6 +29,7 @@ enum {
 
 /* What the command line asked for; NULL where it said nothing and the environment stands. */
 struct choices {
+    const char *spare;
     const char *workers;
     const char *devices;
     const char *hosts;

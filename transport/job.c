@@ -26,7 +26,7 @@ static int have_members(struct start *start)
 {
     const bool hosts = *settings_string(SETTING_HOSTS);
 
-    start->workers = hosts ? count_hosts() : (unsigned)settings_workers();
+    start->workers = hosts ? count_hosts() : (unsigned)(settings_workers() + settings_number(SETTING_SPARE));
     if (!start->workers || start->workers > MAX_WORKERS) {
         snprintf(start->why, start->why_size, "%u workers: between 1 and %u are possible", start->workers, MAX_WORKERS);
         return -EINVAL;

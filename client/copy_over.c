@@ -1,0 +1,261 @@
+/* The contents of a node that moves go to its target, from member to member. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "client/moving.h"
+
+#define SHARE ((size_t)16 << 20) /* goes at a time */
+#define UNDER_WAY 4              /* so many */
+#define LITTLE ((size_t)1 << 20) /* sooner in the pause */
+#define MOST_ROUNDS 8
+#define ENDS_NS 1000000000 /* that what was enqueued may take before contents are copied the first time */
+
+struct copying {
+    struct move *move;
+    cl_command_queue queue; /* at the target; of the context */
+    cl_event events[UNDER_WAY];
+    unsigned next;
+    int error;
+};
+
+static int wait_oldest(struct copying *c, unsigned slot)
+{
+    cl_event event = c->events[slot];
+    cl_int status;
+
+    if (!event)
+        return 0;
+    c->events[slot] = NULL;
+    status = event_wait(event);
+    handle_release(event, WIRE_EVENT, 0);
+    if (status >= 0)
+        return 0;
+    if (!c->move->target->alive || !c->move->node->alive)
+        return move_refuse(c->move, -ECONNRESET, "a worker was lost while contents were on their way");
+    return move_refuse(c->move, -ENOMEM, "contents cannot be moved: error %d", status);
+}
+
+static int copy_part(struct copying *c, const struct part *part)
+{
+    struct move *m = c->move;
+    const unsigned slot = c->next++ % UNDER_WAY;
+    int error = wait_oldest(c, slot);
+    cl_event event = error ? NULL : event_new(c->queue->context, c->queue, CL_COMMAND_MIGRATE_MEM_OBJECTS);
+    struct wire_migrate_out out = {
+        .memory = part->memory->object.id, .peer = m->target->peer, .part = part_region(part)};
+    struct wire_migrate_in in = {.queue = c->queue->object.id,
+                                 .memory = part->memory->object.id,
+                                 .peer = m->node->peer,
+                                 .want = 1u << CL_COMPLETE,
+                                 .part = part_region(part)};
+
+    if (error)
+        return error;
+    if (!event)
+        return move_refuse(m, -ENOMEM, "no memory");
+    event->wanted = in.want;
+    c->events[slot] = event;
+    out.event = in.event = event->object.id;
+    session_lock(m->session);
+    wire_put_migrate_out(&m->node->batch, &out);
+    wire_put_migrate_in(&m->target->batch, &in);
+    stream_finish(m->node, STREAM_NOW);
+    stream_finish(m->target, STREAM_NOW);
+    session_unlock(m->session);
+    m->bytes += part->bytes;
+    return 0;
+}
+
+static int copy_piece(void *argument, cl_mem root, size_t start, size_t end)
+{
+    struct copying *c = argument;
+    const size_t zero[3] = {0};
+    struct part part;
+    size_t region[3];
+    int error = 0;
+
+    if (root->type != CL_MEM_OBJECT_BUFFER) {
+        image_extent(&root->desc, region);
+        part = part_image(root, zero, region);
+        return copy_part(c, &part);
+    }
+    for (size_t at = start; !error && at < end; at += SHARE) {
+        part = part_piece(root, at, end - at < SHARE ? end - at : SHARE);
+        error = copy_part(c, &part);
+    }
+    return error;
+}
+
+/* A queue of the target's own for the context's contents. */
+static cl_command_queue copying_queue(struct move *m, cl_context context)
+{
+    cl_command_queue queue = handle_new(WIRE_QUEUE);
+
+    if (!queue)
+        return NULL;
+    queue->context = context;
+    queue->node = m->target;
+    for (cl_uint i = 0; i < context->device_count && !queue->device; i++) {
+        if (context->devices[i]->node == m->node)
+            queue->device = context->devices[i];
+    }
+    handle_use(context);
+    if (!handle_create_on(&queue->object, m->target))
+        return queue;
+    handle_release(queue, WIRE_QUEUE, 0);
+    return NULL;
+}
+
+/* What is under way is waited for, also when something has failed: it uses memory of both. */
+static int copying_end(struct copying *c, int error)
+{
+    for (unsigned i = 0; i < UNDER_WAY; i++) {
+        const int one = wait_oldest(c, c->next++ % UNDER_WAY);
+
+        error = error ? error : one;
+    }
+    if (c->queue)
+        handle_release(c->queue, WIRE_QUEUE, 0);
+    c->queue = NULL;
+    return error;
+}
+
+static int copy_root(struct copying *c, cl_mem root)
+{
+    struct move *m = c->move;
+    int error = 0;
+
+    if (c->queue && c->queue->context != root->context)
+        error = copying_end(c, 0);
+    if (!error && !c->queue && !(c->queue = copying_queue(m, root->context)))
+        error = move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "no queue for contents");
+    return error ? error : coherence_each(root, m->node, copy_piece, c);
+}
+
+/* What the members share is where it was. */
+static bool has_contents(const struct object *object)
+{
+    const struct _cl_mem *memory = (const struct _cl_mem *)object;
+
+    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->place;
+}
+
+/* Whether all that writes it is known by coherence_watch(), and nobody minds when it goes a little later. */
+static bool can_go_early(const struct _cl_mem *memory)
+{
+    return !memory->coherence && !memory->hosted && !memory->destructors;
+}
+
+int copy_all(struct move *m)
+{
+    struct copying c = {.move = m};
+    const uint64_t before = m->bytes;
+    int error = 0;
+
+    for (unsigned i = 0; !error && i < m->count; i++) {
+        cl_mem memory = (cl_mem)m->objects[i];
+
+        if (has_contents(m->objects[i]) &&
+            !(made_early(m, m->objects[i]) && can_go_early(memory) && !atomic_load(&memory->written)))
+            error = copy_root(&c, memory);
+    }
+    error = copying_end(&c, error);
+    m->bytes_paused = m->bytes - before;
+    return error;
+}
+
+/* ---- while the program goes on ---- */
+
+/* The memory object, used; NULL: it is no more. */
+static cl_mem early_use(struct move *m, const struct made *made)
+{
+    struct object *object = NULL;
+
+    session_lock(m->session);
+    if (made->kind == WIRE_MEMORY)
+        object = handle_find(WIRE_MEMORY, made->id);
+    if (object && !(has_contents(object) && can_go_early((cl_mem)object) && make_use(object)))
+        object = NULL;
+    session_unlock(m->session);
+    return (cl_mem)object;
+}
+
+/* Those that were written since the last time, each with its place among m->early, while calls are halted; and how many
+ * bytes they have. What is enqueued by now ends with m->ends. */
+static size_t find_written(struct move *m, unsigned *list, unsigned *count)
+{
+    size_t bytes = 0;
+
+    *count = 0;
+    for (unsigned i = 0; i < m->early_count; i++) {
+        cl_mem memory = early_use(m, &m->early[i]);
+
+        if (!memory)
+            continue;
+        if (atomic_exchange(&memory->written, false)) {
+            list[(*count)++] = i;
+            bytes += memory->size;
+        }
+        make_unuse(m->session, &memory->object);
+    }
+    ends_put(m);
+    return bytes;
+}
+
+static bool wait_for_ends(struct move *m)
+{
+    const long until = clock_ns() + ENDS_NS;
+    bool reached = false;
+
+    while (!reached && clock_ns() < until && m->node->alive && !session_stops(m->session)) {
+        session_lock(m->session);
+        reached = ends_reached(m);
+        session_need_progress(m->session);
+        session_unlock(m->session);
+        if (!reached)
+            move_look_later();
+    }
+    ends_drop(m);
+    return reached && !m->failed;
+}
+
+/* What is not copied after all is copied in the pause. */
+static int copy_list(struct move *m, const unsigned *list, unsigned count, bool go)
+{
+    struct copying c = {.move = m};
+    int error = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        cl_mem memory = early_use(m, &m->early[list[i]]);
+
+        if (!memory)
+            continue;
+        if (go && !error)
+            error = copy_root(&c, memory);
+        else
+            atomic_store(&memory->written, true);
+        error = copying_end(&c, error); /* before it is not used any more */
+        make_unuse(m->session, &memory->object);
+    }
+    return error;
+}
+
+int copy_early(struct move *m)
+{
+    unsigned *list = malloc((m->early_count + 1) * sizeof(*list)), count;
+    size_t before = SIZE_MAX, bytes;
+    bool go = list != NULL;
+    int error = 0;
+
+    while (go && !error && m->rounds < MOST_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS)) {
+        bytes = find_written(m, list, &count);
+        halt_set(HALT_NONE);
+        go = wait_for_ends(m) && bytes > LITTLE && bytes < before / 4 * 3;
+        error = copy_list(m, list, count, go);
+        before = bytes;
+        m->rounds += go;
+    }
+    free(list);
+    return error;
+}

@@ -1,0 +1,166 @@
+/*
+ * A halt between calls. Calls are many and halts are few: a call only marks its own thread, and the thread that halts
+ * the others makes their marks visible (membarrier), so that no call pays for a fence.
+ */
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "client/deliver.h"
+#include "client/halt.h"
+
+struct walker { /* a thread that has made a call */
+    struct walker *next;
+    atomic_uint depth;
+    bool known;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
+static struct walker *walkers;
+static atomic_int halted; /* enum halt */
+static pthread_t halter;  /* while halted */
+static bool ended, lost;  /* lost: a thread could not be marked */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool has_key;
+static _Thread_local struct walker self;
+
+static void forget(void *argument)
+{
+    struct walker **at = &walkers;
+
+    pthread_mutex_lock(&lock);
+    while (*at && *at != argument)
+        at = &(*at)->next;
+    if (*at)
+        *at = (*at)->next;
+    ((struct walker *)argument)->known = false;
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_key(void)
+{
+    has_key = !pthread_key_create(&key, forget);
+}
+
+static void introduce(struct walker *walker)
+{
+    pthread_once(&once, make_key);
+    pthread_mutex_lock(&lock);
+    if (!has_key || pthread_setspecific(key, walker)) {
+        lost = true;
+    } else {
+        walker->next = walkers;
+        walkers = walker;
+    }
+    walker->known = true;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Under the lock. */
+static bool must_wait(void)
+{
+    const int now = atomic_load(&halted);
+
+    if (now == HALT_NONE || ended || pthread_equal(halter, pthread_self()))
+        return false;
+    return now == HALT_ALL || !deliver_runs();
+}
+
+/* True: the call may go on. False: there was a halt, and it has to look again. */
+static bool pass(void)
+{
+    bool may;
+
+    pthread_mutex_lock(&lock);
+    may = !must_wait();
+    if (!may)
+        atomic_store_explicit(&self.depth, 0, memory_order_release);
+    while (must_wait())
+        pthread_cond_wait(&over, &lock);
+    pthread_mutex_unlock(&lock);
+    return may;
+}
+
+void halt_enter(void)
+{
+    const unsigned depth = atomic_load_explicit(&self.depth, memory_order_relaxed);
+
+    if (!self.known)
+        introduce(&self);
+    if (depth) {
+        atomic_store_explicit(&self.depth, depth + 1, memory_order_relaxed);
+        return;
+    }
+    do {
+        atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
+    } while (atomic_load_explicit(&halted, memory_order_acquire) && !pass());
+}
+
+void halt_leave(void)
+{
+    atomic_store_explicit(&self.depth, atomic_load_explicit(&self.depth, memory_order_relaxed) - 1,
+                          memory_order_release);
+}
+
+static bool barrier(int command)
+{
+    return !syscall(SYS_membarrier, command, 0, 0);
+}
+
+bool halt_can(void)
+{
+    bool good;
+
+    if (!barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+        return false;
+    pthread_mutex_lock(&lock);
+    good = !lost;
+    pthread_mutex_unlock(&lock);
+    return good;
+}
+
+void halt_set(enum halt halt)
+{
+    pthread_mutex_lock(&lock);
+    halter = pthread_self();
+    atomic_store(&halted, halt);
+    pthread_cond_broadcast(&over);
+    pthread_mutex_unlock(&lock);
+    if (halt)
+        barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
+
+bool halt_any_inside(void)
+{
+    bool any = false;
+
+    pthread_mutex_lock(&lock);
+    for (struct walker *walker = walkers; walker && !any; walker = walker->next)
+        any = walker != &self && atomic_load_explicit(&walker->depth, memory_order_acquire);
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+void halt_end(void)
+{
+    pthread_mutex_lock(&lock);
+    ended = true;
+    pthread_cond_broadcast(&over);
+    pthread_mutex_unlock(&lock);
+}
+
+void halt_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&over, NULL);
+    walkers = self.known ? &self : NULL;
+    self.next = NULL;
+    atomic_store(&halted, HALT_NONE);
+    ended = false;
+}

@@ -1,0 +1,259 @@
+/* The objects of a node that moves are made again at its target. */
+#include <errno.h>
+#include <string.h>
+
+#include "client/moving.h"
+
+#define ASKED 64 /* outcomes at a time */
+
+/* What this thread makes on the node is made at the target. */
+static void aim(struct move *m, bool at_target)
+{
+    session_lock(m->session);
+    m->node->aim = at_target ? m->target : NULL;
+    m->node->aimer = pthread_self();
+    session_unlock(m->session);
+}
+
+bool make_use(struct object *object)
+{
+    if (!handle_try_use(object))
+        return false;
+    if (atomic_load(&object->kind) == WIRE_MEMORY)
+        ((cl_mem)object)->held++;
+    return true;
+}
+
+void make_unuse(struct session *session, struct object *object)
+{
+    bool last;
+
+    session_lock(session);
+    if (atomic_load(&object->kind) == WIRE_MEMORY)
+        ((cl_mem)object)->held--;
+    last = !handle_try_drop(object);
+    session_unlock(session);
+    if (last)
+        handle_drop(object);
+}
+
+static void collect(struct object *object, void *argument)
+{
+    struct move *m = argument;
+    struct object **more;
+
+    if (!handle_is_on(object, m->node))
+        return;
+    if (m->count == m->room) {
+        more = realloc(m->objects, (m->room * 2 + 64) * sizeof(*more));
+        m->failed += !more;
+        if (!more)
+            return;
+        m->objects = more;
+        m->room = m->room * 2 + 64;
+    }
+    if (make_use(object))
+        m->objects[m->count++] = object;
+}
+
+/* What an object is made from comes before it. */
+static unsigned depth_of(const struct object *object)
+{
+    unsigned depth = 0;
+
+    if (atomic_load(&object->kind) == WIRE_MEMORY) {
+        for (cl_mem memory = ((const struct _cl_mem *)object)->parent; memory; memory = memory->parent)
+            depth++;
+    } else if (atomic_load(&object->kind) == WIRE_DEVICE) {
+        for (cl_device_id device = ((const struct _cl_device_id *)object)->parent; device; device = device->parent)
+            depth++;
+    }
+    return depth;
+}
+
+static const char *name_of(const struct object *object)
+{
+    static const char *const names[] = {
+        [WIRE_DEVICE] = "a sub-device",    [WIRE_CONTEXT] = "a context", [WIRE_QUEUE] = "a queue",
+        [WIRE_MEMORY] = "a memory object", [WIRE_SAMPLER] = "a sampler", [WIRE_PROGRAM] = "a program",
+        [WIRE_KERNEL] = "a kernel",        [WIRE_EVENT] = "an event",    [WIRE_COMMAND_BUFFER] = "a command buffer"};
+
+    return names[atomic_load(&object->kind)];
+}
+
+static int make_one(struct move *m, struct object *object)
+{
+    const struct kind *kind = handle_kind(object);
+    const char *bound = kind->bound ? kind->bound(object, m->node) : NULL;
+    int error = bound ? -ENOTSUP : handle_create_on(object, m->node);
+
+    if (bound)
+        return move_refuse(m, error, "%s", bound);
+    if (!m->target->alive)
+        return move_refuse(m, -ECONNRESET, "the target was lost");
+    if (error)
+        return move_refuse(m, error, "%s cannot be made there: %s %d", name_of(object), error < 0 ? "errno" : "error",
+                           error);
+    return 0;
+}
+
+/* What native OpenCL says to them there, it said here. */
+static int check_outcomes(struct move *m, unsigned first)
+{
+    struct call calls[ASKED];
+    int error = 0;
+
+    for (unsigned at = first; !error && at < m->count; at += ASKED) {
+        const unsigned count = m->count - at < ASKED ? m->count - at : ASKED;
+        int there[ASKED];
+
+        for (unsigned i = 0; i < count; i++) {
+            struct wire_outcome ask = {.kind = atomic_load(&m->objects[at + i]->kind),
+                                       .object = m->objects[at + i]->id};
+
+            call_send_outcome(m->target, &ask, &calls[i]);
+        }
+        for (unsigned i = 0; i < count; i++) {
+            struct wire_outcome_reply reply;
+
+            there[i] = call_wait_outcome(&calls[i], &reply);
+            if (there[i])
+                continue;
+            there[i] = call_verdict(reply.error);
+            call_free(&calls[i]);
+        }
+        for (unsigned i = 0; !error && i < count; i++) {
+            if (there[i] && there[i] != native_outcome(m->node, m->objects[at + i]))
+                error = move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "%s cannot be made there: error %d",
+                                    name_of(m->objects[at + i]), there[i]);
+        }
+    }
+    return error;
+}
+
+/* What has to be done with them before others can be made. */
+static int settle(struct move *m, unsigned first)
+{
+    const struct kind *kind = first < m->count ? handle_kind(m->objects[first]) : NULL;
+    unsigned left = m->count - first, before = left + 1;
+    bool *done = kind && kind->settle_on ? calloc(left, sizeof(*done)) : NULL;
+    int error = kind && kind->settle_on && !done ? -ENOMEM : 0;
+
+    while (done && !error && left && left < before) {
+        before = left;
+        for (unsigned i = first; !error && i < m->count; i++) {
+            if (done[i - first])
+                continue;
+            error = kind->settle_on(m->objects[i], m->node, m->objects + first, done);
+            done[i - first] = !error;
+            left -= !error;
+            error = error == -EAGAIN ? 0 : error;
+        }
+    }
+    free(done);
+    if (error)
+        return move_refuse(m, error, "%s is not there what it is here: error %d",
+                           kind ? name_of(m->objects[first]) : "", error);
+    if (kind && kind->settle_on && left)
+        return move_refuse(m, -ENOTSUP, "%s depends on what has changed since", name_of(m->objects[first]));
+    return 0;
+}
+
+static int by_id(const void *one, const void *other)
+{
+    const struct made *a = one, *b = other;
+
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+bool made_early(const struct move *m, const struct object *object)
+{
+    const struct made made = {atomic_load(&object->kind), object->id};
+
+    return m->early_count && bsearch(&made, m->early, m->early_count, sizeof(made), by_id);
+}
+
+static int make_kind(struct move *m, unsigned kind)
+{
+    const unsigned first = m->count;
+    unsigned made = 0;
+    int error = 0;
+
+    session_lock(m->session);
+    handle_each(kind, collect, m);
+    session_unlock(m->session);
+    if (m->failed)
+        return move_refuse(m, -ENOMEM, "no memory");
+    aim(m, true);
+    for (unsigned depth = 0; !error && made < m->count - first; depth++) {
+        for (unsigned i = first; !error && i < m->count; i++) {
+            if (depth_of(m->objects[i]) != depth)
+                continue;
+            made++;
+            if (!made_early(m, m->objects[i]))
+                error = make_one(m, m->objects[i]);
+        }
+    }
+    if (!error)
+        error = settle(m, first);
+    aim(m, false);
+    return error ? error : check_outcomes(m, first);
+}
+
+int make_early(struct move *m)
+{
+    int error = make_kind(m, WIRE_DEVICE);
+
+    if (!error)
+        error = make_kind(m, WIRE_CONTEXT);
+    if (!error)
+        error = make_kind(m, WIRE_MEMORY);
+    if (!error && !(m->early = malloc((m->count + 1) * sizeof(*m->early))))
+        error = move_refuse(m, -ENOMEM, "no memory");
+    for (unsigned i = 0; !error && i < m->count; i++) {
+        if (atomic_load(&m->objects[i]->kind) == WIRE_MEMORY)
+            atomic_store(&((cl_mem)m->objects[i])->written, true); /* for the target has nothing yet */
+        m->early[m->early_count++] = (struct made){atomic_load(&m->objects[i]->kind), m->objects[i]->id};
+    }
+    if (!error && m->early_count)
+        qsort(m->early, m->early_count, sizeof(*m->early), by_id);
+    make_drop(m);
+    return error;
+}
+
+void make_drop(struct move *m)
+{
+    while (m->count)
+        make_unuse(m->session, m->objects[--m->count]);
+}
+
+/* What the program has released since: their numbers may be others' by now. */
+static void release_early(struct move *m, unsigned kind)
+{
+    session_lock(m->session);
+    for (unsigned i = 0; i < m->early_count; i++) {
+        const struct wire_release release = {.kind = kind, .object = m->early[i].id};
+        const struct object *object = handle_find(kind, m->early[i].id);
+
+        if (m->early[i].kind == kind && (!object || atomic_load(&object->uses) < 0))
+            wire_put_release(&m->target->batch, &release);
+    }
+    stream_finish(m->target, STREAM_SOON);
+    session_unlock(m->session);
+}
+
+int make_all(struct move *m)
+{
+    static const unsigned kinds[] = {WIRE_DEVICE,  WIRE_CONTEXT, WIRE_QUEUE,  WIRE_MEMORY,
+                                     WIRE_SAMPLER, WIRE_PROGRAM, WIRE_KERNEL, WIRE_COMMAND_BUFFER};
+    int error = 0;
+
+    release_early(m, WIRE_MEMORY);
+    release_early(m, WIRE_CONTEXT);
+    release_early(m, WIRE_DEVICE);
+    for (unsigned i = 0; !error && i < sizeof(kinds) / sizeof(*kinds); i++)
+        error = make_kind(m, kinds[i]);
+    return error;
+}

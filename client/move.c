@@ -1,0 +1,252 @@
+/*
+ * A node goes to another process of the session, a spare member. The node stays what the program's objects hang on;
+ * what changes is the member behind it:
+ *
+ *  - calls are halted (halt.c), and all that was enqueued ends;
+ *  - every object of the node is made again at the target, under its number, by its kind's create_on();
+ *  - contents go from member to member;
+ *  - the node and the spare node change their members, in one moment under the session's lock;
+ *  - the member that is spare now forgets all its objects.
+ *
+ * Up to the change nothing that the program has is touched: if anything fails the target forgets what it was given, and
+ * the program goes on where it was.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/thread.h"
+#include "client/moving.h"
+
+static pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;
+
+void move_phase(const struct move *m, const char *name)
+{
+    const char *hold = settings_string(SETTING_MOVE_HOLD);
+    const size_t length = strlen(name);
+    struct timespec pause;
+    long ms;
+
+    vocl_log(LOG_DEBUG, "move: %s, after %ld us", name, (clock_ns() - m->began) / 1000);
+    if (strncmp(hold, name, length) || hold[length] != ':')
+        return;
+    ms = atol(hold + length + 1);
+    pause = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+int move_refuse(struct move *m, int error, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(m->reason, m->reason_size, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+/* ---- the change ---- */
+
+struct ending {
+    const struct node *node;
+    bool any;
+};
+
+/* It is no more the program's, and its nodes have not been told: they will be in a moment. */
+static void find_ending(struct object *object, void *argument)
+{
+    struct ending *ending = argument;
+    const int uses = atomic_load(&object->uses);
+
+    ending->any |= uses < 0 && uses != USES_RELEASED && handle_is_on(object, ending->node);
+}
+
+static bool any_ending(const struct node *node)
+{
+    struct ending ending = {.node = node};
+
+    for (unsigned kind = WIRE_DEVICE; kind <= WIRE_KIND_LAST; kind++)
+        handle_each(kind, find_ending, &ending);
+    return ending.any;
+}
+
+/* Under the lock: nothing was heard, asked or released since that the target does not know. */
+static bool can_change(struct move *m)
+{
+    return m->node->alive && m->target->alive && !quiesce_missing(m) && !any_ending(m->node) &&
+           (m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
+}
+
+static int change(struct move *m)
+{
+    const long since = clock_ns();
+    bool done = false;
+
+    while (!done) {
+        session_lock(m->session);
+        done = can_change(m);
+        if (done) {
+            event_move(m->node, m->target);
+            session_swap(m->node, m->target);
+        }
+        session_need_progress(m->session);
+        session_unlock(m->session);
+        if (!done && !(m->node->alive && m->target->alive))
+            return move_refuse(m, -ECONNRESET, "a worker was lost");
+        if (!done && clock_ns() - since > PATIENCE_NS)
+            return move_refuse(m, -EBUSY, "objects that are being released");
+        if (!done)
+            move_look_later();
+    }
+    return 0;
+}
+
+/* The member behind the spare node has nothing of the program's any more. */
+static void forget(struct move *m)
+{
+    struct wire_forget ask = {0};
+    struct wire_forget_reply reply;
+    struct call call;
+
+    if (m->target->alive && !call_forget(m->target, &ask, &reply, &call))
+        call_free(&call);
+}
+
+static int check(struct move *m)
+{
+    if (m->node->in_process)
+        return move_refuse(m, -ENOTSUP, "devices of the program's own process do not move");
+    if (!m->target)
+        return move_refuse(m, -ENODEV, "there is no such spare worker");
+    if (!m->node->alive || !m->target->alive)
+        return move_refuse(m, -ECONNRESET, "a worker is lost");
+    if (!halt_can())
+        return move_refuse(m, -ENOSYS, "this system has no membarrier");
+    return session_front(m->session)->fits(m->node, m->target, m->reason, m->reason_size);
+}
+
+/* While the program goes on; what cannot be done so is left for the pause. */
+static int begin(struct move *m)
+{
+    int error;
+
+    if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
+        return move_refuse(m, -EXDEV, "it cannot have the memory that the program shares with its worker");
+    if (!quiesce_calls(m, clock_ns() + QUICK_NS))
+        return 0;
+    move_phase(m, "early");
+    error = make_early(m);
+    halt_set(HALT_NONE);
+    if (error)
+        return error;
+    move_phase(m, "copy");
+    return copy_early(m);
+}
+
+/* The calls of the program wait. */
+static int pause_and_change(struct move *m)
+{
+    int error = quiesce(m);
+
+    move_phase(m, "objects");
+    if (!error && m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
+        error = move_refuse(m, -EXDEV, "it cannot have the memory that the program shares with its worker");
+    if (!error)
+        error = make_all(m);
+    move_phase(m, "contents");
+    if (!error)
+        error = copy_all(m);
+    move_phase(m, "change");
+    return error ? error : change(m);
+}
+
+static int move_now(struct move *m)
+{
+    const unsigned from = m->node->peer, to = m->target->peer;
+    unsigned objects;
+    int error;
+
+    m->began = clock_ns();
+    coherence_watch(true);
+    error = begin(m);
+    if (!error)
+        error = pause_and_change(m);
+    coherence_watch(false);
+    objects = m->count;
+    make_drop(m);
+    halt_set(HALT_NONE);
+    if (!error)
+        snprintf(m->reason, m->reason_size,
+                 "worker %u is worker %u now: %u objects, %llu bytes, %llu of them in %ld us of pause, %ld us", from,
+                 to, objects, (unsigned long long)m->bytes, (unsigned long long)m->bytes_paused,
+                 m->halted ? (clock_ns() - m->halted) / 1000 : 0, (clock_ns() - m->began) / 1000);
+    vocl_log(LOG_INFO, "%s%s", error ? "the session stays where it is: " : "", m->reason);
+    move_phase(m, "forget");
+    forget(m);
+    free(m->objects);
+    free(m->early);
+    free(m->ends);
+    return error;
+}
+
+static struct node *find_spare(struct session *session, unsigned member)
+{
+    for (unsigned i = 0; i < session_spare_count(session); i++) {
+        if (session_spare(session, i)->peer == member)
+            return session_spare(session, i);
+    }
+    return NULL;
+}
+
+int session_move(struct node *node, unsigned member, char *reason, size_t size)
+{
+    struct move m = {.session = node->session, .node = node, .reason = reason, .reason_size = size};
+    int error;
+
+    *reason = '\0';
+    pthread_mutex_lock(&moving);
+    m.target = find_spare(m.session, member);
+    error = check(&m);
+    if (!error)
+        error = move_now(&m);
+    pthread_mutex_unlock(&moving);
+    return error;
+}
+
+/* ---- VOCL_MOVE_EVERY ---- */
+
+static void *move_thread(void *argument)
+{
+    struct session *session = argument;
+    const long every = settings_number(SETTING_MOVE_EVERY);
+    unsigned seed = (unsigned)clock_ns(), next = 0;
+    char reason[256];
+
+    for (;;) {
+        const long us = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
+        const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
+        struct node *spare;
+
+        nanosleep(&pause, NULL);
+        if (session_stops(session))
+            return NULL;
+        spare = session_spare(session, next++ % session_spare_count(session));
+        session_move(session_node(session, 0), spare->peer, reason, sizeof(reason));
+    }
+}
+
+void move_start(struct session *session)
+{
+    pthread_t thread;
+
+    summon_start(session);
+    if (settings_number(SETTING_MOVE_EVERY) && session_spare_count(session) &&
+        !thread_start(&thread, move_thread, session))
+        pthread_detach(thread);
+}

@@ -1,0 +1,19 @@
+/* A node goes to another process, with all its objects and their contents. */
+#ifndef VOCL_CLIENT_MOVE_H
+#define VOCL_CLIENT_MOVE_H
+
+#include "client/objects.h"
+
+/*
+ * Move a node to the member of that number, which has to be a spare one (session_spare()): all objects of the node are
+ * made there again under their numbers, contents go from member to member, and what the program sees stays. The
+ * program's calls wait meanwhile; functions that are called back go on until all that was enqueued is over. 0, or a
+ * negative errno value: the node is where it was, and reason says why: -EBUSY commands that do not end, -ENOTSUP an
+ * object that cannot be made again, -EXDEV a member that is not like this one, -ECONNRESET one that is lost.
+ * (VOCL paper, section IV.)
+ */
+int session_move(struct node *node, unsigned member, char *reason, size_t size);
+/* VOCL_MOVE_EVERY. */
+void move_start(struct session *session);
+
+#endif

@@ -1,0 +1,38 @@
+/* The session's node has gone to another worker: this one is as new, but for what it knows of its devices. */
+#include "executor/internal.h"
+
+/* What others are made of comes after them. */
+static const unsigned kinds[] = {WIRE_COMMAND_BUFFER, WIRE_KERNEL, WIRE_PROGRAM, WIRE_SAMPLER, WIRE_EVENT,
+                                 WIRE_MEMORY,         WIRE_QUEUE,  WIRE_CONTEXT, WIRE_DEVICE};
+
+static bool stays(unsigned kind, const struct object *object)
+{
+    return kind == WIRE_DEVICE && !((const struct device *)object)->part;
+}
+
+static uint32_t forget_kind(struct executor *x, unsigned kind)
+{
+    const struct table *table = &x->tables[kind];
+    uint32_t count = 0;
+
+    for (uint32_t at = 0; at < table->count; at++) {
+        const struct exec_release m = {.kind = kind, .object = table->slots[at]};
+
+        if (!m.object || stays(kind, m.object))
+            continue;
+        exec_release(x, &m);
+        count++;
+    }
+    return count;
+}
+
+int exec_forget(struct executor *x, const struct exec_forget *m)
+{
+    struct wire_forget_reply reply = {.call = m->call};
+
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        reply.objects += forget_kind(x, kinds[i]);
+    x->last_length = 0;
+    reply_forget(x, &reply);
+    return 0;
+}

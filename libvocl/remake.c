@@ -1,0 +1,135 @@
+/*
+ * Programs that are made on a node again: what was done with them last is kept, and done there once more. It is
+ * compared, so that what a file held that is no more read is not missed.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "libvocl/internal.h"
+
+void program_step_free(struct program_step *step)
+{
+    for (cl_uint i = 0; i < step->input_count; i++)
+        handle_drop(step->inputs[i]);
+    free(step->devices);
+    free(step->options);
+    wire_buffer_free(&step->files);
+    free(step->inputs);
+    free(step->input_steps);
+    free(step->names);
+    *step = (struct program_step){0};
+}
+
+static void *copy(const void *bytes, size_t size)
+{
+    void *to = malloc(size + 1);
+
+    if (to && size)
+        memcpy(to, bytes, size);
+    return to;
+}
+
+static bool same_devices(const struct program_step *one, const struct program_step *other)
+{
+    return one->device_count == other->device_count &&
+           !memcmp(one->devices, other->devices, one->device_count * sizeof(cl_device_id));
+}
+
+static bool take_inputs(struct program_step *to, cl_uint count, const cl_program *inputs)
+{
+    to->inputs = copy(inputs, count * sizeof(*inputs));
+    to->input_steps = malloc((count + 1) * sizeof(*to->input_steps));
+    if (!to->inputs || !to->input_steps)
+        return false;
+    for (cl_uint i = 0; i < count; i++) {
+        handle_use(inputs[i]);
+        to->input_steps[i] = inputs[i]->steps;
+    }
+    to->input_count = count;
+    return true;
+}
+
+void program_keep_step(cl_program program, const struct program_step *step)
+{
+    struct program_step fresh = {.what = step->what,
+                                 .device_count = step->device_count,
+                                 .devices = copy(step->devices, step->device_count * sizeof(cl_device_id)),
+                                 .options = step->options ? strdup(step->options) : NULL,
+                                 .names = step->names ? copy(step->names, step->names_length) : NULL,
+                                 .names_length = step->names_length,
+                                 .error = step->error};
+    bool good = fresh.devices && !fresh.options == !step->options && !fresh.names == !step->names &&
+                take_inputs(&fresh, step->input_count, step->inputs);
+
+    if (step->what != STEP_LINK)
+        include_collect(NULL, program->source, step->options, &fresh.files);
+    good &= !fresh.files.failed;
+    pthread_mutex_lock(&program->lock);
+    program->mixed = !good || (step->device_count != program->device_count && program->step.what &&
+                               (program->mixed || !same_devices(&program->step, step)));
+    program->steps++;
+    program_step_free(&program->step);
+    program->step = fresh;
+    pthread_mutex_unlock(&program->lock);
+}
+
+const char *program_bound(const struct object *object, const struct node *node)
+{
+    const struct _cl_program *program = (const struct _cl_program *)object;
+
+    (void)node;
+    if (program->special)
+        return "a program has specialization constants";
+    if (program->mixed)
+        return "a program was built for some of its devices, and then for others";
+    return NULL;
+}
+
+/* -EAGAIN: they are not there yet, what they are now. */
+static int inputs_there(const struct program_step *step, struct object *const *all, const bool *done)
+{
+    for (cl_uint i = 0; i < step->input_count; i++) {
+        size_t at = 0;
+
+        if (step->inputs[i]->steps != step->input_steps[i])
+            return -EAGAIN; /* for ever */
+        while (all[at] != &step->inputs[i]->object)
+            at++;
+        if (!done[at])
+            return -EAGAIN;
+    }
+    return 0;
+}
+
+int program_settle_on(struct object *object, struct node *node, struct object *const *all, const bool *done)
+{
+    cl_program program = (cl_program)object;
+    const struct program_step *step = &program->step;
+    uint32_t ids[WIRE_MAX_DEVICES];
+    struct call call;
+    bool created = false;
+    cl_uint own;
+    int error;
+
+    if (step->what == STEP_NONE)
+        return 0;
+    error = inputs_there(step, all, done);
+    own = devices_of_node(node, step->device_count, step->devices, ids);
+    if (error || !own)
+        return error;
+    switch (step->what) {
+    case STEP_BUILD:
+        build_send(node, program, own, ids, step->options, &step->files, &call);
+        error = build_take(program, false, &call);
+        break;
+    case STEP_COMPILE:
+        error = compile_send(node, program, own, ids, step, &call);
+        if (!error)
+            error = compile_take(&call);
+        break;
+    default:
+        link_send(node, program, own, ids, step->options, step->input_count, step->inputs, &call);
+        error = link_take(program, false, &call, &created);
+    }
+    return error == step->error ? 0 : error ? -error : -EILSEQ;
+}

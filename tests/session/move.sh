@@ -1,0 +1,68 @@
+#!/bin/sh
+# Sessions that move from worker to worker: what programs print is what they print natively, and where a move fails, in
+# whichever phase, the program goes on where it was, and nothing is left behind.
+. "$(dirname "$0")/../lib.sh"
+parity=$top_builddir/tests/parity
+moved=$top_builddir/tests/session/moved
+mark=VOCL_TEST_MARK=$$
+# Once in a while PoCL itself takes long on a loaded machine.
+at_most 900
+
+# always HOW PROGRAM...: moved every 30 ms; at least MOST of it is seen by the log.
+always()
+{
+    how=$1
+    shift
+    timeout -k 10 200 "$@" > "$scratch/native" 2> /dev/null
+    native=$?
+    env $how "$mark" VOCL_SPARE=1 VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 200 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
+    [ $? = $native ] || fail "$*, $how: status $?, natively $native: $(tail -n 5 "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
+    echo "$how $*: $(grep -c 'is worker . now' "$scratch/err") moves"
+}
+
+moves()
+{
+    grep -c 'is worker . now' "$scratch/err"
+}
+
+always VOCL_SHARE=1 "$moved" 1 1500
+[ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
+always VOCL_SHARE=0 "$moved" 8 1500
+[ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
+for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts svm user_events; do
+    always VOCL_SHARE=1 "$parity/$program"
+done
+for program in contents host_access threads kernel_printf; do
+    always VOCL_SHARE=0 "$parity/$program"
+done
+for seed in 1 2 3; do
+    VOCL_SPARE=1 VOCL_SHARE=$((seed % 2)) VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 200 \
+        vocl run --workers $((seed % 2 + 1)) -- "$top_builddir/tests/session/graph" $seed 1000 > "$scratch/out" 2> "$scratch/err" ||
+        fail "graph $seed: $(tail -n 3 "$scratch/out" "$scratch/err")"
+    echo "graph $seed: $(moves) moves"
+done
+
+# the workers of the running program
+workers()
+{
+    session_processes "$mark" | while read -r process; do
+        [ "$(cat /proc/$process/comm 2> /dev/null)" != vocl-proxy ] || echo "$process"
+    done
+}
+
+# The target dies where a phase begins.
+"$moved" 4 1000 | tail -n 1 > "$scratch/native"
+for phase in early copy objects contents change; do
+    env "$mark" VOCL_SHARE=0 VOCL_SPARE=1 VOCL_MOVE_EVERY=50 VOCL_MOVE_HOLD=$phase:1500 VOCL_LOG=debug \
+        timeout -k 10 100 vocl run -- "$moved" 4 4000 > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    spare=$(for worker in $(workers); do grep -zqx PMI_RANK=2 "/proc/$worker/environ" && echo "$worker"; done)
+    kill -KILL "$spare" || fail "no spare worker: $(cat "$scratch/err")"
+    wait $program || fail "killed at $phase: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "killed at $phase: something else is printed"
+    grep -q 'stays where it is' "$scratch/err" || fail "killed at $phase: the move did not fail: $(tail -n 9 "$scratch/err")"
+    wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
+    echo "killed at $phase: the program went on"
+done

@@ -195,8 +195,8 @@ static void image_try(void)
     const uint32_t event = ++next_event;
 
     PUT(create_image, RGBA_IMAGE(OBJECT(50), ACROSS, DOWN), .bytes = 4 * ACROSS * DOWN, .tag = CONTENTS);
-    PUT(read_image, .queue = OBJECT(1), .image = OBJECT(50), WANTED(event), .origin_count = 3, .origin = {0, 1, 0},
-        .region_count = 3, .region = {8, 1, 1}, .bytes = 32, .tag = 11);
+    PUT(read_image, .queue = OBJECT(1), .image = OBJECT(50), WANTED(event), .tag = 11,
+        .part = {.kind = WIRE_IMAGE, .size = 32, .origin = {0, 1, 0}, .region = {8, 1, 1}});
     run();
     others_go_on();
     EXPECT(!IS_OVER(event));
@@ -218,8 +218,8 @@ static void launch(uint32_t event, bool with_arguments)
         wire_put_u32(&list, i < 2 ? WIRE_ARGUMENT_MEMORY : WIRE_ARGUMENT_VALUE);
         wire_put_blob(&list, values[i], sizeof(uint32_t));
     }
-    PUT(enqueue_ndrange, .queue = OBJECT(with_arguments ? 1 : 2), .kernel = OBJECT(1), WANTED(event),
-        .global_count = 1, .global = {1}, .arguments = list.bytes, .arguments_length = (uint32_t)list.length);
+    PUT(enqueue_ndrange, .queue = OBJECT(with_arguments ? 1 : 2), .kernel = OBJECT(1), WANTED(event), .global_count = 1,
+        .global = {1}, .arguments = list.bytes, .arguments_length = (uint32_t)list.length);
     wire_buffer_free(&list);
 }
 

@@ -182,8 +182,7 @@ static bool meets_others(const struct node *node, const struct layout *layout)
     if (host_command_any())
         return true;
     for (const struct transfer *other = *all_of(node); other; other = other->next) {
-        if (other->reading && other->layout.memory < layout_end(layout) &&
-            layout->memory < layout_end(&other->layout))
+        if (other->reading && other->layout.memory < layout_end(layout) && layout->memory < layout_end(&other->layout))
             return true;
     }
     return false;

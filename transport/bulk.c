@@ -1,5 +1,5 @@
-/* Bulk data, straight from and into the owner's memory, by the provider of each pair; they are cut into pieces here. See
- * transport.h. */
+/* Bulk data, straight from and into the owner's memory, by the provider of each pair; they are cut into pieces here.
+ * See transport.h. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -242,7 +242,8 @@ int bulk_poll(struct transport *t)
             at = &bulk->next;
         } else {
             count++;
-            if (bulk->take && bulk->last && t->peers[bulk->peer].provider->polled) { /* the giver has its memory back when it looks */
+            if (bulk->take && bulk->last &&
+                t->peers[bulk->peer].provider->polled) { /* the giver has its memory back when it looks */
                 link_hear(t, bulk->peer);
                 link_ring(&t->peers[bulk->peer]);
             }

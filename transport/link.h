@@ -22,7 +22,7 @@ struct bulk { /* or a piece of it */
     struct bulk *next;
     unsigned peer;
     bool take, complete, broken, last; /* last: nothing of it is to come */
-    uint32_t tag; /* with a mark for the local member's */
+    uint32_t tag;                      /* with a mark for the local member's */
     uint8_t *memory;
     size_t length;
     transport_done *done;

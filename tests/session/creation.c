@@ -1,8 +1,8 @@
 /*
- * Buffers and images are made with many bytes of contents, and meanwhile small commands come and go in another queue, of
- * this thread and of another: they must not wait until the contents are there. Shown by the order: a command that uses
- * the new object has not ended when so many others have, one after the other; not each time, for the contents may be
- * quick. Checks the contents.
+ * Buffers and images are made with many bytes of contents, and meanwhile small commands come and go in another queue,
+ * of this thread and of another: they must not wait until the contents are there. Shown by the order: a command that
+ * uses the new object has not ended when so many others have, one after the other; not each time, for the contents may
+ * be quick. Checks the contents.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>

@@ -218,8 +218,8 @@ static void launch(uint32_t event, bool with_arguments)
         wire_put_u32(&list, i < 2 ? WIRE_ARGUMENT_MEMORY : WIRE_ARGUMENT_VALUE);
         wire_put_blob(&list, values[i], sizeof(uint32_t));
     }
-    PUT(enqueue_ndrange, .queue = OBJECT(with_arguments ? 1 : 2), .kernel = OBJECT(1), WANTED(event),
-        .global_count = 1, .global = {1}, .arguments = list.bytes, .arguments_length = (uint32_t)list.length);
+    PUT(enqueue_ndrange, .queue = OBJECT(with_arguments ? 1 : 2), .kernel = OBJECT(1), WANTED(event), .global_count = 1,
+        .global = {1}, .arguments = list.bytes, .arguments_length = (uint32_t)list.length);
     wire_buffer_free(&list);
 }
 

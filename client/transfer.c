@@ -14,7 +14,6 @@ struct transfer {
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
     bool packed, reading, detached, started, waiting, done;
-    unsigned pieces;
     cl_int status;
     cl_event event;
     struct object *keep;
@@ -126,41 +125,23 @@ static void transfer_end(struct transfer *transfer, cl_int status)
     }
 }
 
-static void piece_done(void *argument, int status)
+static void moved(void *argument, int status)
 {
-    struct transfer *transfer = argument;
-
-    if (status)
-        transfer->status = NODE_LOST_STATUS;
-    if (--transfer->pieces == 0)
-        transfer_end(transfer, transfer->status);
+    transfer_end(argument, status ? NODE_LOST_STATUS : CL_SUCCESS);
 }
 
-/* All pieces at once: the transport moves them in order. */
-static void start_pieces(struct transfer *transfer)
+static void start_moving(struct transfer *transfer)
 {
     struct transport *transport = session_transport(transfer->node->session);
-    size_t piece = transfer->tag & WIRE_TAG_CHUNKED ? WIRE_CHUNK : transfer->length;
-    size_t offset = 0;
-    int error = 0;
+    const unsigned peer = transfer->node->peer;
+    int error;
 
     transfer->started = true;
-    transfer->pieces = 1; /* this function's own, so that the end comes once */
-    while (!error && offset < transfer->length) {
-        size_t length = transfer->length - offset < piece ? transfer->length - offset : piece;
-
-        transfer->pieces++;
-        if (transfer->reading)
-            error = transport_take(transport, transfer->node->peer, transfer->tag, transfer->memory + offset, length,
-                                   piece_done, transfer);
-        else
-            error = transport_give(transport, transfer->node->peer, transfer->tag, transfer->memory + offset, length,
-                                   piece_done, transfer);
-        if (error)
-            transfer->pieces--;
-        offset += length;
-    }
-    piece_done(transfer, error);
+    error = transfer->reading
+                ? transport_take(transport, peer, transfer->tag, transfer->memory, transfer->length, moved, transfer)
+                : transport_give(transport, peer, transfer->tag, transfer->memory, transfer->length, moved, transfer);
+    if (error)
+        moved(transfer, error);
 }
 
 static void pack(struct transfer *transfer)
@@ -183,7 +164,7 @@ static void transfer_turn(void *argument)
         transfer_end(transfer, CL_SUCCESS);
     } else {
         pack(transfer);
-        start_pieces(transfer);
+        start_moving(transfer);
     }
 }
 
@@ -201,8 +182,7 @@ static bool meets_others(const struct node *node, const struct layout *layout)
     if (host_command_any())
         return true;
     for (const struct transfer *other = *all_of(node); other; other = other->next) {
-        if (other->reading && other->layout.memory < layout_end(layout) &&
-            layout->memory < layout_end(&other->layout))
+        if (other->reading && other->layout.memory < layout_end(layout) && layout->memory < layout_end(&other->layout))
             return true;
     }
     return false;
@@ -362,7 +342,7 @@ void transfer_start(struct transfer *transfer)
     if (transfer->before)
         wait_for_turn(transfer);
     else
-        start_pieces(transfer);
+        start_moving(transfer);
 }
 
 /* ---- from the node ---- */
@@ -420,7 +400,7 @@ bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, c
     if (!transfer || status > 0)
         return false;
     if (ready) {
-        start_pieces(transfer);
+        start_moving(transfer);
         return true;
     }
     if (!status && length != transfer->length)

@@ -86,7 +86,7 @@ struct memory {
     unsigned place;      /* of the device where it was used last */
     uint64_t *addresses; /* of a buffer that has one, on each of its context's devices; or NULL */
     uint32_t address_count;
-    size_t size; /* if it has addresses */
+    size_t size;               /* if it has addresses */
     struct contents *contents; /* that it was made with, as what it was made of may have been; or NULL */
 };
 

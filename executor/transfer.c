@@ -192,36 +192,14 @@ static void taken(void *argument, int status)
 
     if (status && !t->error)
         t->error = CL_OUT_OF_RESOURCES;
-    if (--t->pieces)
-        return;
     transfer_open_gate(t);
     transfer_part_over(t);
 }
 
-/* The other side has it in pieces where the command says so; the callbacks come once for each. */
-static size_t piece_size(const struct transfer *t)
-{
-    return t->tag & WIRE_TAG_CHUNKED && t->side.part.size > WIRE_CHUNK ? WIRE_CHUNK : t->side.part.size;
-}
-
 static void take_all(struct transfer *t, uint8_t *memory)
 {
-    const struct executor_host *host = &t->x->host;
-    const size_t size = t->side.part.size, piece = piece_size(t);
-    const uint32_t tag = t->tag;
-    const unsigned peer = t->peer;
-
-    t->pieces = (size + piece - 1) / piece;
-    for (size_t at = 0; at < size; at += piece) {
-        if (host->take(host->owner, peer, tag, memory + at, size - at < piece ? size - at : piece, taken, t))
-            taken(t, -EIO);
-    }
-}
-
-static void ignored(void *argument, int status)
-{
-    (void)argument;
-    (void)status;
+    if (t->x->host.take(t->x->host.owner, t->peer, t->tag, memory, t->side.part.size, taken, t))
+        taken(t, -EIO);
 }
 
 static void discarded(void *argument, int status)
@@ -238,19 +216,10 @@ static void discarded(void *argument, int status)
 
 void transfer_discard(struct transfer *t)
 {
-    size_t length = t->side.part.size;
+    const size_t length = t->side.part.size;
 
     t->mapped = false;
     t->bytes = malloc(length);
-    if (t->tag & WIRE_TAG_CHUNKED) { /* in the pieces in which it comes */
-        for (size_t at = 0; t->bytes && at < length; at += WIRE_CHUNK) {
-            size_t piece = length - at < WIRE_CHUNK ? length - at : WIRE_CHUNK;
-            bool last = at + piece == length;
-
-            t->x->host.take(t->x->host.owner, t->peer, t->tag, t->bytes + at, piece, last ? discarded : ignored, t);
-        }
-        return;
-    }
     if (!t->bytes || t->x->host.take(t->x->host.owner, t->peer, t->tag, t->bytes, length, discarded, t))
         discarded(t, -EIO);
 }
@@ -314,25 +283,8 @@ static void given(void *argument, int status)
 
     if (status)
         t->error = CL_OUT_OF_RESOURCES;
-    if (--t->pieces)
-        return;
     transfer_open_gate(t);
     transfer_free(t);
-}
-
-static void give_all(struct transfer *t)
-{
-    const struct executor_host *host = &t->x->host;
-    const size_t size = t->side.part.size, piece = piece_size(t);
-    const uint8_t *memory = t->bytes;
-    const uint32_t tag = t->tag;
-    const unsigned peer = t->peer;
-
-    t->pieces = (size + piece - 1) / piece;
-    for (size_t at = 0; at < size; at += piece) {
-        if (host->give(host->owner, peer, tag, memory + at, size - at < piece ? size - at : piece, given, t))
-            given(t, -EIO);
-    }
 }
 
 void transfer_give(struct transfer *t)
@@ -344,7 +296,8 @@ void transfer_give(struct transfer *t)
         return;
     }
     transfer_say_ready(t);
-    give_all(t);
+    if (t->x->host.give(t->x->host.owner, t->peer, t->tag, t->bytes, t->side.part.size, given, t))
+        given(t, -EIO);
 }
 
 /* The data is in t->bytes, or the command failed. */
@@ -365,7 +318,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
     arbitration_begin(c, c->queue->place, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
-    error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);
+    error = side_read(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count, command_waits(c), &t->first);
     if (error)
         return error;
     transfer_share_event(c, t->first, NULL);
@@ -486,8 +439,8 @@ static bool fits(const struct context *context, const struct side *side, uint32_
            (!side->memory || bounds_side(side));
 }
 
-int transfer_bring(struct executor *x, struct context *context, const struct side *side, uint32_t tag,
-                   const void *data, uint32_t length)
+int transfer_bring(struct executor *x, struct context *context, const struct side *side, uint32_t tag, const void *data,
+                   uint32_t length)
 {
     struct transfer *t;
 

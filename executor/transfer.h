@@ -33,7 +33,6 @@ struct transfer {
     /* ring */
     struct slot slots[SLOTS];
     size_t offset, finished; /* bytes begun, bytes done with */
-    size_t pieces;           /* without a ring: those that are on their way */
     /* a transfer ends when all that it waits for has come: the data, its native command */
     struct job last_job;
     unsigned parts;

@@ -1,5 +1,7 @@
-/* Bulk data, straight from and into the owner's memory, by the provider of each pair. See transport.h. */
+/* Bulk data, straight from and into the owner's memory, by the provider of each pair; they are cut into pieces here.
+ * See transport.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -29,40 +31,116 @@ static uint32_t tag_of(bool local, uint32_t tag)
     return (local ? 0x800000u : 0) | (tag & WIRE_TAG_CHUNKED ? 0x400000u : 0) | (tag & WIRE_TAG_NUMBERS);
 }
 
-static int bulk_start(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length,
-                      bool take, transport_done *done, void *argument)
+/* What is given or taken at once, in pieces: those of both sides are the same, by the tag or by the provider. */
+struct whole {
+    struct transport *t;
+    unsigned peer;
+    bool local, half, take; /* local: for the local member; half: its own, with the application */
+    uint32_t tag;
+    uint8_t *memory;
+    size_t length, begun, piece;
+    unsigned under_way, at_once;
+    int status;
+    transport_done *done;
+    void *argument;
+};
+
+/* One piece. */
+static int piece_start(const struct whole *w, size_t length, transport_done *done, void *argument)
 {
+    struct transport *t = w->t;
+    const bool first = !w->begun, last = w->begun + length == w->length;
+    const struct provider *provider;
     struct bulk *bulk;
     int error;
 
-    if (!link_is_usable(t, peer))
+    if (w->half)
+        return loop_bulk(t, w->take, tag_of(false, w->tag), w->memory + w->begun, length, done, argument);
+    if (!link_is_usable(t, w->peer))
         return -ECONNRESET;
+    provider = t->peers[w->peer].provider;
     bulk = calloc(1, sizeof(*bulk));
     if (!bulk)
         return -ENOMEM;
-    *bulk = (struct bulk){.peer = peer,
-                          .take = take,
-                          .tag = tag_of(local, tag),
-                          .memory = memory,
+    *bulk = (struct bulk){.peer = w->peer,
+                          .take = w->take,
+                          .last = last,
+                          .tag = tag_of(w->local, w->tag),
+                          .memory = w->memory + w->begun,
                           .length = length,
                           .done = done,
                           .argument = argument};
-    error = t->peers[peer].provider->bulk_start(t, bulk);
+    error = provider->bulk_start(t, bulk);
     if (error) {
         free(bulk);
         return error;
     }
     *t->bulk_last = bulk;
     t->bulk_last = &bulk->next;
-    *(take ? &t->peers[peer].bytes_in : &t->peers[peer].bytes_out) += length;
-    if (!t->peers[peer].provider->polled)
+    *(w->take ? &t->peers[w->peer].bytes_in : &t->peers[w->peer].bytes_out) += length;
+    if (!provider->polled || !first)
         return 0; /* what it sends wakes the other side, and what comes wakes this one */
     t->last_moved = clock_ns();
     t->active_ns = ACTIVE_NS;
     t->bulk_nap_us = 0;
-    link_hear(t, peer);
-    link_ring(&t->peers[peer]);
+    link_hear(t, w->peer);
+    link_ring(&t->peers[w->peer]);
     return 0;
+}
+
+static void piece_over(void *argument, int status);
+
+/* The next ones, in order, as many as may be under way. */
+static int pieces_start(struct whole *w)
+{
+    int error = 0;
+
+    while (!error && w->begun < w->length && w->under_way < w->at_once) {
+        const size_t left = w->length - w->begun, length = left < w->piece ? left : w->piece;
+
+        error = piece_start(w, length, piece_over, w);
+        w->begun += error ? 0 : length;
+        w->under_way += !error;
+    }
+    return error;
+}
+
+static void piece_over(void *argument, int status)
+{
+    struct whole *w = argument;
+
+    w->under_way--;
+    if (!w->status)
+        w->status = status ? status : pieces_start(w);
+    if (w->under_way)
+        return;
+    w->done(w->argument, w->status);
+    free(w);
+}
+
+static int whole_start(struct whole w)
+{
+    const struct provider *provider = w.half ? NULL : w.t->peers[w.peer].provider;
+    struct whole *kept;
+    int error;
+
+    w.piece = w.tag & WIRE_TAG_CHUNKED ? WIRE_CHUNK : w.length;
+    w.at_once = provider && provider->most_bulk ? w.t->pieces_at_once : UINT_MAX;
+    if (provider && provider->most_bulk && provider->most_bulk < w.piece)
+        w.piece = provider->most_bulk;
+    if (w.length <= w.piece)
+        return piece_start(&w, w.length, w.done, w.argument);
+    kept = malloc(sizeof(*kept));
+    if (!kept)
+        return -ENOMEM;
+    *kept = w;
+    error = pieces_start(kept);
+    if (kept->under_way) {
+        kept->status = error; /* it ends when those have that were begun */
+        return 0;
+    }
+    free(kept);
+    return error;
 }
 
 /* A worker reaches the local member through the application. */
@@ -71,7 +149,15 @@ static int bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, 
 {
     const bool through = !t->client && peer == link_local(t);
 
-    return bulk_start(t, through ? 0 : peer, through, tag, memory, length, take, done, argument);
+    return whole_start((struct whole){.t = t,
+                                      .peer = through ? 0 : peer,
+                                      .local = through,
+                                      .take = take,
+                                      .tag = tag,
+                                      .memory = memory,
+                                      .length = length,
+                                      .done = done,
+                                      .argument = argument});
 }
 
 int transport_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
@@ -89,8 +175,16 @@ int transport_take(struct transport *t, unsigned peer, uint32_t tag, void *memor
 static int local_bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
                       transport_done *done, void *argument)
 {
-    return peer ? bulk_start(t, peer, true, tag, memory, length, take, done, argument)
-                : loop_bulk(t, take, tag_of(false, tag), memory, length, done, argument);
+    return whole_start((struct whole){.t = t,
+                                      .peer = peer,
+                                      .local = true,
+                                      .half = !peer,
+                                      .take = take,
+                                      .tag = tag,
+                                      .memory = memory,
+                                      .length = length,
+                                      .done = done,
+                                      .argument = argument});
 }
 
 int transport_local_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
@@ -148,7 +242,8 @@ int bulk_poll(struct transport *t)
             at = &bulk->next;
         } else {
             count++;
-            if (bulk->take && t->peers[bulk->peer].provider->polled) { /* the giver has its memory back when it looks */
+            if (bulk->take && bulk->last &&
+                t->peers[bulk->peer].provider->polled) { /* the giver has its memory back when it looks */
                 link_hear(t, bulk->peer);
                 link_ring(&t->peers[bulk->peer]);
             }

@@ -19,20 +19,17 @@ enum frame_kind {
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
-struct bulk {
+struct bulk { /* or a piece of it */
     struct bulk *next;
     unsigned peer;
-    bool take, complete, broken;
-    uint32_t tag; /* with a mark for the local member's */
+    bool take, complete, broken, last; /* last: nothing of it is to come */
+    uint32_t tag;                      /* with a mark for the local member's */
     uint8_t *memory;
     size_t length;
     transport_done *done;
     void *argument;
     union { /* the provider's */
-        struct {
-            unsigned pieces, started, finished;
-            struct plugin_request requests[SETTINGS_MOST_PIPELINE];
-        } mpi;
+        struct plugin_request mpi;
         struct {
             uint32_t id; /* of the giver's; 0: a take that nobody has offered anything yet */
             bool offered, wanted, bound;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "transport/link.h"
+#include "wire/frame.h"
 
 #define FRAME_TAG 2 /* 1 is job.c's */
 #define LARGE_TAG 3
@@ -239,63 +240,39 @@ static void mpi_taken(struct transport *t, unsigned peer)
 
 /* ---- bulk data ---- */
 
-/* MPI does not tell how far a message is: a large one goes in pieces, few at a time, so that it can be seen whether it
+/* MPI does not tell how far a message is: a large one goes in pieces (bulk.c), so that it can be seen whether it
  * moves. */
-#define PIECE ((size_t)1 << 20)
-
-static size_t piece_length(const struct bulk *bulk, unsigned piece)
-{
-    return piece + 1 < bulk->mpi.pieces ? PIECE : bulk->length - piece * PIECE;
-}
-
-static void start_pieces(struct transport *t, struct bulk *bulk)
-{
-    while (bulk->mpi.started < bulk->mpi.pieces && bulk->mpi.started < bulk->mpi.finished + t->pieces_at_once) {
-        unsigned piece = bulk->mpi.started++;
-        uint8_t *at = bulk->memory + piece * PIECE;
-        struct plugin_request *request = &bulk->mpi.requests[piece % t->pieces_at_once];
-        int error = bulk->take ? t->job.plugin->receive((int)bulk->peer, PLUGIN_BULK, bulk->tag, at,
-                                                        piece_length(bulk, piece), request)
-                               : t->job.plugin->send((int)bulk->peer, PLUGIN_BULK, bulk->tag, at,
-                                                     piece_length(bulk, piece), request);
-
-        if (error)
-            link_fail(t);
-    }
-}
+#define PIECE WIRE_CHUNK
 
 static int mpi_bulk_start(struct transport *t, struct bulk *bulk)
 {
+    const struct mpi_plugin *plugin = t->job.plugin;
+    int error;
+
     if (bulk->tag > t->job.last_tag)
         return -EINVAL;
-    bulk->mpi.pieces = bulk->length ? (unsigned)((bulk->length + PIECE - 1) / PIECE) : 0;
     bulk->complete = !bulk->length;
-    start_pieces(t, bulk);
+    if (bulk->complete)
+        return 0;
+    error = bulk->take
+                ? plugin->receive((int)bulk->peer, PLUGIN_BULK, bulk->tag, bulk->memory, bulk->length, &bulk->mpi)
+                : plugin->send((int)bulk->peer, PLUGIN_BULK, bulk->tag, bulk->memory, bulk->length, &bulk->mpi);
+    if (error)
+        link_fail(t);
     return 0;
 }
 
-/* The pieces that have arrived or left; a failure of MPI, or a piece of another length than was agreed, is the peer's.
- */
+/* A failure of MPI, or a piece of another length than was agreed, is the peer's. */
 static int mpi_bulk_move(struct transport *t, struct bulk *bulk)
 {
-    int count = 0;
+    size_t length = 0;
+    int done = 0;
 
-    while (bulk->mpi.finished < bulk->mpi.pieces && !bulk->broken) {
-        size_t length = 0;
-        int done = 0;
-
-        if (t->job.plugin->test(&bulk->mpi.requests[bulk->mpi.finished % t->pieces_at_once], &done, &length))
-            bulk->broken = true;
-        else if (!done)
-            break;
-        else if (bulk->take && length != piece_length(bulk, bulk->mpi.finished))
-            bulk->broken = true;
-        bulk->mpi.finished++;
-        start_pieces(t, bulk);
-        count++;
-    }
-    bulk->complete = bulk->mpi.finished == bulk->mpi.pieces;
-    return count;
+    if (bulk->complete)
+        return 0;
+    bulk->broken = t->job.plugin->test(&bulk->mpi, &done, &length) || (done && bulk->take && length != bulk->length);
+    bulk->complete = done && !bulk->broken;
+    return done;
 }
 
 /* ---- the way to a member ---- */
@@ -338,6 +315,7 @@ static void mpi_lose(struct transport *t, unsigned peer)
 const struct provider provider_mpi = {
     .name = "mpi",
     .most_frame = TRANSPORT_MAX_LARGE,
+    .most_bulk = PIECE,
     .polled = true,
     .open = mpi_open,
     .send = mpi_send,

@@ -9,6 +9,7 @@
 /* A tag of bulk data: a number other than 0, and whether the data go in pieces of WIRE_CHUNK. */
 #define WIRE_TAG_NUMBERS 0x3fffffu
 #define WIRE_TAG_CHUNKED 0x80000000u
+#define WIRE_CHUNK (1u << 20)
 
 /* The number of the next tag, after so many. */
 static inline uint32_t wire_tag(uint32_t count)

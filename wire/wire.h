@@ -27,8 +27,7 @@
 #define WIRE_EAGER_LIMIT (1u << 20)   /* of contents that one worker sends another before it asks */
 #define WIRE_MAX_REPEATED 512         /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
-#define WIRE_GRANULE 4096     /* bytes of a buffer that are taken whole when some of them have changed */
-#define WIRE_CHUNK (1u << 20) /* of bulk data whose tag says so */
+#define WIRE_GRANULE 4096 /* bytes of a buffer that are taken whole when some of them have changed */
 
 /* In a command's want: its call has returned, so what comes later, in any queue of the context, comes behind it. */
 #define WIRE_ORDERS 8u

@@ -1,8 +1,8 @@
 /*
- * Buffers and images are made with many bytes of contents, and meanwhile small commands come and go in another queue, of
- * this thread and of another: they must not wait until the contents are there. Shown by the order: a command that uses
- * the new object has not ended when so many others have, one after the other; not each time, for the contents may be
- * quick. Checks the contents.
+ * Buffers and images are made with many bytes of contents, and meanwhile small commands come and go in another queue,
+ * of this thread and of another: they must not wait until the contents are there. Shown by the order: a command that
+ * uses the new object has not ended when so many others have, one after the other; not each time, for the contents may
+ * be quick. Checks the contents.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -15,7 +15,7 @@
 
 #define CHECK(call) check((call), #call, __LINE__)
 
-enum { SIDE = 4096, SIZE = 4 * SIDE * SIDE, LARGE = 4 * SIZE, ROUNDS = 10, TRIES = 10 };
+enum { SIDE = 4096, SIZE = 4 * SIDE * SIDE, LARGE = 4 * SIZE, OBJECTS = 4, ROUNDS = 5, TRIES = 10 };
 
 static cl_context context;
 static cl_command_queue queue;
@@ -77,12 +77,14 @@ static bool went_on(bool image, cl_command_queue other, cl_mem small)
     bool on = false;
 
     for (int i = 0; i < TRIES && !on; i++) {
-        cl_mem object = object_new(image, SIZE);
         unsigned char last[4] = {0};
+        cl_mem objects[OBJECTS];
         cl_event event;
         cl_int state;
 
-        read_end(object, image, SIZE, last, &event);
+        for (int j = 0; j < OBJECTS; j++)
+            objects[j] = object_new(image, SIZE);
+        read_end(objects[OBJECTS - 1], image, SIZE, last, &event);
         others(other, small);
         CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL));
         on = state > CL_COMPLETE;
@@ -90,7 +92,8 @@ static bool went_on(bool image, cl_command_queue other, cl_mem small)
         if (memcmp(last, contents + SIZE - 4, 4))
             exit((fprintf(stderr, "these are not the contents\n"), 1));
         CHECK(clReleaseEvent(event));
-        CHECK(clReleaseMemObject(object));
+        for (int j = 0; j < OBJECTS; j++)
+            CHECK(clReleaseMemObject(objects[j]));
     }
     return on;
 }

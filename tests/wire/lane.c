@@ -10,6 +10,7 @@
 #undef NDEBUG
 #include <assert.h>
 
+#include "tests/draw.h"
 #include "transport/lane.h"
 #include "transport/transport.h"
 
@@ -17,7 +18,8 @@ int main(void)
 {
     struct lane application, worker, other;
     struct memory_address offer, wrong;
-    uint32_t kind, acked, last, state = 5;
+    uint32_t kind, acked, last;
+    uint64_t state = 5;
     uint8_t frame[LANE_FRAME + 1];
     const uint8_t *bytes;
     size_t length;
@@ -60,8 +62,9 @@ int main(void)
     /* anything at all in the memory */
     for (int round = 0; round < 2000; round++) {
         for (unsigned i = 0; i < 200; i++) {
-            state = state * 1664525u + 1013904223u;
-            ((uint32_t *)worker.memory)[(state >> 8) % (i % 2 ? 64 : 2 * (64 << 10) / 4)] = state;
+            const uint32_t at = draw_below(&state, i % 2 ? 64 : 2 * (64 << 10) / 4);
+
+            ((uint32_t *)worker.memory)[at] = (uint32_t)draw(&state);
         }
         for (uint32_t number = 0; number < TRANSPORT_WINDOW; number++) {
             if (lane_receive(&worker, number, &kind, &acked, &length))

@@ -10,6 +10,7 @@
 #undef NDEBUG
 #include <assert.h>
 
+#include "tests/draw.h"
 #include "xtq/ring.h"
 
 enum { SIZE = 4096, MESSAGES = 200000 };
@@ -19,18 +20,12 @@ static _Atomic uint64_t bell;
 static struct ring_credit credit;
 static const struct ring ring = {.bytes = bytes, .size = SIZE, .bell = &bell, .credit = &credit};
 
-static uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* From nothing to the whole ring. */
-static size_t size_of(uint32_t *state)
+static size_t size_of(uint64_t *state)
 {
-    uint32_t kind = next_random(state) % 16;
+    uint32_t kind = draw_below(state, 16);
 
-    return kind == 0 ? SIZE - 64 - next_random(state) % 2000 : next_random(state) % (kind < 4 ? 1 : 300);
+    return kind == 0 ? SIZE - 64 - draw_below(state, 2000) : draw_below(state, kind < 4 ? 1 : 300);
 }
 
 static void wait_room(uint64_t head, uint64_t room)
@@ -41,7 +36,7 @@ static void wait_room(uint64_t head, uint64_t room)
 
 static void *initiator(void *argument)
 {
-    uint32_t state = 7;
+    uint64_t state = 7;
     uint64_t head = 0;
 
     for (uint64_t i = 0; i < MESSAGES; i++) {
@@ -67,7 +62,7 @@ static void *initiator(void *argument)
 
 static void two_threads(void)
 {
-    uint32_t state = 7;
+    uint64_t state = 7;
     uint64_t position = 0;
     pthread_t thread;
 
@@ -97,29 +92,29 @@ static void two_threads(void)
 /* Whatever is there, a message lies in the ring or is none. */
 static void any_bytes(void)
 {
-    uint32_t state = 99;
+    uint64_t state = 99;
 
     for (int round = 0; round < 300000; round++) {
         static const uint16_t headers[] = {XTQ_PAD, XTQ_KERNEL, XTQ_FUNCTION, XTQ_KERNEL | XTQ_BARRIER, 0, 0xffff};
-        uint64_t position = next_random(&state) % 1000 * 64, room = next_random(&state) % 80 * 64;
+        uint64_t position = draw_below(&state, 1000) * 64, room = draw_below(&state, 80) * 64;
         union ring_packet packet;
         struct ring_message message;
         int found;
 
         for (size_t i = 0; i < sizeof(packet); i++)
-            ((uint8_t *)&packet)[i] = (uint8_t)next_random(&state);
-        packet.header = headers[next_random(&state) % 6];
-        if (next_random(&state) % 2) {
-            packet.kernel.kernarg_address = next_random(&state) % 3000;
-            packet.kernel.payload_address = next_random(&state) % 3000;
-            packet.function.argument_address = next_random(&state) % 6000;
-        } else if (next_random(&state) % 2) {
-            packet.kernel.kernarg_address = UINT64_MAX - next_random(&state) % 100;
-            packet.kernel.payload_address = UINT64_MAX - next_random(&state) % 100;
+            ((uint8_t *)&packet)[i] = (uint8_t)draw(&state);
+        packet.header = headers[draw_below(&state, 6)];
+        if (draw_below(&state, 2)) {
+            packet.kernel.kernarg_address = draw_below(&state, 3000);
+            packet.kernel.payload_address = draw_below(&state, 3000);
+            packet.function.argument_address = draw_below(&state, 6000);
+        } else if (draw_below(&state, 2)) {
+            packet.kernel.kernarg_address = UINT64_MAX - draw_below(&state, 100);
+            packet.kernel.payload_address = UINT64_MAX - draw_below(&state, 100);
         }
         memcpy(ring_at(&ring, position), &packet, sizeof(packet));
-        if (next_random(&state) % 10 == 0)
-            room = (uint64_t)next_random(&state) << 32 | next_random(&state);
+        if (draw_below(&state, 10) == 0)
+            room = draw(&state) << 32 | (uint32_t)draw(&state);
         atomic_store(&bell, position + room);
         found = ring_next(&ring, position, &message);
         assert(found == 0 || found == 1 || found == -EPROTO);

@@ -52,7 +52,7 @@ two()
     wait_until 10 left || fail "left after two hosts: $*: $(processes_of_ours)"
 }
 
-right VOCL_WORKERS=2 -- 100
+right VOCL_WORKERS=2 -- ${MEMBERS_ROUNDS:-100}
 right VOCL_WORKERS=1 -- 3
 right VOCL_WORKERS=2 VOCL_LANE=0 -- 3
 right VOCL_WORKERS=2 VOCL_PEER_TIMEOUT=0 -- 3

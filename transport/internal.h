@@ -2,6 +2,7 @@
  * What the files of transport/ share. What others may have of it: transport.h (a session), starter.h (for who starts
  * one), loader.h (the plugins).
  *
+ *     leaving.c         the end of a whole MPI job
  *     link.c            the members, frames with windows, losses, sleeping (link.h)
  *     receive.c         frames that arrive
  *     bulk.c            bulk data

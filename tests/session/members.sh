@@ -39,7 +39,7 @@ right()
     timeout -k 5 120 env "$mark" "$libexec" VOCL_LOG=error $settings "$members" "$@" > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "$settings $*: $status: $(cat "$scratch/out" "$scratch/err")"
-    ! grep -E 'Sanitizer|runtime error|WARNING' "$scratch/err" || fail "$settings $*: $(cat "$scratch/err")"
+    ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$settings $*: $(cat "$scratch/err")"
     wait_until 10 left || fail "left after $settings $*: $(processes_of_ours)"
 }
 # two OPTIONS... -- ARGUMENTS...

@@ -99,9 +99,11 @@ int meeting_meet(struct meeting *m, long until);
 void meeting_end(struct meeting *m);
 
 /* ---- meeting_open.c ---- */
-/* One whom the application expects in the running session has said who it is, and has its way now. */
-int meeting_newcomer(struct meeting *m, struct guest *guest);
 /* A worker has said who it is. Negative: one of this session that does not fit; nobody will come in its place. */
 int meeting_greeted(struct meeting *m, struct guest *guest);
+
+/* ---- join.c ---- */
+/* One whom the application expects in the running session has said who it is, and has its way now. */
+int meeting_newcomer(struct meeting *m, struct guest *guest);
 
 #endif

@@ -2,6 +2,7 @@
  * What the files of transport/ share. What others may have of it: transport.h (a session), starter.h (for who starts
  * one), loader.h (the plugins).
  *
+ *     leaving.c         the end of a whole MPI job
  *     link.c            the members, frames with windows, losses, sleeping (link.h)
  *     receive.c         frames that arrive
  *     bulk.c            bulk data
@@ -19,6 +20,7 @@
  *     start_openmpi.c   by Open MPI's mpiexec, for the program
  *     start_worker.c    the worker's side of all of them
  *     join.c            members that come and go while it runs
+ *     plain.c           connections of TLS's kind within a host, without TLS (plain.h)
  *     request.c         what users ask of the session while it runs
  *     launch.c          the helper that starts the rest; spawn.c starts that
  *     gather.c          hellos, until all are there; door.c keeps strangers from keeping anybody waiting

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/leave.h"
 #include "base/log.h"
 #include "transport/link.h"
 
@@ -20,9 +19,7 @@
 #define FIRST_DOZE_US 100
 #define LONGEST_DOZE_US 10000000
 #define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
-#define LEAVING_MS 5000
-#define QUIET_MS 20
-#define JOIN_US 1000 /* between looks at somebody who comes */
+#define JOIN_US 1000    /* between looks at somebody who comes */
 
 /* ---- open and close ---- */
 
@@ -197,44 +194,6 @@ const char *transport_peer_host(const struct transport *t, unsigned peer)
     return peer < t->width ? t->peers[peer].host : "";
 }
 
-/* False: it did not come. */
-static bool wait_for_end(const struct bell *bell, long until)
-{
-    struct pollfd end = {.fd = bell->socket.fd, .events = POLLIN};
-    char bytes[256];
-    long left;
-
-    while ((left = until - clock_ms()) > 0 && poll(&end, 1, (int)left) >= 0) {
-        ssize_t got = end.revents ? recv(bell->socket.fd, bytes, sizeof(bytes), MSG_DONTWAIT) : -1;
-
-        if (!got || (end.revents && got < 0 && errno != EAGAIN && errno != EINTR))
-            return true;
-    }
-    return false;
-}
-
-/*
- * A worker says at its bell that it makes no progress any more, and waits for the application, which has waited for all
- * of them, to say the same. That alone was not enough in one of ten runs (base/leave.h); with a little quiet after it,
- * it was in all of two hundred. If one is lost, or does not come, MPI_Finalize would wait for it for ever: false.
- */
-static bool leave_together(struct transport *t)
-{
-    const long until = clock_ms() + LEAVING_MS;
-    bool all = !t->incomplete;
-
-    if (!t->client) {
-        shutdown(t->peers[0].bell.socket.fd, SHUT_WR);
-        all &= wait_for_end(&t->peers[0].bell, until);
-    }
-    for (int i = 1; t->client && i < t->job.size; i++)
-        all &= wait_for_end(&t->peers[i].bell, until);
-    for (int i = 1; t->client && i < t->job.size; i++)
-        shutdown(t->peers[i].bell.socket.fd, SHUT_WR);
-    leave_quietly(QUIET_MS);
-    return all;
-}
-
 static void close_all(struct transport *t, bool forget)
 {
     for (unsigned i = 0; t->peers && i < t->width; i++) {
@@ -274,7 +233,7 @@ void transport_close(struct transport *t)
         close_all(t, false);
         return;
     }
-    if (!leave_together(t))
+    if (!link_leave_together(t))
         vocl_log(LOG_INFO, "MPI_Finalize is left out: somebody is missing");
     else if (t->job.plugin->finish())
         vocl_log(LOG_WARN, "MPI_Finalize failed");

@@ -116,6 +116,10 @@ void link_ring(struct peer *peer);
 /* Take in what its bell says; the number of things. */
 int link_hear(struct transport *t, unsigned number);
 
+/* ---- leaving.c ---- */
+/* False: somebody is missing, and MPI_Finalize would wait for ever. */
+bool link_leave_together(struct transport *t);
+
 /* ---- loop.c: the local member, for the application's side ---- */
 int loop_attach(struct transport *t, const struct transport_local *local);
 /* To it, from the application (0) or a worker. */

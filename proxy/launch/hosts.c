@@ -285,7 +285,9 @@ static void lose(struct ranks *ranks, unsigned rank, int error)
              error == -ETIMEDOUT ? "its other end does not answer" : strerror(-error));
     tunnel_close(ranks->stages[rank].tunnel);
     ranks->stages[rank].tunnel = NULL;
-    if (ranks->pids[rank] > 0)
+    if (error == -ECONNRESET) /* it is about to say why */
+        ranks->ends_ms[rank] = clock_ms() + LAST_WORDS_MS;
+    else if (ranks->pids[rank] > 0)
         kill(ranks->pids[rank], SIGTERM);
 }
 

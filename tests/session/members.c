@@ -14,11 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "proxy/launch/remote.h"
+#include "transport/guests.h"
 #include "transport/transport.h"
+#include "wire/frame.h"
 
 #define MOST_BYTES (3u << 20)
 #define PATIENCE_MS 60000
@@ -164,6 +167,23 @@ static void worker_lost(void *owner, unsigned peer, const char *why)
     over |= !peer;
 }
 
+/* One of another VOCL, on this host: its greeting alone. */
+static int say_wrong_version(unsigned number)
+{
+    const struct tunnel_call call = {0};
+    struct greeting greeting = {HELLO_MAGIC, WIRE_VERSION + 1, 0x01020304, sizeof(void *), number, 0, "elsewhere", ""};
+    char identity[TLS_IDENTITY] = "";
+    int ends[2];
+
+    guest_identity(identity, number, 0, 0);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) ||
+        socket_send_descriptors(atoi(getenv(SESSION_TUNNEL)), &call, sizeof(call), &ends[1], 1) ||
+        socket_write_all(ends[0], identity, sizeof(identity)) || socket_write_all(ends[0], &greeting, sizeof(greeting)))
+        return 1;
+    sleep(1000);
+    return 0;
+}
+
 static void stop(int number)
 {
     (void)number;
@@ -180,6 +200,8 @@ static int work(void)
         return 7;
     if (joins && how && !strcmp(how, "hang"))
         sleep(1000);
+    if (joins && how && !strcmp(how, "version"))
+        return say_wrong_version((unsigned)atoi(joins));
     if (joins && how && !strcmp(how, "stop"))
         signal(SIGALRM, stop);
     if (joins && how && (!strcmp(how, "die") || !strcmp(how, "stop")))

@@ -1,2 +1,78 @@
 #!/bin/sh
-echo todo
+# Members come to a running session and leave it again: on one host, over MPI and TLS, and on two hosts, where they reach
+# each other and where nothing but ssh gets through. Frames and bulk data between all; nothing is left of who has gone. One
+# that does not come, in whatever way, and one that is killed or stopped at any moment, is nobody else's loss.
+. "$(dirname "$0")/../lib.sh"
+mark=VOCL_TEST_MARK=members$$
+members=$top_builddir/tests/session/members
+
+# The test's own worker, in vocl-proxy's place.
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+rm "$scratch/libexec/vocl-proxy"
+ln -s "$members" "$scratch/libexec/vocl-proxy"
+libexec=VOCL_LIBEXECDIR=$scratch/libexec
+tests=$(dirname "$scratch/libexec")/tests # where two-hosts looks for its own
+ln -s "$top_builddir/tests" "$tests"
+
+left()
+{
+    none_left "$mark" && [ -z "$(processes_of_ours)" ]
+}
+processes_of_ours()
+{
+    for process in /proc/[0-9]*; do
+        if (tr '\0' '\n' < "$process/environ" | grep -qx "$mark") 2> /dev/null; then
+            tr '\0' ' ' < "$process/cmdline" | grep -E "vocl-proxy|members" || :
+        fi
+    done
+}
+# right SETTINGS... -- ARGUMENTS...
+right()
+{
+    settings=
+    while [ "$1" != -- ]; do
+        settings="$settings $1"
+        shift
+    done
+    shift
+    timeout -k 5 120 env "$mark" "$libexec" VOCL_LOG=error $settings "$members" "$@" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "$settings $*: $status: $(cat "$scratch/out" "$scratch/err")"
+    ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$settings $*: $(cat "$scratch/err")"
+    wait_until 10 left || fail "left after $settings $*: $(processes_of_ours)"
+}
+# two OPTIONS... -- ARGUMENTS...
+two()
+{
+    timeout -k 5 120 env "$mark" "$libexec" VOCL_LOG=error "$top_srcdir/tests/net/two-hosts" "$@" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    [ $status != 77 ] || return 0
+    [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "two hosts: $*: $status: $(cat "$scratch/out" "$scratch/err")"
+    wait_until 10 left || fail "left after two hosts: $*: $(processes_of_ours)"
+}
+
+right VOCL_WORKERS=2 -- ${MEMBERS_ROUNDS:-100}
+right VOCL_WORKERS=1 -- 3
+right VOCL_WORKERS=2 VOCL_LANE=0 -- 3
+right VOCL_WORKERS=2 VOCL_PEER_TIMEOUT=0 -- 3
+right VOCL_WORKERS=2 MEMBERS_HOW=stay -- 3
+right VOCL_WORKERS=2 MEMBERS_HOW=exit -- fail "status 7"
+right VOCL_WORKERS=2 MEMBERS_HOW=hang VOCL_START_TIMEOUT=3 -- fail "within VOCL_START_TIMEOUT"
+right VOCL_WORKERS=2 MEMBERS_HOW=version -- fail "protocol versions differ"
+right VOCL_WORKERS=2 -- fail "on its program's host" elsewhere.example
+right VOCL_WORKERS=2 MEMBERS_HOW=die -- killed 20
+cat "$scratch/out"
+right VOCL_WORKERS=2 MEMBERS_HOW=stop VOCL_PEER_TIMEOUT=2 -- killed 4
+cat "$scratch/out"
+
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || exit 0
+right VOCL_WORKERS=2 VOCL_NETWORK=tls -- 5
+right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls -- 5 localhost
+right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls MEMBERS_HOW=die -- killed 8 localhost
+cat "$scratch/out"
+right VOCL_HOSTS=localhost VOCL_NETWORK=tls MEMBERS_HOW=exit -- fail "status 7" localhost
+right VOCL_HOSTS=localhost VOCL_NETWORK=tls VOCL_RSH=false -- fail "ended with status 1" not.a.host.example
+two --workers 2 -- "$members" 5 10.93.0.2
+two --apart --workers 2 -- "$members" 2 10.93.0.3
+exit 0

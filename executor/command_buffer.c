@@ -42,19 +42,20 @@ struct recording {
     uint32_t behind_count;
 };
 
-/* Whether the driver's functions take what those of the headers do. */
+/* Whether the driver's functions take what those of the headers do. A driver that tells no version is an old one. */
 static bool takes_the_same(cl_device_id device)
 {
     cl_name_version known[256];
+    cl_version version = 0;
     size_t size = 0;
 
     if (clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(known), known, &size) != CL_SUCCESS)
-        return false;
+        size = 0;
     for (size_t i = 0; i < size / sizeof(*known); i++) {
         if (!strcmp(known[i].name, CL_KHR_COMMAND_BUFFER_EXTENSION_NAME))
-            return (known[i].version >= RECORD_SINCE) == RECORD_TAKES_PROPERTIES;
+            version = known[i].version;
     }
-    return false;
+    return (version >= RECORD_SINCE) == RECORD_TAKES_PROPERTIES;
 }
 
 /* Whether the device's platform has all of it. */

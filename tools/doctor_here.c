@@ -93,6 +93,21 @@ static void look_at_mpiexec(void)
     free(words[1]);
 }
 
+/* What carries sessions to other hosts, unless they are told to be carried by MPI. */
+static void look_at_tls(const char *folder)
+{
+    const char *network = settings_string(SETTING_NETWORK);
+    const bool asked = !strcmp(network, "tls") || !strcmp(network, "ssh");
+    const bool needed = asked || (*settings_string(SETTING_HOSTS) && strcmp(network, "mpi"));
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/vocl-tls.so", folder);
+    if (!needed && access(path, F_OK))
+        doctor_say(NOTE, "TLS", "this VOCL was built without: no sessions to other hosts but by --network mpi");
+    else if (can_load(folder, "tls", "TLS", "install libssl3, or a VOCL that was built with it, or use --network mpi"))
+        doctor_say(FINE, "TLS", "there");
+}
+
 static void look_at_parts(void)
 {
     const char *folder = settings_string(SETTING_LIBEXECDIR), *mpi = settings_string(SETTING_MPI);
@@ -108,8 +123,7 @@ static void look_at_parts(void)
         doctor_say(FINE, "MPI", "%s", mpi);
     if (!strcmp(mpi, "openmpi"))
         look_at_mpiexec();
-    if (can_load(folder, "tls", "TLS", "sessions to other hosts need it, or --network mpi; install libssl3"))
-        doctor_say(FINE, "TLS", "there");
+    look_at_tls(folder);
 }
 
 /* ---- what the kernel lets it do ---- */

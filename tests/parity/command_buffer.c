@@ -2,6 +2,8 @@
  * queries and its errors. */
 #include "parity.h"
 
+#include "base/cl_ext.h"
+
 enum { COUNT = 1024, SIZE = COUNT * 4 };
 
 #define FUNCTION(name) static name##_fn name##_
@@ -21,6 +23,17 @@ FUNCTION(clCommandFillBufferKHR);
 FUNCTION(clCommandFillImageKHR);
 FUNCTION(clCommandNDRangeKernelKHR);
 FUNCTION(clGetCommandBufferInfoKHR);
+
+/* None of the properties that newer headers have in between. */
+#define PLAIN(name, buffer, queue, ...) name(buffer, queue, RECORD_NO_PROPERTIES __VA_ARGS__)
+#define clCommandBarrierWithWaitListKHR_(...) PLAIN(clCommandBarrierWithWaitListKHR_, __VA_ARGS__)
+#define clCommandCopyBufferKHR_(...) PLAIN(clCommandCopyBufferKHR_, __VA_ARGS__)
+#define clCommandCopyBufferRectKHR_(...) PLAIN(clCommandCopyBufferRectKHR_, __VA_ARGS__)
+#define clCommandCopyBufferToImageKHR_(...) PLAIN(clCommandCopyBufferToImageKHR_, __VA_ARGS__)
+#define clCommandCopyImageKHR_(...) PLAIN(clCommandCopyImageKHR_, __VA_ARGS__)
+#define clCommandCopyImageToBufferKHR_(...) PLAIN(clCommandCopyImageToBufferKHR_, __VA_ARGS__)
+#define clCommandFillBufferKHR_(...) PLAIN(clCommandFillBufferKHR_, __VA_ARGS__)
+#define clCommandFillImageKHR_(...) PLAIN(clCommandFillImageKHR_, __VA_ARGS__)
 
 static const char source[] = "kernel void add(global int *data, int what) { data[get_global_id(0)] += what; }\n"
                              "kernel void multiply(global int *data, int what) { data[get_global_id(0)] *= what; }\n"

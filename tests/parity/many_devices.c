@@ -5,6 +5,8 @@
  */
 #include "parity.h"
 
+#include "base/cl_ext.h"
+
 enum { QUEUES = 4, COUNT = 65536, SIZE = COUNT * 4, MOST = 64 };
 
 static const char *source = "kernel void next(global int *data, int factor, int more)\n"
@@ -207,7 +209,8 @@ static void recorded(void)
     CHECK(clSetKernelArg(next, 1, sizeof(cl_int), &(cl_int){3}));
     CHECK(clSetKernelArg(next, 2, sizeof(cl_int), &(cl_int){4}));
     CHECK(clCommandNDRangeKernelKHR_(commands, NULL, NULL, next, 1, NULL, &global, NULL, 0, NULL, &point, NULL));
-    CHECK(clCommandCopyBufferKHR_(commands, NULL, buffer, copy, 0, SIZE / 2, SIZE / 2, 1, &point, NULL, NULL));
+    CHECK(clCommandCopyBufferKHR_(commands, NULL, RECORD_NO_PROPERTIES buffer, copy, 0, SIZE / 2, SIZE / 2, 1, &point,
+                                  NULL, NULL));
     CHECK(clFinalizeCommandBufferKHR_(commands));
     CHECK(clEnqueueWriteBuffer(queues[2], copy, CL_TRUE, 0, SIZE, numbers, 0, NULL, NULL));
     for (int i = 0; i < 2; i++) {

@@ -7,7 +7,7 @@
 
 #include "xtq/ring.h"
 
-#define STREAMED_BYTES 16384 /* from here on */
+#define STREAMED_BYTES (32 << 10) /* from here on */
 
 /*
  * To `to`, which is at the begin of a line. What is long goes past the caches, where there is a way: the reader had

@@ -55,6 +55,14 @@ void link_count_accumulate(void);
 int serve_until(int started, MPI_Request *request);
 int serve_until_all(int count, MPI_Request *requests);
 
+/* A request that is complete when XTQ says so, by MPI's error code. NULL: there is no memory. */
+struct completion;
+struct completion *completion_begin(MPI_Request *request);
+void completion_end(struct completion *completion, int error);
+
+bool intercept_type(MPI_Datatype datatype, enum xtq_type *type);
+bool intercept_op(MPI_Op mpi_op, enum xtq_op *op);
+
 /* ---- mpi_meet.c ---- */
 
 /* Collective: what the others need. MPI's error codes. */
@@ -65,13 +73,5 @@ int meet_barrier(struct link *link);
 bool meet_takes(MPI_Count count, MPI_Datatype datatype, MPI_Op op, size_t *bytes);
 int meet_allreduce(struct link *link, const void *data, void *result, int count, MPI_Datatype datatype, MPI_Op op,
                    size_t bytes);
-
-/* A request that is complete when XTQ says so, by MPI's error code. NULL: there is no memory. */
-struct completion;
-struct completion *completion_begin(MPI_Request *request);
-void completion_end(struct completion *completion, int error);
-
-bool intercept_type(MPI_Datatype datatype, enum xtq_type *type);
-bool intercept_op(MPI_Op mpi_op, enum xtq_op *op);
 
 #endif

@@ -3,6 +3,10 @@
  * the shared words of a lane (base/ring.h, ground/doze.h, server.c, context.c), for spin: `spin -run ring.pml`. Without the time-outs of their
  * sleeps, every message is found, and none is read before it was written or overwritten before it was read. A helper that
  * has polled for long enough naps, until it is rung. With QUIET the initiator wakes no server before it waits itself.
+ *
+ * A load that only decides whether a compare and exchange is worth it is one step with that: who has loaded a value for
+ * which there is something to do may as well have come later, and who has not has done what the exchange would have
+ * done then. Two helpers that do the same are one another's mirror image, so the first is the one that begins.
  */
 #define SLOTS 2
 #ifndef TOTAL
@@ -25,14 +29,15 @@ mtype = {AWAKE, ASLEEP, HELPED};
 mtype asleep = AWAKE; /* the futex */
 bool waits, woken;    /* the server is in the kernel; has been woken */
 bool napping;         /* the helpers' doze: somebody has lain down and was not rung; */
-bool rung[2];         /* whether it was rung since that helper lay down */
+bool lies[2];         /* that helper has lain down, and has not been rung since */
 bool parked;
 byte helpers;
+bool begun;           /* the first helper has */
 bool serving, again_please;
 
 inline wake_the_server()
 {
-    atomic { was = (asleep == ASLEEP); asleep = (was -> AWAKE : asleep) }
+    d_step { was = (asleep == ASLEEP); asleep = (was -> AWAKE : asleep) }
     if
     :: was -> atomic { was = false; if :: waits -> woken = true :: else fi }
     :: else
@@ -41,19 +46,13 @@ inline wake_the_server()
 
 inline wake_who_sleeps()
 {
-    if
-    :: asleep == ASLEEP -> wake_the_server()
-    :: else
-    fi
+    wake_the_server()
 }
 
-/* doze_ring(): a load, and a compare and exchange, which fails if somebody else has rung since. */
+/* doze_ring() */
 inline wake_who_naps()
 {
-    if
-    :: napping -> atomic { if :: napping -> napping = false; rung[0] = true; rung[1] = true :: else fi }
-    :: else
-    fi
+    d_step { if :: napping -> napping = false; lies[0] = false; lies[1] = false :: else fi }
 }
 
 inline ring_the_bell()
@@ -156,7 +155,7 @@ again:  found = false
 /* doze_lie_down(), and the system's comparison. ONE_BIT: the doze does not count how often it was rung. */
 inline lie_down()
 {
-    atomic { napping = true; rung[me] = false }
+    atomic { napping = true; lies[me] = true }
 }
 
 inline may_go_on()
@@ -164,7 +163,7 @@ inline may_go_on()
 #ifdef ONE_BIT
     !napping
 #else
-    rung[me]
+    !lies[me]
 #endif
 }
 
@@ -176,11 +175,8 @@ proctype helper(byte me, rounds)
     do
     :: rounds > 0 ->
         rounds--;
-        atomic { helpers++ }
-        if
-        :: asleep == ASLEEP -> atomic { if :: asleep == ASLEEP -> asleep = HELPED :: else fi }
-        :: else
-        fi
+        atomic { (me == 0 || begun || FIRST != SECOND); helpers++; begun = true }
+        d_step { if :: asleep == ASLEEP -> asleep = HELPED :: else fi }
         poll();
         do
         :: break
@@ -194,12 +190,12 @@ proctype helper(byte me, rounds)
             lie_down();
 #endif
             if
-            :: found
+            :: found -> atomic { found = false; lies[me] = false }
             :: else ->
 end_napping:    may_go_on()
             fi
         od;
-        atomic { helpers--; left = helpers; found = false }
+        atomic { helpers--; left = helpers; found = false; naps = 0 }
         if
         :: left == 0 && parked ->
             asleep = ASLEEP;
@@ -211,7 +207,7 @@ end_napping:    may_go_on()
         :: else
         fi;
         left = 0
-    :: rounds == 0 -> naps = 0; break
+    :: rounds == 0 -> break
     od
 }
 

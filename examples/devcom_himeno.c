@@ -257,8 +257,8 @@ static void run_kernel(void)
     app_run_group("all_steps", device_arguments, 7);
 }
 
-/* A step stores into the neighbours' grids, and the last of its work-groups meets the other ranks; of these one at a time
- * waits, as the queue is in-order. */
+/* A step stores into the neighbours' grids, and the last of its work-groups meets the other ranks; of these one at a
+ * time waits, as the queue is in-order. */
 static void run_ggas(void)
 {
     cl_kernel kernel = app_device_kernel("one_step_ggas", device_arguments, 6);

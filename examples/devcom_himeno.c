@@ -257,7 +257,7 @@ static void run_kernel(void)
     app_run_group("all_steps", device_arguments, 7);
 }
 
-/* A step stores into the neighbours' grids, and a kernel of one work-group is the barrier behind it; of these one at a
+/* A step stores into the neighbours' grids, and the last of its work-groups meets the other ranks; of these one at a
  * time waits, as the queue is in-order. */
 static void run_ggas(void)
 {

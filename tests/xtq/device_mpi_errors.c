@@ -24,7 +24,7 @@ void errors(enum kind kind)
     ERROR(MPI_ERR_BUFFER, MPI_Bcast(at + 1, 1000, MPI_BYTE, 0, comm));
     ERROR(MPI_ERR_BUFFER, MPI_Allreduce(MPI_IN_PLACE, at, 251, MPI_INT, MPI_SUM, comm));
     ERROR(MPI_ERR_BUFFER, MPI_Allgather(&value, 1, MPI_INT, at + 1000 - 4 * (size - 1), 1, MPI_INT, comm));
-    ERROR(MPI_ERR_BUFFER, MPI_Scan(&value, at + 1000, 1, MPI_INT, MPI_SUM, comm));
+    ERROR(MPI_ERR_BUFFER, MPI_Scan(&value, at + 997, 1, MPI_INT, MPI_SUM, comm));
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Pack(at, 1, MPI_INT, places, 64, counts, comm));
 #if MPI_VERSION >= 4
     ERROR(MPI_ERR_UNSUPPORTED_OPERATION,

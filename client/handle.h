@@ -50,8 +50,12 @@ void handle_drop(void *object);
 bool handle_is_on(const struct object *object, const struct node *node);
 /* The same, unless it is being destroyed. */
 bool handle_try_use(struct object *object);
-/* The opposite, unless that would destroy it. */
-bool handle_try_drop(struct object *object);
+/* A use that does not count in what the program is told; under the session's lock. False: it is being destroyed. */
+bool handle_hold(struct object *object);
+/* Without the lock. */
+void handle_unhold(struct session *session, struct object *object);
+/* References and other uses, as native OpenCL counts them. */
+unsigned handle_count(struct session *session, struct object *object);
 /* Its nodes were told to let go of it, just now; under the session's lock. */
 void handle_released(struct object *object);
 /* A reference of the application's more, or less; invalid is the result where there is no such object. */

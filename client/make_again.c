@@ -15,28 +15,6 @@ static void aim(struct move *m, bool at_target)
     session_unlock(m->session);
 }
 
-bool make_use(struct object *object)
-{
-    if (!handle_try_use(object))
-        return false;
-    if (atomic_load(&object->kind) == WIRE_MEMORY)
-        ((cl_mem)object)->held++;
-    return true;
-}
-
-void make_unuse(struct session *session, struct object *object)
-{
-    bool last;
-
-    session_lock(session);
-    if (atomic_load(&object->kind) == WIRE_MEMORY)
-        ((cl_mem)object)->held--;
-    last = !handle_try_drop(object);
-    session_unlock(session);
-    if (last)
-        handle_drop(object);
-}
-
 static void collect(struct object *object, void *argument)
 {
     struct move *m = argument;
@@ -52,7 +30,7 @@ static void collect(struct object *object, void *argument)
         m->objects = more;
         m->room = m->room * 2 + 64;
     }
-    if (make_use(object))
+    if (handle_hold(object))
         m->objects[m->count++] = object, m->objects[m->count] = NULL;
 }
 
@@ -288,7 +266,7 @@ int make_programs_early(struct move *m)
 void make_drop(struct move *m)
 {
     while (m->count)
-        make_unuse(m->session, m->objects[--m->count]);
+        handle_unhold(m->session, m->objects[--m->count]);
 }
 
 /* What the program has released or changed since: numbers may be others' by now. */

@@ -63,9 +63,6 @@ int make_programs_early(struct move *m);
 int make_all(struct move *m);
 /* Whether it was made by make_early(). */
 bool made_early(const struct move *m, const struct object *object);
-/* A use by a move, which nobody sees; under the lock. False: it is being destroyed. */
-bool make_use(struct object *object);
-void make_unuse(struct session *session, struct object *object);
 /* The program's again. */
 void make_drop(struct move *m);
 

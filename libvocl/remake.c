@@ -10,7 +10,7 @@
 void program_step_free(struct program_step *step)
 {
     for (cl_uint i = 0; i < step->input_count; i++)
-        handle_drop(step->inputs[i]);
+        handle_unhold(step->inputs[i]->context->node->session, &step->inputs[i]->object);
     free(step->devices);
     free(step->options);
     wire_buffer_free(&step->files);
@@ -42,11 +42,12 @@ static bool take_inputs(struct program_step *to, cl_uint count, const cl_program
     if (!to->inputs || !to->input_steps)
         return false;
     for (cl_uint i = 0; i < count; i++) {
-        handle_use(inputs[i]);
+        session_lock(inputs[i]->context->node->session);
+        to->input_count += handle_hold(&inputs[i]->object);
+        session_unlock(inputs[i]->context->node->session);
         to->input_steps[i] = atomic_load(&inputs[i]->steps);
     }
-    to->input_count = count;
-    return true;
+    return to->input_count == count; /* else one goes just now */
 }
 
 void program_keep_step(cl_program program, const struct program_step *step)

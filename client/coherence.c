@@ -235,20 +235,30 @@ static struct part part_of_piece(cl_mem root, const struct piece *piece)
     return part_image(root, zero, region);
 }
 
+/* What the holder has to wait for: it may not know of what was over when its node moved. */
+static uint32_t ready_after(const struct holder *holder, uint32_t *after)
+{
+    if (!holder->ready || atomic_load(&holder->ready->status) == CL_COMPLETE)
+        return 0;
+    *after = event_id(holder->node, holder->ready);
+    return 1;
+}
+
 static int migrate(struct enqueue *e, cl_mem root, struct piece *piece)
 {
     const struct holder *from = choose(piece);
     const struct part part = part_of_piece(root, piece);
+    uint32_t after, after_count;
     cl_event event;
     int error;
 
     if (!from)
         return -ECONNRESET;
+    after_count = ready_after(from, &after);
     event = event_new(root->context, e->queue, CL_COMMAND_MIGRATE_MEM_OBJECTS);
     if (!event)
         return -ENOMEM;
-    error = transfer_between(e, &part, from->node, from->ready ? &from->ready->object.id : NULL, from->ready ? 1 : 0,
-                             &part, event);
+    error = transfer_between(e, &part, from->node, &after, after_count, &part, event);
     if (!error)
         error = wait_for(e, event);
     if (!error && !add_holder(piece, e->node, event, true))
@@ -489,8 +499,7 @@ static struct node *only_holder(const struct enqueue *e, cl_mem root, const stru
         if (!holder || *after_count == MOST_AFTER)
             return NULL;
         node = holder->node;
-        if (holder->ready)
-            after[(*after_count)++] = holder->ready->object.id;
+        *after_count += ready_after(holder, &after[*after_count]);
     }
     return node;
 }

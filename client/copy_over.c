@@ -175,7 +175,7 @@ static cl_mem early_use(struct move *m, const struct made *made)
     session_lock(m->session);
     if (made->kind == WIRE_MEMORY)
         object = handle_find(WIRE_MEMORY, made->id);
-    if (object && !(has_contents(object) && can_go_early((cl_mem)object) && make_use(object)))
+    if (object && !(has_contents(object) && can_go_early((cl_mem)object) && handle_hold(object)))
         object = NULL;
     session_unlock(m->session);
     return (cl_mem)object;
@@ -197,7 +197,7 @@ static size_t find_written(struct move *m, unsigned *list, unsigned *count)
             list[(*count)++] = i;
             bytes += memory->size;
         }
-        make_unuse(m->session, &memory->object);
+        handle_unhold(m->session, &memory->object);
     }
     ends_put(m);
     return bytes;
@@ -236,7 +236,7 @@ static int copy_list(struct move *m, const unsigned *list, unsigned count, bool 
         else
             atomic_store(&memory->written, true);
         error = copying_end(&c, error); /* before it is not used any more */
-        make_unuse(m->session, &memory->object);
+        handle_unhold(m->session, &memory->object);
     }
     return error;
 }

@@ -310,7 +310,7 @@ static struct node *object_node(const struct kind *kind, const struct object *ob
     return kind->context ? kind->context(object)->node : NULL;
 }
 
-bool handle_try_drop(struct object *object)
+static bool try_drop(struct object *object)
 {
     int uses = atomic_load(&object->uses);
 
@@ -319,6 +319,36 @@ bool handle_try_drop(struct object *object)
             return false;
     } while (!atomic_compare_exchange_weak(&object->uses, &uses, uses - 1));
     return true;
+}
+
+bool handle_hold(struct object *object)
+{
+    if (!handle_try_use(object))
+        return false;
+    object->held++;
+    return true;
+}
+
+void handle_unhold(struct session *session, struct object *object)
+{
+    bool last;
+
+    session_lock(session);
+    object->held--;
+    last = !try_drop(object);
+    session_unlock(session);
+    if (last)
+        handle_drop(object);
+}
+
+unsigned handle_count(struct session *session, struct object *object)
+{
+    unsigned count;
+
+    session_lock(session);
+    count = (unsigned)(atomic_load(&object->references) + atomic_load(&object->uses)) - object->held;
+    session_unlock(session);
+    return count;
 }
 
 bool handle_is_on(const struct object *object, const struct node *node)

@@ -19,9 +19,11 @@ struct kind {
      * call_verdict() has. Left out, or -ENOTSUP: it came from what may be gone, or is a part of the node's own. */
     int (*create_on)(struct object *object, struct node *node);
     /* After all of its kind were made on a node again: what was done with it since, with none of its commands under
-     * way. all, done: objects of its kind, and which have been settled. -EAGAIN: others come before it. Left out:
+     * way. all, done: objects of its kind, behind them NULL, and which have been settled. -EAGAIN: others come before it. Left out:
      * nothing. */
     int (*settle_on)(struct object *object, struct node *node, struct object *const *all, const bool *done);
+    /* A number that changes whenever settle_on() would do something else. Left out: it never would. */
+    uint32_t (*state)(const struct object *object);
     /* Why it cannot be made on another node again, or NULL. Left out: it always can. */
     const char *(*bound)(const struct object *object, const struct node *node);
     /* Release it on all its nodes in another way than by wire_release; false: not this one. */
@@ -48,8 +50,12 @@ void handle_drop(void *object);
 bool handle_is_on(const struct object *object, const struct node *node);
 /* The same, unless it is being destroyed. */
 bool handle_try_use(struct object *object);
-/* The opposite, unless that would destroy it. */
-bool handle_try_drop(struct object *object);
+/* A use that does not count in what the program is told; under the session's lock. False: it is being destroyed. */
+bool handle_hold(struct object *object);
+/* Without the lock. */
+void handle_unhold(struct session *session, struct object *object);
+/* References and other uses, as native OpenCL counts them. */
+unsigned handle_count(struct session *session, struct object *object);
 /* Its nodes were told to let go of it, just now; under the session's lock. */
 void handle_released(struct object *object);
 /* A reference of the application's more, or less; invalid is the result where there is no such object. */

@@ -15,28 +15,6 @@ static void aim(struct move *m, bool at_target)
     session_unlock(m->session);
 }
 
-bool make_use(struct object *object)
-{
-    if (!handle_try_use(object))
-        return false;
-    if (atomic_load(&object->kind) == WIRE_MEMORY)
-        ((cl_mem)object)->held++;
-    return true;
-}
-
-void make_unuse(struct session *session, struct object *object)
-{
-    bool last;
-
-    session_lock(session);
-    if (atomic_load(&object->kind) == WIRE_MEMORY)
-        ((cl_mem)object)->held--;
-    last = !handle_try_drop(object);
-    session_unlock(session);
-    if (last)
-        handle_drop(object);
-}
-
 static void collect(struct object *object, void *argument)
 {
     struct move *m = argument;
@@ -44,7 +22,7 @@ static void collect(struct object *object, void *argument)
 
     if (!handle_is_on(object, m->node))
         return;
-    if (m->count == m->room) {
+    if (m->count + 1 >= m->room) {
         more = realloc(m->objects, (m->room * 2 + 64) * sizeof(*more));
         m->failed += !more;
         if (!more)
@@ -52,8 +30,8 @@ static void collect(struct object *object, void *argument)
         m->objects = more;
         m->room = m->room * 2 + 64;
     }
-    if (make_use(object))
-        m->objects[m->count++] = object;
+    if (handle_hold(object))
+        m->objects[m->count++] = object, m->objects[m->count] = NULL;
 }
 
 /* What an object is made from comes before it. */
@@ -139,6 +117,10 @@ static int settle(struct move *m, unsigned first)
     bool *done = kind && kind->settle_on ? calloc(left, sizeof(*done)) : NULL;
     int error = kind && kind->settle_on && !done ? -ENOMEM : 0;
 
+    for (unsigned i = first; done && i < m->count; i++) {
+        done[i - first] = made_early(m, m->objects[i]);
+        left -= done[i - first];
+    }
     while (done && !error && left && left < before) {
         before = left;
         for (unsigned i = first; !error && i < m->count; i++) {
@@ -170,22 +152,26 @@ static int by_id(const void *one, const void *other)
 
 bool made_early(const struct move *m, const struct object *object)
 {
-    const struct made made = {atomic_load(&object->kind), object->id};
+    const struct made wanted = {.kind = atomic_load(&object->kind), .id = object->id};
+    const struct made *made = m->early_count ? bsearch(&wanted, m->early, m->early_count, sizeof(wanted), by_id) : NULL;
 
-    return m->early_count && bsearch(&made, m->early, m->early_count, sizeof(made), by_id);
+    return made && !made->gone;
 }
 
-static int make_kind(struct move *m, unsigned kind)
+static int collect_kind(struct move *m, unsigned kind)
 {
-    const unsigned first = m->count;
-    unsigned made = 0;
-    int error = 0;
-
     session_lock(m->session);
     handle_each(kind, collect, m);
     session_unlock(m->session);
-    if (m->failed)
-        return move_refuse(m, -ENOMEM, "no memory");
+    return m->failed ? move_refuse(m, -ENOMEM, "no memory") : 0;
+}
+
+/* Those from that one on, which are of one kind. */
+static int make_collected(struct move *m, unsigned first)
+{
+    unsigned made = 0;
+    int error = 0;
+
     aim(m, true);
     for (unsigned depth = 0; !error && made < m->count - first; depth++) {
         for (unsigned i = first; !error && i < m->count; i++) {
@@ -202,6 +188,46 @@ static int make_kind(struct move *m, unsigned kind)
     return error ? error : check_outcomes(m, first);
 }
 
+static int make_kind(struct move *m, unsigned kind)
+{
+    const unsigned first = m->count;
+    int error = collect_kind(m, kind);
+
+    return error ? error : make_collected(m, first);
+}
+
+static uint32_t state_of(const struct object *object)
+{
+    const struct kind *kind = handle_kind(object);
+
+    return kind->state ? kind->state(object) : 0;
+}
+
+/* What was made is known as such, and the program's again. */
+static int keep_early(struct move *m)
+{
+    struct made *more = realloc(m->early, (m->early_count + m->count + 1) * sizeof(*more));
+
+    if (!more)
+        return move_refuse(m, -ENOMEM, "no memory");
+    m->early = more;
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct object *object = m->objects[i];
+
+        if (atomic_load(&object->kind) == WIRE_MEMORY)
+            atomic_store(&((cl_mem)m->objects[i])->written, true); /* for the target has nothing yet */
+        more[m->early_count++] = (struct made){.kind = atomic_load(&object->kind), .id = object->id};
+    }
+    return 0;
+}
+
+static void sort_early(struct move *m)
+{
+    make_drop(m);
+    if (m->early_count)
+        qsort(m->early, m->early_count, sizeof(*m->early), by_id);
+}
+
 int make_early(struct move *m)
 {
     int error = make_kind(m, WIRE_DEVICE);
@@ -210,35 +236,52 @@ int make_early(struct move *m)
         error = make_kind(m, WIRE_CONTEXT);
     if (!error)
         error = make_kind(m, WIRE_MEMORY);
-    if (!error && !(m->early = malloc((m->count + 1) * sizeof(*m->early))))
-        error = move_refuse(m, -ENOMEM, "no memory");
-    for (unsigned i = 0; !error && i < m->count; i++) {
-        if (atomic_load(&m->objects[i]->kind) == WIRE_MEMORY)
-            atomic_store(&((cl_mem)m->objects[i])->written, true); /* for the target has nothing yet */
-        m->early[m->early_count++] = (struct made){atomic_load(&m->objects[i]->kind), m->objects[i]->id};
-    }
-    if (!error && m->early_count)
-        qsort(m->early, m->early_count, sizeof(*m->early), by_id);
-    make_drop(m);
+    if (!error)
+        error = keep_early(m);
+    sort_early(m);
+    if (!error)
+        error = collect_kind(m, WIRE_PROGRAM);
+    return error;
+}
+
+int make_programs_early(struct move *m)
+{
+    uint32_t *states = malloc((m->count + 1) * sizeof(*states));
+    const unsigned before = m->early_count;
+    int error = states ? 0 : move_refuse(m, -ENOMEM, "no memory");
+
+    for (unsigned i = 0; !error && i < m->count; i++)
+        states[i] = state_of(m->objects[i]); /* if it changes from now on, it is made anew */
+    if (!error)
+        error = make_collected(m, 0);
+    if (!error)
+        error = keep_early(m);
+    for (unsigned i = 0; !error && i < m->count; i++)
+        m->early[before + i].state = states[i];
+    sort_early(m);
+    free(states);
     return error;
 }
 
 void make_drop(struct move *m)
 {
     while (m->count)
-        make_unuse(m->session, m->objects[--m->count]);
+        handle_unhold(m->session, m->objects[--m->count]);
 }
 
-/* What the program has released since: their numbers may be others' by now. */
+/* What the program has released or changed since: numbers may be others' by now. */
 static void release_early(struct move *m, unsigned kind)
 {
     session_lock(m->session);
     for (unsigned i = 0; i < m->early_count; i++) {
-        const struct wire_release release = {.kind = kind, .object = m->early[i].id};
-        const struct object *object = handle_find(kind, m->early[i].id);
+        struct made *made = &m->early[i];
+        const struct wire_release release = {.kind = kind, .object = made->id};
+        const struct object *object = made->kind == kind ? handle_find(kind, made->id) : NULL;
 
-        if (m->early[i].kind == kind && (!object || atomic_load(&object->uses) < 0))
-            wire_put_release(&m->target->batch, &release);
+        if (made->kind != kind || (object && atomic_load(&object->uses) >= 0 && state_of(object) == made->state))
+            continue;
+        made->gone = true;
+        wire_put_release(&m->target->batch, &release);
     }
     stream_finish(m->target, STREAM_SOON);
     session_unlock(m->session);
@@ -250,6 +293,7 @@ int make_all(struct move *m)
                                      WIRE_SAMPLER, WIRE_PROGRAM, WIRE_KERNEL, WIRE_COMMAND_BUFFER};
     int error = 0;
 
+    release_early(m, WIRE_PROGRAM);
     release_early(m, WIRE_MEMORY);
     release_early(m, WIRE_CONTEXT);
     release_early(m, WIRE_DEVICE);

@@ -145,6 +145,9 @@ static int begin(struct move *m)
     halt_set(HALT_NONE);
     if (error)
         return error;
+    error = make_programs_early(m);
+    if (error)
+        return error;
     move_phase(m, "copy");
     return copy_early(m);
 }

@@ -16,7 +16,8 @@ struct end {
 };
 
 struct made {
-    uint32_t kind, id;
+    uint32_t kind, id, state;
+    bool gone; /* is to be made anew, or is no more */
 };
 
 struct move {
@@ -56,13 +57,12 @@ const char *quiesce_missing(const struct move *m);
 /* ---- make_again.c ---- */
 /* Contexts and memory objects, to begin with the contents; while calls are halted. */
 int make_early(struct move *m);
+/* And programs, which take long to build; after that, while the program goes on. */
+int make_programs_early(struct move *m);
 /* All that the program has now; while nothing is under way. */
 int make_all(struct move *m);
 /* Whether it was made by make_early(). */
 bool made_early(const struct move *m, const struct object *object);
-/* A use by a move, which nobody sees; under the lock. False: it is being destroyed. */
-bool make_use(struct object *object);
-void make_unuse(struct session *session, struct object *object);
 /* The program's again. */
 void make_drop(struct move *m);
 

@@ -45,6 +45,7 @@ struct object {
     atomic_uint kind;       /* enum wire_kind; 0 when the slot is free */
     atomic_int references;  /* the application's */
     atomic_int uses;        /* the library's own; the object lives while either is above 0; or USES_RELEASED */
+    unsigned held;          /* uses that natively nobody has: handle_hold() */
     struct answer *answers; /* info.c */
 };
 
@@ -58,8 +59,8 @@ struct node {
     bool alive, in_process; /* in_process: local.c's */
     struct node *aim;       /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
     pthread_t aimer;
-    size_t mark;            /* stream.c: where a broadcast begins in the batch */
-    uint8_t *last;          /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
+    size_t mark;   /* stream.c: where a broadcast begins in the batch */
+    uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, repeat_at;
     uint32_t repeats;         /* how often it is to be repeated by the command at repeat_at in the batch, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
@@ -189,7 +190,6 @@ struct _cl_mem {
     struct hosted *hosted;       /* hostptr.c; of a whole */
     atomic_bool written;         /* since that was watched last; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
-    unsigned held;               /* uses of a move's; under the session's lock */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;

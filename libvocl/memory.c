@@ -239,10 +239,8 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
     case CL_MEM_MAP_COUNT:
         return info_return(&memory->map_count, sizeof(cl_uint), size, value, size_ret);
     case CL_MEM_REFERENCE_COUNT:
-        session_lock(memory->context->node->session);
         /* native counts what holds it, too */
-        count = (cl_uint)(atomic_load(&memory->object.references) + atomic_load(&memory->object.uses)) - memory->held;
-        session_unlock(memory->context->node->session);
+        count = handle_count(memory->context->node->session, &memory->object);
         return info_return(&count, sizeof(count), size, value, size_ret);
     case CL_MEM_CONTEXT:
         return info_return(&memory->context, sizeof(cl_context), size, value, size_ret);

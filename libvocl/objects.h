@@ -69,7 +69,7 @@ struct _cl_program {
     atomic_int live_kernels;
     bool built, tried, binary, il;
     struct program_step step; /* remake.c */
-    uint32_t steps;           /* so many so far */
+    atomic_uint steps;        /* so many so far */
     bool mixed, special;      /* mixed: steps for some devices and then for others; special: has constants of its own */
     size_t *binary_sizes; /* of each device, as the application was told them: it has room for so much; or NULL */
 };

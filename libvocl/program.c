@@ -196,6 +196,7 @@ const struct kind program_kind = {
     .context = program_context,
     .create_on = program_create_on,
     .settle_on = program_settle_on,
+    .state = program_state,
     .bound = program_bound,
     .destroy = program_destroy,
 };

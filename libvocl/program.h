@@ -39,6 +39,7 @@ void program_keep_step(cl_program program, const struct program_step *step);
 void program_step_free(struct program_step *step);
 /* As in struct kind. */
 const char *program_bound(const struct object *object, const struct node *node);
+uint32_t program_state(const struct object *object);
 int program_settle_on(struct object *object, struct node *node, struct object *const *all, const bool *done);
 
 #endif

@@ -142,7 +142,7 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
     switch (param) {
     case CL_PROGRAM_REFERENCE_COUNT:
         /* native counts what holds it, too */
-        count = (cl_uint)(atomic_load(&program->object.references) + atomic_load(&program->object.uses));
+        count = handle_count(program->context->node->session, &program->object);
         return info_return(&count, sizeof(count), size, value, size_ret);
     case CL_PROGRAM_CONTEXT:
         return info_return(&program->context, sizeof(cl_context), size, value, size_ret);

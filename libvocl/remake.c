@@ -10,7 +10,7 @@
 void program_step_free(struct program_step *step)
 {
     for (cl_uint i = 0; i < step->input_count; i++)
-        handle_drop(step->inputs[i]);
+        handle_unhold(step->inputs[i]->context->node->session, &step->inputs[i]->object);
     free(step->devices);
     free(step->options);
     wire_buffer_free(&step->files);
@@ -42,11 +42,12 @@ static bool take_inputs(struct program_step *to, cl_uint count, const cl_program
     if (!to->inputs || !to->input_steps)
         return false;
     for (cl_uint i = 0; i < count; i++) {
-        handle_use(inputs[i]);
-        to->input_steps[i] = inputs[i]->steps;
+        session_lock(inputs[i]->context->node->session);
+        to->input_count += handle_hold(&inputs[i]->object);
+        session_unlock(inputs[i]->context->node->session);
+        to->input_steps[i] = atomic_load(&inputs[i]->steps);
     }
-    to->input_count = count;
-    return true;
+    return to->input_count == count; /* else one goes just now */
 }
 
 void program_keep_step(cl_program program, const struct program_step *step)
@@ -67,7 +68,7 @@ void program_keep_step(cl_program program, const struct program_step *step)
     pthread_mutex_lock(&program->lock);
     program->mixed = !good || (step->device_count != program->device_count && program->step.what &&
                                (program->mixed || !same_devices(&program->step, step)));
-    program->steps++;
+    atomic_fetch_add(&program->steps, 1);
     program_step_free(&program->step);
     program->step = fresh;
     pthread_mutex_unlock(&program->lock);
@@ -91,45 +92,67 @@ static int inputs_there(const struct program_step *step, struct object *const *a
     for (cl_uint i = 0; i < step->input_count; i++) {
         size_t at = 0;
 
-        if (step->inputs[i]->steps != step->input_steps[i])
+        if (atomic_load(&step->inputs[i]->steps) != step->input_steps[i])
             return -EAGAIN; /* for ever */
-        while (all[at] != &step->inputs[i]->object)
+        while (all[at] && all[at] != &step->inputs[i]->object)
             at++;
+        if (!all[at])
+            return -EAGAIN;
         if (!done[at])
             return -EAGAIN;
     }
     return 0;
 }
 
+uint32_t program_state(const struct object *object)
+{
+    return atomic_load(&((const struct _cl_program *)object)->steps);
+}
+
+/* Under the program's lock: it may be built again meanwhile. 0, and something was asked; or an error. */
+static int ask_step(cl_program program, struct node *node, const uint32_t *ids, cl_uint count, struct call *call)
+{
+    const struct program_step *step = &program->step;
+
+    switch (step->what) {
+    case STEP_BUILD:
+        build_send(node, program, count, ids, step->options, &step->files, call);
+        return 0;
+    case STEP_COMPILE:
+        return compile_send(node, program, count, ids, step, call);
+    default:
+        link_send(node, program, count, ids, step->options, step->input_count, step->inputs, call);
+        return 0;
+    }
+}
+
+static int take_step(cl_program program, int what, struct call *call)
+{
+    bool created;
+
+    if (what == STEP_BUILD)
+        return build_take(program, false, call);
+    return what == STEP_COMPILE ? compile_take(call) : link_take(program, false, call, &created);
+}
+
 int program_settle_on(struct object *object, struct node *node, struct object *const *all, const bool *done)
 {
     cl_program program = (cl_program)object;
-    const struct program_step *step = &program->step;
     uint32_t ids[WIRE_MAX_DEVICES];
     struct call call;
-    bool created = false;
+    int what, wanted, error;
     cl_uint own;
-    int error;
 
-    if (step->what == STEP_NONE)
-        return 0;
-    error = inputs_there(step, all, done);
-    own = devices_of_node(node, step->device_count, step->devices, ids);
+    pthread_mutex_lock(&program->lock);
+    what = program->step.what;
+    wanted = program->step.error;
+    own = devices_of_node(node, program->step.device_count, program->step.devices, ids);
+    error = what ? inputs_there(&program->step, all, done) : 0;
+    if (!error && own)
+        error = ask_step(program, node, ids, own, &call);
+    pthread_mutex_unlock(&program->lock);
     if (error || !own)
         return error;
-    switch (step->what) {
-    case STEP_BUILD:
-        build_send(node, program, own, ids, step->options, &step->files, &call);
-        error = build_take(program, false, &call);
-        break;
-    case STEP_COMPILE:
-        error = compile_send(node, program, own, ids, step, &call);
-        if (!error)
-            error = compile_take(&call);
-        break;
-    default:
-        link_send(node, program, own, ids, step->options, step->input_count, step->inputs, &call);
-        error = link_take(program, false, &call, &created);
-    }
-    return error == step->error ? 0 : error ? -error : -EILSEQ;
+    error = take_step(program, what, &call);
+    return error == wanted ? 0 : error ? -error : -EILSEQ;
 }

@@ -15,7 +15,7 @@
 struct walker { /* a thread that has made a call */
     struct walker *next;
     atomic_uint depth;
-    bool known;
+    bool known, gone; /* gone: it ends */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,34 +24,34 @@ static struct walker *walkers;
 static atomic_int halted; /* enum halt */
 static pthread_t halter;  /* while halted */
 static bool ended, lost;  /* lost: a thread could not be marked */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static bool has_key;
 static _Thread_local struct walker self;
+
+/* As pthread_key_create()'s destructors, once. Keys are numbered by each libc of the process and kept in one place:
+ * MPI, which may have a libc of its own, would take ours for its own. */
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *library);
+extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static void forget(void *argument)
 {
-    struct walker **at = &walkers;
+    struct walker **at = &walkers, *walker = argument;
 
     pthread_mutex_lock(&lock);
-    while (*at && *at != argument)
+    while (*at && *at != walker)
         at = &(*at)->next;
     if (*at)
-        *at = (*at)->next;
-    ((struct walker *)argument)->known = false;
+        *at = walker->next;
+    walker->known = false;
+    walker->gone = true;
     pthread_mutex_unlock(&lock);
-}
-
-static void make_key(void)
-{
-    has_key = !pthread_key_create(&key, forget);
 }
 
 static void introduce(struct walker *walker)
 {
-    pthread_once(&once, make_key);
+    /* Not under the lock: this takes the loader's. */
+    const bool told = !walker->gone && !__cxa_thread_atexit_impl(forget, walker, &__dso_handle);
+
     pthread_mutex_lock(&lock);
-    if (!has_key || pthread_setspecific(key, walker)) {
+    if (!told) {
         lost = true;
     } else {
         walker->next = walkers;

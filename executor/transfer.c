@@ -474,7 +474,7 @@ static bool may_wait(const struct queue *mover)
 int transfer_fill(struct executor *x, struct context *context, struct memory *memory, const struct side *side,
                   uint32_t tag, const void *data, uint32_t length)
 {
-    struct command c = {.x = x, .ask = &c.event};
+    struct command c = {.x = x, .wait = c.small, .ask = &c.event};
     struct queue mover;
     struct transfer *t;
 

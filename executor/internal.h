@@ -306,11 +306,11 @@ bool side_fits(const struct side *side);
 bool side_is_plain(const struct side *side);
 /* Whether data can move from or into the object itself. */
 bool side_can_map(const struct executor *x, const struct queue *queue, const struct side *side);
-/* Native copies between it and a block. */
-cl_int side_write(cl_command_queue queue, const struct side *s, const void *memory, cl_bool blocking, cl_uint count,
+/* Native copies between it and a block; the reads do not block. */
+cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
                   const cl_event *wait, cl_event *event);
-cl_int side_read(cl_command_queue queue, const struct side *s, void *memory, cl_bool blocking, cl_uint count,
-                 const cl_event *wait, cl_event *event);
+cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
+                 cl_event *event);
 
 /* bounds.c: whether it lies within the objects, whatever overflows on the way */
 bool bounds_piece(cl_mem buffer, uint64_t offset, uint64_t size);

@@ -33,29 +33,39 @@ static cl_int copy_svm(cl_command_queue queue, cl_bool blocking, const struct us
     return clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, wait, event);
 }
 
-/* Both directions are told alike, but for the order in which shared virtual memory is. */
-#define SIDE_MOVE(name, Verb, pointer, svm_to, svm_from)                                                               \
-    cl_int side_##name(cl_command_queue queue, const struct side *s, pointer memory, cl_bool blocking, cl_uint count,  \
-                       const cl_event *wait, cl_event *event)                                                          \
-    {                                                                                                                  \
-        const struct wire_region *part = &s->part;                                                                     \
-        const size_t zero[3] = {0, 0, 0};                                                                              \
-                                                                                                                       \
-        if (s->svm)                                                                                                    \
-            return copy_svm(queue, blocking, s->usm, svm_to, svm_from, part->size, count, wait, event);                \
-        if (part->kind == WIRE_IMAGE)                                                                                  \
-            return clEnqueue##Verb##Image(queue, s->memory, blocking, part->origin, part->region, s->host_row,         \
-                                          s->host_slice, memory, count, wait, event);                                  \
-        if (part->kind == WIRE_RECT)                                                                                   \
-            return clEnqueue##Verb##BufferRect(queue, s->memory, blocking, part->origin, zero, part->region,           \
-                                               part->pitch[0], part->pitch[1], s->host_row, s->host_slice, memory,     \
-                                               count, wait, event);                                                    \
-        return clEnqueue##Verb##Buffer(queue, s->memory, blocking, part->origin[0], part->size, memory, count, wait,   \
-                                       event);                                                                         \
-    }
+cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
+                  const cl_event *wait, cl_event *event)
+{
+    const struct wire_region *part = &s->part;
+    const size_t zero[3] = {0, 0, 0};
 
-SIDE_MOVE(write, Write, const void *, s->svm, memory)
-SIDE_MOVE(read, Read, void *, memory, s->svm)
+    if (s->svm)
+        return copy_svm(queue, blocking, s->usm, s->svm, from, part->size, count, wait, event);
+    if (part->kind == WIRE_IMAGE)
+        return clEnqueueWriteImage(queue, s->memory, blocking, part->origin, part->region, s->host_row, s->host_slice,
+                                   from, count, wait, event);
+    if (part->kind == WIRE_RECT)
+        return clEnqueueWriteBufferRect(queue, s->memory, blocking, part->origin, zero, part->region, part->pitch[0],
+                                        part->pitch[1], s->host_row, s->host_slice, from, count, wait, event);
+    return clEnqueueWriteBuffer(queue, s->memory, blocking, part->origin[0], part->size, from, count, wait, event);
+}
+
+cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
+                 cl_event *event)
+{
+    const struct wire_region *part = &s->part;
+    const size_t zero[3] = {0, 0, 0};
+
+    if (s->svm)
+        return copy_svm(queue, CL_FALSE, s->usm, to, s->svm, part->size, count, wait, event);
+    if (part->kind == WIRE_IMAGE)
+        return clEnqueueReadImage(queue, s->memory, CL_FALSE, part->origin, part->region, s->host_row, s->host_slice,
+                                  to, count, wait, event);
+    if (part->kind == WIRE_RECT)
+        return clEnqueueReadBufferRect(queue, s->memory, CL_FALSE, part->origin, zero, part->region, part->pitch[0],
+                                       part->pitch[1], s->host_row, s->host_slice, to, count, wait, event);
+    return clEnqueueReadBuffer(queue, s->memory, CL_FALSE, part->origin[0], part->size, to, count, wait, event);
+}
 
 bool side_is_plain(const struct side *side)
 {

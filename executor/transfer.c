@@ -318,7 +318,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
     arbitration_begin(c, c->queue->place, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
-    error = side_read(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count, command_waits(c), &t->first);
+    error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);
     if (error)
         return error;
     transfer_share_event(c, t->first, NULL);
@@ -474,7 +474,7 @@ static bool may_wait(const struct queue *mover)
 int transfer_fill(struct executor *x, struct context *context, struct memory *memory, const struct side *side,
                   uint32_t tag, const void *data, uint32_t length)
 {
-    struct command c = {.x = x, .ask = &c.event};
+    struct command c = {.x = x, .wait = c.small, .ask = &c.event};
     struct queue mover;
     struct transfer *t;
 

@@ -7,18 +7,16 @@
  *   handle.h     handle.c: the registry of objects; destructor.c: objects whose end is waited for
  *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
  *   deliver.h    deliver.c: functions of the application
- *   move.h       move.c: a node goes to another process; halt.h, halt.c: no call is half-way meanwhile
- *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
- *   info.h       info.c: what nodes answer to queries
- *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
- *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;
- *                direct.c: commands that need not be sent
- *   layout.h     layout.c: rows of data in memory
- *   transfer.h   transfer.c: data to and from nodes
- *   coherence.h  coherence.c: which node has what, and migrates it from another; shared.c: data that both
- *                see; hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common
- *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
- *   svm.h        address.c: commands on addresses; svm_remote.c: shared virtual memory without the arena
+ *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends; make_again.c:
+ *                objects; copy_over.c: contents; summon.c: what users ask); halt.h, halt.c: no call is half-way
+ * meanwhile stream.h     stream.c: commands to a node; call.c: a function for each round trip info.h       info.c: what
+ * nodes answer to queries event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting
+ * for queues enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own; direct.c:
+ * commands that need not be sent layout.h     layout.c: rows of data in memory transfer.h   transfer.c: data to and
+ * from nodes coherence.h  coherence.c: which node has what, and migrates it from another; shared.c: data that both see;
+ * hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common arena.h      arena.c: memory
+ * of both sides; block.c: of buffers; exchange.c: pages of the program's in it svm.h        address.c: commands on
+ * addresses; svm_remote.c: shared virtual memory without the arena
  */
 #ifndef VOCL_CLIENT_CLIENT_H
 #define VOCL_CLIENT_CLIENT_H

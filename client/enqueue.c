@@ -94,8 +94,12 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
     int error;
 
     halt_enter();
-    *e = (struct enqueue){
-        .inside = true, .queue = queue, .node = queue->node, .list_count = count, .list = list, .bars = type == CL_COMMAND_BARRIER};
+    *e = (struct enqueue){.inside = true,
+                          .queue = queue,
+                          .node = queue->node,
+                          .list_count = count,
+                          .list = list,
+                          .bars = type == CL_COMMAND_BARRIER};
     if (count)
         deliver_behind(queue, count, list);
     e->wait =

@@ -52,7 +52,8 @@ workers()
 }
 
 # Asked for, to a spare worker and to one that comes.
-rm -f "$scratch/out" "$scratch/err"
+: > "$scratch/out"
+: > "$scratch/err"
 env "$mark" vocl run --spare 1 -- "$moved" 4 6000 > "$scratch/out" 2> "$scratch/err" &
 program=$!
 wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
@@ -63,7 +64,8 @@ wait $program || fail "asked to move: status $?: $(tail -n 5 "$scratch/out" "$sc
 # The target dies where a phase begins.
 "$moved" 4 1000 | tail -n 1 > "$scratch/native"
 for phase in early copy objects contents change; do
-    rm -f "$scratch/out" "$scratch/err"
+    : > "$scratch/out"
+: > "$scratch/err"
     env "$mark" VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500 VOCL_LOG=debug \
         vocl run --spare 1 -- "$moved" 4 6000 > "$scratch/out" 2> "$scratch/err" &
     program=$!

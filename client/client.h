@@ -7,7 +7,9 @@
  *   handle.h     handle.c: the registry of objects; destructor.c: objects whose end is waited for
  *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
  *   deliver.h    deliver.c: functions of the application
- *   move.h       move.c: a node goes to another process; halt.h, halt.c: no call is half-way meanwhile
+ *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends;
+ *                make_again.c: objects; copy_over.c: contents; summon.c: what users ask)
+ *   halt.h       halt.c: no call is half-way meanwhile
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   info.h       info.c: what nodes answer to queries
  *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues

@@ -208,7 +208,7 @@ static bool wait_for_ends(struct move *m)
     const long until = clock_ns() + ENDS_NS;
     bool reached = false;
 
-    while (!reached && clock_ns() < until && m->node->alive && !session_stops(m->session)) {
+    while (!reached && clock_ns() < until && m->node->alive && !move_ended(m->session)) {
         session_lock(m->session);
         reached = ends_reached(m);
         session_need_progress(m->session);

@@ -19,8 +19,8 @@ struct kind {
      * call_verdict() has. Left out, or -ENOTSUP: it came from what may be gone, or is a part of the node's own. */
     int (*create_on)(struct object *object, struct node *node);
     /* After all of its kind were made on a node again: what was done with it since, with none of its commands under
-     * way. all, done: objects of its kind, behind them NULL, and which have been settled. -EAGAIN: others come before it. Left out:
-     * nothing. */
+     * way. all, done: objects of its kind, behind them NULL, and which have been settled. -EAGAIN: others come before
+     * it. Left out: nothing. */
     int (*settle_on)(struct object *object, struct node *node, struct object *const *all, const bool *done);
     /* A number that changes whenever settle_on() would do something else. Left out: it never would. */
     uint32_t (*state)(const struct object *object);

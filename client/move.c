@@ -237,7 +237,7 @@ static void *move_thread(void *argument)
         struct node *spare;
 
         nanosleep(&pause, NULL);
-        if (session_stops(session))
+        if (move_ended(session))
             return NULL;
         spare = session_spare(session, next++ % session_spare_count(session));
         session_move(session_node(session, 0), spare->peer, reason, sizeof(reason));

@@ -43,6 +43,8 @@ int move_refuse(struct move *m, int error, const char *format, ...) __attribute_
 
 /* ---- quiesce.c ---- */
 void move_look_later(void);
+/* Whether the program ends. */
+bool move_ended(struct session *session);
 /* No call is half-way: true, and none begins until halt_set(HALT_NONE). */
 bool quiesce_calls(struct move *m, long until);
 /* Nothing that was enqueued is under way, and nothing is enqueued until halt_set(HALT_NONE). */

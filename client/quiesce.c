@@ -15,6 +15,16 @@ void move_look_later(void)
     nanosleep(&while_, NULL);
 }
 
+bool move_ended(struct session *session)
+{
+    bool ended;
+
+    session_lock(session);
+    ended = session_stops(session);
+    session_unlock(session);
+    return ended;
+}
+
 static void add_end(struct object *object, void *argument)
 {
     struct move *m = argument;
@@ -128,7 +138,7 @@ static int wait_quiet(struct move *m, long since)
             return move_refuse(m, -ECONNRESET, "a worker was lost");
         if (!halt_any_inside() && !(missing = look(m)))
             return 0;
-        if (session_stops(m->session))
+        if (move_ended(m->session))
             return move_refuse(m, -EBUSY, "the program ends");
         patience = event_any_open() && !host_command_any() ? GATED_NS : PATIENCE_NS;
         if (clock_ns() - since > patience)
@@ -143,7 +153,7 @@ bool quiesce_calls(struct move *m, long until)
 {
     halt_set(HALT_ALL);
     while (halt_any_inside()) {
-        if (clock_ns() > until || session_stops(m->session)) {
+        if (clock_ns() > until || move_ended(m->session)) {
             halt_set(HALT_NONE);
             return false;
         }
@@ -161,7 +171,7 @@ static void wait_for_calls(struct move *m)
     const long until = clock_ns() + PATIENCE_NS;
     bool any = true;
 
-    while (any && clock_ns() < until && !session_stops(m->session)) {
+    while (any && clock_ns() < until && !move_ended(m->session)) {
         session_lock(m->session);
         any = session_under_way(m->session)->calls != NULL;
         session_unlock(m->session);
@@ -179,7 +189,7 @@ int quiesce(struct move *m)
     since = m->halted = clock_ns();
     do {
         halt_set(HALT_PROGRAM);
-        while (halt_any_inside() && clock_ns() - since < PATIENCE_NS && !session_stops(m->session)) {
+        while (halt_any_inside() && clock_ns() - since < PATIENCE_NS && !move_ended(m->session)) {
             session_lock(m->session);
             session_need_progress(m->session);
             session_unlock(m->session);

@@ -109,7 +109,8 @@ static int move_one(struct node *node, const char *where, char *why, size_t size
     return error;
 }
 
-static void move_to(struct session *session, const char *where, struct answer *answer)
+/* from: only what is on that host; or NULL. */
+static void move_to(struct session *session, const char *where, const char *from, struct answer *answer)
 {
     char why[300] = "";
     unsigned moved = 0;
@@ -118,14 +119,16 @@ static void move_to(struct session *session, const char *where, struct answer *a
     for (unsigned i = 0; !error && i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);
 
-        if (node->in_process)
+        if (node->in_process || (from && strcasecmp(from, transport_peer_host(session_transport(session), node->peer))))
             continue;
         error = move_one(node, where, why, sizeof(why));
         moved += !error;
         if (!error)
             answer_progress(answer, "%s", why);
     }
-    if (error)
+    if (!error && !moved)
+        answer_end(answer, false, "there is nothing to move");
+    else if (error)
         answer_end(answer, false, "%s%s", moved ? "not all of it has moved: " : "", why);
     else
         answer_end(answer, true, "moved to %s", where);
@@ -133,10 +136,11 @@ static void move_to(struct session *session, const char *where, struct answer *a
 
 static void on_request(void *context, const char *request, struct answer *answer)
 {
-    static const char move[] = "move to ";
+    char where[256] = "", from[256] = "";
+    const int words = sscanf(request, "move to %255s from %255s", where, from);
 
-    if (!strncmp(request, move, sizeof(move) - 1) && request[sizeof(move) - 1])
-        move_to(context, request + sizeof(move) - 1, answer);
+    if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
+        move_to(context, where, words == 2 ? from : NULL, answer);
     else
         answer_end(answer, false, "this session does not know what that is");
 }

@@ -39,14 +39,14 @@ struct program_step {
     enum { STEP_NONE, STEP_BUILD, STEP_COMPILE, STEP_LINK } what;
     cl_uint device_count;
     cl_device_id *devices;
-    char *options;             /* or NULL */
-    struct wire_buffer files;  /* what the source includes, as it was then */
-    cl_uint input_count;       /* headers of a compile, or what was linked; used */
+    char *options;            /* or NULL */
+    struct wire_buffer files; /* what the source includes, as it was then */
+    cl_uint input_count;      /* headers of a compile, or what was linked; used */
     cl_program *inputs;
-    uint32_t *input_steps;     /* how many steps each had seen */
-    char *names;               /* of headers */
+    uint32_t *input_steps; /* how many steps each had seen */
+    char *names;           /* of headers */
     size_t names_length;
-    cl_int error;              /* how it ended */
+    cl_int error; /* how it ended */
 };
 
 struct _cl_program {
@@ -71,7 +71,7 @@ struct _cl_program {
     struct program_step step; /* remake.c */
     atomic_uint steps;        /* so many so far */
     bool mixed, special;      /* mixed: steps for some devices and then for others; special: has constants of its own */
-    size_t *binary_sizes; /* of each device, as the application was told them: it has room for so much; or NULL */
+    size_t *binary_sizes;     /* of each device, as the application was told them: it has room for so much; or NULL */
 };
 
 struct argument {

@@ -1,7 +1,7 @@
 /*
- * A program that has something of everything, for a while: buffers, a sub-buffer, an image, a kernel with arguments that
- * stay, a program with a header, a linked one, a user event that is set late and a callback. It prints what they hold in the end.
- * usage: moved MEGABYTES MILLISECONDS
+ * A program that has something of everything, for a while: buffers, a sub-buffer, an image, a kernel with arguments
+ * that stay, a program with a header, a linked one, a user event that is set late and a callback. It prints what they
+ * hold in the end. usage: moved MEGABYTES MILLISECONDS
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>

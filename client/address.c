@@ -53,12 +53,12 @@ int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *
                               .size = size,
                               .wait = e->wait,
                               .wait_count = e->wait_count};
-    int error = enqueue_want(e, blocking, type);
+    int error = enqueue_subscribe(e, blocking, type);
 
     if (error)
         return error;
     m.event = e->event_id;
-    m.want = e->want;
+    m.subscribe = e->subscribe;
     wire_put_copy_svm(stream_begin(e->node), &m);
     return enqueue_end(e, blocking, event);
 }

@@ -38,7 +38,7 @@ static struct {
 } arena = {.sharing = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken. */
-static void *const places[] = {
+static void *const addresses[] = {
 #if !defined(__SANITIZE_THREAD__) /* which has plans of its own for these */
     (void *)0x200000000000,
     (void *)0x280000000000,
@@ -53,16 +53,16 @@ static bool grow(size_t size)
 {
     const size_t mapped = atomic_load(&arena.mapped), more = size - mapped;
     const int fixed = arena.reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
-    void *wanted = arena.base + mapped, *place;
+    void *wanted = arena.base + mapped, *address;
 
-    place = mmap(wanted, more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, arena.fd, (off_t)mapped);
-    if (place == MAP_FAILED)
+    address = mmap(wanted, more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, arena.fd, (off_t)mapped);
+    if (address == MAP_FAILED)
         return false;
-    if (place != wanted) { /* an old kernel, for which the place is a wish */
-        munmap(place, more);
+    if (address != wanted) { /* an old kernel, for which the place is a wish */
+        munmap(address, more);
         return false;
     }
-    madvise(place, more, MADV_DONTDUMP);
+    madvise(address, more, MADV_DONTDUMP);
     atomic_store(&arena.mapped, size);
     return true;
 }
@@ -74,14 +74,14 @@ static void unmap(void)
     arena.base = NULL;
 }
 
-static bool create_at(void *place)
+static bool create_at(void *address)
 {
-    arena.base = place;
-    arena.reserved = !place;
+    arena.base = address;
+    arena.reserved = !address;
     atomic_store(&arena.mapped, 0);
-    if (!place) { /* what the kernel chooses has no room above but what is reserved */
-        place = mmap(NULL, arena.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        arena.base = place == MAP_FAILED ? NULL : place;
+    if (!address) { /* what the kernel chooses has no room above but what is reserved */
+        address = mmap(NULL, arena.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        arena.base = address == MAP_FAILED ? NULL : address;
         if (!arena.base)
             return false;
         madvise(arena.base, arena.size, MADV_DONTDUMP);
@@ -135,8 +135,8 @@ static bool create_with(struct node *node)
     if (arena.fd < 0 || ftruncate(arena.fd, (off_t)arena.size) ||
         getrandom(arena.nonce, sizeof(arena.nonce), 0) != sizeof(arena.nonce))
         return false;
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        if (!create_at(places[i]))
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+        if (!create_at(addresses[i]))
             continue;
         if (share(node))
             return true;

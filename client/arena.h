@@ -31,10 +31,10 @@ bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end
 
 /* ---- exchange.c: pages of the program's own that are the arena's, too ---- */
 struct region;
-/* A buffer of so many bytes at a host pointer, in the arena, for so many nodes: *place is its first byte there. What
- * lies in whole pages of the program is the same memory, *inside to *inside_end in the buffer; the rest, or all, is to
- * be copied. *constant: the program cannot write it. */
-struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **place, size_t *inside,
+/* A buffer of so many bytes at a host pointer, in the arena, for so many nodes: *bytes_in_arena is its first byte
+ * there. What lies in whole pages of the program is the same memory, *inside to *inside_end in the buffer; the rest, or
+ * all, is to be copied. *constant: the program cannot write it. */
+struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **bytes_in_arena, size_t *inside,
                               size_t *inside_end, bool *constant);
 /* The program's pages are its own again, as they are now. Nothing that uses the buffer is under way. */
 void exchange_end(struct region *region);

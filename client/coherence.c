@@ -125,7 +125,7 @@ int coherence_open(cl_mem memory, bool contents)
 {
     struct coherence *c;
 
-    if (memory->context->node_count < 2 || memory->parent || memory->place)
+    if (memory->context->node_count < 2 || memory->parent || memory->arena)
         return 0;
     c = calloc(1, sizeof(*c));
     if (c)
@@ -286,7 +286,7 @@ static bool touches(const struct piece *piece, size_t offset, size_t size)
 }
 
 /* In the whole's own terms. */
-static void place(cl_mem root, cl_mem memory, size_t *offset, size_t *size)
+static void locate(cl_mem root, cl_mem memory, size_t *offset, size_t *size)
 {
     if (root->type != CL_MEM_OBJECT_BUFFER) {
         *offset = 0;
@@ -314,7 +314,7 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         error = enqueue_need_event(e, CL_COMMAND_MARKER);
     if (error || !(use & USE_READ))
         return error;
-    place(root, memory, &offset, &size);
+    locate(root, memory, &offset, &size);
     pthread_mutex_lock(&root->lock);
     if (!split(root->coherence, offset) || !split(root->coherence, offset + size))
         error = -ENOMEM;
@@ -367,7 +367,7 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         atomic_store(&root->written, true);
     if (!root->coherence || e->record_use)
         return;
-    place(root, memory, &offset, &size);
+    locate(root, memory, &offset, &size);
     more = realloc(e->written, (e->written_count + 1) * sizeof(*more));
     if (!more) {
         wrote(e, root, offset, size);
@@ -486,7 +486,7 @@ static struct node *only_holder(const struct enqueue *e, cl_mem root, const stru
     struct node *node = NULL;
     size_t offset = part->offset, size = part->size;
 
-    place(root, part->memory, &offset, &size);
+    locate(root, part->memory, &offset, &size);
     for (unsigned i = 0; i < c->count; i++) {
         const struct piece *piece = &c->pieces[i];
         const struct holder *holder;

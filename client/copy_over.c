@@ -47,14 +47,14 @@ static int copy_part(struct copying *c, const struct part *part)
     struct wire_migrate_in in = {.queue = c->queue->object.id,
                                  .memory = part->memory->object.id,
                                  .peer = m->node->peer,
-                                 .want = 1u << CL_COMPLETE,
+                                 .subscribe = 1u << CL_COMPLETE,
                                  .part = part_region(part)};
 
     if (error)
         return error;
     if (!event)
         return move_refuse(m, -ENOMEM, "no memory");
-    event->wanted = in.want;
+    event->subscribed = in.subscribe;
     c->events[slot] = event;
     out.event = in.event = event->object.id;
     session_lock(m->session);
@@ -138,7 +138,7 @@ static bool has_contents(const struct object *object)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->place;
+    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->arena;
 }
 
 /* Whether all that writes it is known by coherence_watch(), and nobody minds when it goes a little later. */

@@ -4,7 +4,7 @@
  * them waits in OpenCL itself the next may run.
  *
  * Natively a command is over for those that wait for it, and for what comes behind it, when its functions have
- * returned. So the application's waits end with deliver_settle(). Whoever comes when a function has begun already does
+ * returned. So the application's waits end with deliver_wait(). Whoever comes when a function has begun already does
  * not wait for it, as natively, for it may wait for him.
  */
 #include <errno.h>
@@ -16,8 +16,8 @@
 #define MOST_THREADS 16 /* of which none waits in OpenCL */
 #define END_MS 200      /* that the end of the process waits for functions that nobody waited for */
 
-struct settle { /* a thread in deliver_settle() */
-    struct settle *next;
+struct waiter { /* a thread in deliver_wait() */
+    struct waiter *next;
     const struct due *due;
     bool done;
 };
@@ -26,7 +26,7 @@ struct settle { /* a thread in deliver_settle() */
 static struct lane general; /* of what belongs to no queue */
 static struct lane *ready, **last_ready = &ready;
 static unsigned ready_count, threads, idle, away; /* away: threads whose function waits in OpenCL */
-static struct settle *settles;
+static struct waiter *waiters;
 static bool ending;
 static pthread_cond_t work, ended;
 static bool conditions;
@@ -64,15 +64,15 @@ void deliver_after_fork(void)
     ready = NULL;
     last_ready = &ready;
     ready_count = threads = idle = away = 0;
-    settles = NULL;
+    waiters = NULL;
     atomic_store(&total, 0);
     own = NULL;
     is_deliverer = conditions = false;
 }
 
-/* ---- what is settled ---- */
+/* ---- what has been called back ---- */
 
-static bool lane_settled(const struct lane *lane, uint64_t number, uint32_t event, uint64_t since)
+static bool lane_done(const struct lane *lane, uint64_t number, uint32_t event, uint64_t since)
 {
     for (const struct callback *callback = lane->first; callback; callback = callback->next) {
         if (callback->begun && callback->begun <= since)
@@ -83,11 +83,11 @@ static bool lane_settled(const struct lane *lane, uint64_t number, uint32_t even
     return true;
 }
 
-static bool queue_settled(cl_command_queue queue, uint64_t number, uint32_t event, uint64_t since, unsigned depth)
+static bool queue_done(cl_command_queue queue, uint64_t number, uint32_t event, uint64_t since, unsigned depth)
 {
     const bool in_order = queue_in_order(queue);
 
-    if (!lane_settled(&queue->lane, number, in_order ? 0 : event, since))
+    if (!lane_done(&queue->lane, number, in_order ? 0 : event, since))
         return false;
     for (unsigned i = 0; depth && i < MOST_BEHIND; i++) {
         const struct behind *behind = &queue->behind[i];
@@ -96,19 +96,19 @@ static bool queue_settled(cl_command_queue queue, uint64_t number, uint32_t even
         if (!behind->queue || behind->at > number || (!in_order && event && behind->at != number))
             continue;
         other = handle_find(WIRE_QUEUE, behind->queue);
-        if (other && !queue_settled(other, behind->number, behind->event, since, depth - 1))
+        if (other && !queue_done(other, behind->number, behind->event, since, depth - 1))
             return false;
     }
     return true;
 }
 
-static bool is_settled(const struct due *due)
+static bool is_done(const struct due *due)
 {
     if (!atomic_load(&total))
         return true;
-    return due->queue ? queue_settled(due->queue, due->number, due->event, due->since, 4) &&
-                            (due->event || lane_settled(&general, 0, 0, due->since))
-                      : lane_settled(&general, 0, due->event, due->since);
+    return due->queue ? queue_done(due->queue, due->number, due->event, due->since, 4) &&
+                            (due->event || lane_done(&general, 0, 0, due->since))
+                      : lane_done(&general, 0, due->event, due->since);
 }
 
 void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
@@ -180,9 +180,9 @@ static void end(struct session *session, struct callback *callback)
         lane->owner = NULL;
     atomic_fetch_sub(&total, 1);
     lane_offer(session, lane);
-    for (struct settle *settle = settles; settle; settle = settle->next) {
-        settle->done = settle->done || is_settled(settle->due);
-        news |= settle->done;
+    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
+        waiter->done = waiter->done || is_done(waiter->due);
+        news |= waiter->done;
     }
     if (news)
         pthread_cond_broadcast(&ended);
@@ -287,36 +287,36 @@ void deliver_back(void)
         away -= is_deliverer;
 }
 
-bool deliver_settled(struct session *session, const struct due *due)
+bool deliver_done(struct session *session, const struct due *due)
 {
-    bool settled;
+    bool done;
 
     if (!atomic_load(&total))
         return true;
     session_lock(session);
-    settled = is_settled(due) || !threads; /* no thread is to be had: nobody waits for what will not come */
+    done = is_done(due) || !threads; /* no thread is to be had: nobody waits for what will not come */
     session_unlock(session);
-    return settled;
+    return done;
 }
 
-void deliver_settle(struct session *session, const struct due *due)
+void deliver_wait(struct session *session, const struct due *due)
 {
-    struct settle settle = {.due = due}, **at;
+    struct waiter waiter = {.due = due}, **at;
 
     if (!atomic_load(&total))
         return;
     session_lock(session);
-    if (!is_settled(due) && threads) {
-        settle.next = settles;
-        settles = &settle;
+    if (!is_done(due) && threads) {
+        waiter.next = waiters;
+        waiters = &waiter;
         deliver_away(session);
         session_need_progress(session); /* the functions may need it, and nobody else may drive it */
-        while (!settle.done && session_wait_on(session, &ended))
+        while (!waiter.done && session_wait_on(session, &ended))
             ;
         deliver_back();
-        for (at = &settles; *at != &settle; at = &(*at)->next)
+        for (at = &waiters; *at != &waiter; at = &(*at)->next)
             ;
-        *at = settle.next;
+        *at = waiter.next;
     }
     session_unlock(session);
 }

@@ -17,9 +17,9 @@ struct due {
     uint64_t since; /* deliver_now_begun() when the wait began */
 };
 uint64_t deliver_now_begun(void);
-bool deliver_settled(struct session *session, const struct due *due);
+bool deliver_done(struct session *session, const struct due *due);
 /* Wait until they have returned. */
-void deliver_settle(struct session *session, const struct due *due);
+void deliver_wait(struct session *session, const struct due *due);
 /* The queue's next command is behind these events. */
 void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list);
 /* Around a sleep, under the lock: what this thread's function keeps from running may run. */

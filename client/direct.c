@@ -110,6 +110,6 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
     times[3] += times[3] == times[2];
     error = end(queue, type, times, event);
     if (blocking)
-        queue_settle(queue, since);
+        queue_wait_callbacks(queue, since);
     return error;
 }

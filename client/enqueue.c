@@ -3,7 +3,7 @@
 
 #include "client/client.h"
 
-#define WANT_COMPLETE (1u << CL_COMPLETE)
+#define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
 
 static void event_arrival(struct enqueue *e)
 {
@@ -171,7 +171,7 @@ static void keep_list(struct enqueue *e)
 
 void enqueue_put_marker(struct enqueue *e, struct wire_buffer *out)
 {
-    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .event = e->event_id, .want = e->want};
+    struct wire_enqueue_marker m = {.queue = e->queue->object.id, .event = e->event_id, .subscribe = e->subscribe};
 
     keep_list(e);
     m.wait = e->wait;
@@ -189,15 +189,15 @@ void enqueue_put_barrier(struct enqueue *e, struct wire_buffer *out)
     wire_put_enqueue_barrier(out, &m);
 }
 
-int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type)
+int enqueue_subscribe(struct enqueue *e, cl_bool blocking, cl_command_type type)
 {
     int error = blocking ? enqueue_need_event(e, type) : 0;
 
     if (error)
         return enqueue_fail(e, error);
-    e->want = blocking ? WANT_COMPLETE : 0;
+    e->subscribe = blocking ? SUBSCRIBE_COMPLETE : 0;
     if (e->event)
-        e->event->wanted = e->want;
+        e->event->subscribed = e->subscribe;
     return 0;
 }
 
@@ -205,8 +205,8 @@ void enqueue_expect(struct enqueue *e)
 {
     if (!e->event || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE || atomic_load(&e->queue->eager)))
         return;
-    e->want = WANT_COMPLETE;
-    e->event->wanted = e->want;
+    e->subscribe = SUBSCRIBE_COMPLETE;
+    e->event->subscribed = e->subscribe;
 }
 
 int enqueue_outcome(const struct enqueue *e)
@@ -224,7 +224,7 @@ int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
     if (!error && blocking) {
         enqueue_leave(e);
         error = enqueue_outcome(e);
-        queue_settle(e->queue, since);
+        queue_wait_callbacks(e->queue, since);
     }
     error = enqueue_finish(e, error, event);
     if (blocking)
@@ -235,7 +235,7 @@ int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
 /* A command that moves nothing: only the order of the queue matters. */
 int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
 {
-    int error = enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER);
+    int error = enqueue_subscribe(e, blocking, CL_COMMAND_MAP_BUFFER);
 
     if (error)
         return error;

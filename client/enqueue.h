@@ -15,7 +15,7 @@ struct enqueue {
     cl_event event;                   /* NULL if nobody wants one */
     struct arrival *arrival, *behind; /* behind: the queue's when this one began */
     bool bars;                        /* what is behind it waits for it */
-    uint32_t event_id, want;
+    uint32_t event_id, subscribe;
     cl_uint list_count;
     const cl_event *list;
     uint32_t wait_count; /* of the list, without those that are known to be over */
@@ -36,11 +36,11 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
                  cl_command_type type);
 /* Make sure there is an event, also when the application wants none. */
 int enqueue_need_event(struct enqueue *e, cl_command_type type);
-/* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->want). */
-int enqueue_want(struct enqueue *e, cl_bool blocking, cl_command_type type);
+/* For a command that may be blocking: it then has an event, of whose end the node is to tell (e->subscribe). */
+int enqueue_subscribe(struct enqueue *e, cl_bool blocking, cl_command_type type);
 /* It counts as over only after that. False: no memory. Under the lock. */
 bool enqueue_arrival(struct enqueue *e, struct arrival *arrival);
-/* For one whose event the program will ask about: the node tells unasked (e->want). */
+/* For one whose event the program will ask about: the node tells unasked (e->subscribe). */
 void enqueue_expect(struct enqueue *e);
 /* How the command ended, which has an event: waits for that. */
 int enqueue_outcome(const struct enqueue *e);

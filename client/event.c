@@ -4,8 +4,8 @@
 
 #include "client/client.h"
 
-#define WANT_COMPLETE (1u << CL_COMPLETE)
-#define WANT_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
+#define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
+#define SUBSCRIBE_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
 
 /* ---- times ---- */
 
@@ -115,7 +115,7 @@ static void event_destroy(struct object *object)
             atomic_fetch_sub(&queue->functions, 1);
     }
     arrival_drop(event->arrival);
-    if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->wanted && !atomic_load(&event->asked))
+    if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->subscribed && !atomic_load(&event->asked))
         atomic_store(&queue->eager, false);
     handle_free(&event->object);
     session_unlock(session);
@@ -266,19 +266,19 @@ static void arrived(void *argument)
 {
     cl_event event = argument;
 
-    set_status(event, event->told_status, false);
+    set_status(event, event->end_status, false);
     handle_drop(event);
 }
 
 /* Its node is through with it, but not all data are there. That it has failed may be why others go on: so it waits only
  * for what moves by itself. */
-static void tell_later(cl_event event, cl_int status)
+static void end_later(cl_event event, cl_int status)
 {
-    if (!event->told || status < 0)
-        event->told_status = status;
-    if (event->told)
+    if (!event->ended || status < 0)
+        event->end_status = status;
+    if (event->ended)
         return;
-    event->told = true;
+    event->ended = true;
     handle_use(event);
     if (status < 0) {
         arrival_drop(event->arrival);
@@ -287,7 +287,7 @@ static void tell_later(cl_event event, cl_int status)
     arrival_then(event->arrival, &event->arrived, arrived, event);
 }
 
-void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
+void event_set_status(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times)
 {
     if (time_count == 4 && !event->has_times) {
         if (event->queue)
@@ -298,7 +298,7 @@ void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64
     if (status > CL_COMPLETE || arrival_is_over(event->arrival))
         set_status(event, status, false);
     else
-        tell_later(event, status);
+        end_later(event, status);
 }
 
 /* An event of the node that is lost has failed, for those that wait for it on others, too. A user event goes on as long
@@ -343,19 +343,19 @@ static bool is_implied(cl_event event)
 }
 
 /* Under the lock. */
-static void want(cl_event event, uint32_t mask)
+static void subscribe(cl_event event, uint32_t mask)
 {
     struct node *node = event->node;
-    struct wire_want_event m = {.event = event->object.id, .mask = mask & ~event->wanted};
+    struct wire_subscribe_event m = {.event = event->object.id, .mask = mask & ~event->subscribed};
 
     if (is_implied(event))
         set_status(event, CL_COMPLETE, false);
     if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !node->alive)
         return;
-    event->wanted |= mask;
+    event->subscribed |= mask;
     if (event->type == CL_COMMAND_NDRANGE_KERNEL)
         atomic_store(&event->queue->eager, true);
-    wire_put_want_event(&node->batch, &m);
+    wire_put_subscribe_event(&node->batch, &m);
 }
 
 static bool event_ready(void *argument)
@@ -373,7 +373,7 @@ cl_int event_wait(cl_event event)
 
     if (atomic_load_explicit(&event->status, memory_order_acquire) > CL_COMPLETE) {
         session_lock(node->session);
-        want(event, WANT_COMPLETE);
+        subscribe(event, SUBSCRIBE_COMPLETE);
         stream_push(node);
         session_wait(node->session, event_ready, event);
         session_unlock(node->session);
@@ -381,11 +381,11 @@ cl_int event_wait(cl_event event)
     return atomic_load(&event->status);
 }
 
-void event_settle(cl_event event, uint64_t since)
+void event_wait_callbacks(cl_event event, uint64_t since)
 {
     const struct due due = {event->queue, atomic_load(&event->number), event->object.id, since};
 
-    deliver_settle(event->node->session, &due);
+    deliver_wait(event->node->session, &due);
 }
 
 bool event_wait_all(cl_uint count, const cl_event *list)
@@ -398,7 +398,7 @@ bool event_wait_all(cl_uint count, const cl_event *list)
         atomic_store(&list[i]->asked, true);
     session_lock(node->session);
     for (cl_uint i = 0; i < count; i++) {
-        want(list[i], WANT_COMPLETE);
+        subscribe(list[i], SUBSCRIBE_COMPLETE);
         stream_push(list[i]->node);
     }
     for (cl_uint i = 0; i < count; i++) {
@@ -407,7 +407,7 @@ bool event_wait_all(cl_uint count, const cl_event *list)
     }
     session_unlock(node->session);
     for (cl_uint i = 0; i < count; i++)
-        event_settle(list[i], since);
+        event_wait_callbacks(list[i], since);
     hostptr_look();
     return well;
 }
@@ -437,14 +437,14 @@ static cl_int known_status(cl_event event)
 
     if (status > CL_COMPLETE || !event->queue || atomic_load(&event->shown))
         return status;
-    if (!deliver_settled(event->node->session, &due) && !atomic_load(&event->shown))
+    if (!deliver_done(event->node->session, &due) && !atomic_load(&event->shown))
         return CL_RUNNING;
     atomic_store(&event->shown, true);
     return status;
 }
 
 /* The first time the node is asked, and to tell of the rest by itself. */
-static cl_int told_status(cl_event event)
+static cl_int node_status(cl_event event)
 {
     struct node *node = event->node;
     cl_int status = CL_QUEUED;
@@ -455,9 +455,9 @@ static cl_int told_status(cl_event event)
     if (atomic_load(&event->number) <= atomic_load(&event->queue->finished))
         return event_wait(event);
     session_lock(node->session);
-    first = event->wanted != WANT_ALL;
-    want(event, WANT_ALL);
-    event->wanted = WANT_ALL;
+    first = event->subscribed != SUBSCRIBE_ALL;
+    subscribe(event, SUBSCRIBE_ALL);
+    event->subscribed = SUBSCRIBE_ALL;
     stream_push(node);
     session_need_progress(node->session);
     session_unlock(node->session);
@@ -473,12 +473,12 @@ static cl_int told_status(cl_event event)
 
 cl_int event_status(cl_event event)
 {
-    cl_int told, known;
+    cl_int there, known;
 
     atomic_store(&event->asked, true);
-    told = told_status(event);
+    there = node_status(event);
     known = known_status(event);
-    return known == CL_RUNNING || known < told ? known : told;
+    return known == CL_RUNNING || known < there ? known : there;
 }
 
 int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
@@ -500,7 +500,7 @@ int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_eve
     *at = callback;
     if (atomic_load(&event->status) <= status)
         call_back(event, atomic_load(&event->status), false);
-    want(event, WANT_COMPLETE | 1u << status);
+    subscribe(event, SUBSCRIBE_COMPLETE | 1u << status);
     stream_push(node);
     session_need_progress(node->session);
     session_unlock(node->session);
@@ -525,7 +525,7 @@ static void ask_one(struct object *object, void *argument)
     if (!event->queue || atomic_load(&event->status) <= CL_COMPLETE || atomic_load(&object->uses) == USES_RELEASED)
         return;
     (*count)++;
-    want(event, WANT_COMPLETE);
+    subscribe(event, SUBSCRIBE_COMPLETE);
 }
 
 unsigned event_ask_all(void)
@@ -563,7 +563,7 @@ static void event_go(struct object *object, void *argument)
 
     if (!(event->known & node_bit(going->node)) || atomic_load(&object->uses) == USES_RELEASED)
         return;
-    if (event->queue || event->told) { /* who waits for it later is told how it ended */
+    if (event->queue || event->ended) { /* who waits for it later is told how it ended */
         event->known &= ~node_bit(going->node);
         return;
     }
@@ -616,8 +616,8 @@ int user_event_set(cl_event event, cl_int status)
 
     handle_use(event); /* a function of it may let go of it */
     session_lock(node->session);
-    if (!event->told) {
-        event->told = true;
+    if (!event->ended) {
+        event->ended = true;
         for (unsigned i = 0; i < event->context->node_count; i++) {
             struct node *each = event->context->nodes[i];
             int one;

@@ -16,7 +16,7 @@ uint32_t event_id(struct node *node, cl_event event);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
 /* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
 cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
-void event_told(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
+void event_set_status(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
 /* This host's time by the clock of the device's events, or 0 if that is not known to be this host's. */
 uint64_t device_time(cl_device_id device);
 /* Wait until the event is complete; its status. */
@@ -24,7 +24,7 @@ cl_int event_wait(cl_event event);
 /* A function that is called by a thread of the library. */
 int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
 /* What the application's wait ends with; since: deliver_now_begun() when it began. */
-void event_settle(cl_event event, uint64_t since);
+void event_wait_callbacks(cl_event event, uint64_t since);
 void event_lose(struct node *node);
 /* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
 unsigned event_ask_all(void);
@@ -61,8 +61,8 @@ void arrival_free(struct session *session, struct arrival *arrival, void *memory
 void arrival_after_fork(void);
 
 /* ---- queue.c ---- */
-/* As event_settle(), for all of a queue. */
-void queue_settle(cl_command_queue queue, uint64_t since);
+/* As event_wait_callbacks(), for all of a queue. */
+void queue_wait_callbacks(cl_command_queue queue, uint64_t since);
 /* Until all that is in it is over. */
 int queue_wait_idle(cl_command_queue queue);
 /* Commands up to that number are over; well: those of which nothing else is known have not failed. */

@@ -310,7 +310,7 @@ static struct region *exchange(uint8_t *pages, size_t size)
     return NULL;
 }
 
-struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **place, size_t *inside,
+struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **bytes_in_arena, size_t *inside,
                               size_t *inside_end, bool *constant)
 {
     uint8_t *start = pointer, *end = start + size;
@@ -331,12 +331,12 @@ struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_
         *constant = kind == CONSTANT;
     }
     if (r) {
-        *place = in_arena(r, start);
+        *bytes_in_arena = in_arena(r, start);
         *inside = start < r->pages ? (size_t)(r->pages - start) : 0;
         *inside_end = end > r->pages + r->size ? (size_t)(r->pages + r->size - start) : size;
     } else {
         r = region_new(NULL, 0, size);
-        *place = r ? r->block : NULL;
+        *bytes_in_arena = r ? r->block : NULL;
     }
     if (r) {
         r->buffers++;

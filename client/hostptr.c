@@ -245,7 +245,7 @@ static bool add_span(struct hosted *h, size_t start, size_t end)
     base = layout_tight(&layout, span->base);
     layout_copy(&base, &layout);
     if (h->near)
-        memcpy(h->memory->place + start, span->base, end - start);
+        memcpy(h->memory->arena + start, span->base, end - start);
     return true;
 }
 
@@ -254,7 +254,7 @@ static bool open_near(struct hosted *h)
     cl_mem memory = h->memory;
     size_t inside, end;
 
-    memory->region = exchange_begin(memory->host_pointer, memory->size, memory->context->node_count, &memory->place,
+    memory->region = exchange_begin(memory->host_pointer, memory->size, memory->context->node_count, &memory->arena,
                                     &inside, &end, &h->constant);
     if (!memory->region)
         return false;
@@ -288,7 +288,7 @@ static void hosted_free(struct hosted *h)
 
 int hostptr_open(cl_mem memory)
 {
-    const enum way way = memory->host_pointer && !memory->place && !memory->svm_remote ? way_for(memory) : NONE;
+    const enum way way = memory->host_pointer && !memory->arena && !memory->svm_remote ? way_for(memory) : NONE;
     struct hosted *h;
     bool good;
 

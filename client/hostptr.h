@@ -19,7 +19,7 @@ struct usage {
 struct hosted {
     struct hosted *next, **at;
     cl_mem memory;
-    bool near;     /* the other side is memory->place */
+    bool near;     /* the other side is memory->arena */
     bool constant; /* the program cannot write it */
     struct span spans[2];
     unsigned span_count;
@@ -34,7 +34,7 @@ struct hosted {
 
 /* The program's side of an image, or of a span. */
 struct layout hosted_layout(const struct hosted *h, const struct span *span);
-/* Under h->work: what the program has changed goes to the node, or into memory->place; exactly: not what is in between,
+/* Under h->work: what the program has changed goes to the node, or into memory->arena; exactly: not what is in between,
  * of which the node may have something newer. */
 int hosted_bring(struct hosted *h, struct node *node, bool exactly);
 /* What nodes have changed comes to the program. */

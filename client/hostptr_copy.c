@@ -152,7 +152,7 @@ int hosted_bring(struct hosted *h, struct node *node, bool exactly)
         const struct span *span = &h->spans[i];
 
         if (h->near)
-            carry((uint8_t *)h->memory->host_pointer + span->start, span->base, h->memory->place + span->start,
+            carry((uint8_t *)h->memory->host_pointer + span->start, span->base, h->memory->arena + span->start,
                   span->end - span->start);
         else
             error = bring_span(h, node, span, exactly);
@@ -278,7 +278,7 @@ int hosted_take(struct hosted *h)
     for (unsigned i = 0; h->near && i < h->span_count; i++) {
         const struct span *span = &h->spans[i];
 
-        carry(memory->place + span->start, span->base, (uint8_t *)memory->host_pointer + span->start,
+        carry(memory->arena + span->start, span->base, (uint8_t *)memory->host_pointer + span->start,
               span->end - span->start);
     }
     if (h->near)

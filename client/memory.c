@@ -33,13 +33,13 @@ void image_extent(const cl_image_desc *desc, size_t extent[3])
 /* Each node tells when it has done with the memory. */
 static void release_region(cl_mem buffer)
 {
-    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
+    const struct wire_release_notify m = {WIRE_MEMORY, buffer->object.id};
     cl_context context = buffer->context;
     struct session *session = context->node->session;
 
     session_lock(session);
     for (unsigned i = 0; i < context->node_count; i++) {
-        wire_put_release_told(&context->nodes[i]->batch, &m);
+        wire_put_release_notify(&context->nodes[i]->batch, &m);
         block_leave_region(context->nodes[i], buffer->object.id, buffer->region);
     }
     handle_released(&buffer->object);
@@ -50,10 +50,10 @@ static void release_region(cl_mem buffer)
 
 static void release_block(cl_mem buffer)
 {
-    const struct wire_release_told m = {WIRE_MEMORY, buffer->object.id};
+    const struct wire_release_notify m = {WIRE_MEMORY, buffer->object.id};
     struct node *node = buffer->context->node; /* a block is for one only */
 
-    wire_put_release_told(stream_begin(node), &m);
+    wire_put_release_notify(stream_begin(node), &m);
     if (node->alive) {
         block_leave(node, buffer->object.id, buffer->block, buffer->size);
         buffer->block = NULL;

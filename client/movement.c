@@ -14,7 +14,7 @@ static bool is_object(const struct movement *m)
 struct layout movement_there(const struct movement *m)
 {
     const struct part *part = &m->part;
-    const uint8_t *place = part->memory->place;
+    const uint8_t *place = part->memory->arena;
 
     return part->kind == PART_RECT ? layout_rect(place, part->origin, part->region, part->pitch[0], part->pitch[1])
                                    : layout_linear(place + part->offset, part->size);
@@ -29,7 +29,7 @@ static bool goes_in_chunks(const struct movement *m, cl_command_queue queue)
 /* ---- the commands ---- */
 
 /* Both ways are told alike, but that a write has its data with it. */
-#define HEAD .queue = e->queue->object.id, .event = e->event_id, .want = e->want, .tag = data->tag
+#define HEAD .queue = e->queue->object.id, .event = e->event_id, .subscribe = e->subscribe, .tag = data->tag
 #define WAITS .wait = e->wait, .wait_count = e->wait_count
 #define PUT(what, ...)                                                                                                 \
     if (m->writes) {                                                                                                   \
@@ -77,7 +77,7 @@ static int want_written(struct enqueue *e, const struct movement *m, const cl_ev
     int error = waits ? enqueue_need_event(e, m->type) : 0;
 
     if (!error)
-        e->want = waits ? 1u << CL_COMPLETE : m->blocking ? WIRE_ORDERS : 0;
+        e->subscribe = waits ? 1u << CL_COMPLETE : m->blocking ? WIRE_ORDERS : 0;
     return error;
 }
 
@@ -86,9 +86,9 @@ static int want(struct enqueue *e, const struct movement *m, const cl_event *eve
     int error = m->writes ? want_written(e, m, event) : 0;
 
     if (!m->writes)
-        e->want = e->event ? 1u << CL_COMPLETE : 0;
+        e->subscribe = e->event ? 1u << CL_COMPLETE : 0;
     if (!error && e->event)
-        e->event->wanted = e->want & ~WIRE_ORDERS;
+        e->event->subscribed = e->subscribe & ~WIRE_ORDERS;
     return error;
 }
 
@@ -101,7 +101,7 @@ static int wait_until_over(struct enqueue *e, const struct movement *m, struct t
 
     enqueue_leave(e);
     error = transfer ? transfer_wait(transfer) : 0;
-    if (!error && m->writes && e->want & ~WIRE_ORDERS)
+    if (!error && m->writes && e->subscribe & ~WIRE_ORDERS)
         error = enqueue_outcome(e);
     else if (!error && !m->writes && e->event)
         event_wait(e->event);
@@ -129,7 +129,7 @@ static int sent(struct enqueue *e, const struct movement *m, struct transfer *tr
     error = enqueue_finish(e, error, event);
     if (!error && m->writes && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
         error = queue_wait_idle(queue);
-    queue_settle(queue, since);
+    queue_wait_callbacks(queue, since);
     hostptr_look();
     return error;
 }
@@ -156,7 +156,7 @@ int enqueue_transfer(struct enqueue *e, const struct movement *m, cl_event *even
     out = stream_begin(e->node);
     transfer_pack(e->node, &data);
     put(out, e, m, &data);
-    hurry |= m->writes && (data.tag || e->want & ~WIRE_ORDERS);
+    hurry |= m->writes && (data.tag || e->subscribe & ~WIRE_ORDERS);
     error = stream_finish(e->node, hurry ? STREAM_NOW : STREAM_SOON);
     if (!data.tag)
         free(m->owned);

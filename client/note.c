@@ -17,7 +17,7 @@ static bool note_event_status(struct node *node, struct wire_cursor *fields)
         return false;
     event = handle_find(WIRE_EVENT, m.event);
     if (event && event->queue && event->node == node)
-        event_told(event, m.status, m.times_count, m.times);
+        event_set_status(event, m.status, m.times_count, m.times);
     return true;
 }
 

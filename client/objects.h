@@ -181,12 +181,12 @@ struct _cl_mem {
     cl_mem_flags flags, node_flags; /* node_flags: as the nodes were given them */
     size_t size;
     void *host_pointer;
-    uint8_t *place;              /* in the arena, where the node has the buffer, too; or NULL */
-    void *block;                 /* place, if it is block.c's */
-    bool direct;                 /* place is of block.c: the program may use it as it is */
+    uint8_t *arena;              /* in the arena, where the node has the buffer, too; or NULL */
+    void *block;                 /* the same, if it is block.c's */
+    bool direct;                 /* it is of block.c: the program may use it as it is */
     bool svm_remote;             /* host_pointer is of svm_remote.c */
     bool sized;                  /* set_content_size */
-    struct region *region;       /* place is of exchange.c */
+    struct region *region;       /* it is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
     atomic_bool written;         /* since that was watched last; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
@@ -236,9 +236,9 @@ struct _cl_event {
     atomic_bool asked; /* the program has asked about it */
     atomic_bool shown; /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
-    uint32_t wanted;
-    bool told; /* it is over on its node, or the application has set it */
-    cl_int told_status;
+    uint32_t subscribed;
+    bool ended; /* it is over on its node, or the application has set it */
+    cl_int end_status;
     struct arrival *arrival; /* without which it does not count as over here */
     struct arrival_waiter arrived;
     bool has_times;

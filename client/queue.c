@@ -3,7 +3,7 @@
 
 #include "client/client.h"
 
-#define WANT_COMPLETE (1u << CL_COMPLETE)
+#define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
 
 static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
 {
@@ -36,8 +36,8 @@ int queue_wait_idle(cl_command_queue queue)
     error = enqueue_need_event(&e, CL_COMMAND_MARKER);
     if (error)
         return enqueue_fail(&e, error);
-    m = (struct wire_enqueue_marker){.queue = queue->object.id, .event = e.event_id, .want = WANT_COMPLETE};
-    e.event->wanted = WANT_COMPLETE;
+    m = (struct wire_enqueue_marker){.queue = queue->object.id, .event = e.event_id, .subscribe = SUBSCRIBE_COMPLETE};
+    e.event->subscribed = SUBSCRIBE_COMPLETE;
     wire_put_enqueue_marker(stream_begin(e.node), &m);
     error = stream_end(e.node, STREAM_NOW);
     enqueue_leave(&e);
@@ -50,9 +50,9 @@ int queue_wait_idle(cl_command_queue queue)
     return enqueue_fail(&e, error);
 }
 
-void queue_settle(cl_command_queue queue, uint64_t since)
+void queue_wait_callbacks(cl_command_queue queue, uint64_t since)
 {
     const struct due due = {queue, atomic_load(&queue->enqueued), 0, since};
 
-    deliver_settle(queue->node->session, &due);
+    deliver_wait(queue->node->session, &due);
 }

@@ -58,14 +58,14 @@ void ends_put(struct move *m)
     still_busy(m);
     for (unsigned i = 0; i < m->end_count; i++) {
         struct end *end = &m->ends[i];
-        struct wire_enqueue_marker marker = {.queue = end->queue->object.id, .want = 1u << CL_COMPLETE};
+        struct wire_enqueue_marker marker = {.queue = end->queue->object.id, .subscribe = 1u << CL_COMPLETE};
 
         end->event = event_new(end->queue->context, end->queue, CL_COMMAND_MARKER);
         m->failed += !end->event;
         if (!end->event)
             continue;
         end->event->before = end->number;
-        end->event->wanted = marker.want;
+        end->event->subscribed = marker.subscribe;
         marker.event = end->event->object.id;
         wire_put_enqueue_marker(stream_begin(end->queue->node), &marker);
         stream_end(end->queue->node, STREAM_NOW);

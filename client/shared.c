@@ -17,7 +17,7 @@ static void put(struct enqueue *e, const struct movement *m)
     struct wire_read_shared read = {.queue = e->queue->object.id,
                                     .memory = part->memory->object.id,
                                     .event = e->event_id,
-                                    .want = e->want,
+                                    .subscribe = e->subscribe,
                                     .part = part_region(part),
                                     .address = (uintptr_t)layout->memory,
                                     .shared_pitch = {layout->row_pitch, layout->slice_pitch},
@@ -40,7 +40,7 @@ static void put(struct enqueue *e, const struct movement *m)
 
 int shared_move(struct enqueue *e, const struct movement *m, cl_event *event)
 {
-    int error = enqueue_want(e, m->blocking, m->type);
+    int error = enqueue_subscribe(e, m->blocking, m->type);
 
     if (error)
         return error;

@@ -116,7 +116,7 @@ static void transfer_end(struct transfer *transfer, cl_int status)
     transfer->status = status;
     transfer->own = NULL;
     if (transfer->event && status < 0)
-        event_told(transfer->event, status, 0, NULL);
+        event_set_status(transfer->event, status, 0, NULL);
     if (transfer->detached)
         transfer_free(transfer);
     if (own) {

@@ -19,14 +19,14 @@ struct moving {
     cl_event first, event; /* event: the gate */
     struct gate open;
     unsigned parts; /* jobs that are to come */
-    bool asked, ended, settled;
+    bool asked, ended, completed;
 };
 
-static void settle(struct moving *m, cl_int status)
+static void complete(struct moving *m, cl_int status)
 {
-    if (m->settled)
+    if (m->completed)
         return;
-    m->settled = true;
+    m->completed = true;
     *m->at = m->next;
     if (m->next)
         m->next->at = m->at;
@@ -37,7 +37,7 @@ static void settle(struct moving *m, cl_int status)
 
 static void moving_free(struct moving *m)
 {
-    settle(m, CL_COMPLETE);
+    complete(m, CL_COMPLETE);
     m->x->arbitrations_open--;
     if (m->first)
         clReleaseEvent(m->first);
@@ -60,7 +60,7 @@ static struct moving *moving_at(struct job *job, size_t offset)
 
 static void go(struct arbitration *move)
 {
-    settle((struct moving *)move, CL_COMPLETE);
+    complete((struct moving *)move, CL_COMPLETE);
 }
 
 static void reached(struct executor *x, struct job *job)
@@ -70,7 +70,7 @@ static void reached(struct executor *x, struct job *job)
 
     m->asked = !error && !m->ended && !x->host.move(x->host.owner, &m->move);
     if (!m->asked)
-        settle(m, error ? error : CL_COMPLETE);
+        complete(m, error ? error : CL_COMPLETE);
     part_over(m);
 }
 
@@ -86,15 +86,15 @@ static void over(struct executor *x, struct job *job)
 
 void memory_used_at(struct memory *memory, const struct queue *queue)
 {
-    memory->place = queue->place;
+    memory->ordinal = queue->ordinal;
     memory->used = true;
 }
 
-bool memory_is_elsewhere(const struct command *c, const struct memory *memory, unsigned *place)
+bool memory_is_elsewhere(const struct command *c, const struct memory *memory, unsigned *ordinal)
 {
-    if (!c->x->moves || !c->queue || !memory->used || memory->place == c->queue->place)
+    if (!c->x->moves || !c->queue || !memory->used || memory->ordinal == c->queue->ordinal)
         return false;
-    *place = memory->place;
+    *ordinal = memory->ordinal;
     return true;
 }
 
@@ -131,7 +131,7 @@ static struct moving *moving_new(struct command *c)
     m->x->arbitrations_open++;
     m->queue = c->queue->native;
     clRetainCommandQueue(m->queue);
-    m->settled = true;
+    m->completed = true;
     return m;
 }
 
@@ -147,7 +147,7 @@ static void make_wait(struct command *c, struct moving *m, const cl_mem *memorie
         return;
     }
     m->event = event;
-    m->settled = false;
+    m->completed = false;
     memcpy(m->memories, memories, count * sizeof(*memories));
     m->memory_count = count;
     m->next = c->x->moving;
@@ -186,9 +186,9 @@ void arbitration_enqueued(struct command *c)
         moving_free(m);
         return;
     }
-    m->parts = 1 + !m->settled;
+    m->parts = 1 + !m->completed;
     event_when(c->x, c->event, CL_COMPLETE, over, &m->over);
-    if (m->settled)
+    if (m->completed)
         m->asked = !m->x->host.move(m->x->host.owner, &m->move);
     else
         event_when(c->x, m->first, CL_COMPLETE, reached, &m->reached);

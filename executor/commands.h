@@ -25,7 +25,7 @@ struct executor;
     ;                                                                                                                  \
     struct exec_##name##_reply {                                                                                       \
         uint32_t call;
-#define EVENT_WANTED
+#define NEW_EVENT
 #define WAIT_LIST
 #define ID(kind, name) OBJECT_##kind *name;
 #define NEW_ID(kind, name) OBJECT_##kind *name;

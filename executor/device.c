@@ -71,7 +71,7 @@ static struct device *device_object(struct executor *x, cl_device_id native)
         return NULL;
     device->native = native;
     device->error = CL_SUCCESS;
-    device->place = device->id - 1 < SLICES ? device->id - 1 : SLICES - 1;
+    device->ordinal = device->id - 1 < SLICES ? device->id - 1 : SLICES - 1;
     return device;
 }
 
@@ -90,7 +90,7 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
         if (!device)
             break;
         if (x->host.device)
-            x->host.device(x->host.owner, device->place, i, device->native);
+            x->host.device(x->host.owner, device->ordinal, i, device->native);
         ids[added++] = device->id;
     }
     x->moves = x->host.devices_known && x->host.devices_known(x->host.owner);
@@ -175,7 +175,7 @@ int exec_create_sub_devices(struct executor *x, const struct exec_create_sub_dev
             return -EBADMSG;
         part->native = made[i];
         part->error = CL_SUCCESS;
-        part->place = m->device->place;
+        part->ordinal = m->device->ordinal;
         part->part = true;
     }
     reply_create_sub_devices(x, &reply);

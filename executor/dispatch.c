@@ -40,7 +40,7 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
 #define END                                                                                                            \
     return true;                                                                                                       \
     }
-#define EVENT_WANTED
+#define NEW_EVENT
 #define WAIT_LIST
 #define EVENT_NEEDED                                                                                                   \
     if (!w->event)                                                                                                     \
@@ -108,7 +108,7 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
 #define ENQUEUE(name, number)                                                                                          \
     RUN(name)                                                                                                          \
     struct command c;                                                                                                  \
-    int bad = command_begin(&c, x, w.queue, w.event, w.want, w.wait, w.wait_count);                                    \
+    int bad = command_begin(&c, x, w.queue, w.event, w.subscribe, w.wait, w.wait_count);                               \
                                                                                                                        \
     return command_end(&c, bad ? bad : exec_##name(&c, &m));                                                           \
     }
@@ -231,7 +231,7 @@ static void remember(struct executor *x, const struct wire_cursor *fields)
 }
 
 /* Whether a command is a launch that has to wait for the session's turn on its device. */
-static bool is_gated(struct executor *x, uint16_t number, const struct wire_cursor *fields)
+static bool halts(struct executor *x, uint16_t number, const struct wire_cursor *fields)
 {
     struct wire_cursor head = *fields;
     const struct queue *queue;
@@ -241,7 +241,7 @@ static bool is_gated(struct executor *x, uint16_t number, const struct wire_curs
     queue = object_get(x, WIRE_QUEUE, wire_get_u32(&head));
     if (!queue || slice_may(x, queue))
         return false;
-    x->gated = true;
+    x->halted = true;
     return true;
 }
 
@@ -253,7 +253,7 @@ static int repeat_last(struct executor *x, uint32_t times)
     for (; !error && times; times--) {
         struct wire_cursor fields = wire_cursor(x->last + WIRE_HEADER, x->last_length - WIRE_HEADER);
 
-        if (is_gated(x, WIRE_enqueue_ndrange, &fields)) {
+        if (halts(x, WIRE_enqueue_ndrange, &fields)) {
             x->again_left = times;
             return 0;
         }
@@ -275,13 +275,13 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
     uint16_t number;
     int more, error = 0;
 
-    if (x->held || x->gated)
+    if (x->held || x->halted)
         return keep(x, bytes, length);
     stall_enter(x);
     while (!error && (more = wire_next(&frame, &number, &fields)) != 0) {
         struct wire_cursor copy = fields;
 
-        if (more > 0 && is_gated(x, number, &fields)) {
+        if (more > 0 && halts(x, number, &fields)) {
             error = keep(x, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER + frame.left);
             break;
         }
@@ -296,7 +296,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
             vocl_log(LOG_ERROR, "refused: a frame that does not hold together");
         else if (error)
             refuse(fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
-        if (!error && (x->held || x->gated)) {
+        if (!error && (x->held || x->halted)) {
             error = frame.left ? keep(x, frame.at, frame.left) : 0;
             break;
         }
@@ -306,15 +306,15 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
     return error;
 }
 
-void executor_ungate(struct executor *x)
+void executor_go_on(struct executor *x)
 {
     const uint32_t times = x->again_left;
 
-    x->gated = false;
+    x->halted = false;
     x->again_left = 0;
     if (times && repeat_last(x, times))
         x->bad = true;
-    if (!x->gated && !x->held)
+    if (!x->halted && !x->held)
         executor_resume(x);
     else
         executor_flush(x);
@@ -326,7 +326,7 @@ void executor_resume(struct executor *x)
     size_t length = x->backlog_length;
 
     x->held = false;
-    if (x->gated)
+    if (x->halted)
         return;
     x->backlog = NULL;
     x->backlog_length = 0;

@@ -83,13 +83,13 @@ bool driver_add(cl_platform_id platform)
     return i < MOST_DRIVERS;
 }
 
-static bool has(const void *object, unsigned since, size_t place)
+static bool has(const void *object, unsigned since, size_t offset)
 {
     const struct driver *driver = driver_of(object);
 
     if (driver->version < since)
         return false;
-    return !driver->has_table || *(void *const *)((const char *)driver->table + place);
+    return !driver->has_table || *(void *const *)((const char *)driver->table + offset);
 }
 
 enum {

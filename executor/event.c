@@ -99,7 +99,7 @@ int executor_check(struct executor *x)
 
 /* ---- telling the application ---- */
 
-struct told {
+struct subscription {
     struct job job;
     uint32_t id;
     cl_event event;
@@ -129,42 +129,42 @@ static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event
 
 static void tell(struct executor *x, struct job *job)
 {
-    struct told *told = (struct told *)job;
-    cl_int status = native_status(told->event);
+    struct subscription *subscription = (struct subscription *)job;
+    cl_int status = native_status(subscription->event);
 
-    if (object_get(x, WIRE_EVENT, told->id)) {
-        if (status > told->state)
-            status = told->state;
-        send_status(x, told->id, status, told->event);
+    if (object_get(x, WIRE_EVENT, subscription->id)) {
+        if (status > subscription->state)
+            status = subscription->state;
+        send_status(x, subscription->id, status, subscription->event);
     }
-    clReleaseEvent(told->event);
-    free(told);
+    clReleaseEvent(subscription->event);
+    free(subscription);
 }
 
-static void want(struct executor *x, uint32_t id, cl_event event, uint32_t mask)
+static void subscribe(struct executor *x, uint32_t id, cl_event event, uint32_t mask)
 {
     for (cl_int state = CL_SUBMITTED; state >= CL_COMPLETE; state--) {
-        struct told *told;
+        struct subscription *subscription;
 
         if (!(mask & 1u << state))
             continue;
-        told = calloc(1, sizeof(*told));
-        if (!told)
+        subscription = calloc(1, sizeof(*subscription));
+        if (!subscription)
             return;
-        told->id = id;
-        told->event = event;
-        told->state = state;
+        subscription->id = id;
+        subscription->event = event;
+        subscription->state = state;
         clRetainEvent(event);
-        event_when(x, event, state, tell, &told->job);
+        event_when(x, event, state, tell, &subscription->job);
     }
 }
 
-int exec_want_event(struct executor *x, const struct exec_want_event *m)
+int exec_subscribe_event(struct executor *x, const struct exec_subscribe_event *m)
 {
     if (m->event->error)
         send_status(x, m->event->id, m->event->error, NULL);
     else
-        want(x, m->event->id, m->event->native, m->mask);
+        subscribe(x, m->event->id, m->event->native, m->mask);
     return 0;
 }
 
@@ -183,11 +183,11 @@ int exec_create_user_event(struct executor *x, const struct exec_create_user_eve
     return 0;
 }
 
-void event_settle(struct event *event, cl_int status)
+void event_complete(struct event *event, cl_int status)
 {
-    if (event->settled || !is_usable(event))
+    if (event->completed || !is_usable(event))
         return;
-    event->settled = true;
+    event->completed = true;
     clSetUserEventStatus(event->native, status < 0 ? status : CL_COMPLETE);
     gate_end(&event->gate);
 }
@@ -198,12 +198,12 @@ struct late {
     cl_int status;
 };
 
-static void settle_now(struct executor *x, struct job *job)
+static void complete_now(struct executor *x, struct job *job)
 {
     struct late *late = (struct late *)job;
 
     late->event->late = false;
-    event_settle(late->event, late->status);
+    event_complete(late->event, late->status);
     if (late->event->released)
         object_drop(x, WIRE_EVENT, &late->event->object);
     free(late);
@@ -216,7 +216,7 @@ void event_release_late(struct executor *x, struct event *event)
 }
 
 /* What waits for it comes behind the writes that the application takes for over. */
-static bool settle_late(struct executor *x, struct event *event, cl_int status)
+static bool complete_late(struct executor *x, struct event *event, cl_int status)
 {
     const struct context *context = object_get(x, WIRE_CONTEXT, event->context_id);
     struct late *late = context && context->order.event ? malloc(sizeof(*late)) : NULL;
@@ -224,7 +224,7 @@ static bool settle_late(struct executor *x, struct event *event, cl_int status)
     if (!late)
         return false;
     *late = (struct late){.event = event, .status = status};
-    event->late = order_when(x, context, settle_now, &late->job);
+    event->late = order_when(x, context, complete_now, &late->job);
     if (!event->late)
         free(late);
     return event->late;
@@ -234,8 +234,8 @@ int exec_set_user_event(struct executor *x, const struct exec_set_user_event *m)
 {
     if (m->status > CL_COMPLETE)
         return -EBADMSG;
-    if (!m->event->late && !settle_late(x, m->event, m->status))
-        event_settle(m->event, m->status);
+    if (!m->event->late && !complete_late(x, m->event, m->status))
+        event_complete(m->event, m->status);
     return 0;
 }
 
@@ -308,7 +308,7 @@ static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count
             c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         else
             c->wait[c->wait_count++] = other->native;
-        if ((other->imported || other->user) && !other->settled)
+        if ((other->imported || other->user) && !other->completed)
             command_gate(c, &other->gate);
         else if (gates_may_fail(c->gates, other->behind))
             c->behind = true;
@@ -316,16 +316,19 @@ static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count
     return 0;
 }
 
-int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want_mask,
+int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t subscribe_mask,
                   const uint32_t *wait, uint32_t wait_count)
 {
     int bad;
 
-    *c = (struct command){
-        .x = x, .queue = object_get(x, WIRE_QUEUE, queue), .wait = c->small, .want = want_mask, .listed = wait_count};
-    if (!c->queue || want_mask > (7 | WIRE_ORDERS))
+    *c = (struct command){.x = x,
+                          .queue = object_get(x, WIRE_QUEUE, queue),
+                          .wait = c->small,
+                          .subscribe = subscribe_mask,
+                          .listed = wait_count};
+    if (!c->queue || subscribe_mask > (7 | WIRE_ORDERS))
         return -EBADMSG;
-    if (x->recording && (event || want_mask || wait_count))
+    if (x->recording && (event || subscribe_mask || wait_count))
         return -EBADMSG;
     c->recording = x->recording ? x->recording->recording : NULL;
     c->error = c->queue->error;
@@ -341,7 +344,7 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
     }
     if (!c->recording)
         order_before(c);
-    if (want_mask & WIRE_ORDERS)
+    if (subscribe_mask & WIRE_ORDERS)
         c->orders = order_needs(c);
     c->ask = event || c->behind || c->queue->lazy || c->orders ? &c->event : NULL;
     executor_flush_later(x, c->queue);
@@ -406,7 +409,7 @@ int command_end(struct command *c, int bad)
     keep_event(c);
     if (c->error)
         tell_failure(c);
-    else if (c->object && c->want)
-        want(c->x, c->object->id, c->event, c->want);
+    else if (c->object && c->subscribe)
+        subscribe(c->x, c->object->id, c->event, c->subscribe);
     return 0;
 }

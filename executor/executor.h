@@ -11,7 +11,7 @@
 
 struct executor;
 
-/* About the session's turn on a device that it shares, by the device's place among those of the session. */
+/* About the session's turn on a device that it shares, by the device's ordinal among those of the session. */
 enum slice_note {
     SLICE_WANTED,  /* from the executor: there are launches */
     SLICE_OVER,    /* nothing of it runs there any more, and it will say SLICE_WANTED before the next launch */
@@ -22,10 +22,10 @@ enum slice_note {
     SLICE_RECALLED
 };
 
-/* In the place of a device: the host's memory. */
+/* In a device's stead: the host's memory. */
 #define EXECUTOR_HOST (~0u)
 
-/* Data that move between two devices, by their places among those of the session, or from one to the host. */
+/* Data that move between two devices, by their ordinals among those of the session, or from one to the host. */
 struct arbitration {
     unsigned source, target;
     uint64_t bytes;
@@ -52,10 +52,10 @@ struct executor_host {
     /* There is work for executor_poll(). From any thread. */
     void (*wake)(void *owner);
     /* See executor_turn(). NULL: nobody counts launches, or shares devices. */
-    void (*slice)(void *owner, unsigned place, enum slice_note note);
-    /* The session has this device, of this place and number on the node (a cl_device_id). NULL, as are the next four:
+    void (*slice)(void *owner, unsigned ordinal, enum slice_note note);
+    /* The session has this device, of this ordinal and number on the node (a cl_device_id). NULL, as are the next four:
      * it does not matter where devices are. */
-    void (*device)(void *owner, unsigned place, unsigned number, void *device);
+    void (*device)(void *owner, unsigned ordinal, unsigned number, void *device);
     /* That was all for now. Whether it may matter when data move between them, or to the host; and from here to there.
      */
     bool (*devices_known)(void *owner);
@@ -89,7 +89,7 @@ void executor_lose(struct executor *executor, unsigned peer);
 /* Go on with what native callbacks and the helper thread have finished. The number of things done, or -EBADMSG. */
 int executor_poll(struct executor *executor);
 /* Whose turn it is has changed. */
-void executor_slice(struct executor *executor, unsigned place, enum slice_note note);
+void executor_slice(struct executor *executor, unsigned ordinal, enum slice_note note);
 /* To be called when there is nothing else to do, and again after so many microseconds. */
 long executor_slices(struct executor *executor);
 struct executor_usage {

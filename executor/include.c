@@ -139,7 +139,7 @@ static char *translate(const struct include_tree *tree, const char *options)
 
 int include_write(const void *files, uint32_t length, char **options, struct include_tree **out)
 {
-    const char *place = getenv("TMPDIR");
+    const char *folder = getenv("TMPDIR");
     struct include_tree *tree = calloc(1, sizeof(*tree));
     char *translated;
     int bad;
@@ -147,7 +147,7 @@ int include_write(const void *files, uint32_t length, char **options, struct inc
     *out = tree;
     if (!tree || !keep_folders(tree, *options ? *options : ""))
         return -ENOMEM;
-    snprintf(tree->root, sizeof(tree->root) - 8, "%s/vocl-include-XXXXXX", place && *place ? place : "/tmp");
+    snprintf(tree->root, sizeof(tree->root) - 8, "%s/vocl-include-XXXXXX", folder && *folder ? folder : "/tmp");
     if (!mkdtemp(tree->root)) {
         vocl_log(LOG_ERROR, "no folder for files to include: %s: %s", tree->root, strerror(errno));
         tree->root[0] = '\0';

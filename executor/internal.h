@@ -74,8 +74,8 @@ struct slice { /* time_slices.c: of a device */
 struct executor {
     struct executor_host host;
     struct slice slices[SLICES];
-    unsigned waits_for; /* the device whose turn a gated stream waits for */
-    bool gated;
+    unsigned waits_for; /* the device whose turn a halted stream waits for */
+    bool halted;
     uint32_t again_left; /* times that again still has to run, stopped on its way */
     uint64_t launches;
     bool moves;                 /* it may matter when data move between devices */
@@ -132,7 +132,7 @@ void executor_flush_native(struct executor *x, cl_command_queue queue);
 void executor_forget_queue(struct executor *x, struct queue *queue);
 
 /* The stream may go on. */
-void executor_ungate(struct executor *x);
+void executor_go_on(struct executor *x);
 
 /* quota.c */
 /* Whether the session may have so many bytes more; then they count until quota_give_back(), or quota_count()'s end. */
@@ -201,8 +201,8 @@ void slow_start(struct executor *x, struct slow *slow);
 struct command {
     struct executor *x;
     struct queue *queue;
-    struct event *object;  /* the application's, or NULL */
-    uint32_t want, listed; /* listed: events of the application's list */
+    struct event *object;       /* the application's, or NULL */
+    uint32_t subscribe, listed; /* listed: events of the application's list */
     cl_uint wait_count;
     cl_event *wait, small[8];
     uint32_t room;         /* of wait */
@@ -218,7 +218,7 @@ struct command {
 };
 /* Both for dispatch.c; what begins ends, also with the handler's -EBADMSG. command.error: CL_SUCCESS as long as it may
  * be enqueued, and how that went. */
-int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t want,
+int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t subscribe,
                   const uint32_t *wait, uint32_t wait_count);
 int command_end(struct command *c, int bad);
 /* order.c: it also waits for what its context's queues are to come behind. */
@@ -247,7 +247,7 @@ void command_hold(struct command *c, cl_event event);
 /* command_hold(), and event_when() complete. */
 void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job);
 /* A user event, or an imported one, is over. */
-void event_settle(struct event *event, cl_int status);
+void event_complete(struct event *event, cl_int status);
 /* Released by the application before its status came to be set. */
 void event_release_late(struct executor *x, struct event *event);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
@@ -263,7 +263,7 @@ void lazy_free(struct queue *queue);
 #define MOST_MOVED 8 /* objects of one command; one with more goes when it is ready */
 void memory_used_at(struct memory *memory, const struct queue *queue);
 /* Whether a memory object was used last on another device than the command's. */
-bool memory_is_elsewhere(const struct command *c, const struct memory *memory, unsigned *place);
+bool memory_is_elsewhere(const struct command *c, const struct memory *memory, unsigned *ordinal);
 /* The command, which is enqueued next, moves so much of these objects from one device to another: it may have to wait.
  */
 void arbitration_begin(struct command *c, unsigned source, unsigned target, uint64_t bytes, const cl_mem *memories,

@@ -28,36 +28,36 @@ void command_uses_arguments(struct command *c, const struct kernel *kernel)
 
 void command_copies(struct command *c, struct memory *source, struct memory *target, uint64_t bytes)
 {
-    unsigned place;
-    const bool moves = memory_is_elsewhere(c, source, &place);
+    unsigned ordinal;
+    const bool moves = memory_is_elsewhere(c, source, &ordinal);
 
     command_uses(c, source);
     command_uses(c, target);
     if (moves)
-        arbitration_begin(c, place, c->queue->place, bytes, (cl_mem[]){source->native, target->native}, 2);
+        arbitration_begin(c, ordinal, c->queue->ordinal, bytes, (cl_mem[]){source->native, target->native}, 2);
 }
 
 /* Objects that are all on one other device are moved together. */
 static void migrate_begin(struct command *c, const struct exec_migrate *m)
 {
     cl_mem memories[MOST_MOVED];
-    unsigned place = 0, other;
+    unsigned ordinal = 0, other;
     uint64_t bytes = 0;
 
     for (uint32_t i = 0; i < m->objects_count; i++) {
         const struct memory *object = m->objects[i];
         size_t size = 0;
 
-        if (i == MOST_MOVED || !is_usable(object) || !memory_is_elsewhere(c, object, &other) || (i && other != place))
+        if (i == MOST_MOVED || !is_usable(object) || !memory_is_elsewhere(c, object, &other) || (i && other != ordinal))
             return;
-        place = other;
+        ordinal = other;
         clGetMemObjectInfo(object->native, CL_MEM_SIZE, sizeof(size), &size, NULL);
         memories[i] = object->native;
         bytes += size;
     }
     if (m->flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)
         return;
-    arbitration_begin(c, place, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->place, bytes,
+    arbitration_begin(c, ordinal, m->flags & CL_MIGRATE_MEM_OBJECT_HOST ? EXECUTOR_HOST : c->queue->ordinal, bytes,
                       memories, m->objects_count);
 }
 

@@ -3,7 +3,7 @@
 
 #define MOST (1u << 22)
 
-static uint32_t place(uint32_t id)
+static uint32_t slot_of(uint32_t id)
 {
     return id & 0xffffff;
 }
@@ -11,7 +11,7 @@ static uint32_t place(uint32_t id)
 void *object_get(const struct executor *x, unsigned kind, uint32_t id)
 {
     const struct table *table = &x->tables[kind];
-    struct object *object = place(id) < table->count ? table->slots[place(id)] : NULL;
+    struct object *object = slot_of(id) < table->count ? table->slots[slot_of(id)] : NULL;
 
     return object && object->id == id ? object : NULL;
 }
@@ -34,7 +34,7 @@ static size_t size_of(unsigned kind)
 void *object_new(struct executor *x, unsigned kind, uint32_t id)
 {
     struct table *table = &x->tables[kind];
-    uint32_t at = place(id);
+    uint32_t at = slot_of(id);
 
     if (!id || at >= MOST)
         return NULL;
@@ -167,12 +167,12 @@ static void destroy(struct executor *x, unsigned kind, void *object)
 
 void object_take(struct executor *x, unsigned kind, struct object *object)
 {
-    x->tables[kind].slots[place(object->id)] = NULL;
+    x->tables[kind].slots[slot_of(object->id)] = NULL;
 }
 
 void object_drop(struct executor *x, unsigned kind, struct object *object)
 {
-    if (x->tables[kind].slots[place(object->id)] == object)
+    if (x->tables[kind].slots[slot_of(object->id)] == object)
         object_take(x, kind, object);
     destroy(x, kind, object);
     free(object);
@@ -185,7 +185,7 @@ int exec_release(struct executor *x, const struct exec_release *m)
 
     if (device && !device->part)
         return -EBADMSG;
-    if (event && event->imported && !event->settled && is_usable(event))
+    if (event && event->imported && !event->completed && is_usable(event))
         event_orphan(x, event);
     else if (event && event->late)
         event_release_late(x, event);
@@ -270,7 +270,7 @@ static int release_watched(struct executor *x, uint32_t kind, struct object *obj
     return 0;
 }
 
-int exec_release_told(struct executor *x, const struct exec_release_told *m)
+int exec_release_notify(struct executor *x, const struct exec_release_notify *m)
 {
     struct watched *w;
 

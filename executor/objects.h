@@ -50,8 +50,8 @@ struct order {
 
 struct device {
     OBJECT(cl_device_id);
-    unsigned place; /* of the root device among the session's */
-    bool part;      /* a sub-device */
+    unsigned ordinal; /* of the root device among the session's */
+    bool part;        /* a sub-device */
 };
 
 struct context {
@@ -69,7 +69,7 @@ struct queue {
     cl_context in;
     uint32_t context_id;
     cl_device_id on;
-    unsigned place;         /* of its root device */
+    unsigned ordinal;       /* of its root device */
     cl_command_queue spare; /* the context's */
     bool unified, out_of_order, profiling, lazy;
     uint64_t behind;       /* the newest gate it may wait for, 0 if none */
@@ -83,7 +83,7 @@ struct memory {
     OBJECT(cl_mem);
     uint32_t context_id;
     bool used;           /* and then: */
-    unsigned place;      /* of the device where it was used last */
+    unsigned ordinal;    /* of the device where it was used last */
     uint64_t *addresses; /* of a buffer that has one, on each of its context's devices; or NULL */
     uint32_t address_count;
     size_t size;               /* if it has addresses */
@@ -109,13 +109,13 @@ struct kernel {
 
 struct event {
     OBJECT(cl_event);
-    cl_event begin;               /* whose times are its own until the end, or NULL */
-    bool imported, user, settled; /* of another worker; the application's; it is over */
-    uint32_t context_id;          /* user */
-    bool late, released;          /* it will be over; it is to be dropped then */
-    struct gate gate;             /* of these two */
-    uint64_t behind;              /* the newest gate it may wait for, 0 if none */
-    struct event *next;           /* peer.c */
+    cl_event begin;                 /* whose times are its own until the end, or NULL */
+    bool imported, user, completed; /* of another worker; the application's; it is over */
+    uint32_t context_id;            /* user */
+    bool late, released;            /* it will be over; it is to be dropped then */
+    struct gate gate;               /* of these two */
+    uint64_t behind;                /* the newest gate it may wait for, 0 if none */
+    struct event *next;             /* peer.c */
 };
 
 struct command_buffer {

@@ -15,7 +15,7 @@ int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
     queue->in = context->native;
     queue->context_id = context->id;
     queue->on = device->native;
-    queue->place = device->place;
+    queue->ordinal = device->ordinal;
     queue->spare = context->spare;
     if (queue->spare)
         clRetainCommandQueue(queue->spare);

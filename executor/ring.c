@@ -97,9 +97,9 @@ static void read_in_turn(struct slot *slot)
     const struct executor_host *host = &t->x->host;
 
     slot->move =
-        (struct arbitration){.source = t->place, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
+        (struct arbitration){.source = t->ordinal, .target = EXECUTOR_HOST, .bytes = slot->length, .go = piece_goes};
     slot->asked =
-        t->x->moves && !arbitration_waits(t->x, t->side.memory) && host->moves(host->owner, t->place, EXECUTOR_HOST);
+        t->x->moves && !arbitration_waits(t->x, t->side.memory) && host->moves(host->owner, t->ordinal, EXECUTOR_HOST);
     if (!slot->asked || host->move(host->owner, &slot->move)) {
         slot->asked = false;
         piece_goes(&slot->move);
@@ -155,7 +155,7 @@ cl_int transfer_through_ring(struct command *c, struct transfer *t)
     cl_int error = CL_SUCCESS;
 
     t->spare = c->queue->spare;
-    t->place = c->queue->place;
+    t->ordinal = c->queue->ordinal;
     clRetainCommandQueue(t->spare);
     t->gate = transfer_gate(c, t, &error);
     if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))

@@ -17,34 +17,34 @@
 struct watched {
     struct job job;
     struct executor *x;
-    unsigned place;
+    unsigned ordinal;
     cl_event event;
 };
 
-static void watch(struct executor *x, unsigned place);
+static void watch(struct executor *x, unsigned ordinal);
 
-static void tell(struct executor *x, unsigned place, enum slice_note note)
+static void tell(struct executor *x, unsigned ordinal, enum slice_note note)
 {
-    x->host.slice(x->host.owner, place, note);
+    x->host.slice(x->host.owner, ordinal, note);
 }
 
-static void want(struct executor *x, unsigned place)
+static void want(struct executor *x, unsigned ordinal)
 {
-    struct slice *slice = &x->slices[place];
+    struct slice *slice = &x->slices[ordinal];
 
     if (slice->mine || slice->wanted)
         return;
     slice->wanted = true;
-    tell(x, place, SLICE_WANTED);
+    tell(x, ordinal, SLICE_WANTED);
 }
 
-static void give_back(struct executor *x, unsigned place)
+static void give_back(struct executor *x, unsigned ordinal)
 {
-    struct slice *slice = &x->slices[place];
+    struct slice *slice = &x->slices[ordinal];
 
     slice->mine = slice->recalled = false;
-    slice->wanted = x->gated && x->waits_for == place;
-    tell(x, place, slice->wanted ? SLICE_YIELDED : SLICE_OVER);
+    slice->wanted = x->halted && x->waits_for == ordinal;
+    tell(x, ordinal, slice->wanted ? SLICE_YIELDED : SLICE_OVER);
 }
 
 static void forget(cl_event *event)
@@ -55,9 +55,9 @@ static void forget(cl_event *event)
 }
 
 /* Nothing of the session runs on the device, as far as is known. */
-static void completed(struct executor *x, unsigned place)
+static void completed(struct executor *x, unsigned ordinal)
 {
-    struct slice *slice = &x->slices[place];
+    struct slice *slice = &x->slices[ordinal];
     const long now = clock_us(), took = now - slice->began_us;
 
     if (slice->began_us)
@@ -72,15 +72,15 @@ static void completed(struct executor *x, unsigned place)
     slice->stalled = 0;
     forget(&slice->first);
     if (slice->recalled)
-        give_back(x, place);
+        give_back(x, ordinal);
     slices_go_on(x);
 }
 
 static void over(struct executor *x, struct job *job)
 {
     struct watched *watched = (struct watched *)job;
-    const unsigned place = watched->place;
-    struct slice *slice = &x->slices[place];
+    const unsigned ordinal = watched->ordinal;
+    struct slice *slice = &x->slices[ordinal];
     const bool newest = watched->event == slice->newest;
 
     clReleaseEvent(watched->event);
@@ -88,22 +88,22 @@ static void over(struct executor *x, struct job *job)
     slice->watching = false;
     if (newest) {
         forget(&slice->newest);
-        completed(x, place);
+        completed(x, ordinal);
     } else {
-        watch(x, place);
+        watch(x, ordinal);
     }
 }
 
-static void watch(struct executor *x, unsigned place)
+static void watch(struct executor *x, unsigned ordinal)
 {
-    struct slice *slice = &x->slices[place];
+    struct slice *slice = &x->slices[ordinal];
     struct watched *watched = calloc(1, sizeof(*watched));
 
     if (!watched || slice->watching || !slice->newest) {
         free(watched);
         return;
     }
-    *watched = (struct watched){.x = x, .place = place, .event = slice->newest};
+    *watched = (struct watched){.x = x, .ordinal = ordinal, .event = slice->newest};
     clRetainEvent(slice->newest);
     slice->watching = true;
     event_when(x, slice->newest, CL_COMPLETE, over, &watched->job);
@@ -111,7 +111,7 @@ static void watch(struct executor *x, unsigned place)
 
 void slice_launched(struct executor *x, const struct queue *queue, cl_event event)
 {
-    struct slice *slice = &x->slices[queue->place];
+    struct slice *slice = &x->slices[queue->ordinal];
 
     x->launches++;
     if (!slice->in_flight)
@@ -125,19 +125,19 @@ void slice_launched(struct executor *x, const struct queue *queue, cl_event even
     }
     forget(&slice->newest);
     slice->newest = event;
-    watch(x, queue->place);
+    watch(x, queue->ordinal);
 }
 
 bool slice_may(struct executor *x, const struct queue *queue)
 {
-    struct slice *slice = &x->slices[queue->place];
+    struct slice *slice = &x->slices[queue->ordinal];
 
     if (!slice->asks)
         return true;
     if (slice->mine && !slice->recalled && slice->in_flight < slice->most)
         return true;
-    want(x, queue->place);
-    x->waits_for = queue->place;
+    want(x, queue->ordinal);
+    x->waits_for = queue->ordinal;
     return false;
 }
 
@@ -145,8 +145,8 @@ void slices_go_on(struct executor *x)
 {
     const struct slice *slice = &x->slices[x->waits_for];
 
-    if (x->gated && (!slice->asks || (slice->mine && !slice->recalled && slice->in_flight < slice->most)))
-        executor_ungate(x);
+    if (x->halted && (!slice->asks || (slice->mine && !slice->recalled && slice->in_flight < slice->most)))
+        executor_go_on(x);
 }
 
 static cl_int state_of(cl_event event)
@@ -160,9 +160,9 @@ static cl_int state_of(cl_event event)
 
 /* What was launched may wait for something that comes later in the stream: then it does not run, and holds nobody up.
  */
-static void look_at_stalled(struct executor *x, unsigned place, long now)
+static void look_at_stalled(struct executor *x, unsigned ordinal, long now)
 {
-    struct slice *slice = &x->slices[place];
+    struct slice *slice = &x->slices[ordinal];
     cl_int first;
 
     if (!slice->in_flight || now - slice->moved_us < (long)STALLED_US << slice->stalled)
@@ -172,8 +172,8 @@ static void look_at_stalled(struct executor *x, unsigned place, long now)
         return;
     slice->moved_us = now;
     if (slice->recalled) {
-        give_back(x, place);
-    } else if (x->gated && x->waits_for == place && slice->mine) {
+        give_back(x, ordinal);
+    } else if (x->halted && x->waits_for == ordinal && slice->mine) {
         /* if the first has not begun, none has; else one in between may run, and this goes slowly */
         if (first > CL_RUNNING)
             slice->most *= 2;
@@ -189,17 +189,17 @@ long executor_slices(struct executor *x)
     const long now = clock_us();
     long next = 1000000;
 
-    for (unsigned place = 0; place < SLICES; place++) {
-        struct slice *slice = &x->slices[place];
-        const bool idle = slice->asks && slice->mine && !slice->in_flight && !x->gated;
+    for (unsigned ordinal = 0; ordinal < SLICES; ordinal++) {
+        struct slice *slice = &x->slices[ordinal];
+        const bool idle = slice->asks && slice->mine && !slice->in_flight && !x->halted;
 
         if (idle && now - slice->idle_us >= LINGER_US) {
-            give_back(x, place);
+            give_back(x, ordinal);
         } else if (idle && next > LINGER_US) {
             next = LINGER_US;
         }
         if (slice->asks && slice->in_flight) {
-            look_at_stalled(x, place, now);
+            look_at_stalled(x, ordinal, now);
             if (next > STALLED_US)
                 next = STALLED_US;
         }
@@ -207,11 +207,11 @@ long executor_slices(struct executor *x)
     return next;
 }
 
-void executor_slice(struct executor *x, unsigned place, enum slice_note note)
+void executor_slice(struct executor *x, unsigned ordinal, enum slice_note note)
 {
-    struct slice *slice = &x->slices[place];
+    struct slice *slice = &x->slices[ordinal];
 
-    if (place >= SLICES)
+    if (ordinal >= SLICES)
         return;
     switch (note) {
     case SLICE_FREE:
@@ -221,8 +221,8 @@ void executor_slice(struct executor *x, unsigned place, enum slice_note note)
         slice->asks = true;
         if (!slice->most)
             slice->most = 1;
-        if (x->gated && x->waits_for == place)
-            want(x, place);
+        if (x->halted && x->waits_for == ordinal)
+            want(x, ordinal);
         break;
     case SLICE_YOURS:
         slice->mine = true;
@@ -234,7 +234,7 @@ void executor_slice(struct executor *x, unsigned place, enum slice_note note)
             return;
         slice->recalled = true;
         if (!slice->in_flight)
-            give_back(x, place);
+            give_back(x, ordinal);
         break;
     default:
         return;
@@ -247,8 +247,8 @@ void executor_usage(struct executor *x, struct executor_usage *usage)
     const long now = clock_us();
 
     *usage = (struct executor_usage){.launches = x->launches, .memory = atomic_load(&x->memory_used)};
-    for (unsigned place = 0; place < SLICES; place++) {
-        struct slice *slice = &x->slices[place];
+    for (unsigned ordinal = 0; ordinal < SLICES; ordinal++) {
+        struct slice *slice = &x->slices[ordinal];
 
         if (slice->in_flight) {
             slice->busy_us += now - slice->began_us;

@@ -317,7 +317,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
     t->bytes = malloc(t->side.part.size);
     if (!t->bytes)
         return CL_OUT_OF_HOST_MEMORY;
-    arbitration_begin(c, c->queue->place, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
+    arbitration_begin(c, c->queue->ordinal, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);
     if (error)
         return error;

@@ -22,7 +22,7 @@ struct transfer {
     struct side side;
     unsigned peer; /* 0: the application */
     uint32_t tag;
-    unsigned place;                /* of the device */
+    unsigned ordinal;              /* of the device */
     cl_command_queue queue, spare; /* the command's own; one for pieces */
     struct gate open;              /* until gate is open */
     cl_event gate, first;          /* first: from when on the object may be touched */

@@ -17,7 +17,7 @@ static struct wire_create_buffer describe(const struct _cl_mem *buffer)
         .context = buffer->context->object.id,
         .flags = buffer->node_flags,
         .size = buffer->size,
-        .address = (uintptr_t)(buffer->svm_remote ? buffer->host_pointer : buffer->place),
+        .address = (uintptr_t)(buffer->svm_remote ? buffer->host_pointer : buffer->arena),
     };
 }
 
@@ -54,7 +54,7 @@ static cl_int buffer_send(cl_mem buffer, const void *contents)
 
     for (unsigned i = 1; i < context->node_count; i++)
         buffer_create_on(buffer, context->nodes[i]);
-    return cl_error(contents && !buffer->svm_remote && !buffer->place ? create_filled(buffer, context->node, contents)
+    return cl_error(contents && !buffer->svm_remote && !buffer->arena ? create_filled(buffer, context->node, contents)
                                                                       : buffer_create_on(buffer, context->node));
 }
 
@@ -113,15 +113,15 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     buffer->node_flags = WIRE_FLAGS(buffer->flags);
     buffer->host_pointer = flags & CL_MEM_USE_HOST_PTR ? host_pointer : NULL;
     if (!addressed && buffer->host_pointer && all_see(context, host_pointer, size)) {
-        buffer->place = host_pointer;
+        buffer->arena = host_pointer;
     } else if (!addressed && buffer->host_pointer) {
         buffer->svm_remote = context->node_count == 1 && svm_remote_has_all(host_pointer, size);
     } else if (!addressed) {
         buffer->block = block_alloc(context, size);
-        buffer->place = buffer->block;
+        buffer->arena = buffer->block;
         buffer->direct = buffer->block != NULL;
         if (buffer->direct && host_pointer)
-            memcpy(buffer->place, host_pointer, size);
+            memcpy(buffer->arena, host_pointer, size);
     }
     error = addressed ? CL_SUCCESS : cl_error(hostptr_open(buffer));
     if (!error)
@@ -252,7 +252,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->origin = region->origin;
         buffer->parent = parent;
         buffer->host_pointer = parent->host_pointer ? (uint8_t *)parent->host_pointer + region->origin : NULL;
-        buffer->place = parent->place ? parent->place + region->origin : NULL;
+        buffer->arena = parent->arena ? parent->arena + region->origin : NULL;
         buffer->direct = parent->direct;
         handle_use(parent);
         buffer->node_flags =

@@ -16,14 +16,14 @@ static cl_device_type type_of(const char *name)
     return strcmp(name, "custom") ? CL_DEVICE_TYPE_ACCELERATOR : CL_DEVICE_TYPE_CUSTOM;
 }
 
-static bool is_chosen(cl_device_id device, long place, const struct selection *item)
+static bool is_chosen(cl_device_id device, long index, const struct selection *item)
 {
     const char *host = transport_peer_host(session_transport(device->node->session), device->node->peer);
     cl_device_type type = 0;
     const char *name = info_text(&device->infos, CL_DEVICE_NAME);
 
     device_number(device, CL_DEVICE_TYPE, &type, sizeof(type));
-    if (item->first >= 0 && (place < item->first || place > item->last))
+    if (item->first >= 0 && (index < item->first || index > item->last))
         return false;
     if (*item->type && !(type & type_of(item->type)))
         return false;

@@ -190,7 +190,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     m = (struct wire_enqueue_ndrange){.queue = site->queue->object.id,
                                       .kernel = kernel->object.id,
                                       .event = e.event_id,
-                                      .want = e.want,
+                                      .subscribe = e.subscribe,
                                       .global_count = dims,
                                       .offset_count = offset ? dims : 0,
                                       .local_count = local ? dims : 0,

@@ -14,8 +14,8 @@ static uint8_t *buffer_shadow(cl_mem buffer)
 
     if (root->host_pointer)
         return (uint8_t *)root->host_pointer + buffer->origin;
-    if (buffer->place)
-        return buffer->place;
+    if (buffer->arena)
+        return buffer->arena;
     pthread_mutex_lock(&root->lock);
     if (!root->shadow) {
         void *area = mmap(NULL, root->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -53,11 +53,11 @@ static cl_int map_in_place(struct enqueue *e, cl_mem buffer, const struct mappin
 
     if (error)
         return enqueue_fail(e, error);
-    error = cl_error(enqueue_want(e, blocking, CL_COMMAND_MAP_BUFFER));
+    error = cl_error(enqueue_subscribe(e, blocking, CL_COMMAND_MAP_BUFFER));
     if (error)
         return error;
     m.event = e->event_id;
-    m.want = e->want;
+    m.subscribe = e->subscribe;
     wire_put_map_buffer(stream_begin(e->node), &m);
     return cl_error(enqueue_end(e, blocking, event));
 }
@@ -67,7 +67,7 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
     const struct wire_unmap_buffer m = {.queue = e->queue->object.id,
                                         .buffer = buffer->object.id,
                                         .event = e->event_id,
-                                        .address = (uintptr_t)(buffer->place + mapping->origin[0]),
+                                        .address = (uintptr_t)(buffer->arena + mapping->origin[0]),
                                         .wait = e->wait,
                                         .wait_count = e->wait_count};
 
@@ -81,13 +81,13 @@ static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
     struct mapping *mapping = malloc(sizeof(*mapping));
     const uint64_t since = deliver_now_begun();
     const uint64_t queued = device_time(queue->device);
-    uint8_t *at = buffer->place + offset;
+    uint8_t *at = buffer->arena + offset;
     cl_int error = mapping ? cl_error(direct_turn(queue, count, list)) : CL_OUT_OF_HOST_MEMORY;
 
     if (!error)
         error = cl_error(direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event));
     if (!error && blocking)
-        queue_settle(queue, since);
+        queue_wait_callbacks(queue, since);
     fail_ret(ret, error);
     if (error) {
         free(mapping);
@@ -131,7 +131,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     mapping_add(buffer, mapping);
     if (buffer->direct)
         error = cl_error(enqueue_nothing(&e, blocking, event));
-    else if (buffer->place)
+    else if (buffer->arena)
         error = map_in_place(&e, buffer, mapping, blocking, event);
     else
         error = cl_error(flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
@@ -151,7 +151,7 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
 
     if (buffer->direct)
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
-    if (buffer->place)
+    if (buffer->arena)
         return unmap_in_place(e, buffer, mapping, event);
     return cl_error(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
                         ? enqueue_transfer(e, &write, event)

@@ -101,9 +101,9 @@ static const char *memory_bound(const struct object *object, const struct node *
         return "shared virtual memory is the worker's own";
     if (memory->sized)
         return "a buffer has its size in another";
-    if (memory->place && !memory->direct && memory->map_count)
+    if (memory->arena && !memory->direct && memory->map_count)
         return "a buffer over the program's memory is mapped";
-    for (cl_uint i = 0; memory->place && i < memory->context->device_count; i++) {
+    for (cl_uint i = 0; memory->arena && i < memory->context->device_count; i++) {
         if (memory->context->devices[i]->node == node && !memory->context->devices[i]->unified)
             return "a device with memory of its own has a buffer over the program's";
     }

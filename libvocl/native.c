@@ -13,7 +13,7 @@ struct native {
     uint8_t *arguments;
     cl_uint count;
     cl_mem *buffers;
-    size_t *places; /* of the buffers' addresses in arguments */
+    size_t *offsets; /* of the buffers' addresses in arguments */
     void **copies;
     cl_command_queue mover; /* for the data: the application's own queue waits */
 };
@@ -32,7 +32,7 @@ static void native_free(struct host_command *command)
         clReleaseCommandQueue(native->mover);
     free(native->arguments);
     free(native->buffers);
-    free(native->places);
+    free(native->offsets);
     free(native->copies);
     free(native);
 }
@@ -49,7 +49,7 @@ static cl_int fetch(struct native *native)
         native->copies[i] = malloc(buffer->size);
         if (!native->copies[i])
             return CL_OUT_OF_HOST_MEMORY;
-        memcpy(native->arguments + native->places[i], &native->copies[i], sizeof(void *));
+        memcpy(native->arguments + native->offsets[i], &native->copies[i], sizeof(void *));
         error = clEnqueueReadBuffer(native->mover, buffer, CL_TRUE, 0, buffer->size, native->copies[i], 0, NULL, NULL);
     }
     return error;
@@ -113,13 +113,13 @@ static cl_int native_new(cl_command_queue queue, void(CL_CALLBACK *function)(voi
     native->count = count;
     native->arguments = malloc(size + 1);
     native->buffers = calloc(count + 1, sizeof(*native->buffers));
-    native->places = calloc(count + 1, sizeof(*native->places));
+    native->offsets = calloc(count + 1, sizeof(*native->offsets));
     native->copies = calloc(count + 1, sizeof(*native->copies));
-    if (!native->arguments || !native->buffers || !native->places || !native->copies)
+    if (!native->arguments || !native->buffers || !native->offsets || !native->copies)
         error = CL_OUT_OF_HOST_MEMORY;
     for (cl_uint i = 0; !error && i < count; i++) {
         native->buffers[i] = buffers[i];
-        native->places[i] = (size_t)((const uint8_t *)places[i] - (const uint8_t *)arguments);
+        native->offsets[i] = (size_t)((const uint8_t *)places[i] - (const uint8_t *)arguments);
         if (buffers[i])
             handle_use(buffers[i]);
     }

@@ -258,7 +258,7 @@ cl_int clFinish(cl_command_queue queue)
         return CL_INVALID_COMMAND_QUEUE;
     error = cl_error(queue_wait_idle(queue));
     destructor_catch_up(queue->node, &queue->object);
-    queue_settle(queue, since);
+    queue_wait_callbacks(queue, since);
     hostptr_look();
     return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);
 }

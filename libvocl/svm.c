@@ -163,7 +163,7 @@ static cl_int enqueue_place(cl_command_queue queue, cl_bool blocking, cl_command
         return cl_error(direct_end(queue, type, queued, event));
     if (blocking && direct_may(queue, CL_TRUE, 0, count, list, event)) {
         error = cl_error(direct_turn(queue, count, list));
-        queue_settle(queue, since);
+        queue_wait_callbacks(queue, since);
         return error ? error : cl_error(direct_end(queue, type, queued, event));
     }
     error = enqueue_begin(&e, queue, count, list, event, type);

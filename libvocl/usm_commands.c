@@ -12,22 +12,22 @@
 
 /* ---- where memory is ---- */
 
-struct place {
+struct location {
     bool there, here; /* on the queue's node; for the program to touch */
     struct usm usm;   /* size 0: it is none */
 };
 
 /* False: it ends before the range does. */
-static bool find_place(cl_command_queue queue, const void *pointer, size_t size, struct place *place)
+static bool find_location(cl_command_queue queue, const void *pointer, size_t size, struct location *location)
 {
-    *place = (struct place){.here = true};
-    if (usm_find(pointer, &place->usm)) {
-        place->here = place->usm.type != CL_MEM_TYPE_DEVICE_INTEL;
-        place->there = place->usm.placed ? arena_shared_with(queue->node) : place->usm.node == queue->node;
-        return size <= place->usm.size - (size_t)((const uint8_t *)pointer - place->usm.base);
+    *location = (struct location){.here = true};
+    if (usm_find(pointer, &location->usm)) {
+        location->here = location->usm.type != CL_MEM_TYPE_DEVICE_INTEL;
+        location->there = location->usm.placed ? arena_shared_with(queue->node) : location->usm.node == queue->node;
+        return size <= location->usm.size - (size_t)((const uint8_t *)pointer - location->usm.base);
     }
     if (arena_has_all(pointer, size))
-        place->there = arena_shared_with(queue->node);
+        location->there = arena_shared_with(queue->node);
     return true;
 }
 
@@ -108,17 +108,17 @@ static cl_int run_fill(struct host_command *command)
 }
 
 /* A queue for memory that the program cannot touch itself. */
-static cl_int queue_for(const struct place *place, cl_command_queue *out)
+static cl_int queue_for(const struct location *location, cl_command_queue *out)
 {
     cl_int error = CL_SUCCESS;
 
-    if (!place->here)
-        *out = clCreateCommandQueueWithProperties(place->usm.context, place->usm.device, NULL, &error);
+    if (!location->here)
+        *out = clCreateCommandQueueWithProperties(location->usm.context, location->usm.device, NULL, &error);
     return error;
 }
 
-static cl_int usm_command_new(const struct place *to, const struct place *from, cl_int (*run)(struct host_command *),
-                              struct usm_command **out)
+static cl_int usm_command_new(const struct location *to, const struct location *from,
+                              cl_int (*run)(struct host_command *), struct usm_command **out)
 {
     struct usm_command *c = calloc(1, sizeof(*c));
     cl_int error;
@@ -158,8 +158,8 @@ static cl_int enqueue_here(cl_command_queue queue, cl_command_type type, struct 
 /* ---- commands ---- */
 
 static cl_int copy_here(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
-                        const struct place *target, const struct place *source, cl_uint count, const cl_event *list,
-                        cl_event *event)
+                        const struct location *target, const struct location *source, cl_uint count,
+                        const cl_event *list, cl_event *event)
 {
     struct usm_command *c;
     cl_int error = event_check_list(queue->context, count, list);
@@ -178,13 +178,13 @@ cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *
                 const cl_event *list, cl_event *event)
 {
     const uint8_t *first = to, *second = from;
-    struct place target, source;
+    struct location target, source;
     struct enqueue e;
     bool at_once;
     cl_int error = check_queue(queue);
 
-    if (!error &&
-        (!to || !from || !size || !find_place(queue, to, size, &target) || !find_place(queue, from, size, &source)))
+    if (!error && (!to || !from || !size || !find_location(queue, to, size, &target) ||
+                   !find_location(queue, from, size, &source)))
         error = CL_INVALID_VALUE;
     if (!error && first < second + size && second < first + size)
         error = CL_MEM_COPY_OVERLAP;
@@ -212,14 +212,14 @@ cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pa
                 const cl_event *list, cl_event *event)
 {
     struct usm_command *c;
-    struct place target;
+    struct location target;
     struct enqueue e;
     cl_int error = check_queue(queue);
 
     if (!error && (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1) ||
                    !size || size % pattern_size || (uintptr_t)to % pattern_size))
         error = CL_INVALID_VALUE;
-    if (!error && !find_place(queue, to, size, &target))
+    if (!error && !find_location(queue, to, size, &target))
         error = CL_INVALID_VALUE;
     if (!error && target.there && !target.here) {
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MEMFILL_INTEL);
@@ -251,15 +251,15 @@ static cl_int enqueue_hint(cl_command_queue queue, cl_command_type type, uint32_
                            const void *memory, size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
     struct wire_hint_usm m;
-    struct place place;
+    struct location location;
     struct enqueue e;
     cl_int error = check_queue(queue);
 
-    if (!error && (!memory || !size || !find_place(queue, memory, size, &place)))
+    if (!error && (!memory || !size || !find_location(queue, memory, size, &location)))
         error = CL_INVALID_VALUE;
     if (error)
         return error;
-    if (!place.usm.size || place.usm.placed || place.usm.chosen || !place.there)
+    if (!location.usm.size || location.usm.placed || location.usm.chosen || !location.there)
         return enqueue_marker_as(queue, type, count, list, event);
     error = enqueue_begin(&e, queue, count, list, event, type);
     if (error)

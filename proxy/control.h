@@ -22,7 +22,7 @@ enum control_kind {
 };
 
 struct control_message {
-    uint32_t kind, device; /* the device's place among the worker's own */
+    uint32_t kind, device; /* the device's ordinal among the worker's own */
     uint64_t values[6];
 };
 

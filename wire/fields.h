@@ -33,11 +33,11 @@
 #ifndef LAUNCH
 #define LAUNCH
 #endif
-#ifndef EVENT_WANTED
-#define EVENT_WANTED NEW_ID(EVENT, event) U32(want)
+#ifndef NEW_EVENT
+#define NEW_EVENT NEW_ID(EVENT, event) U32(subscribe)
 #endif
 #ifndef EVENT_NEEDED
-#define EVENT_NEEDED EVENT_WANTED
+#define EVENT_NEEDED NEW_EVENT
 #endif
 #ifndef WAIT_LIST
 #define WAIT_LIST IDS(EVENT, wait, WIRE_MAX_WAIT)

@@ -9,7 +9,7 @@
 #undef END
 #undef RECORDABLE
 #undef LAUNCH
-#undef EVENT_WANTED
+#undef NEW_EVENT
 #undef EVENT_NEEDED
 #undef WAIT_LIST
 #undef ID

@@ -29,7 +29,8 @@
 #define WIRE_MAX_PATCH 128
 #define WIRE_GRANULE 4096 /* bytes of a buffer that are taken whole when some of them have changed */
 
-/* In a command's want: its call has returned, so what comes later, in any queue of the context, comes behind it. */
+/* In a command's subscribe: its call has returned, so what comes later, in any queue of the context, comes behind it.
+ */
 #define WIRE_ORDERS 8u
 
 #define WIRE_HEADER 8

@@ -193,7 +193,7 @@ void session_end(struct session *s, const char *why);
 void session_end_worker(struct session *s);
 /* The worker's process is gone, or there was none. */
 void session_gone(struct session *s, int status);
-bool session_uses(const struct session *s, unsigned device, unsigned *place);
+bool session_uses(const struct session *s, unsigned device, unsigned *ordinal);
 /* The worker that runs already, after a restart. */
 void session_watch(struct session *s);
 /* What is reserved goes back if nobody comes. */

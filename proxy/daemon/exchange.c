@@ -36,7 +36,7 @@ static int transfer(const struct mpi_plugin *mpi, int peer, bool sends, void *by
     return error;
 }
 
-static int write_pool(const struct daemon *d, const struct entry *places, int count, char *why, size_t why_size)
+static int write_pool(const struct daemon *d, const struct entry *entries, int count, char *why, size_t why_size)
 {
     char fresh[4096];
     FILE *file;
@@ -48,7 +48,7 @@ static int write_pool(const struct daemon *d, const struct entry *places, int co
         if (geteuid())
             fprintf(file, "daemon-uid %u\n", (unsigned)geteuid());
         for (int i = 0; i < count; i++)
-            fprintf(file, "node %.63s %.127s\n", places[i].name, places[i].address);
+            fprintf(file, "node %.63s %.127s\n", entries[i].name, entries[i].address);
     }
     if (!file || fclose(file) || rename(fresh, d->config->pool_file)) {
         snprintf(why, why_size, "%s: %s", d->config->pool_file, strerror(errno));
@@ -57,20 +57,20 @@ static int write_pool(const struct daemon *d, const struct entry *places, int co
     return 0;
 }
 
-static int gather(const struct daemon *d, const struct mpi_plugin *mpi, int rank, int size, struct entry *places)
+static int gather(const struct daemon *d, const struct mpi_plugin *mpi, int rank, int size, struct entry *entries)
 {
     int error = 0;
 
-    snprintf(places[rank].name, sizeof(places[rank].name), "%s", d->config->name);
-    snprintf(places[rank].address, sizeof(places[rank].address), "%s", d->address);
+    snprintf(entries[rank].name, sizeof(entries[rank].name), "%s", d->config->name);
+    snprintf(entries[rank].address, sizeof(entries[rank].address), "%s", d->address);
     for (int peer = 1; !error && !rank && peer < size; peer++)
-        error = transfer(mpi, peer, false, &places[peer], sizeof(*places));
+        error = transfer(mpi, peer, false, &entries[peer], sizeof(*entries));
     for (int peer = 1; !error && !rank && peer < size; peer++)
-        error = transfer(mpi, peer, true, places, (size_t)size * sizeof(*places));
+        error = transfer(mpi, peer, true, entries, (size_t)size * sizeof(*entries));
     if (rank)
-        error = transfer(mpi, 0, true, &places[rank], sizeof(*places));
+        error = transfer(mpi, 0, true, &entries[rank], sizeof(*entries));
     if (rank && !error)
-        error = transfer(mpi, 0, false, places, (size_t)size * sizeof(*places));
+        error = transfer(mpi, 0, false, entries, (size_t)size * sizeof(*entries));
     return error;
 }
 
@@ -78,7 +78,7 @@ int exchange_endpoints(struct daemon *d, char *why, size_t why_size)
 {
     static const char *const own[] = {NULL};
     const struct mpi_plugin *mpi;
-    struct entry *places;
+    struct entry *entries;
     int rank, size, error;
     uint32_t last_tag;
 
@@ -91,14 +91,14 @@ int exchange_endpoints(struct daemon *d, char *why, size_t why_size)
         snprintf(why, why_size, "MPI_Init_thread failed %s", mpi->complaint());
         return -EIO;
     }
-    places = calloc((size_t)size, sizeof(*places));
-    error = places ? gather(d, mpi, rank, size, places) : -ENOMEM;
+    entries = calloc((size_t)size, sizeof(*entries));
+    error = entries ? gather(d, mpi, rank, size, entries) : -ENOMEM;
     if (error)
         snprintf(why, why_size, "the daemons of the job do not find each other");
     else if (!rank || access(d->config->pool_file, R_OK))
-        error = write_pool(d, places, size, why, why_size);
+        error = write_pool(d, entries, size, why, why_size);
     if (!error)
         error = mpi->finish();
-    free(places);
+    free(entries);
     return error;
 }

@@ -260,10 +260,10 @@ static void visitor_leave(struct http *http, struct visitor *visitor)
 static void cut_off(const struct http *http)
 {
     const long now = clock_ms();
-    unsigned place = 0;
+    unsigned position = 0;
 
     for (const struct visitor *at = http->visitors; at; at = at->next) {
-        if (++place > CONNECTIONS * 3 / 4 || now - at->since_ms > SECONDS * 1000)
+        if (++position > CONNECTIONS * 3 / 4 || now - at->since_ms > SECONDS * 1000)
             shutdown(at->fd, SHUT_RDWR);
     }
 }

@@ -31,11 +31,11 @@ struct session *session_find(const struct daemon *d, const char *id)
     return s;
 }
 
-bool session_uses(const struct session *s, unsigned device, unsigned *place)
+bool session_uses(const struct session *s, unsigned device, unsigned *ordinal)
 {
     for (unsigned i = 0; i < s->device_count; i++) {
         if (s->devices[i] == device) {
-            *place = i;
+            *ordinal = i;
             return true;
         }
     }
@@ -54,12 +54,12 @@ static uint64_t memory_of(const struct session *s)
 /* taken: one of them has it for itself. */
 static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memory, bool *taken)
 {
-    unsigned count = 0, place;
+    unsigned count = 0, ordinal;
 
     *memory = 0;
     *taken = false;
     for (const struct session *s = d->sessions; s; s = s->next) {
-        if (!session_uses(s, device, &place))
+        if (!session_uses(s, device, &ordinal))
             continue;
         *memory += memory_of(s);
         *taken |= s->exclusive;
@@ -186,14 +186,14 @@ void session_expect(struct session *s)
 static bool take_devices(struct session *s, const json_t *wish)
 {
     const json_t *list = json_object_get(wish, "devices");
-    unsigned place;
+    unsigned ordinal;
 
     if (!json_array_size(list) || json_array_size(list) > s->daemon->device_count)
         return false;
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_int_t index = json_integer_value(json_array_get(list, i));
 
-        if (index < 0 || index >= s->daemon->device_count || session_uses(s, (unsigned)index, &place))
+        if (index < 0 || index >= s->daemon->device_count || session_uses(s, (unsigned)index, &ordinal))
             return false;
         s->devices[s->device_count++] = (unsigned)index;
     }

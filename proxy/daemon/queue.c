@@ -83,28 +83,28 @@ static void give(struct placement_device *devices, unsigned count, const struct 
 static bool serve(const json_t *entry, const char *const *names, struct placement_device *devices, unsigned count)
 {
     const json_t *barred = json_object_get(entry, "barred");
-    unsigned chosen[MOST_DEVICES], *places = calloc(count + 1, sizeof(*places)), left = 0;
+    unsigned chosen[MOST_DEVICES], *positions = calloc(count + 1, sizeof(*positions)), left = 0;
     struct placement_device *theirs = calloc(count + 1, sizeof(*theirs));
     struct placement_wish wish;
     enum policy policy;
     bool ever = false, good = true;
 
-    if (places && theirs && read_wish(entry, &wish, &policy)) {
+    if (positions && theirs && read_wish(entry, &wish, &policy)) {
         for (unsigned i = 0; i < count; i++) {
             if (json_object_get(barred, names[devices[i].node]))
                 continue;
-            places[left] = i;
+            positions[left] = i;
             theirs[left++] = devices[i];
         }
         if (placement_choose(theirs, left, &wish, policy, chosen, &ever)) {
             for (unsigned i = 0; i < wish.count; i++)
-                chosen[i] = places[chosen[i]];
+                chosen[i] = positions[chosen[i]];
             give(devices, count, &wish, chosen);
         } else if (ever) {
             good = json_number_value(json_object_get(entry, "waited")) * 1000 < PATIENCE_MS;
         }
     }
-    free(places);
+    free(positions);
     free(theirs);
     return good;
 }

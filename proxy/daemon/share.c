@@ -34,21 +34,21 @@ static void grant_next(struct daemon *d, unsigned device);
 static void tell(struct session *s, enum control_kind kind, unsigned device, uint64_t value)
 {
     struct control_message message = {.kind = kind, .device = device, .values = {value}};
-    unsigned place;
+    unsigned ordinal;
 
-    if (!s->control || !session_uses(s, device, &place))
+    if (!s->control || !session_uses(s, device, &ordinal))
         return;
-    message.device = place;
+    message.device = ordinal;
     if (send(s->control->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
         daemon_log("warning", "the worker of session %s does not listen", s->id);
 }
 
 static unsigned users(const struct daemon *d, unsigned device)
 {
-    unsigned count = 0, place;
+    unsigned count = 0, ordinal;
 
     for (const struct session *s = d->sessions; s; s = s->next)
-        count += s->state == SESSION_RUNNING && session_uses(s, device, &place);
+        count += s->state == SESSION_RUNNING && session_uses(s, device, &ordinal);
     return count;
 }
 
@@ -59,12 +59,12 @@ static void charge(struct device *device)
 {
     long now = clock_us();
     struct session *s = device->turn;
-    unsigned place;
+    unsigned ordinal;
 
-    if (!s || !session_uses(s, device->index, &place))
+    if (!s || !session_uses(s, device->index, &ordinal))
         return;
     device->busy_us += now - device->since_us;
-    s->passed[place] += (double)(now - device->since_us) * 100 / s->share;
+    s->passed[ordinal] += (double)(now - device->since_us) * 100 / s->share;
     s->usage.device_ns += (uint64_t)(now - device->since_us) * 1000;
     s->daemon->totals.device_seconds += (double)(now - device->since_us) / 1e6;
     device->since_us = now;
@@ -81,13 +81,13 @@ static void end_turn(struct daemon *d, unsigned device)
 /* Whether somebody waits who has had less of it. */
 static bool others_are_behind(const struct daemon *d, unsigned device, const struct session *turn)
 {
-    unsigned place, own;
+    unsigned ordinal, own;
 
     if (!session_uses(turn, device, &own))
         return true;
     for (const struct session *s = d->sessions; s; s = s->next) {
-        if (s != turn && s->control && session_uses(s, device, &place) && s->wants[place] &&
-            s->passed[place] <= turn->passed[own])
+        if (s != turn && s->control && session_uses(s, device, &ordinal) && s->wants[ordinal] &&
+            s->passed[ordinal] <= turn->passed[own])
             return true;
     }
     return false;
@@ -127,16 +127,16 @@ static void slice_over(evutil_socket_t fd, short what, void *argument)
 
 static void grant(struct session *s, struct device *device)
 {
-    unsigned place;
+    unsigned ordinal;
 
-    if (!session_uses(s, device->index, &place))
+    if (!session_uses(s, device->index, &ordinal))
         return;
-    s->wants[place] = false;
+    s->wants[ordinal] = false;
     device->turn = s;
     device->since_us = clock_us();
     device->recalled = false;
-    if (s->passed[place] > device->least)
-        device->least = s->passed[place];
+    if (s->passed[ordinal] > device->least)
+        device->least = s->passed[ordinal];
     tell(s, CONTROL_TURN, device->index, 0);
     set_slice(device, SLICE_US);
 }
@@ -146,17 +146,17 @@ static void grant_next(struct daemon *d, unsigned index)
     struct device *device = &d->devices[index];
     struct session *next = NULL;
     double least = 0;
-    unsigned place;
+    unsigned ordinal;
 
     if (device->turn)
         return;
     for (struct session *s = d->sessions; s; s = s->next) {
-        if (!s->control || !session_uses(s, index, &place) || !s->wants[place])
+        if (!s->control || !session_uses(s, index, &ordinal) || !s->wants[ordinal])
             continue;
-        if (next && s->passed[place] >= least)
+        if (next && s->passed[ordinal] >= least)
             continue;
         next = s;
-        least = s->passed[place];
+        least = s->passed[ordinal];
     }
     if (next)
         grant(next, device);
@@ -165,23 +165,23 @@ static void grant_next(struct daemon *d, unsigned index)
 static void want(struct session *s, unsigned index)
 {
     struct device *device = &s->daemon->devices[index];
-    unsigned place;
+    unsigned ordinal;
 
-    if (!session_uses(s, index, &place) || s->wants[place] || device->turn == s)
+    if (!session_uses(s, index, &ordinal) || s->wants[ordinal] || device->turn == s)
         return;
-    s->wants[place] = true;
-    if (s->passed[place] < device->least - CREDIT_US)
-        s->passed[place] = device->least - CREDIT_US;
+    s->wants[ordinal] = true;
+    if (s->passed[ordinal] < device->least - CREDIT_US)
+        s->passed[ordinal] = device->least - CREDIT_US;
     if (!device->turn)
         grant_next(s->daemon, index);
 }
 
 static void done(struct session *s, unsigned index, bool wants_more)
 {
-    unsigned place;
+    unsigned ordinal;
 
-    if (session_uses(s, index, &place))
-        s->wants[place] = wants_more;
+    if (session_uses(s, index, &ordinal))
+        s->wants[ordinal] = wants_more;
     if (s->daemon->devices[index].turn == s)
         end_turn(s->daemon, index);
     grant_next(s->daemon, index);
@@ -191,18 +191,18 @@ void share_review(struct daemon *d, unsigned index)
 {
     struct device *device = &d->devices[index];
     const bool shared = users(d, index) > 1;
-    unsigned place;
+    unsigned ordinal;
 
     for (struct session *s = d->sessions; s; s = s->next) {
-        if (s->state != SESSION_RUNNING || !session_uses(s, index, &place))
+        if (s->state != SESSION_RUNNING || !session_uses(s, index, &ordinal))
             continue;
         if (!shared && device->turn == s)
             end_turn(d, index);
         tell(s, shared ? CONTROL_ASK : CONTROL_FREE, index, 0);
-        if (shared && !s->passed[place])
-            s->passed[place] = device->least;
+        if (shared && !s->passed[ordinal])
+            s->passed[ordinal] = device->least;
         if (!shared)
-            s->wants[place] = false;
+            s->wants[ordinal] = false;
     }
     if (shared)
         grant_next(d, index);

@@ -30,12 +30,12 @@
 static bool mount_of_groups(char *path, size_t size)
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
-    char line[4096], place[4096];
+    char line[4096], mounted[4096];
     bool found = false;
 
     while (mounts && !found && fgets(line, sizeof(line), mounts)) {
-        found = strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %4095s", place) == 1 &&
-                snprintf(path, size, "%s", place) < (int)size;
+        found = strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %4095s", mounted) == 1 &&
+                snprintf(path, size, "%s", mounted) < (int)size;
     }
     if (mounts)
         fclose(mounts);

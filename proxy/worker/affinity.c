@@ -10,14 +10,14 @@
 #include "topology/bus.h"
 #include "topology/opencl.h"
 
-#define MOST_PLACES 64 /* as many as a session's devices may be told apart by */
+#define MOST_ORDINALS 64 /* as many as a session's devices may be told apart by */
 
 struct affinity {
     struct topology *tree;
     struct bus *bus;
     bool tried;
-    int devices[MOST_PLACES];
-    unsigned known; /* places below this one */
+    int devices[MOST_ORDINALS];
+    unsigned known; /* ordinals below this one */
     unsigned placed;
     int numa; /* what threads are bound to */
 };
@@ -53,24 +53,24 @@ static void open_tree(struct affinity *affinity, bool has_address)
     affinity->bus = bus_new(affinity->tree, settings_number(SETTING_TRANSFER_ORDER) ? BUS_MODEL : BUS_FIRST_COME);
 }
 
-void affinity_device(struct affinity *affinity, unsigned place, unsigned number, void *device)
+void affinity_device(struct affinity *affinity, unsigned ordinal, unsigned number, void *device)
 {
     char address[TOPOLOGY_ADDRESS];
     bool has_address;
 
-    if (place >= MOST_PLACES || place < affinity->known)
+    if (ordinal >= MOST_ORDINALS || ordinal < affinity->known)
         return;
     has_address = topology_pci_address(device, address);
     open_tree(affinity, has_address);
-    while (affinity->known <= place)
+    while (affinity->known <= ordinal)
         affinity->devices[affinity->known++] = -1;
     if (!affinity->tree)
         return;
-    affinity->devices[place] = topology_device_of(affinity->tree, has_address ? address : NULL, number);
-    affinity->placed += affinity->devices[place] >= 0;
-    if (affinity->devices[place] >= 0)
+    affinity->devices[ordinal] = topology_device_of(affinity->tree, has_address ? address : NULL, number);
+    affinity->placed += affinity->devices[ordinal] >= 0;
+    if (affinity->devices[ordinal] >= 0)
         vocl_log(LOG_INFO, "device %u is %s", number,
-                 affinity->tree->nodes[affinity->tree->devices[affinity->devices[place]]].name);
+                 affinity->tree->nodes[affinity->tree->devices[affinity->devices[ordinal]]].name);
 }
 
 const struct topology *affinity_tree(const struct affinity *affinity)
@@ -78,9 +78,9 @@ const struct topology *affinity_tree(const struct affinity *affinity)
     return affinity->tree;
 }
 
-int affinity_device_at(const struct affinity *affinity, unsigned place)
+int affinity_device_at(const struct affinity *affinity, unsigned ordinal)
 {
-    return place < affinity->known ? affinity->devices[place] : -1;
+    return ordinal < affinity->known ? affinity->devices[ordinal] : -1;
 }
 
 /* The one NUMA node that all devices are near, or -1. */
@@ -88,11 +88,11 @@ static int common_numa(const struct affinity *affinity)
 {
     int numa = -1;
 
-    for (unsigned place = 0; place < affinity->known; place++) {
-        const int device = affinity->devices[place];
+    for (unsigned ordinal = 0; ordinal < affinity->known; ordinal++) {
+        const int device = affinity->devices[ordinal];
         const int own = device < 0 ? -1 : affinity->tree->nodes[affinity->tree->devices[device]].numa;
 
-        if (own < 0 || (place && own != numa))
+        if (own < 0 || (ordinal && own != numa))
             return -1;
         numa = own;
     }
@@ -119,11 +119,11 @@ bool affinity_devices_known(struct affinity *affinity)
     return affinity->bus && affinity->placed > 1;
 }
 
-static unsigned end_of(const struct affinity *affinity, unsigned place)
+static unsigned end_of(const struct affinity *affinity, unsigned ordinal)
 {
-    if (place == EXECUTOR_HOST)
+    if (ordinal == EXECUTOR_HOST)
         return TOPOLOGY_HOST;
-    return place < affinity->known ? (unsigned)affinity->devices[place] : (unsigned)-2;
+    return ordinal < affinity->known ? (unsigned)affinity->devices[ordinal] : (unsigned)-2;
 }
 
 bool affinity_moves(const struct affinity *affinity, unsigned source, unsigned target)

@@ -10,11 +10,11 @@ struct topology;
 
 /* NULL: no memory. */
 struct affinity *affinity_new(void);
-/* The tree as far as it is known, or NULL; and the number in it of the device of a place, or -1. */
+/* The tree as far as it is known, or NULL; and the number in it of the device of an ordinal, or -1. */
 const struct topology *affinity_tree(const struct affinity *affinity);
-int affinity_device_at(const struct affinity *affinity, unsigned place);
+int affinity_device_at(const struct affinity *affinity, unsigned ordinal);
 /* Have the executor tell of devices and moves, with this as the host's owner. */
-void affinity_device(struct affinity *affinity, unsigned place, unsigned number, void *device);
+void affinity_device(struct affinity *affinity, unsigned ordinal, unsigned number, void *device);
 bool affinity_devices_known(struct affinity *affinity);
 bool affinity_moves(const struct affinity *affinity, unsigned source, unsigned target);
 int affinity_move(struct affinity *affinity, struct arbitration *move);

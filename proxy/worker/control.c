@@ -31,8 +31,8 @@ static void lose(struct control *control)
         close(control->fd);
     control->fd = -1;
     /* without a daemon there is nobody to share with */
-    for (unsigned place = 0; place < 64; place++)
-        executor_slice(control->executor, place, SLICE_FREE);
+    for (unsigned ordinal = 0; ordinal < 64; ordinal++)
+        executor_slice(control->executor, ordinal, SLICE_FREE);
 }
 
 static void say(struct control *control, const struct control_message *message)
@@ -42,10 +42,11 @@ static void say(struct control *control, const struct control_message *message)
         lose(control);
 }
 
-void control_slice(void *owner, unsigned place, enum slice_note note)
+void control_slice(void *owner, unsigned ordinal, enum slice_note note)
 {
-    const struct control_message message = {
-        .kind = note == SLICE_WANTED ? CONTROL_WANT : CONTROL_DONE, .device = place, .values = {note == SLICE_YIELDED}};
+    const struct control_message message = {.kind = note == SLICE_WANTED ? CONTROL_WANT : CONTROL_DONE,
+                                            .device = ordinal,
+                                            .values = {note == SLICE_YIELDED}};
 
     say(((struct worker *)owner)->control, &message);
 }

@@ -205,9 +205,9 @@ static void host_collect(void *owner)
         forward_output(worker);
 }
 
-static void host_device(void *owner, unsigned place, unsigned number, void *device)
+static void host_device(void *owner, unsigned ordinal, unsigned number, void *device)
 {
-    affinity_device(((struct worker *)owner)->affinity, place, number, device);
+    affinity_device(((struct worker *)owner)->affinity, ordinal, number, device);
 }
 
 static bool host_devices_known(void *owner)

@@ -41,6 +41,6 @@ void control_open(struct worker *worker);
 void control_look(struct worker *worker, bool idle);
 void control_close(struct worker *worker);
 /* As executor_host's turn. */
-void control_slice(void *owner, unsigned place, enum slice_note note);
+void control_slice(void *owner, unsigned ordinal, enum slice_note note);
 
 #endif

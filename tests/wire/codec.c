@@ -106,7 +106,7 @@ static void test_all(struct sampler_state *state)
 static void test_limits(void)
 {
     const struct wire_release kinds[] = {{0, 1}, {WIRE_KIND_LAST + 1, 1}, {UINT32_MAX, 1}};
-    struct wire_want_event want = {1, 8};
+    struct wire_subscribe_event want = {1, 8};
     struct wire_migrate flags = {.flags = 4};
     struct wire_enqueue_marker waits = {.wait_count = WIRE_MAX_WAIT + 1};
     struct wire_buffer buffer = {0};
@@ -117,9 +117,10 @@ static void test_limits(void)
                "release", "a kind that does not exist is taken");
         buffer.length = 0;
     }
-    wire_put_want_event(&buffer, &want);
-    expect(!decodes_want_event(&(struct wire_cursor){buffer.bytes + WIRE_HEADER, buffer.length - WIRE_HEADER, false}),
-           "want_event", "a mask beyond its range is taken");
+    wire_put_subscribe_event(&buffer, &want);
+    expect(
+        !decodes_subscribe_event(&(struct wire_cursor){buffer.bytes + WIRE_HEADER, buffer.length - WIRE_HEADER, false}),
+        "subscribe_event", "a mask beyond its range is taken");
     buffer.length = 0;
     wire_put_migrate(&buffer, &flags);
     expect(!decodes_migrate(&(struct wire_cursor){buffer.bytes + WIRE_HEADER, buffer.length - WIRE_HEADER, false}),

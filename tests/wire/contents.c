@@ -17,7 +17,7 @@
 #include "wire/tables.h"
 
 #define PUT(name, ...) wire_put_##name(&out, &(const struct wire_##name){__VA_ARGS__})
-#define WANTED(number) .event = OBJECT(number), .want = 1u << CL_COMPLETE
+#define WANTED(number) .event = OBJECT(number), .subscribe = 1u << CL_COMPLETE
 #define EXPECT(condition)                                                                                              \
     if (!(condition))                                                                                                  \
     fail(#condition, __LINE__)

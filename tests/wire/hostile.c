@@ -300,7 +300,7 @@ static void put_good(struct wire_buffer *frame, unsigned which)
     struct wire_enqueue_marker marker = {.queue = wait, .event = ++fresh, .wait = &wait, .wait_count = 1};
     struct wire_create_sub_buffer sub = {++fresh, wait, 1, 1024, 256};
     struct wire_create_user_event user = {++fresh, wait};
-    struct wire_want_event want = {wait, 1};
+    struct wire_subscribe_event want = {wait, 1};
     struct wire_get_info info = {.call = 9, .kind = WIRE_INFO_MEMORY, .object = wait, .param = 0x1102};
     struct wire_outcome outcome = {9, WIRE_MEMORY, wait};
     struct wire_create_sampler sampler = {++fresh, wait, 1, 0x1131, 0x1140};
@@ -338,7 +338,7 @@ static void put_good(struct wire_buffer *frame, unsigned which)
         wire_put_create_user_event(frame, &user);
         break;
     case 7:
-        wire_put_want_event(frame, &want);
+        wire_put_subscribe_event(frame, &want);
         break;
     case 8:
         wire_put_get_info(frame, &info);

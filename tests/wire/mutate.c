@@ -247,7 +247,7 @@ static void put_object_command(struct wire_buffer *out, unsigned which)
         PUT(set_user_event, fresh, 0);
         break;
     case 7:
-        PUT(want_event, fresh, 1);
+        PUT(subscribe_event, fresh, 1);
         break;
     case 8:
         PUT(release, WIRE_MEMORY, fresh);

@@ -27,18 +27,18 @@ void address_free(struct node *node, uint64_t address)
 int address_write(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
                   cl_event *event)
 {
-    const struct movement m = {.type = type,
-                               .writes = true,
-                               .blocking = blocking,
-                               .part = part_address(to, size),
-                               .layout = layout_linear(from, size)};
+    const struct data_command m = {.type = type,
+                                   .writes = true,
+                                   .blocking = blocking,
+                                   .part = part_address(to, size),
+                                   .layout = layout_linear(from, size)};
 
     return enqueue_transfer(e, &m, event);
 }
 
 int address_read(struct enqueue *e, void *to, const void *from, size_t size, cl_bool blocking, cl_event *event)
 {
-    const struct movement m = {
+    const struct data_command m = {
         .blocking = blocking, .part = part_address(from, size), .layout = layout_linear(to, size)};
 
     return enqueue_transfer(e, &m, event);

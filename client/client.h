@@ -17,7 +17,7 @@
  *                direct.c: commands that need not be sent
  *   layout.h     layout.c: rows of data in memory
  *   transfer.h   transfer.c: data to and from nodes
- *   movement.h   movement.c: the way of all commands that move data
+ *   data_command.h   data_command.c: the way of all commands that move data
  *   coherence.h  coherence.c: which node has what, and migrates it from another; shared.c: data that both
  *                see; hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common
  *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
@@ -29,6 +29,7 @@
 
 #include "client/arena.h"
 #include "client/coherence.h"
+#include "client/data_command.h"
 #include "client/deliver.h"
 #include "client/enqueue.h"
 #include "client/event.h"
@@ -37,7 +38,6 @@
 #include "client/info.h"
 #include "client/layout.h"
 #include "client/move.h"
-#include "client/movement.h"
 #include "client/objects.h"
 #include "client/session.h"
 #include "client/stream.h"

@@ -4,7 +4,7 @@
 
 #include "client/enqueue.h"
 
-struct movement;
+struct data_command;
 
 enum use { USE_READ = 1, USE_WRITE = 2 };
 
@@ -53,7 +53,7 @@ int part_copy(struct enqueue *e, const struct part *from, const struct part *to,
 /* Whether the node has the memory, too. */
 bool shared_has(const struct node *node, const struct layout *layout);
 /* The rest of enqueue_transfer(), where it has. */
-int shared_move(struct enqueue *e, const struct movement *m, cl_event *event);
+int shared_move(struct enqueue *e, const struct data_command *m, cl_event *event);
 
 /* ---- hostptr.c: CL_MEM_USE_HOST_PTR, where the program's memory is not the node's ---- */
 /* For a new buffer or image that is over memory of the program's; a buffer may get its place by it. */

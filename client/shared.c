@@ -10,7 +10,7 @@ bool shared_has(const struct node *node, const struct layout *layout)
     return node->memory == NODE_MEMORY_SHARED && arena_has_all(layout->memory, layout_extent(layout));
 }
 
-static void put(struct enqueue *e, const struct movement *m)
+static void put(struct enqueue *e, const struct data_command *m)
 {
     const struct part *part = &m->part;
     const struct layout *layout = &m->layout;
@@ -38,7 +38,7 @@ static void put(struct enqueue *e, const struct movement *m)
         wire_put_read_shared(stream_begin(e->node), &read);
 }
 
-int shared_move(struct enqueue *e, const struct movement *m, cl_event *event)
+int shared_move(struct enqueue *e, const struct data_command *m, cl_event *event)
 {
     int error = enqueue_subscribe(e, m->blocking, m->type);
 

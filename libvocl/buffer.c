@@ -294,10 +294,10 @@ cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size)
 static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_bool blocking, size_t offset,
                          size_t size, const void *memory, cl_uint count, const cl_event *list, cl_event *event)
 {
-    struct movement m = {.type = writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
-                         .writes = writes,
-                         .blocking = blocking,
-                         .layout = layout_linear(memory, size)};
+    struct data_command m = {.type = writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
+                             .writes = writes,
+                             .blocking = blocking,
+                             .layout = layout_linear(memory, size)};
     cl_int error = buffer_check(queue, buffer);
 
     if (!error && (!memory || buffer_check_range(buffer, offset, size)))

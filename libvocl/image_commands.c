@@ -58,7 +58,7 @@ static void copy3(uint64_t *to, const size_t *from)
         to[i] = from[i];
 }
 
-static cl_int move_region(cl_command_queue queue, cl_mem image, struct movement *m, const size_t *origin,
+static cl_int move_region(cl_command_queue queue, cl_mem image, struct data_command *m, const size_t *origin,
                           const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory, cl_uint count,
                           const cl_event *list, cl_event *event)
 {
@@ -79,7 +79,7 @@ cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blockin
                            const size_t *region, size_t row_pitch, size_t slice_pitch, const void *from, cl_uint count,
                            const cl_event *list, cl_event *event)
 {
-    struct movement m = {.type = CL_COMMAND_WRITE_IMAGE, .writes = true, .blocking = blocking};
+    struct data_command m = {.type = CL_COMMAND_WRITE_IMAGE, .writes = true, .blocking = blocking};
 
     return move_region(queue, image, &m, origin, region, row_pitch, slice_pitch, from, count, list, event);
 }
@@ -88,7 +88,7 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
                           const size_t *region, size_t row_pitch, size_t slice_pitch, void *to, cl_uint count,
                           const cl_event *list, cl_event *event)
 {
-    struct movement m = {.type = CL_COMMAND_READ_IMAGE, .blocking = blocking};
+    struct data_command m = {.type = CL_COMMAND_READ_IMAGE, .blocking = blocking};
 
     return move_region(queue, image, &m, origin, region, row_pitch, slice_pitch, to, count, list, event);
 }

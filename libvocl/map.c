@@ -104,7 +104,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     cl_int error = map_check(queue, buffer, flags, offset, size);
     struct mapping *mapping = NULL;
     uint8_t *shadow = NULL, *at;
-    struct movement read;
+    struct data_command read;
     struct enqueue e;
 
     if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event))
@@ -123,10 +123,10 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
         return NULL;
     }
     at = shadow + offset;
-    read = (struct movement){.type = CL_COMMAND_MAP_BUFFER,
-                             .blocking = blocking,
-                             .part = part_piece(buffer, offset, size),
-                             .layout = layout_linear(at, size)};
+    read = (struct data_command){.type = CL_COMMAND_MAP_BUFFER,
+                                 .blocking = blocking,
+                                 .part = part_piece(buffer, offset, size),
+                                 .layout = layout_linear(at, size)};
     *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
     mapping_add(buffer, mapping);
     if (buffer->direct)
@@ -144,10 +144,10 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
 
 static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *mapping, cl_event *event)
 {
-    const struct movement write = {.type = CL_COMMAND_UNMAP_MEM_OBJECT,
-                                   .writes = true,
-                                   .part = part_piece(buffer, mapping->origin[0], mapping->region[0]),
-                                   .layout = layout_linear(mapping->pointer, mapping->region[0])};
+    const struct data_command write = {.type = CL_COMMAND_UNMAP_MEM_OBJECT,
+                                       .writes = true,
+                                       .part = part_piece(buffer, mapping->origin[0], mapping->region[0]),
+                                       .layout = layout_linear(mapping->pointer, mapping->region[0])};
 
     if (buffer->direct)
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
@@ -211,7 +211,7 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
                         cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
     cl_int error = image_map_check(queue, image, flags, origin, region, row_pitch, slice_pitch);
-    struct movement read = {.type = CL_COMMAND_MAP_IMAGE, .blocking = blocking};
+    struct data_command read = {.type = CL_COMMAND_MAP_IMAGE, .blocking = blocking};
     struct mapping *mapping = NULL;
     struct enqueue e;
     void *pointer = NULL;
@@ -250,7 +250,7 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
 
 static cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mapping, cl_event *event)
 {
-    struct movement write = {
+    struct data_command write = {
         .type = CL_COMMAND_UNMAP_MEM_OBJECT, .writes = true, .owned = mapping->owned ? mapping->pointer : NULL};
 
     if (mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) && !image_is_nothing(mapping->region)) {

@@ -304,7 +304,7 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
 
 /* ---- data ---- */
 
-cl_int memory_move(cl_command_queue queue, const struct movement *m, cl_uint count, const cl_event *list,
+cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event)
 {
     const size_t bytes = layout_bytes(&m->layout);
@@ -312,7 +312,7 @@ cl_int memory_move(cl_command_queue queue, const struct movement *m, cl_uint cou
     cl_int error;
 
     if (m->part.memory->direct && direct_may(queue, m->blocking, bytes, count, list, event)) {
-        const struct layout there = movement_there(m);
+        const struct layout there = data_command_there(m);
 
         return cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
                                     m->writes ? &m->layout : &there, count, list, event));

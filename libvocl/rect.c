@@ -46,7 +46,7 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
                                 size_t host_row, size_t host_slice, const void *from, cl_uint count,
                                 const cl_event *list, cl_event *event)
 {
-    struct movement m = {.type = CL_COMMAND_WRITE_BUFFER_RECT, .writes = true, .blocking = blocking};
+    struct data_command m = {.type = CL_COMMAND_WRITE_BUFFER_RECT, .writes = true, .blocking = blocking};
     cl_int error = buffer_check(queue, buffer);
 
     if (!error)
@@ -64,7 +64,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                size_t host_row, size_t host_slice, void *to, cl_uint count, const cl_event *list,
                                cl_event *event)
 {
-    struct movement m = {.type = CL_COMMAND_READ_BUFFER_RECT, .blocking = blocking};
+    struct data_command m = {.type = CL_COMMAND_READ_BUFFER_RECT, .blocking = blocking};
     cl_int error = buffer_check(queue, buffer);
 
     if (!error)

@@ -1,5 +1,5 @@
 # A recipe for Spack: in a repository of one's own (spack repo create), as packages/vocl/package.py.
-# Not tried with Spack itself, only with pyflakes.
+# Not tried with Spack itself; Python can read it.
 from spack.package import *
 
 

@@ -6,12 +6,12 @@
 #include "base/settings.h"
 #include "client/client.h"
 
-static bool is_object(const struct movement *m)
+static bool is_object(const struct data_command *m)
 {
     return m->part.kind != PART_ADDRESS;
 }
 
-struct layout movement_there(const struct movement *m)
+struct layout data_command_there(const struct data_command *m)
 {
     const struct part *part = &m->part;
     const uint8_t *place = part->memory->arena;
@@ -21,7 +21,7 @@ struct layout movement_there(const struct movement *m)
 }
 
 /* Native maps the whole piece at once where host and device share memory; elsewhere chunks overlap with the copies. */
-static bool goes_in_chunks(const struct movement *m, cl_command_queue queue)
+static bool goes_in_chunks(const struct data_command *m, cl_command_queue queue)
 {
     return m->part.kind == PART_PIECE && (!queue->device->unified || !settings_number(SETTING_ZERO_COPY));
 }
@@ -43,7 +43,7 @@ static bool goes_in_chunks(const struct movement *m, cl_command_queue queue)
         wire_put_read_##what(out, &read);                                                                              \
     }
 
-static void put(struct wire_buffer *out, const struct enqueue *e, const struct movement *m,
+static void put(struct wire_buffer *out, const struct enqueue *e, const struct data_command *m,
                 const struct transfer_data *data)
 {
     const struct part *part = &m->part;
@@ -69,7 +69,7 @@ static void put(struct wire_buffer *out, const struct enqueue *e, const struct m
 /* A blocking write returns when the data are on their way, and what is enqueued later comes behind it (WIRE_ORDERS),
  * unless something is to be told, or what is before it in the queue can have its effect in memory that the node has,
  * too. What is written at an address ends with the node's command, for the program may free the memory then. */
-static int want_written(struct enqueue *e, const struct movement *m, const cl_event *event)
+static int want_written(struct enqueue *e, const struct data_command *m, const cl_event *event)
 {
     const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
                         atomic_load(&e->queue->enqueued) != atomic_load(&e->queue->finished);
@@ -81,7 +81,7 @@ static int want_written(struct enqueue *e, const struct movement *m, const cl_ev
     return error;
 }
 
-static int want(struct enqueue *e, const struct movement *m, const cl_event *event)
+static int want(struct enqueue *e, const struct data_command *m, const cl_event *event)
 {
     int error = m->writes ? want_written(e, m, event) : 0;
 
@@ -95,7 +95,7 @@ static int want(struct enqueue *e, const struct movement *m, const cl_event *eve
 /* ---- the way ---- */
 
 /* Nobody waits any longer for a read that has failed than for its data; for a write that is told of, how it went. */
-static int wait_until_over(struct enqueue *e, const struct movement *m, struct transfer *transfer)
+static int wait_until_over(struct enqueue *e, const struct data_command *m, struct transfer *transfer)
 {
     int error;
 
@@ -111,7 +111,7 @@ static int wait_until_over(struct enqueue *e, const struct movement *m, struct t
 }
 
 /* The command was sent, or not, under the lock, which is given back. transfer: NULL if the data went with it. */
-static int sent(struct enqueue *e, const struct movement *m, struct transfer *transfer, int error, cl_event *event)
+static int sent(struct enqueue *e, const struct data_command *m, struct transfer *transfer, int error, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
     cl_command_queue queue = e->queue;
@@ -134,7 +134,7 @@ static int sent(struct enqueue *e, const struct movement *m, struct transfer *tr
     return error;
 }
 
-int enqueue_transfer(struct enqueue *e, const struct movement *m, cl_event *event)
+int enqueue_transfer(struct enqueue *e, const struct data_command *m, cl_event *event)
 {
     struct object *keep = is_object(m) ? &m->part.memory->object : NULL;
     struct transfer_data data;

@@ -1,13 +1,13 @@
 /* Commands that move data between the program's memory and a node. */
-#ifndef VOCL_CLIENT_MOVEMENT_H
-#define VOCL_CLIENT_MOVEMENT_H
+#ifndef VOCL_CLIENT_DATA_COMMAND_H
+#define VOCL_CLIENT_DATA_COMMAND_H
 
 #include "client/coherence.h"
 #include "client/enqueue.h"
 #include "client/layout.h"
 
 /* What such a command does, beside its place in a queue. */
-struct movement {
+struct data_command {
     cl_command_type type;
     bool writes;          /* to the node */
     cl_bool blocking;     /* until the program's memory has been read, or filled */
@@ -17,10 +17,10 @@ struct movement {
 };
 
 /* Where a part of a buffer is whose memory is here (direct.c). */
-struct layout movement_there(const struct movement *m);
+struct layout data_command_there(const struct data_command *m);
 /* All that reads, writes, maps and unmaps of every kind have in common: contents that have to be there first, the data
  * in the command or note, in bulk, or in memory that the node has, too, the wait of a blocking one, the event. Ends e,
  * which was opened for it. */
-int enqueue_transfer(struct enqueue *e, const struct movement *m, cl_event *event);
+int enqueue_transfer(struct enqueue *e, const struct data_command *m, cl_event *event);
 
 #endif

@@ -429,3 +429,22 @@ bool socket_same_user(int fd)
 
     return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
 }
+
+int socket_poll(struct pollfd *fds, unsigned count, int milliseconds)
+{
+    struct pollfd there[count + 1];
+    unsigned at[count + 1], used = 0;
+    int ready;
+
+    for (unsigned i = 0; i < count; i++) {
+        fds[i].revents = 0;
+        if (fds[i].fd < 0)
+            continue;
+        there[used] = fds[i];
+        at[used++] = i;
+    }
+    ready = poll(there, used, milliseconds);
+    for (unsigned i = 0; ready > 0 && i < used; i++)
+        fds[at[i]].revents = there[i].revents;
+    return ready;
+}

@@ -3,6 +3,7 @@
 #ifndef VOCL_BASE_SOCKET_H
 #define VOCL_BASE_SOCKET_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +57,9 @@ ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *desc
                                    long timeout_ms);
 /* Whether the other end of a Unix socket is a process of the same user. */
 bool socket_same_user(int fd);
+
+/* As poll(), for arrays with gaps: poll() refuses more entries than the process may have files, also where most have no
+ * descriptor (-1). */
+int socket_poll(struct pollfd *fds, unsigned count, int milliseconds);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/socket.h"
 #include "transport/guests.h"
 
 /* The two numbers, who connects first, and what for: nobody's key is another's. */
@@ -336,7 +337,7 @@ int meeting_turn(struct meeting *m, long until)
     const long left = until - clock_ms();
     int error = 0;
 
-    poll(ready, count, left > 0 ? (int)left : 0);
+    socket_poll(ready, count, left > 0 ? (int)left : 0);
     for (unsigned i = 0; i < GUESTS && !error; i++) {
         struct guest *guest = &m->guests[i];
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/socket.h"
 #include "proxy/launch/attend.h"
 #include "proxy/launch/requests.h"
 #include "proxy/launch/surrogate.h"
@@ -138,7 +139,7 @@ void attend(struct attended *nodes, unsigned count, const struct poolfile *pool,
             all &= nodes[i].client.fd >= 0 || nodes[i].over;
         }
         requests_poll(ready + count + 2);
-        if (poll(ready, all_of_them, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
+        if (socket_poll(ready, all_of_them, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
             continue;
         if (ready[0].revents && !surrogate_hear(lifeline))
             break;

@@ -327,7 +327,7 @@ void hosts_finish(struct ranks *ranks)
 
         if (!fds)
             return;
-        poll(fds, hosts_poll(ranks, fds), (int)(until - clock_ms()));
+        socket_poll(fds, hosts_poll(ranks, fds), (int)(until - clock_ms()));
         hosts_turn(ranks, fds);
         free(fds);
     }

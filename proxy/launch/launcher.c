@@ -29,6 +29,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/socket.h"
 #include "base/children.h"
 #include "proxy/launch/ranks.h"
 #include "proxy/launch/requests.h"
@@ -254,8 +255,8 @@ static void serve_workers(struct serving *serving, int output, int ended)
         ready[2] = (struct pollfd){ended, POLLIN, 0};
         requests_poll(ready + 3);
         count = ranks_poll(ranks, ready + OTHERS);
-        if (poll(ready, count + OTHERS, sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE), hosts_nap(ranks)))) <
-            0)
+        if (socket_poll(ready, count + OTHERS,
+                        sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE), hosts_nap(ranks)))) < 0)
             continue;
         if (ready[1].revents)
             listen_to(output);
@@ -329,7 +330,7 @@ static void run_mpiexec(char **arguments, int output[2])
         struct pollfd ready[2 + REQUESTS_WIDTH] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
 
         requests_poll(ready + 2);
-        poll(ready, 2 + REQUESTS_WIDTH, talking ? surrogate_look(LIFELINE) : LOOK_MS);
+        socket_poll(ready, 2 + REQUESTS_WIDTH, talking ? surrogate_look(LIFELINE) : LOOK_MS);
         if (ready[1].revents)
             talking = listen_to(output[0]);
         if (mpiexec < 0 || (ready[0].revents && !surrogate_hear(LIFELINE)))

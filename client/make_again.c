@@ -59,14 +59,18 @@ static const char *name_of(const struct object *object)
     return names[atomic_load(&object->kind)];
 }
 
-static int make_one(struct move *m, struct object *object)
+static int check_bound(struct move *m, const struct object *object)
 {
     const struct kind *kind = handle_kind(object);
     const char *bound = kind->bound ? kind->bound(object, m->node) : NULL;
-    int error = bound ? -ENOTSUP : handle_create_on(object, m->node);
 
-    if (bound)
-        return move_refuse(m, error, "%s", bound);
+    return bound ? move_refuse(m, -ENOTSUP, "%s", bound) : 0;
+}
+
+static int make_one(struct move *m, struct object *object)
+{
+    int error = handle_create_on(object, m->node);
+
     if (!m->target->alive)
         return move_refuse(m, -ECONNRESET, "the target was lost");
     if (error)
@@ -178,7 +182,8 @@ static int make_collected(struct move *m, unsigned first)
             if (depth_of(m->objects[i]) != depth)
                 continue;
             made++;
-            if (!made_early(m, m->objects[i]))
+            error = check_bound(m, m->objects[i]); /* what was made early may be mapped since */
+            if (!error && !made_early(m, m->objects[i]))
                 error = make_one(m, m->objects[i]);
         }
     }

@@ -304,8 +304,8 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     cl_mem root = memory_root(memory);
     int error = 0;
 
-    if (e->record_use && (root->coherence || root->hosted))
-        return e->record_use(e, root, use);
+    if (e->record_use)
+        return e->record_use(e, memory, use);
     if (root->hosted)
         error = hostptr_before(e, root, use);
     if (error || !root->coherence)

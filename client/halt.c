@@ -24,7 +24,9 @@ static struct walker *walkers;
 static atomic_int halted; /* enum halt */
 static pthread_t halter;  /* while halted */
 static bool ended, lost;  /* lost: a thread could not be marked */
-static _Thread_local struct walker self;
+/* Each call looks at it, so it is at a fixed place of each thread, of what libc has left over for libraries that are
+ * loaded late: a few bytes, as one such library in thirty does. */
+static _Thread_local struct walker self __attribute__((tls_model("initial-exec")));
 
 /* As pthread_key_create()'s destructors, once. Keys are numbered by each libc of the process and kept in one place:
  * MPI, which may have a libc of its own, would take ours for its own. */
@@ -86,20 +88,27 @@ static bool pass(void)
     return may;
 }
 
+/* The rest of halt_enter(): the first call of a thread, or one while there is a halt. */
+static __attribute__((noinline, cold)) void enter_slowly(void)
+{
+    if (!self.known)
+        introduce(&self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
+    while (atomic_load_explicit(&halted, memory_order_acquire) && !pass()) {
+        atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+}
+
 void halt_enter(void)
 {
     const unsigned depth = atomic_load_explicit(&self.depth, memory_order_relaxed);
 
-    if (!self.known)
-        introduce(&self);
-    if (depth) {
-        atomic_store_explicit(&self.depth, depth + 1, memory_order_relaxed);
+    atomic_store_explicit(&self.depth, depth + 1, memory_order_relaxed);
+    if (depth)
         return;
-    }
-    do {
-        atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
-    } while (atomic_load_explicit(&halted, memory_order_acquire) && !pass());
+    atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
+    if (atomic_load_explicit(&halted, memory_order_acquire) || !self.known)
+        enter_slowly();
 }
 
 void halt_leave(void)

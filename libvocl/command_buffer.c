@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "libvocl/internal.h"
+#include "wire/tables.h"
 
 #define KNOWN_FLAGS CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR
 
@@ -70,14 +71,51 @@ static struct node *command_buffer_node(const struct object *object)
     return ((const struct _cl_command_buffer_khr *)object)->queue->node;
 }
 
-/* Without the commands that were recorded. */
+/* With the commands that were recorded. */
 static int command_buffer_create_on(struct object *object, struct node *node)
 {
-    const struct _cl_command_buffer_khr *buffer = (const struct _cl_command_buffer_khr *)object;
+    cl_command_buffer_khr buffer = (cl_command_buffer_khr)object;
     const struct wire_create_command_buffer m = {object->id, buffer->queue->object.id, buffer->flags};
+    struct wire_buffer *out;
+    int error;
 
-    wire_put_create_command_buffer(stream_begin(node), &m);
-    return stream_end(node, STREAM_LATER);
+    pthread_mutex_lock(&buffer->lock);
+    out = stream_begin(node);
+    wire_put_create_command_buffer(out, &m);
+    if (buffer->commands.length)
+        wire_put_bytes(out, buffer->commands.bytes, buffer->commands.length);
+    error = stream_end(node, STREAM_LATER);
+    pthread_mutex_unlock(&buffer->lock);
+    return error;
+}
+
+static cl_int finalize_on(cl_command_buffer_khr buffer, struct node *node)
+{
+    struct wire_finalize_command_buffer m = {.command_buffer = buffer->object.id};
+    struct wire_finalize_command_buffer_reply reply;
+    struct call call;
+    cl_int error = cl_error(call_finalize_command_buffer(node, &m, &reply, &call));
+
+    if (error)
+        return error;
+    error = reply.error;
+    call_free(&call);
+    return error;
+}
+
+static int command_buffer_settle_on(struct object *object, struct node *node, struct object *const *all,
+                                    const bool *done)
+{
+    cl_command_buffer_khr buffer = (cl_command_buffer_khr)object;
+    cl_int error = CL_SUCCESS;
+
+    (void)all;
+    (void)done;
+    pthread_mutex_lock(&buffer->lock);
+    if (buffer->state == CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR || buffer->state == CL_COMMAND_BUFFER_STATE_PENDING_KHR)
+        error = finalize_on(buffer, node);
+    pthread_mutex_unlock(&buffer->lock);
+    return call_verdict(error);
 }
 
 static void command_buffer_destroy(struct object *object)
@@ -92,9 +130,10 @@ static void command_buffer_destroy(struct object *object)
         struct recorded_use *use = buffer->uses;
 
         buffer->uses = use->next;
-        handle_drop(use->memory);
+        handle_unhold(session, use->object);
         free(use);
     }
+    wire_buffer_free(&buffer->commands);
     free(buffer->properties);
     pthread_mutex_destroy(&buffer->lock);
     session_lock(session);
@@ -105,15 +144,17 @@ static void command_buffer_destroy(struct object *object)
 
 static const char *command_buffer_bound(const struct object *object, const struct node *node)
 {
-    (void)object;
     (void)node;
-    return "what a command buffer has recorded is its worker's";
+    return ((const struct _cl_command_buffer_khr *)object)->loose
+               ? "a command buffer has recorded an argument that had been released"
+               : NULL;
 }
 
 const struct kind command_buffer_kind = {
     .size = sizeof(struct _cl_command_buffer_khr),
     .node = command_buffer_node,
     .create_on = command_buffer_create_on,
+    .settle_on = command_buffer_settle_on,
     .bound = command_buffer_bound,
     .destroy = command_buffer_destroy,
 };
@@ -165,23 +206,51 @@ cl_int record_begin(struct enqueue *e)
     return error;
 }
 
-int record_use(struct enqueue *e, cl_mem memory, unsigned use)
+/* It stays, with its number, as long as the command buffer does. */
+static int hold(cl_command_buffer_khr buffer, struct object *object, unsigned use)
 {
-    cl_command_buffer_khr buffer = e->site->buffer;
+    struct session *session = buffer->queue->node->session;
     struct recorded_use *known;
+    bool held = object != NULL;
 
     pthread_mutex_lock(&buffer->lock);
-    for (known = buffer->uses; known && known->memory != memory; known = known->next)
+    for (known = buffer->uses; known && known->object != object; known = known->next)
         ;
-    if (!known && (known = calloc(1, sizeof(*known))) != NULL) {
-        *known = (struct recorded_use){buffer->uses, memory, 0};
-        buffer->uses = known;
-        handle_use(memory);
+    if (object && !known && (known = calloc(1, sizeof(*known))) != NULL) {
+        session_lock(session);
+        held = handle_hold(object);
+        session_unlock(session);
+        *known = (struct recorded_use){buffer->uses, object, 0};
+        if (held)
+            buffer->uses = known;
+        else
+            free(known);
     }
-    if (known)
+    if (held && known)
         known->use |= use;
+    buffer->loose |= !held;
     pthread_mutex_unlock(&buffer->lock);
-    return known ? 0 : -ENOMEM;
+    return held && !known ? -ENOMEM : 0;
+}
+
+int record_use(struct enqueue *e, cl_mem memory, unsigned use)
+{
+    return hold(e->site->buffer, &memory->object, use);
+}
+
+int record_kernel(cl_command_buffer_khr buffer, cl_kernel kernel)
+{
+    int error = hold(buffer, &kernel->object, 0);
+
+    for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++) {
+        const struct argument *argument = &kernel->arguments[i];
+
+        if (argument->what == WIRE_ARGUMENT_SAMPLER)
+            error = hold(buffer, handle_find(WIRE_SAMPLER, argument->id), 0);
+        else if (argument->what == WIRE_ARGUMENT_MEMORY && argument->id && !handle_find(WIRE_MEMORY, argument->id))
+            error = hold(buffer, NULL, 0);
+    }
+    return error;
 }
 
 /* The lock is held while it is sent, so that points and commands have the same order. */
@@ -193,14 +262,23 @@ cl_int record_send(struct enqueue *e)
                                   .points_count = site->count,
                                   .command = e->recorded.bytes,
                                   .command_length = (uint32_t)e->recorded.length};
-    cl_int error;
+    struct wire_buffer *kept = &site->buffer->commands;
+    cl_int error = CL_OUT_OF_HOST_MEMORY;
+    size_t mark;
 
     if (e->recorded.failed)
-        return CL_OUT_OF_HOST_MEMORY;
+        return error;
     pthread_mutex_lock(&site->buffer->lock);
-    wire_put_record(stream_begin(e->node), &m);
-    error = cl_error(stream_end(e->node, STREAM_LATER));
-    if (!error) {
+    mark = kept->length;
+    wire_put_record(kept, &m);
+    if (!kept->failed) {
+        wire_put_bytes(stream_begin(e->node), kept->bytes + mark, kept->length - mark);
+        error = cl_error(stream_end(e->node, STREAM_LATER));
+    }
+    if (error) {
+        kept->length = mark;
+        kept->failed = false;
+    } else {
         site->buffer->points++;
         if (site->point)
             *site->point = site->buffer->points;
@@ -308,20 +386,6 @@ cl_int record_ndrange(cl_command_buffer_khr buffer, cl_command_queue queue,
     return error ? error : launch(&site, kernel, dims, offset, global, local);
 }
 
-static cl_int finalize_on_node(cl_command_buffer_khr buffer)
-{
-    struct wire_finalize_command_buffer m = {.command_buffer = buffer->object.id};
-    struct wire_finalize_command_buffer_reply reply;
-    struct call call;
-    cl_int error = cl_error(call_finalize_command_buffer(buffer->queue->node, &m, &reply, &call));
-
-    if (error)
-        return error;
-    error = reply.error;
-    call_free(&call);
-    return error;
-}
-
 cl_int finalize_command_buffer(cl_command_buffer_khr buffer)
 {
     cl_int error = CL_INVALID_OPERATION;
@@ -331,7 +395,7 @@ cl_int finalize_command_buffer(cl_command_buffer_khr buffer)
         return CL_INVALID_COMMAND_BUFFER_KHR;
     pthread_mutex_lock(&buffer->lock);
     if (buffer->state == CL_COMMAND_BUFFER_STATE_RECORDING_KHR) {
-        error = finalize_on_node(buffer);
+        error = finalize_on(buffer, buffer->queue->node);
         buffer->state = error ? CL_COMMAND_BUFFER_STATE_INVALID_KHR : CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
     }
     pthread_mutex_unlock(&buffer->lock);
@@ -395,8 +459,12 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
 
     if (!error && once)
         error = cl_error(enqueue_need_event(e, CL_COMMAND_COMMAND_BUFFER_KHR));
-    for (struct recorded_use *use = buffer->uses; use && !error; use = use->next) /* what is written may be a part */
-        error = cl_error(coherence_before(e, use->memory, 0, use->memory->size, use->use | USE_READ));
+    for (struct recorded_use *use = buffer->uses; use && !error; use = use->next) {
+        cl_mem memory = (cl_mem)use->object;
+
+        if (use->use) /* what is written may be a part */
+            error = cl_error(coherence_before(e, memory, 0, memory->size, use->use | USE_READ));
+    }
     if (error)
         return enqueue_fail(e, error);
     m = (struct wire_enqueue_command_buffer){.queue = e->queue->object.id,
@@ -405,8 +473,10 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
                                              .wait = e->wait,
                                              .wait_count = e->wait_count};
     for (struct recorded_use *use = buffer->uses; use; use = use->next) {
+        cl_mem memory = (cl_mem)use->object;
+
         if (use->use & USE_WRITE)
-            coherence_after(e, use->memory, 0, use->memory->size);
+            coherence_after(e, memory, 0, memory->size);
     }
     wire_put_enqueue_command_buffer(stream_begin(e->node), &m);
     error = cl_error(stream_end(e->node, STREAM_SOON));

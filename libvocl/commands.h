@@ -53,6 +53,8 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
 /* ---- command_buffer.c ---- */
 /* Contents that the recorded command needs when it is run. */
 int record_use(struct enqueue *e, cl_mem memory, unsigned use);
+/* The kernel of a recorded launch stays, and what its arguments name. Under the kernel's lock. */
+int record_kernel(cl_command_buffer_khr buffer, cl_kernel kernel);
 /* What site_begin() and site_send() do for a command that is recorded. */
 cl_int record_begin(struct enqueue *e);
 cl_int record_send(struct enqueue *e);

@@ -313,13 +313,15 @@ static void argument_copy(struct argument *to, const struct argument *from)
         memcpy(to->small, from->small, from->length);
 }
 
-/* Bytes of the arguments the node does not have yet; small[] if they fit. Under the kernel's lock. */
+/* Bytes of the arguments the node does not have yet, or of all for no node; small[] if they fit. Under the kernel's
+ * lock.
+ */
 void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *list)
 {
     for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
         struct argument *argument = &kernel->arguments[i];
 
-        if (!argument->set || argument->known & node_bit(node))
+        if (!argument->set || (node && argument->known & node_bit(node)))
             continue;
         wire_put_u32(list, i);
         wire_put_u32(list, argument->what);

@@ -125,7 +125,7 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
 {
     cl_int error = CL_SUCCESS;
 
-    if (e->queue->context->node_count < 2 && !(e->site && hostptr_any()) && !coherence_watched())
+    if (e->queue->context->node_count < 2 && !e->site && !coherence_watched())
         return CL_SUCCESS;
     for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++) {
         const struct argument *argument = &kernel->arguments[i];
@@ -183,6 +183,8 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     enqueue_expect(&e);
     spin_lock(&kernel->lock);
     error = arguments_coherence(&e, kernel, false);
+    if (!error && site->buffer)
+        error = cl_error(record_kernel(site->buffer, kernel));
     if (error) {
         spin_unlock(&kernel->lock);
         return enqueue_fail(&e, error);
@@ -202,7 +204,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         m.local[i] = local ? local[i] : 0;
     }
     arguments.length = 0;
-    arguments_put(kernel, e.node, &arguments);
+    arguments_put(kernel, site->buffer ? NULL : e.node, &arguments); /* recorded, it stands for itself */
     m.arguments = arguments.bytes;
     m.arguments_length = (uint32_t)arguments.length;
     arguments_coherence(&e, kernel, true);

@@ -98,10 +98,10 @@ struct _cl_kernel {
     bool uses_addresses; /* device_address.c */
 };
 
-/* A memory object that a recorded command uses, in a context of several nodes. */
+/* What a recorded command uses: a memory object, and what is done with it; or, use 0, a kernel or a sampler. */
 struct recorded_use {
     struct recorded_use *next;
-    cl_mem memory;
+    struct object *object;
     unsigned use;
 };
 
@@ -115,6 +115,8 @@ struct _cl_command_buffer_khr {
     cl_command_buffer_state_khr state;
     cl_uint points;
     struct recorded_use *uses;
+    struct wire_buffer commands; /* as the node was sent them */
+    bool loose;                  /* one of them has an argument that was released before */
     cl_event last; /* of the last run, where only one is allowed at a time */
 };
 

@@ -128,7 +128,7 @@ static int ask_step(cl_program program, struct node *node, const uint32_t *ids, 
 
 static int take_step(cl_program program, int what, struct call *call)
 {
-    bool created;
+    bool created = false;
 
     if (what == STEP_BUILD)
         return build_take(program, false, call);

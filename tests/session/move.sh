@@ -30,6 +30,11 @@ always VOCL_SHARE=1 "$moved" 1 1500
 [ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
 always VOCL_SHARE=0 "$moved" 8 1500
 [ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
+# What a command buffer has recorded goes with it.
+for share in 0 1; do
+    always VOCL_SHARE=$share "$top_builddir/tests/session/moved_commands" 1500
+    [ "$(moves)" -gt 0 ] || fail "recorded commands have not moved: $(cat "$scratch/err")"
+done
 for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts svm user_events; do
     always VOCL_SHARE=1 "$parity/$program"
 done

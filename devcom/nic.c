@@ -136,6 +136,9 @@ static void nic_free(struct nic *nic)
 {
     for (unsigned i = 0; nic->lanes && i < nic->streams * (unsigned)nic->d->size; i++)
         pthread_mutex_destroy(&nic->lanes[i].lock);
+    for (unsigned i = 0; nic->arrivals && i < nic->streams * (unsigned)nic->d->size; i++)
+        pthread_mutex_destroy(&nic->arrivals[i].telling);
+    nic_place_close(nic);
     pthread_mutex_destroy(&nic->serving);
     pthread_mutex_destroy(&nic->lock);
     partings_close(&nic->partings);
@@ -164,8 +167,10 @@ static int nic_allocate(struct nic *nic)
     nic->buffer = malloc(nic->buffer_bytes);
     if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->heard_us || !nic->lost || !nic->buffer)
         return -ENOMEM;
-    for (unsigned i = 0; i < nic->streams * ranks; i++)
+    for (unsigned i = 0; i < nic->streams * ranks; i++) {
         pthread_mutex_init(&nic->lanes[i].lock, NULL);
+        pthread_mutex_init(&nic->arrivals[i].telling, NULL);
+    }
     nic_alive_open(nic);
     nic_eager_open(nic, d->eager_given);
     return 0;
@@ -195,6 +200,7 @@ int nic_open(struct devcom *d)
     if (!error) {
         PMPI_Comm_set_errhandler(nic->wire, MPI_ERRORS_RETURN);
         PMPI_Comm_set_errhandler(nic->bulk, MPI_ERRORS_RETURN);
+        nic_place_open(nic);
         error = -thread_start(&nic->thread, nic_run, nic);
     }
     if (error) {

@@ -12,6 +12,7 @@
  *     nic.c           the thread, opening and closing, and what queues have under way
  *     nic_send.c      puts and gets as messages
  *     nic_receive.c   what is done with messages that come
+ *     nic_place.c     puts that repeat a place: data without a descriptor
  *     nic_chain.c     chains: tables of puts that are kept by the target
  *     nic_ask.c       questions and their answers, and passive messages
  *     nic_eager.c     what travels with its descriptor
@@ -25,6 +26,7 @@
 
 #define BACK_TAG 0 /* queue q's descriptors have tag 1 + q */
 #define HEART_TAG 1000
+#define PLACE_TAG 4096 /* and above */
 #define MOST_EAGER ((size_t)65536)
 #define MOST_RECEIVED 64 /* messages, before something else is done */
 
@@ -43,15 +45,16 @@ enum wire_kind {
     WIRE_FORGET,
     WIRE_PROBE
 };
-enum { WIRE_LAST = 1, WIRE_BULK = 2, WIRE_ACKS = 4 };
+enum { WIRE_LAST = 1, WIRE_BULK = 2, WIRE_ACKS = 4, WIRE_PLACE = 8 };
 
 /* A descriptor, 64 bytes. Of an acknowledgement: count[0]: the queue; offset: how many operations; bytes: refusals;
  * value: the last one's error. With WIRE_ACKS, question of a put: how many operations of its queue have been done the
- * other way, the low 32 bits. Of questions and answers: bytes: the question's number. Of chains: question: the table's
- * number; bytes: how many places, or all data's. */
+ * other way, the low 32 bits. With WIRE_PLACE, of a put of one block: place: the number of its place from now on;
+ * stride[0]: by how much the value grows. Of questions and answers: bytes: the question's number. Of chains: question:
+ * the table's number; bytes: how many places, or all data's. */
 struct wire {
     uint8_t kind, flags, op, queue;
-    uint16_t segment, unused;
+    uint16_t segment, place;
     uint64_t offset, bytes;
     uint32_t count[2];
     uint64_t stride[2];
@@ -76,6 +79,7 @@ struct lane {
     uint64_t refusals_told;
     _Atomic int last_refusal;
     _Atomic uint32_t leaving;
+    struct places *places; /* under the lock; NULL: none yet */
 };
 
 /* The other end of another's. */
@@ -83,7 +87,10 @@ struct arrival {
     _Atomic uint64_t done, told,
         refused; /* the others' operations, how many of them they know of; refused by this one */
     int last_refusal;
-    bool failed, broken; /* failed: a piece of this operation was refused */
+    bool failed, broken;     /* failed: a piece of this operation was refused */
+    pthread_mutex_t telling; /* of what is told */
+    uint64_t acked;          /* what the last acknowledgement said; under that lock */
+    struct places *places;   /* the other's; NULL: none yet */
 };
 
 struct asking {
@@ -103,6 +110,8 @@ struct nic {
     _Atomic unsigned helps;   /* how often; if that stands still they do not get to it */
     pthread_mutex_t serving;  /* of what is received */
     bool owes;                /* acknowledgements; under that lock */
+    MPI_Message *matched;     /* data that came without a descriptor and are to be received; likewise */
+    bool places;              /* MPI has tags enough for them */
     struct partings partings;
     pthread_mutex_t lock; /* of askings */
     struct asking *askings;
@@ -153,6 +162,9 @@ int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct 
 int nic_send_packed(struct nic *nic, int rank, int tag, struct lane *lane, uint8_t *packed, size_t bytes);
 int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
                       size_t bytes);
+/* Data that are packed, and then freed, or of a segment, in either communicator. */
+int nic_send_bulk(struct nic *nic, MPI_Comm comm, int rank, int tag, struct lane *lane, struct segment *segment,
+                  size_t offset, const struct layout *layout, uint8_t *packed);
 /* The remote side of a transfer. */
 struct wire nic_wire(const struct transfer *t, enum wire_kind kind);
 /* The number of messages that have left. */
@@ -168,6 +180,21 @@ int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MP
 int nic_acknowledge(struct nic *nic);
 /* With a put the other way, on any thread: what is owed of the same queue. */
 void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire);
+
+/* ---- nic_place.c ---- */
+
+void nic_place_open(struct nic *nic);
+void nic_place_close(struct nic *nic);
+/* A put of a segment's data whose descriptor is complete, under the lane's lock: 1: sent without it; 0: to be sent, and
+ * the descriptor may say that its place is kept; or an error. After any, and if that was not sent: forget, under the
+ * same lock. */
+int nic_place_send(struct nic *nic, const struct transfer *t, struct wire *wire);
+void nic_place_forget(struct lane *lane);
+/* Under the lock of what is received: a place that a descriptor names; -EPROTO. */
+int nic_place_keep(struct nic *nic, int rank, unsigned queue, const struct wire *wire);
+/* So many bytes of data came with a place's tag: what their descriptor would have said; the stream is broken if there
+ * is no such place. False: no such queue. */
+bool nic_place_take(struct nic *nic, int rank, int tag, size_t length, unsigned *queue, struct wire *wire);
 
 /* ---- nic_chain.c: likewise. Errors are an operation's; -EPROTO: nothing that follows makes sense ---- */
 int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire);

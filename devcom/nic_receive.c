@@ -9,11 +9,14 @@
 
 int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type)
 {
+    MPI_Message *matched = nic->matched;
     MPI_Request request;
     int done = 0;
 
-    if (PMPI_Irecv(at, count, type, rank, tag, nic->bulk, &request))
+    if (matched ? PMPI_Imrecv(at, count, type, matched, &request)
+                : PMPI_Irecv(at, count, type, rank, tag, nic->bulk, &request))
         return -EIO;
+    nic->matched = NULL;
     for (unsigned spins = 1; !done; spins++) {
         if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE))
             return -EIO;
@@ -22,7 +25,8 @@ int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MP
             nic_beat(nic);
             sched_yield();
             if (board_lost(nic->d, rank)) {
-                PMPI_Cancel(&request);
+                if (!matched)
+                    PMPI_Cancel(&request);
                 PMPI_Request_free(&request);
                 return -ECONNRESET;
             }
@@ -206,6 +210,9 @@ static void take_message(struct nic *nic, int rank, int tag, size_t length)
     length -= sizeof(wire);
     if (wire.kind == WIRE_PUT && wire.flags & WIRE_ACKS && tag != BACK_TAG && queue < nic->streams)
         take_carried_ack(nic, rank, queue, wire.question);
+    if (wire.kind == WIRE_PUT && wire.flags & WIRE_PLACE && tag != BACK_TAG && queue < nic->streams &&
+        nic_place_keep(nic, rank, queue, &wire))
+        nic_arrival(nic, rank, queue)->broken = true;
     if (tag == BACK_TAG)
         take_back(nic, rank, &wire, more, length);
     else if (queue < nic->streams && (wire.kind == WIRE_PUT || wire.kind == WIRE_GET || wire.kind == WIRE_CHAIN))
@@ -222,6 +229,27 @@ static void take_message(struct nic *nic, int rank, int tag, size_t length)
         nic_take_letter(nic, rank, more, length);
 }
 
+/* A put without a descriptor. If it makes no sense its data are received all the same, as they would be in MPI's way.
+ */
+static void take_named(struct nic *nic, int rank, int tag, MPI_Message *message, size_t length)
+{
+    struct wire wire;
+    unsigned queue;
+    void *nowhere;
+
+    nic_heard(nic, rank);
+    nic->matched = message;
+    if (nic_place_take(nic, rank, tag, length, &queue, &wire))
+        take_operation(nic, rank, queue, &wire, NULL, 0);
+    if (nic->matched) {
+        nowhere = malloc(length + 1);
+        if (nowhere)
+            nic_receive_bulk(nic, rank, tag, nowhere, (int)length, MPI_BYTE);
+        free(nowhere);
+    }
+    nic->matched = NULL;
+}
+
 int nic_receive(struct nic *nic)
 {
     int count = 0, found = 1;
@@ -235,6 +263,10 @@ int nic_receive(struct nic *nic)
             break;
         PMPI_Get_count(&status, MPI_BYTE, &length);
         count++;
+        if (status.MPI_TAG >= PLACE_TAG) {
+            take_named(nic, status.MPI_SOURCE, status.MPI_TAG, &message, (size_t)length);
+            continue;
+        }
         if ((size_t)length > nic->buffer_bytes) {
             message_drop(&message, length);
             continue;
@@ -248,13 +280,34 @@ int nic_receive(struct nic *nic)
 void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire)
 {
     struct arrival *arrival = nic_arrival(nic, rank, queue);
-    uint64_t done = atomic_load(&arrival->done);
+    uint64_t done;
 
+    pthread_mutex_lock(&arrival->telling);
+    done = atomic_load(&arrival->done);
     /* refusals take a message of their own */
-    if (atomic_load(&arrival->refused) || atomic_exchange(&arrival->told, done) == done)
-        return;
-    wire->flags |= WIRE_ACKS;
-    wire->question = (uint32_t)done;
+    if (!atomic_load(&arrival->refused) && atomic_exchange(&arrival->told, done) != done) {
+        arrival->acked = done;
+        wire->flags |= WIRE_ACKS;
+        wire->question = (uint32_t)done;
+    }
+    pthread_mutex_unlock(&arrival->telling);
+}
+
+static void acknowledge(struct nic *nic, int rank, unsigned queue, struct arrival *arrival)
+{
+    struct wire ack = {.kind = WIRE_ACK,
+                       .queue = (uint8_t)queue,
+                       .offset = arrival->done,
+                       .bytes = arrival->refused,
+                       .value = arrival->last_refusal};
+
+    atomic_store(&arrival->told, ack.offset);
+    if (nic_send_message(nic, rank, BACK_TAG, NULL, &ack, NULL, 0)) {
+        atomic_store(&arrival->told, 0);
+        nic->owes = true;
+    } else {
+        arrival->acked = ack.offset;
+    }
 }
 
 int nic_acknowledge(struct nic *nic)
@@ -265,19 +318,15 @@ int nic_acknowledge(struct nic *nic)
     for (int rank = 0; rank < nic->d->size; rank++) {
         for (unsigned queue = 0; queue < nic->streams; queue++) {
             struct arrival *arrival = nic_arrival(nic, rank, queue);
-            struct wire ack = {.kind = WIRE_ACK,
-                               .queue = (uint8_t)queue,
-                               .offset = arrival->done,
-                               .bytes = arrival->refused,
-                               .value = arrival->last_refusal};
 
-            if (atomic_exchange(&arrival->told, ack.offset) == ack.offset)
+            if (atomic_load(&arrival->told) == atomic_load(&arrival->done))
                 continue;
-            if (nic_send_message(nic, rank, BACK_TAG, NULL, &ack, NULL, 0)) {
-                atomic_store(&arrival->told, 0);
-                nic->owes = true;
+            pthread_mutex_lock(&arrival->telling);
+            if (atomic_load(&arrival->told) != atomic_load(&arrival->done)) {
+                acknowledge(nic, rank, queue, arrival);
+                count++;
             }
-            count++;
+            pthread_mutex_unlock(&arrival->telling);
         }
     }
     return count;

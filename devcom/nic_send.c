@@ -75,9 +75,8 @@ int nic_send_message(struct nic *nic, int rank, int tag, struct lane *lane, cons
     return send_copy(nic, rank, tag, leaving, sizeof(*wire) + more_bytes);
 }
 
-/* Data of a descriptor that has been sent; packed (freed when it has left), or where the segment has them. */
-static int send_bulk(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
-                     const struct layout *layout, uint8_t *packed)
+int nic_send_bulk(struct nic *nic, MPI_Comm comm, int rank, int tag, struct lane *lane, struct segment *segment,
+                  size_t offset, const struct layout *layout, uint8_t *packed)
 {
     struct leaving *leaving = malloc(sizeof(*leaving));
     MPI_Datatype type = MPI_BYTE;
@@ -94,8 +93,8 @@ static int send_bulk(struct nic *nic, int rank, int tag, struct lane *lane, stru
         type = nic_type(layout);
     if (leaving->segment)
         atomic_fetch_add(segment->users, 1);
-    failed = PMPI_Isend(packed ? packed : segment->host + offset, count, type, rank, tag, nic->bulk,
-                        &leaving->parting.request);
+    failed =
+        PMPI_Isend(packed ? packed : segment->host + offset, count, type, rank, tag, comm, &leaving->parting.request);
     if (type != MPI_BYTE)
         PMPI_Type_free(&type);
     if (failed) {
@@ -112,7 +111,7 @@ int nic_send_packed(struct nic *nic, int rank, int tag, struct lane *lane, uint8
 {
     struct layout layout = {.bytes = bytes, .count = {1, 1}};
 
-    return send_bulk(nic, rank, tag, lane, NULL, 0, &layout, packed);
+    return nic_send_bulk(nic, nic->bulk, rank, tag, lane, NULL, 0, &layout, packed);
 }
 
 int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, struct segment *segment, size_t offset,
@@ -120,7 +119,7 @@ int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, str
 {
     struct layout layout = {.bytes = bytes, .count = {1, 1}};
 
-    return send_bulk(nic, rank, tag, lane, segment, offset, &layout, NULL);
+    return nic_send_bulk(nic, nic->bulk, rank, tag, lane, segment, offset, &layout, NULL);
 }
 
 /* Small data are in the message itself. */
@@ -158,7 +157,7 @@ int nic_send_data(struct nic *nic, int rank, int tag, struct lane *lane, struct 
         free(packed);
         return error;
     }
-    return send_bulk(nic, rank, tag, lane, segment, offset, layout, packed);
+    return nic_send_bulk(nic, nic->bulk, rank, tag, lane, segment, offset, layout, packed);
 }
 
 struct wire nic_wire(const struct transfer *t, enum wire_kind kind)
@@ -173,32 +172,47 @@ struct wire nic_wire(const struct transfer *t, enum wire_kind kind)
     };
 }
 
+/* With its descriptor. */
+static int send_put(struct nic *nic, const struct transfer *t, struct wire *wire, bool last)
+{
+    struct lane *lane = nic_lane(nic, t->rank, t->queue);
+    int tag = 1 + (int)t->queue;
+
+    if (last)
+        nic_carry_ack(nic, t->rank, t->queue, wire);
+    if (t->data)
+        return nic_send_message(nic, t->rank, tag, lane, wire, t->data, layout_total(&t->local));
+    if (!t->segment || !layout_total(&t->local))
+        return nic_send_message(nic, t->rank, tag, lane, wire, NULL, 0);
+    return nic_send_data(nic, t->rank, tag, lane, wire, t->segment, t->offset, &t->local);
+}
+
 /* Under the lane's lock; of a size that one message carries. */
 static int send_piece(struct nic *nic, const struct transfer *t, bool get, bool last)
 {
     struct lane *lane = nic_lane(nic, t->rank, t->queue);
     struct wire wire = nic_wire(t, get ? WIRE_GET : WIRE_PUT), home;
-    int tag = 1 + (int)t->queue;
+    int sent = 0;
 
     wire.flags = last ? WIRE_LAST : 0;
     if (get) { /* then where the owner is to put it */
         struct transfer back = {.remote_id = t->local_id, .remote_offset = t->offset, .remote = t->local};
 
         home = nic_wire(&back, WIRE_REPLY);
-        return nic_send_message(nic, t->rank, tag, lane, &wire, &home, sizeof(home));
+        return nic_send_message(nic, t->rank, 1 + (int)t->queue, lane, &wire, &home, sizeof(home));
     }
-    if (last && !get)
-        nic_carry_ack(nic, t->rank, t->queue, &wire);
     if (last) {
         wire.op = (uint8_t)t->op;
-        wire.signal = t->signal;
-        wire.value = t->value;
+        wire.signal = t->op ? t->signal : 0;
+        wire.value = t->op ? t->value : 0;
     }
-    if (t->data)
-        return nic_send_message(nic, t->rank, tag, lane, &wire, t->data, layout_total(&t->local));
-    if (!t->segment || !layout_total(&t->local))
-        return nic_send_message(nic, t->rank, tag, lane, &wire, NULL, 0);
-    return nic_send_data(nic, t->rank, tag, lane, &wire, t->segment, t->offset, &t->local);
+    if (last && t->segment && layout_total(&t->local))
+        sent = nic_place_send(nic, t, &wire);
+    if (!sent)
+        sent = send_put(nic, t, &wire, last);
+    if (sent < 0)
+        nic_place_forget(lane);
+    return sent < 0 ? sent : 0;
 }
 
 static struct transfer part_of(const struct transfer *t, size_t local, size_t remote)

@@ -228,6 +228,101 @@ static void check_deleted(void)
     }
 }
 
+/* ---- places that are written again and again ---- */
+
+enum { BLOCK = 80000, BLOCKS = 12 };
+
+/* Data, then the signal, whatever its values do, and other operations of the queue between. */
+static void check_repeated(enum devcom_signal_op op, const int64_t *values, unsigned count)
+{
+    static uint8_t sent[BLOCK], got[BLOCK];
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        pattern(sent, BLOCK, i + (unsigned)rank);
+        store(HOST, 0, sent, BLOCK);
+        sum = op == DEVCOM_SET ? values[i] : sum + values[i];
+        EQUAL(devcom_write_notify(d, HOST, 0, next, BOUND, 100, BLOCK, 24, op, values[i], 1), 0);
+        if (i % 3 == 2)
+            EQUAL(devcom_write(d, HOST, 8, next, BOUND, 0, 8, 1), 0);
+        EQUAL(devcom_notify(d, next, 25, DEVCOM_ADD, 1, 1), 0);
+        EQUAL(devcom_signal_wait(d, 25, DEVCOM_EQ, i + 1, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_signal_wait(d, 24, DEVCOM_EQ, sum, DEVCOM_TEST, NULL), 0);
+        load(BOUND, 100, got, BLOCK);
+        pattern(sent, BLOCK, i + (unsigned)last);
+        EXPECT(!memcmp(sent, got, BLOCK));
+        meet();
+        EQUAL(devcom_queue_fence(d, 1, 60L * SECOND), 0);
+    }
+    EQUAL(devcom_notify_reset(d, 24, NULL), 0);
+    EQUAL(devcom_notify_reset(d, 25, NULL), 0);
+    meet();
+}
+
+/* Of more places than can be kept, without waiting; the last of each stays. */
+static void check_many_places(void)
+{
+    static uint8_t data[BLOCK], got[BLOCK / 2];
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+
+    pattern(data, BLOCK, 7 + (unsigned)rank);
+    store(DEVICE, 0, data, BLOCK);
+    for (size_t i = 0; i < 10 * BLOCKS; i++) {
+        size_t block = i < 6 * BLOCKS ? i / 3 % BLOCKS : i % BLOCKS;
+
+        EQUAL(devcom_write_notify(d, DEVICE, i + block, next, HOST, block * BLOCK / 2, BLOCK / 2, (unsigned)block,
+                                  DEVCOM_ADD, 1, 1),
+              0);
+    }
+    pattern(data, BLOCK, 7 + (unsigned)last);
+    for (size_t block = 0; block < BLOCKS; block++) {
+        EQUAL(devcom_signal_wait(d, (unsigned)block, DEVCOM_EQ, 10, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_notify_reset(d, (unsigned)block, NULL), 0);
+        load(HOST, block * BLOCK / 2, got, BLOCK / 2);
+        EXPECT(!memcmp(data + 9 * BLOCKS + 2 * block, got, BLOCK / 2));
+    }
+    EQUAL(devcom_queue_fence(d, 1, 60L * SECOND), 0);
+    meet();
+}
+
+/* The place is gone, or is outside of what has the number now, or is there again. */
+static void check_places_gone(void)
+{
+    struct devcom_memory memory = {.bytes = BLOCK};
+    int next = (rank + 1) % size;
+
+    for (int i = 0; i < 6; i++) {
+        int expected = i % 3 == 0 ? 0 : i % 3 == 1 ? -ERANGE : -ENOENT;
+
+        memory.bytes = i % 3 == 1 ? BLOCK - 1 : BLOCK;
+        if (expected != -ENOENT)
+            EQUAL(devcom_segment_create(d, GONE, &memory), 0);
+        for (int j = 0; j < 4; j++) {
+            int error = devcom_write_notify(d, HOST, 0, next, GONE, 0, BLOCK, 24, DEVCOM_ADD, 1, 3);
+
+            EQUAL(error ? error : devcom_queue_fence(d, 3, 60L * SECOND), expected);
+        }
+        meet();
+        EQUAL(devcom_signal_wait(d, 24, DEVCOM_EQ, 4 * (i / 3 + 1), DEVCOM_TEST, NULL), 0);
+        if (expected != -ENOENT)
+            EQUAL(devcom_segment_delete(d, GONE), 0);
+        meet();
+    }
+    EQUAL(devcom_notify_reset(d, 24, NULL), 0);
+    meet();
+}
+
+static void check_places(void)
+{
+    static const int64_t grow[] = {1, 2, 3, 4, 5, 6, 9, 12, 15, 15, 15, 15, 1, -3, -7, INT64_MAX, INT64_MIN, 5};
+
+    check_repeated(DEVCOM_SET, grow, sizeof(grow) / sizeof(*grow));
+    check_repeated(DEVCOM_ADD, grow, 15);
+    check_many_places();
+    check_places_gone();
+}
+
 /* ---- signals ---- */
 
 static void check_signals(void)
@@ -476,6 +571,7 @@ int main(int count, char **words)
     }
     check_misuse();
     check_deleted();
+    check_places();
     check_signals();
     check_atomics();
     check_passive();

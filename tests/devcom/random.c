@@ -1,12 +1,14 @@
 /*
  * words[1] random operations by each rank: puts of any size and shape, lists and reads, to ranks taken at random, by
  * queues taken at random. Each rank has a part of every other's segment to itself, and a copy of what it should hold;
- * signals count. At the end checksums, and every byte, are compared.
+ * signals count. Some places are written again and again. At the end checksums, and every byte, are compared.
  */
 #include "devcom.h"
 #include "tests/xtq/xtqtest.h"
 
-enum { TARGET, SOURCE, STAGED_TARGET, BACK, PART = 1 << 16, SECOND = 1000000 };
+enum { TARGET, SOURCE, STAGED_TARGET, BACK, PART = 1 << 16, KEPT = 12, SECOND = 1000000 };
+
+static const int64_t kept_growth[8] = {0, 0, 0, 3, 3, 3, 3, 1};
 
 static struct devcom *d;
 static int rank, size;
@@ -71,6 +73,20 @@ static struct devcom_put some_put(uint32_t *state, unsigned queue, bool staged)
     put.remote_offset = (size_t)rank * PART + queue * (PART / 4) +
                         below(state, (unsigned)(PART / 4 - extent(&put.shape, put.shape.remote_stride) + 1));
     return put;
+}
+
+/* To where something was written before, by the same queue. */
+static struct devcom_put some_repeated_put(uint32_t *state, unsigned queue, bool staged)
+{
+    static struct devcom_put kept[4][2][KEPT];
+    struct devcom_put *put = &kept[queue][staged][below(state, KEPT)];
+
+    if (!put->shape.bytes || below(state, 20) == 0)
+        *put = some_put(state, queue, staged);
+    else
+        put->value += kept_growth[below(state, 8)];
+    put->offset = below(state, (unsigned)(PART - extent(&put->shape, put->shape.stride) + 1));
+    return *put;
 }
 
 static void begin(const struct devcom_put *puts, unsigned count, unsigned queue)
@@ -180,7 +196,8 @@ int main(int count, char **words)
         if (below(&state, 50) == 0)
             read_back(&state, queue, to_device);
         for (unsigned j = 0; j < list; j++)
-            puts[j] = some_put(&state, queue, to_device);
+            puts[j] =
+                below(&state, 3) ? some_put(&state, queue, to_device) : some_repeated_put(&state, queue, to_device);
         begin(puts, list, queue);
         i += list;
     }

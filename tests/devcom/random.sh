@@ -12,4 +12,5 @@ for mpi in $mpis; do
     esac
     must $mpi 3 random 5000 staged
     VOCL_SHARE=0 must $mpi 3 random 10000 staged
+    VOCL_SHARE=0 VOCL_DEVCOM_EAGER=100 must $mpi 3 random 10000
 done

@@ -10,8 +10,8 @@
 
 #include "xtq/mpi_device.h"
 
-#define MEETING 1                    /* tag, on the link's communicator */
-#define MOST_BYTES ((size_t)8 << 10) /* above, MPI has better ways */
+#define MEETING 1                     /* tag, on the link's communicator */
+#define MOST_BYTES ((size_t)32 << 10) /* above, MPI has better ways */
 
 int meet_open(struct link *link, MPI_Comm comm)
 {
@@ -104,20 +104,92 @@ static int double_up(struct meeting *m, int size)
     return result;
 }
 
+/* What MPI's operations are defined for (MPI 4.0, section 6.9.2). */
+enum kind { INTEGERS = 1, REALS = 2, LOGICALS = 4, COMPLEXES = 8, BYTES = 16, PAIRS = 32 };
+
+/* Those that are XTQ's, too, are known to it; 0: not a predefined one, or one that not every MPI computes with. */
+static enum kind kind_of(MPI_Datatype datatype)
+{
+    static const struct {
+        MPI_Datatype datatype;
+        enum kind kind;
+    } types[] = {
+        {MPI_BYTE, BYTES},
+        {MPI_LONG_DOUBLE, REALS},
+        {MPI_C_BOOL, LOGICALS},
+        {MPI_C_FLOAT_COMPLEX, COMPLEXES},
+        {MPI_C_DOUBLE_COMPLEX, COMPLEXES},
+        {MPI_C_LONG_DOUBLE_COMPLEX, COMPLEXES},
+        {MPI_FLOAT_INT, PAIRS},
+        {MPI_DOUBLE_INT, PAIRS},
+        {MPI_LONG_INT, PAIRS},
+        {MPI_2INT, PAIRS},
+        {MPI_SHORT_INT, PAIRS},
+        {MPI_LONG_DOUBLE_INT, PAIRS},
+        {MPI_LOGICAL, LOGICALS},
+        {MPI_COMPLEX, COMPLEXES},
+        {MPI_DOUBLE_COMPLEX, COMPLEXES},
+        {MPI_2REAL, PAIRS},
+        {MPI_2DOUBLE_PRECISION, PAIRS},
+        {MPI_2INTEGER, PAIRS},
+        {MPI_CXX_BOOL, LOGICALS},
+        {MPI_CXX_FLOAT_COMPLEX, COMPLEXES},
+        {MPI_CXX_DOUBLE_COMPLEX, COMPLEXES},
+        {MPI_CXX_LONG_DOUBLE_COMPLEX, COMPLEXES},
+    };
+    enum xtq_type type;
+
+    if (datatype == MPI_DATATYPE_NULL) /* as some of the above are where MPI was built without a language */
+        return 0;
+    if (intercept_type(datatype, &type))
+        return type == XTQ_FLOAT || type == XTQ_DOUBLE ? REALS : INTEGERS;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if (types[i].datatype == datatype)
+            return types[i].kind;
+    }
+    return 0;
+}
+
+/* The kinds of types that it takes. */
+static int kinds_of(MPI_Op op)
+{
+    const struct {
+        MPI_Op op;
+        int kinds;
+    } ops[] = {
+        {MPI_SUM, INTEGERS | REALS | COMPLEXES},
+        {MPI_PROD, INTEGERS | REALS | COMPLEXES},
+        {MPI_MIN, INTEGERS | REALS},
+        {MPI_MAX, INTEGERS | REALS},
+        {MPI_BAND, INTEGERS | BYTES},
+        {MPI_BOR, INTEGERS | BYTES},
+        {MPI_BXOR, INTEGERS | BYTES},
+        {MPI_LAND, INTEGERS | LOGICALS},
+        {MPI_LOR, INTEGERS | LOGICALS},
+        {MPI_LXOR, INTEGERS | LOGICALS},
+        {MPI_MINLOC, PAIRS},
+        {MPI_MAXLOC, PAIRS},
+    };
+
+    for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+        if (ops[i].op == op)
+            return ops[i].kinds;
+    }
+    return 0;
+}
+
 /* Operations and types that go together in any MPI, so that no error is MPI's to find. */
 bool meet_takes(MPI_Count count, MPI_Datatype datatype, MPI_Op op, size_t *bytes)
 {
-    enum xtq_type type;
-    enum xtq_op known;
+    MPI_Aint first, extent, begin, last;
 
-    if (count < 1 || !intercept_type(datatype, &type))
+    if (count < 1 || (unsigned long long)count > MOST_BYTES || !(kind_of(datatype) & kinds_of(op)))
         return false;
-    *bytes = (size_t)count * xtq_type_bytes(type);
-    if ((unsigned long long)count > MOST_BYTES || *bytes > MOST_BYTES)
+    if (PMPI_Type_get_extent(datatype, &first, &extent) || PMPI_Type_get_true_extent(datatype, &begin, &last) ||
+        first || begin || last < 1 || extent < last)
         return false;
-    return intercept_op(op, &known) ||
-           (type != XTQ_FLOAT && type != XTQ_DOUBLE &&
-            (op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR || op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR));
+    *bytes = (size_t)(count - 1) * (size_t)extent + (size_t)last; /* what is behind a pair is not the program's */
+    return *bytes <= MOST_BYTES;
 }
 
 int meet_allreduce(struct link *link, const void *data, void *result, int count, MPI_Datatype datatype, MPI_Op op,

@@ -79,6 +79,7 @@ struct _cl_device_id {
     struct object object;
     struct node *node;
     cl_device_id parent; /* of a sub-device */
+    struct partition *partition; /* the same: what it is a part of */
     uint32_t platform;   /* number of the native platform in its worker */
     unsigned version;    /* of that platform: 120 for OpenCL 1.2 */
     struct info_table infos;

@@ -43,8 +43,7 @@ static void describe(cl_device_id device)
     device->any_pointer = type & CL_DEVICE_TYPE_CPU || svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
 }
 
-/* What the node tells of it. */
-static cl_int device_ask(cl_device_id device)
+cl_int device_ask(cl_device_id device)
 {
     struct wire_describe_device m = {.device = device->object.id};
     struct wire_describe_device_reply reply;
@@ -82,36 +81,6 @@ cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_i
     handle_free(&device->object);
     return error;
 }
-
-/* Root devices stay. */
-static struct node *sub_device_node(const struct object *object)
-{
-    return ((const struct _cl_device_id *)object)->parent ? ((const struct _cl_device_id *)object)->node : NULL;
-}
-
-static void device_destroy(struct object *object)
-{
-    cl_device_id device = (cl_device_id)object;
-    cl_device_id parent = device->parent;
-
-    free(device->infos.bytes);
-    handle_free(&device->object);
-    handle_drop(parent);
-}
-
-static const char *sub_device_bound(const struct object *object, const struct node *node)
-{
-    (void)object;
-    (void)node;
-    return "a sub-device is its worker's";
-}
-
-const struct kind device_kind = {
-    .size = sizeof(struct _cl_device_id),
-    .node = sub_device_node,
-    .bound = sub_device_bound,
-    .destroy = device_destroy,
-};
 
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret)
 {
@@ -180,91 +149,6 @@ cl_int clReleaseDevice(cl_device_id device)
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
     return device->parent ? handle_release(device, WIRE_DEVICE, CL_INVALID_DEVICE) : CL_SUCCESS;
-}
-
-/* ---- sub-devices ---- */
-
-static cl_int sub_devices_send(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
-                               const uint32_t *ids, cl_uint *found)
-{
-    struct wire_create_sub_devices m = {
-        .device = device->object.id, .properties = properties, .sub_devices = ids, .sub_devices_count = count};
-    struct wire_create_sub_devices_reply reply;
-    struct call call;
-    size_t length = 0;
-    cl_int error;
-
-    while (properties[length])
-        length++;
-    if (properties[0] == CL_DEVICE_PARTITION_BY_COUNTS) /* a list that ends with a 0 of its own */
-        length++;
-    m.properties_length = (uint32_t)(length * sizeof(*properties));
-    if (m.properties_length > 8192)
-        return CL_INVALID_VALUE;
-    error = cl_error(call_create_sub_devices(device->node, &m, &reply, &call));
-    if (error)
-        return error;
-    error = reply.error;
-    if (!error)
-        *found = reply.count;
-    call_free(&call);
-    return error;
-}
-
-/* The node knows the sub-devices by the numbers of their objects, so these come first. */
-static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
-                               cl_device_id *devices)
-{
-    uint32_t ids[WIRE_MAX_DEVICES] = {0};
-    cl_uint made = 0;
-    cl_int error;
-
-    HALT_GUARD;
-    for (cl_uint i = 0; i < count; i++) {
-        devices[i] = handle_new(WIRE_DEVICE);
-        if (!devices[i]) {
-            while (i--)
-                handle_free(&devices[i]->object);
-            return CL_OUT_OF_HOST_MEMORY;
-        }
-        ids[i] = devices[i]->object.id;
-    }
-    error = sub_devices_send(device, properties, count, ids, &made);
-    if (!error && made != count)
-        error = CL_OUT_OF_RESOURCES;
-    for (cl_uint i = 0; i < count; i++) {
-        if (error) {
-            handle_free(&devices[i]->object);
-            continue;
-        }
-        devices[i]->node = device->node;
-        devices[i]->platform = device->platform;
-        devices[i]->version = device->version;
-        devices[i]->parent = device;
-        handle_use(device);
-    }
-    for (cl_uint i = 0; !error && i < count; i++)
-        error = device_ask(devices[i]);
-    return error;
-}
-
-cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
-                          cl_device_id *devices, cl_uint *count_ret)
-{
-    cl_uint found = 0;
-    cl_int error;
-
-    if (!handle_check(device, WIRE_DEVICE))
-        return CL_INVALID_DEVICE;
-    if (!properties)
-        return CL_INVALID_VALUE;
-    error = sub_devices_send(device, properties, 0, NULL, &found);
-    if (!error && devices)
-        error = count < found || found > WIRE_MAX_DEVICES ? CL_INVALID_VALUE
-                                                          : sub_devices_make(device, properties, found, devices);
-    if (!error && count_ret)
-        *count_ret = found;
-    return error;
 }
 
 static cl_int timers(cl_device_id device, cl_ulong times[2])

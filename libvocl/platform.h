@@ -17,6 +17,10 @@ unsigned session_device_count(const struct session *session);
 cl_device_id session_device(const struct session *session, unsigned index);
 cl_platform_id session_platform(const struct session *session);
 
+/* Whether the target's device of that number answers as the device does: 0, or -EXDEV with the reason, or why it could
+ * not be asked. */
+int device_ask_fits(cl_device_id device, struct node *target, char *reason, size_t size);
+
 /* ---- choose.c ---- */
 /* Orders the list as VOCL_DEVICES has it; how many are left. */
 unsigned choose_devices(cl_device_id *devices, unsigned count);
@@ -24,6 +28,8 @@ unsigned choose_devices(cl_device_id *devices, unsigned count);
 /* ---- device.c ---- */
 /* A root device, known to the node under that number. */
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
+/* The device has a number: what its node tells of it. */
+cl_int device_ask(cl_device_id device);
 /* What the node told of it, if it is of that size; else to stays as it is. */
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size);
 

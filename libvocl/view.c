@@ -199,7 +199,7 @@ static int device_fits(cl_device_id device, const struct info_table *there, char
     return 0;
 }
 
-static int ask_fits(cl_device_id device, struct node *target, char *reason, size_t size)
+int device_ask_fits(cl_device_id device, struct node *target, char *reason, size_t size)
 {
     struct wire_describe_device m = {.device = device->object.id};
     struct wire_describe_device_reply reply;
@@ -248,7 +248,7 @@ static int platform_fits(const struct view *view, const struct node *node, struc
         if (device->node != node || device->platform != platform || !lists(device->object.id, ids, count))
             continue;
         *found |= UINT64_C(1) << i;
-        error = ask_fits(device, target, reason, size);
+        error = device_ask_fits(device, target, reason, size);
     }
     return error;
 }

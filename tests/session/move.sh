@@ -30,11 +30,6 @@ always VOCL_SHARE=1 "$moved" 1 1500
 [ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
 always VOCL_SHARE=0 "$moved" 8 1500
 [ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
-# What a command buffer has recorded goes with it.
-for share in 0 1; do
-    always VOCL_SHARE=$share "$top_builddir/tests/session/moved_commands" 1500
-    [ "$(moves)" -gt 0 ] || fail "recorded commands have not moved: $(cat "$scratch/err")"
-done
 for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts svm user_events; do
     always VOCL_SHARE=1 "$parity/$program"
 done
@@ -65,6 +60,24 @@ wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$sc
 vocl move $program --to spare || fail "not to a spare worker"
 vocl move $program --to here || fail "not to one that comes"
 wait $program || fail "asked to move: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+
+# What a command buffer has recorded goes with it, and so do parts of a device.
+for what in commands parts; do
+    for share in 0 1; do
+        rm -f "$scratch/enough"
+        : > "$scratch/out"
+        env "$mark" VOCL_SHARE=$share vocl run --spare 1 -- "$top_builddir/tests/session/moved_$what" "$scratch/enough" \
+            > "$scratch/out" 2> "$scratch/err" &
+        program=$!
+        wait_until 30 grep -q ready "$scratch/out" || fail "moved_$what: $(tail -n 5 "$scratch/out" "$scratch/err")"
+        for again in 1 2; do
+            vocl move $program --to spare > "$scratch/asked" || fail "moved_$what, $share: $(cat "$scratch/asked")"
+        done
+        touch "$scratch/enough"
+        wait $program || fail "moved_$what, $share: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+        grep right "$scratch/out"
+    done
+done
 
 # The target dies where a phase begins.
 "$moved" 4 1000 | tail -n 1 > "$scratch/native"

@@ -133,7 +133,6 @@ size_t kernarg_place(size_t end, size_t bytes);
 struct sender {
     pthread_mutex_t lock;
     struct ring ring; /* bytes is NULL where the target is on another host */
-    struct ring_ways ways;
     uint64_t head;
 };
 

@@ -12,6 +12,8 @@
 
 #define MEETING 1                     /* tag, on the link's communicator */
 #define MOST_BYTES ((size_t)32 << 10) /* above, MPI has better ways */
+#define PIECE_BYTES 8192              /* longer messages wait for their receiver, which took 2.5 times as long */
+#define MOST_PIECES 8                 /* a piece is of whole elements */
 
 int meet_open(struct link *link, MPI_Comm comm)
 {
@@ -24,37 +26,46 @@ void meet_close(struct link *link)
         PMPI_Comm_free(&link->meeting);
 }
 
-/* Send one, receive another. Either rank may be MPI_PROC_NULL, the memory NULL only for
- * nothing. */
-static int exchange(struct link *link, const void *sent, int to, void *received, int from, int count,
-                    MPI_Datatype datatype)
-{
-    MPI_Request requests[2];
-    int result = PMPI_Irecv(received, count, datatype, from, MEETING, link->meeting, &requests[0]);
+/* What is combined, by whom; mine and theirs change places as it goes on. */
+struct meeting {
+    struct link *link;
+    void *mine, *theirs;
+    int count, rank, piece; /* piece: elements in a message */
+    MPI_Datatype datatype;
+    MPI_Aint extent;
+    MPI_Op op;
+};
 
-    if (!result)
-        result = PMPI_Isend(sent, count, datatype, to, MEETING, link->meeting, &requests[1]);
-    return result ? result : serve_until_all(2, requests);
+/* Send one, receive another, in pieces. Either rank may be MPI_PROC_NULL, the memory NULL only for nothing. */
+static int exchange(const struct meeting *m, const void *sent, int to, void *received, int from)
+{
+    MPI_Request requests[2 * MOST_PIECES];
+    int started = 0, done = 0, result = MPI_SUCCESS;
+
+    do {
+        const int some = m->count - done < m->piece ? m->count - done : m->piece;
+        const MPI_Aint at = done * m->extent;
+
+        result = PMPI_Irecv(received ? (char *)received + at : NULL, some, m->datatype, from, MEETING, m->link->meeting,
+                            &requests[started++]);
+        if (!result)
+            result = PMPI_Isend(sent ? (const char *)sent + at : NULL, some, m->datatype, to, MEETING, m->link->meeting,
+                                &requests[started++]);
+        done += some;
+    } while (!result && done < m->count);
+    return result ? result : serve_until_all(started, requests);
 }
 
 int meet_barrier(struct link *link)
 {
     const int rank = xtq_rank(link->x), size = xtq_size(link->x);
+    const struct meeting nothing = {.link = link, .piece = 1, .datatype = MPI_BYTE};
     int result = MPI_SUCCESS;
 
     for (int distance = 1; distance < size && !result; distance <<= 1)
-        result = exchange(link, NULL, (rank + distance) % size, NULL, (rank - distance + size) % size, 0, MPI_BYTE);
+        result = exchange(&nothing, NULL, (rank + distance) % size, NULL, (rank - distance + size) % size);
     return result;
 }
-
-/* What is combined, by whom; mine and theirs change places as it goes on. */
-struct meeting {
-    struct link *link;
-    void *mine, *theirs;
-    int count, rank;
-    MPI_Datatype datatype;
-    MPI_Op op;
-};
 
 /* The lower rank's operand is the first, so that both compute the same, whatever the operation minds. */
 static int combine_with(struct meeting *m, int peer)
@@ -70,7 +81,7 @@ static int combine_with(struct meeting *m, int peer)
 
 static int exchange_and_combine(struct meeting *m, int peer)
 {
-    int result = exchange(m->link, m->mine, peer, m->theirs, peer, m->count, m->datatype);
+    int result = exchange(m, m->mine, peer, m->theirs, peer);
 
     return result ? result : combine_with(m, peer);
 }
@@ -86,12 +97,11 @@ static int double_up(struct meeting *m, int size)
     extra = size - power;
     number = m->rank >= 2 * extra ? m->rank - extra : m->rank % 2 ? m->rank / 2 : -1;
     if (number < 0) {
-        result = exchange(m->link, m->mine, m->rank + 1, m->theirs, MPI_PROC_NULL, m->count, m->datatype);
-        return result ? result
-                      : exchange(m->link, m->theirs, MPI_PROC_NULL, m->mine, m->rank + 1, m->count, m->datatype);
+        result = exchange(m, m->mine, m->rank + 1, m->theirs, MPI_PROC_NULL);
+        return result ? result : exchange(m, m->theirs, MPI_PROC_NULL, m->mine, m->rank + 1);
     }
     if (m->rank < 2 * extra) {
-        result = exchange(m->link, m->mine, MPI_PROC_NULL, m->theirs, m->rank - 1, m->count, m->datatype);
+        result = exchange(m, m->mine, MPI_PROC_NULL, m->theirs, m->rank - 1);
         result = result ? result : combine_with(m, m->rank - 1);
     }
     for (int mask = 1; mask < power && !result; mask <<= 1) {
@@ -100,7 +110,7 @@ static int double_up(struct meeting *m, int size)
         result = exchange_and_combine(m, other < extra ? other * 2 + 1 : other + extra);
     }
     if (m->rank < 2 * extra && !result)
-        result = exchange(m->link, m->mine, m->rank - 1, m->theirs, MPI_PROC_NULL, m->count, m->datatype);
+        result = exchange(m, m->mine, m->rank - 1, m->theirs, MPI_PROC_NULL);
     return result;
 }
 
@@ -186,7 +196,7 @@ bool meet_takes(MPI_Count count, MPI_Datatype datatype, MPI_Op op, size_t *bytes
     if (count < 1 || (unsigned long long)count > MOST_BYTES || !(kind_of(datatype) & kinds_of(op)))
         return false;
     if (PMPI_Type_get_extent(datatype, &first, &extent) || PMPI_Type_get_true_extent(datatype, &begin, &last) ||
-        first || begin || last < 1 || extent < last)
+        first || begin || last < 1 || extent < last || extent > PIECE_BYTES / 2)
         return false;
     *bytes = (size_t)(count - 1) * (size_t)extent + (size_t)last; /* what is behind a pair is not the program's */
     return *bytes <= MOST_BYTES;
@@ -203,8 +213,12 @@ int meet_allreduce(struct link *link, const void *data, void *result, int count,
                               .rank = xtq_rank(link->x),
                               .datatype = datatype,
                               .op = op};
-    int code;
+    MPI_Aint first;
+    int code = PMPI_Type_get_extent(datatype, &first, &meeting.extent);
 
+    if (code)
+        return code;
+    meeting.piece = PIECE_BYTES / (int)meeting.extent;
     if (data != MPI_IN_PLACE)
         memcpy(result, data, bytes);
     code = double_up(&meeting, xtq_size(link->x));

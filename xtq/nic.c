@@ -83,7 +83,7 @@ static int send_copied(struct nic *nic, int target, unsigned queue, const struct
     int bytes = (int)ring_message_bytes(parts->argument_bytes, parts->payload_bytes);
 
     memset(leaving->copy, 0, (size_t)bytes);
-    ring_write(leaving->copy, parts, NULL);
+    ring_write(leaving->copy, parts);
     if (PMPI_Isend(leaving->copy, bytes, MPI_BYTE, target, 1 + (int)queue, nic->x->comm, &leaving->parting.request))
         return -EIO;
     return 0;

@@ -119,7 +119,7 @@ static int send_pad(struct xtq *x, struct sender *sender, int target, unsigned q
     int error = 0;
 
     if (sender->ring.bytes) {
-        ring_write(ring_at(&sender->ring, sender->head), &parts, NULL);
+        ring_write(ring_at(&sender->ring, sender->head), &parts);
         ring_publish(&sender->ring, sender->head + pad);
     } else {
         error = nic_send(x, target, queue, &parts, NULL);
@@ -188,7 +188,7 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
         pthread_mutex_unlock(&sender->lock);
         return error;
     }
-    ring_write(ring_at(&sender->ring, sender->head), &parts, &sender->ways);
+    ring_write(ring_at(&sender->ring, sender->head), &parts);
     sender->head += bytes;
     context_sent(x);
     ring_publish(&sender->ring, sender->head);

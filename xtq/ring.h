@@ -40,14 +40,8 @@ struct ring_parts {
     const void *arguments, *payload;
     size_t argument_bytes, payload_bytes;
 };
-/* How the initiator of a lane writes long payloads: what it has found by trying. Zero at first. */
-struct ring_ways {
-    unsigned messages;   /* long ones so far */
-    bool through_caches; /* the better way when it was tried last */
-    long line_ps[2];     /* picoseconds for a line, when it was tried: through the caches, past them */
-};
-/* Put it together as it lies in a lane; what is between its parts is not written. ways: NULL: through the caches. */
-void ring_write(uint8_t *at, const struct ring_parts *parts, struct ring_ways *ways);
+/* Put it together as it lies in a lane; what is between its parts is not written. */
+void ring_write(uint8_t *at, const struct ring_parts *parts);
 /* The sizes that a packet, not a pad, says; false if it is of no known type. */
 bool ring_sizes(const union ring_packet *packet, uint64_t *arguments, uint64_t *payload);
 

@@ -131,31 +131,8 @@ static void any_bytes(void)
     }
 }
 
-/* Long payloads lie there whole, whichever way they are written, and both are tried again and again. */
-static void long_payloads(void)
-{
-    enum { MOST = 40000, LENGTHS = 600 };
-    static uint8_t lane[RING_LINE + MOST + RING_LINE] __attribute__((aligned(64))), payload[MOST];
-    struct ring_ways ways = {0};
-    uint64_t state = 3;
-
-    for (unsigned i = 0; i < LENGTHS; i++) {
-        const size_t length = MOST - draw_below(&state, 8000);
-        const struct ring_parts parts = {.payload = payload, .payload_bytes = length};
-
-        for (size_t k = 0; k < length; k++)
-            payload[k] = (uint8_t)(k * 31 + i);
-        memset(lane, 0xaa, sizeof(lane));
-        ring_write(lane, &parts, i % 8 ? &ways : NULL);
-        assert(!memcmp(lane + RING_LINE, payload, length));
-        assert(lane[RING_LINE + length] == 0xaa);
-    }
-    assert(ways.messages > 300 && ways.line_ps[0] > 0 && ways.line_ps[1] > 0);
-}
-
 int main(void)
 {
-    long_payloads();
     two_threads();
     any_bytes();
     return 0;

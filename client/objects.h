@@ -78,10 +78,10 @@ enum device_clock { CLOCK_UNKNOWN, CLOCK_OTHER, CLOCK_RAW, CLOCK_STEADY };
 struct _cl_device_id {
     struct object object;
     struct node *node;
-    cl_device_id parent; /* of a sub-device */
+    cl_device_id parent;         /* of a sub-device */
     struct partition *partition; /* the same: what it is a part of */
-    uint32_t platform;   /* number of the native platform in its worker */
-    unsigned version;    /* of that platform: 120 for OpenCL 1.2 */
+    uint32_t platform;           /* number of the native platform in its worker */
+    unsigned version;            /* of that platform: 120 for OpenCL 1.2 */
     struct info_table infos;
     bool unified;
     cl_uint dimensions;

@@ -117,7 +117,7 @@ struct _cl_command_buffer_khr {
     struct recorded_use *uses;
     struct wire_buffer commands; /* as the node was sent them */
     bool loose;                  /* one of them has an argument that was released before */
-    cl_event last; /* of the last run, where only one is allowed at a time */
+    cl_event last;               /* of the last run, where only one is allowed at a time */
 };
 
 #endif

@@ -54,11 +54,12 @@ workers()
 # Asked for, to a spare worker and to one that comes.
 : > "$scratch/out"
 : > "$scratch/err"
-env "$mark" vocl run --spare 1 -- "$moved" 4 6000 > "$scratch/out" 2> "$scratch/err" &
+env "$mark" vocl run --spare 1 -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 program=$!
 wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
 vocl move $program --to spare || fail "not to a spare worker"
 vocl move $program --to here || fail "not to one that comes"
+touch "$scratch/enough"
 wait $program || fail "asked to move: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 
 # What a command buffer has recorded goes with it, and so do parts of a device.
@@ -82,10 +83,11 @@ done
 # The target dies where a phase begins.
 "$moved" 4 1000 | tail -n 1 > "$scratch/native"
 for phase in early copy objects contents change; do
+    rm -f "$scratch/enough"
     : > "$scratch/out"
-: > "$scratch/err"
+    : > "$scratch/err"
     env "$mark" VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500 VOCL_LOG=debug \
-        vocl run --spare 1 -- "$moved" 4 6000 > "$scratch/out" 2> "$scratch/err" &
+        vocl run --spare 1 -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
     vocl move $program --to spare > "$scratch/asked" 2>&1 &
@@ -93,9 +95,11 @@ for phase in early copy objects contents change; do
     wait_until 30 grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     spare=$(for worker in $(workers); do grep -zqx PMI_RANK=2 "/proc/$worker/environ" && echo "$worker"; done)
     kill -KILL "$spare" || fail "no spare worker: $(cat "$scratch/err")"
-    wait $program || fail "killed at $phase: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     wait $asked
-    [ $? = 1 ] || fail "killed at $phase: vocl move says $(cat "$scratch/asked")"
+    status=$?
+    touch "$scratch/enough"
+    wait $program || fail "killed at $phase: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    [ $status = 1 ] || fail "killed at $phase: vocl move says $(cat "$scratch/asked")"
     tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "killed at $phase: something else is printed"
     grep -q 'stays where it is' "$scratch/err" || fail "killed at $phase: the move did not fail: $(tail -n 9 "$scratch/err")"
     wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"

@@ -1,7 +1,7 @@
 /*
  * A program that has something of everything, for a while: buffers, a sub-buffer, an image, a kernel with arguments
  * that stay, a program with a header, a linked one, a user event that is set late and a callback. It prints what they
- * hold in the end. usage: moved MEGABYTES MILLISECONDS
+ * hold in the end. usage: moved MEGABYTES MILLISECONDS [FILE], longer if there is no such file yet
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NEED(call)                                                                                                     \
     do {                                                                                                               \
@@ -116,7 +117,8 @@ int main(int count, char **words)
     NEED(clSetKernelArg(kernel, 1, sizeof(by), &by));
     puts("ready");
     fflush(stdout);
-    for (until = now_ms() + atoi(count > 2 ? words[2] : "1000"); now_ms() < until; steps++) {
+    for (until = now_ms() + atoi(count > 2 ? words[2] : "1000");
+         now_ms() < until || (count > 3 && access(words[3], F_OK)); steps++) {
         const struct timespec pause = {0, 2000000};
         size_t items = part / 4;
 

@@ -68,19 +68,20 @@ static void compare(const struct exec_changes *m, const uint8_t *bytes, uint8_t 
     }
 }
 
-/* In a mapped buffer, or in a copy where mapping is one, too. */
+/* In a mapped buffer, or in a copy where mapping is one, too. Not in the mover: drivers that wait for a whole queue
+ * would wait there for contents that only this thread can bring. */
 static cl_int compare_native(const struct context *context, const struct memory *memory, const struct exec_changes *m,
                              uint8_t *changed)
 {
     cl_int error;
-    void *bytes = clEnqueueMapBuffer(context->mover->native, memory->native, CL_TRUE, CL_MAP_READ, m->offset, m->size,
-                                     0, NULL, NULL, &error);
+    void *bytes = clEnqueueMapBuffer(context->spare, memory->native, CL_TRUE, CL_MAP_READ, m->offset, m->size, 0, NULL,
+                                     NULL, &error);
 
     if (error)
         return error;
     compare(m, bytes, changed);
-    error = clEnqueueUnmapMemObject(context->mover->native, memory->native, bytes, 0, NULL, NULL);
-    clFlush(context->mover->native);
+    error = clEnqueueUnmapMemObject(context->spare, memory->native, bytes, 0, NULL, NULL);
+    clFlush(context->spare);
     return error;
 }
 

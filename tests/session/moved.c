@@ -12,14 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEED(call)                                                                                                     \
-    do {                                                                                                               \
-        cl_int need_error = (call);                                                                                    \
-        if (need_error) {                                                                                              \
-            printf("line %d: %s: %d\n", __LINE__, #call, need_error);                                                  \
-            exit(3);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "tests/session/moved.h"
 
 static const char *source = "#include \"add.h\"\n"
                             "kernel void next(global uint *data, uint by)\n"

@@ -12,15 +12,7 @@
 #include <unistd.h>
 
 #include "base/cl_ext.h"
-
-#define NEED(call)                                                                                                     \
-    do {                                                                                                               \
-        cl_int need_error = (call);                                                                                    \
-        if (need_error) {                                                                                              \
-            printf("line %d: %s: %d\n", __LINE__, #call, need_error);                                                  \
-            exit(3);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "tests/session/moved.h"
 
 enum { ITEMS = 4096, SIZE = ITEMS * 4, RECORDED = 24 };
 

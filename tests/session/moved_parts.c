@@ -9,14 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEED(call)                                                                                                     \
-    do {                                                                                                               \
-        cl_int need_error = (call);                                                                                    \
-        if (need_error) {                                                                                              \
-            printf("line %d: %s: %d\n", __LINE__, #call, need_error);                                                  \
-            exit(3);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "tests/session/moved.h"
 
 enum { ITEMS = 1024, SIZE = ITEMS * 4, MOST = 64 };
 

@@ -21,8 +21,13 @@ static char **make_environment(const struct start *start)
     hex_show(start->token, TOKEN_BYTES, token);
     list_add(&list, SESSION_LOCAL "=%s", start->local.text);
     launch_place(start, &list);
-    if (start->remote.fd < 0) /* it leaves its files behind when a rank is killed */
-        list_add(&list, SHARED "=/dev/shm/vocl-%.16s", token);
+    if (start->remote.fd >= 0)
+        return list;
+    list_add(&list, SHARED "=/dev/shm/vocl-%.16s", token); /* it leaves its files behind when a rank is killed */
+    /* Memory is enough here. What else there is would listen; and TCP, when the program closes its descriptors, would
+       wait for ever for mpiexec to say so. */
+    if (!getenv("OMPI_MCA_btl"))
+        list_add(&list, "OMPI_MCA_btl=self,vader");
     return list;
 }
 

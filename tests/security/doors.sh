@@ -130,7 +130,7 @@ kill $program 2> /dev/null
 wait $program 2> /dev/null
 wait_until 10 none_left "$mark" || fail "left after hosts: $(session_processes "$mark")"
 
-# ---- Open MPI has a placeholder, which comes to an abstract socket; its own ports are its own ----
+# ---- Open MPI has a placeholder, which comes to an abstract socket; its mpiexec listens, its ranks do not ----
 
 if [ -n "$MPIEXEC_OPENMPI" ]; then
     hold unix
@@ -139,6 +139,19 @@ if [ -n "$MPIEXEC_OPENMPI" ]; then
     status=$?
     let_go
     [ $status -eq 0 ] || fail "Open MPI, with strangers: $status: $(cat "$scratch/err")"
+    wait_until 10 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
+    env "$mark" VOCL_MPI=openmpi vocl run -- "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 grep -q ready "$scratch/out" || fail "no session of Open MPI: $(cat "$scratch/err")"
+    for process in $program $(session_processes "$mark"); do
+        [ "$(cat "/proc/$process/comm")" != mpiexec.openmpi ] || continue
+        for socket in $(ls -l "/proc/$process/fd" | sed -n 's/.*socket:\[\(.*\)\]/\1/p'); do
+            awk -v socket="$socket" '$4 == "0A" && $10 == socket { found = 1 } END { exit !found }' /proc/net/tcp /proc/net/tcp6 &&
+                fail "$(cat "/proc/$process/comm") of a session of Open MPI listens"
+        done
+    done
+    kill $program 2> /dev/null
+    wait $program 2> /dev/null
     wait_until 10 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
 fi
 exit 0

@@ -228,5 +228,7 @@ void nic_alive_open(struct nic *nic);
 void nic_heard(struct nic *nic, int rank);
 /* Tell the others of this one, and look who has been silent for too long, if it is time for that. */
 void nic_beat(struct nic *nic);
+/* MPI refuses what was to be sent, which was sound: the rank is lost. Returns -ECONNRESET. */
+int nic_unreachable(struct nic *nic, int rank);
 
 #endif

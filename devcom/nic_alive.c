@@ -1,4 +1,6 @@
 /* Beats, by which ranks of other hosts know of each other, and who is lost. */
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -35,15 +37,27 @@ static void hear(struct nic *nic)
     }
 }
 
-/* Who is lost stays so, as waits have ended with an error by then. */
+/* Who is lost stays so, as waits have ended with an error by then. True if it was not before. */
+static bool lose(struct nic *nic, int rank)
+{
+    if (atomic_exchange(&nic->lost[rank], true))
+        return false;
+    board_ring(nic->d->boards[nic->d->rank]);
+    return true;
+}
+
 static void look(struct nic *nic, int rank, long now)
 {
-    if (!nic->silence_us || now - atomic_load(&nic->heard_us[rank]) < nic->silence_us ||
-        atomic_exchange(&nic->lost[rank], true))
-        return;
-    vocl_log(LOG_WARN, "devcom: rank %d has not heard of rank %d for %ld s: it is lost", nic->d->rank, rank,
-             nic->silence_us / 1000000);
-    board_ring(nic->d->boards[nic->d->rank]);
+    if (nic->silence_us && now - atomic_load(&nic->heard_us[rank]) >= nic->silence_us && lose(nic, rank))
+        vocl_log(LOG_WARN, "devcom: rank %d has not heard of rank %d for %ld s: it is lost", nic->d->rank, rank,
+                 nic->silence_us / 1000000);
+}
+
+int nic_unreachable(struct nic *nic, int rank)
+{
+    if (!nic->d->boards[rank] && lose(nic, rank))
+        vocl_log(LOG_WARN, "devcom: MPI does not reach rank %d from rank %d any more: it is lost", rank, nic->d->rank);
+    return -ECONNRESET;
 }
 
 void nic_beat(struct nic *nic)

@@ -57,7 +57,7 @@ static int send_copy(struct nic *nic, int rank, int tag, struct leaving *leaving
 {
     if (PMPI_Isend(leaving->copy, (int)bytes, MPI_BYTE, rank, tag, nic->wire, &leaving->parting.request)) {
         free(leaving);
-        return -EIO;
+        return nic_unreachable(nic, rank);
     }
     leave(nic, leaving);
     return 0;
@@ -101,7 +101,7 @@ int nic_send_bulk(struct nic *nic, MPI_Comm comm, int rank, int tag, struct lane
         segment_release(leaving->segment);
         free(packed);
         free(leaving);
-        return -EIO;
+        return nic_unreachable(nic, rank);
     }
     leave(nic, leaving);
     return 0;

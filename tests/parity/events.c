@@ -2,42 +2,11 @@
  * Events of every command: what is known of them, wait lists across queues of both kinds, markers, barriers, profiling
  * times in their order, and reference counts.
  */
-#include "parity.h"
+#include "next.h"
 
-enum { COUNT = 4096, SIZE = COUNT * 4 };
+enum { SIZE = COUNT * 4 };
 
-static const char *source = "kernel void next(global int *data, int factor, int more)\n"
-                            "{\n"
-                            "    size_t i = get_global_id(0);\n"
-                            "    data[i] = data[i] * factor + more;\n"
-                            "}\n";
-
-static struct parity p;
 static cl_command_queue loose, second;
-static cl_kernel kernel;
-static cl_int zeros[COUNT], result[COUNT];
-
-static cl_mem buffer_create(void)
-{
-    return parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(zeros), zeros);
-}
-
-static cl_event launch(cl_command_queue queue, cl_mem buffer, cl_int factor, cl_int more, cl_uint waits,
-                       const cl_event *wait)
-{
-    cl_event event;
-    parity_args(kernel, 3, sizeof(buffer), &buffer, sizeof(factor), &factor, sizeof(more), &more);
-    CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, waits, wait, &event));
-    return event;
-}
-
-static void result_check(const char *name, cl_mem buffer, cl_int wanted)
-{
-    parity_read(p.queue, buffer, 0, sizeof(result), result);
-    for (int i = 0; i < COUNT; i++)
-        EXPECT(result[i] == wanted);
-    printf("%s: %d\n", name, wanted);
-}
 
 static void times_check(cl_event event)
 {

@@ -76,5 +76,9 @@ void summon_start(struct session *session);
 int copy_early(struct move *m);
 /* What is not there yet. */
 int copy_all(struct move *m);
+/* A queue for a context's contents, which a node has, at a member that has the context; or NULL. */
+cl_command_queue contents_queue(cl_context context, const struct node *node, struct node *member);
+/* Whether it is a memory object with contents of its own, which the program's memory does not hold. */
+bool has_contents(const struct object *object);
 
 #endif

@@ -176,7 +176,7 @@ bool arena_shared_with(struct node *node)
         }
         node->memory = good ? NODE_MEMORY_SHARED : NODE_MEMORY_APART;
     }
-    good = node->memory == NODE_MEMORY_SHARED && node->alive;
+    good = node->memory == NODE_MEMORY_SHARED && node_is_there(node);
     pthread_mutex_unlock(&arena.sharing);
     return good;
 }

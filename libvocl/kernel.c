@@ -196,7 +196,7 @@ cl_int clRetainKernel(cl_kernel kernel)
 
 cl_int clReleaseKernel(cl_kernel kernel)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     return handle_release(kernel, WIRE_KERNEL, CL_INVALID_KERNEL);
 }
 

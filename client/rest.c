@@ -141,6 +141,9 @@ static int check(struct rest *r, struct resting *node)
         return move_refuse(&node->move, -ECONNRESET, "a worker is lost");
     if (!halt_can())
         return move_refuse(&node->move, -ENOSYS, "this system has no membarrier");
+    if (node->move.node->memory == NODE_MEMORY_SHARED && !arena_can_be_shared())
+        return move_refuse(&node->move, -EXDEV,
+                           "another worker cannot have the memory that the program shares with it");
     session_lock(r->session);
     snprintf(node->host, sizeof(node->host), "%s", transport_peer_host(transport, node->move.node->peer));
     error = transport_may_add_member(transport, node->host, r->reason, r->reason_size);

@@ -321,8 +321,10 @@ int transport_drop_member(struct transport *t, unsigned number)
     t->peers[number].bell.bye = true;
     end_process(t, number, false);
     link_lose(t, number, NULL);
-    if (is_added(t, number))
+    if (is_added(t, number) || t->peers[number].provider == &provider_tls)
         clear_slot(t, number);
+    else
+        lane_close(&t->peers[number].lane);
     return 0;
 }
 

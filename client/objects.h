@@ -58,6 +58,7 @@ struct node {
     unsigned peer, index;   /* index: of its bit in sets of nodes */
     bool alive, in_process; /* in_process: local.c's */
     bool rests;             /* rest.c: it has no member now, and is not alive, but will be when it is needed */
+    bool promised;          /* spare, and another node's from now on */
     struct node *aim;       /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
     pthread_t aimer;
     size_t mark;   /* stream.c: where a broadcast begins in the batch */

@@ -255,6 +255,7 @@ static int bring(struct rest *r, struct resting *node)
         m->target = NULL;
     if (error)
         return error;
+    m->target->promised = true;
     if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
         return move_refuse(m, -EXDEV, "its worker cannot have the memory that the program shares with it");
     return session_front(r->session)->fits(m->node, m->target, r->reason, r->reason_size);
@@ -285,6 +286,7 @@ static int wake(struct rest *r)
 
         event_move(m->node, m->target);
         session_swap(m->node, m->target);
+        m->target->promised = false;
     }
     session_news(r->session);
     session_need_progress(r->session);
@@ -302,6 +304,8 @@ static void give_up(struct rest *r)
     for (unsigned i = 0; i < r->count; i++) {
         struct resting *node = &r->nodes[i];
 
+        if (node->move.target)
+            node->move.target->promised = false;
         if (node->move.target && node->came)
             summon_drop(r->session, node->move.target);
         else if (node->move.target && node->move.target->alive && !call_forget(node->move.target, &ask, &reply, &call))

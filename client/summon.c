@@ -46,7 +46,7 @@ static struct node *find_at(struct session *session, const char *where)
     for (unsigned i = 0; i < session_spare_count(session) && !found; i++) {
         struct node *spare = session_spare(session, i);
 
-        if (spare->peer && spare->alive && is_at(session, spare, where))
+        if (spare->peer && spare->alive && !spare->promised && is_at(session, spare, where))
             found = spare;
     }
     session_unlock(session);

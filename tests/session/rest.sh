@@ -39,7 +39,7 @@ done
 for program in contents threads kernel_printf; do
     always VOCL_SHARE=0 "$parity/$program"
 done
-VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 1000 \
+VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
     > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
 echo "graph: $(rests) rests"
 
@@ -129,7 +129,6 @@ if unshare -rm true 2> /dev/null; then
         > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
-    unshare -r true
     nsenter -t $program -U --preserve-credentials vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest in too small a file"
     grep -q "small.*No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
     finish "disk full"

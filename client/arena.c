@@ -33,6 +33,7 @@ static struct {
     atomic_size_t mapped; /* grows only, by whole pages */
     bool reserved;        /* the addresses of the rest are taken */
     int fd;
+    ino_t inode; /* of the file that it was */
     uint8_t nonce[16];
     struct block *blocks;
 } arena = {.sharing = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
@@ -130,11 +131,14 @@ static size_t most(void)
 /* For the first worker a place is looked for that both have free; the others have to take it as it is. */
 static bool create_with(struct node *node)
 {
+    struct stat file;
+
     arena.size = most();
     arena.fd = arena.size ? memfd_create("vocl-svm", MFD_CLOEXEC) : -1;
     if (arena.fd < 0 || ftruncate(arena.fd, (off_t)arena.size) ||
-        getrandom(arena.nonce, sizeof(arena.nonce), 0) != sizeof(arena.nonce))
+        getrandom(arena.nonce, sizeof(arena.nonce), 0) != sizeof(arena.nonce) || fstat(arena.fd, &file))
         return false;
+    arena.inode = file.st_ino;
     for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
         if (!create_at(addresses[i]))
             continue;
@@ -176,9 +180,16 @@ bool arena_shared_with(struct node *node)
         }
         node->memory = good ? NODE_MEMORY_SHARED : NODE_MEMORY_APART;
     }
-    good = node->memory == NODE_MEMORY_SHARED && node->alive;
+    good = node->memory == NODE_MEMORY_SHARED && node_is_there(node);
     pthread_mutex_unlock(&arena.sharing);
     return good;
+}
+
+bool arena_can_be_shared(void)
+{
+    struct stat file;
+
+    return arena.fd >= 0 && !fstat(arena.fd, &file) && file.st_ino == arena.inode;
 }
 
 /* What the child writes there is not the parent's. */

@@ -7,6 +7,8 @@
 /* ---- arena.c ---- */
 /* Whether the node sees the arena's memory; asks it the first time. */
 bool arena_shared_with(struct node *node);
+/* Whether a node that comes can see it: not where the program has closed descriptors that are not its own. */
+bool arena_can_be_shared(void);
 /* NULL when there is no room. alignment: a power of two, or 0 for that of the largest type. */
 void *arena_alloc(size_t size, size_t alignment);
 /* Nothing for memory that is not arena_alloc's. */

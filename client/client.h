@@ -10,6 +10,8 @@
  *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends;
  *                make_again.c: objects; copy_over.c: contents; summon.c: what users ask)
  *   halt.h       halt.c: no call is half-way meanwhile
+ *                rest.c: workers go, and come again when a command needs them
+ *   store.h      store.c: contents of memory objects, kept at the application's host
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   info.h       info.c: what nodes answer to queries
  *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
@@ -40,6 +42,7 @@
 #include "client/move.h"
 #include "client/objects.h"
 #include "client/session.h"
+#include "client/store.h"
 #include "client/stream.h"
 #include "client/svm.h"
 #include "client/transfer.h"

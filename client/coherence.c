@@ -363,6 +363,7 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     cl_mem root = memory_root(memory);
     struct written *more;
 
+    coherence_touch(root);
     if (coherence_watched() && !e->record_use)
         atomic_store(&root->written, true);
     if (!root->coherence || e->record_use)
@@ -397,6 +398,27 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node)
     }
     pthread_mutex_unlock(&root->lock);
     return end;
+}
+
+void coherence_touch(cl_mem memory)
+{
+    cl_mem root = memory_root(memory);
+
+    if (!atomic_load_explicit(&root->touched, memory_order_relaxed))
+        atomic_store(&root->touched, true);
+}
+
+/* Whoever gives a buffer contents without a command of its own is in the flags. */
+static bool never_written(cl_mem root)
+{
+    return !atomic_load(&root->touched) && !root->hosted &&
+           !(root->flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR));
+}
+
+int coherence_each_written(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t),
+                           void *argument)
+{
+    return never_written(root) ? 0 : coherence_each(root, node, visit, argument);
 }
 
 int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)

@@ -87,21 +87,20 @@ static int copy_piece(void *argument, cl_mem root, size_t start, size_t end)
     return error;
 }
 
-/* A queue of the target's own for the context's contents. */
-static cl_command_queue copying_queue(struct move *m, cl_context context)
+cl_command_queue contents_queue(cl_context context, const struct node *node, struct node *member)
 {
     cl_command_queue queue = handle_new(WIRE_QUEUE);
 
     if (!queue)
         return NULL;
     queue->context = context;
-    queue->node = m->target;
+    queue->node = member;
     for (cl_uint i = 0; i < context->device_count && !queue->device; i++) {
-        if (context->devices[i]->node == m->node)
+        if (context->devices[i]->node == node)
             queue->device = context->devices[i];
     }
     handle_use(context);
-    if (!handle_create_on(&queue->object, m->target))
+    if (!handle_create_on(&queue->object, member))
         return queue;
     handle_release(queue, WIRE_QUEUE, 0);
     return NULL;
@@ -128,13 +127,13 @@ static int copy_root(struct copying *c, cl_mem root)
 
     if (c->queue && c->queue->context != root->context)
         error = copying_end(c, 0);
-    if (!error && !c->queue && !(c->queue = copying_queue(m, root->context)))
+    if (!error && !c->queue && !(c->queue = contents_queue(root->context, m->node, m->target)))
         error = move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "no queue for contents");
     return error ? error : coherence_each(root, m->node, copy_piece, c);
 }
 
 /* What the members share is where it was. */
-static bool has_contents(const struct object *object)
+bool has_contents(const struct object *object)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 

@@ -13,7 +13,7 @@
 
 static bool is_quiet(cl_command_queue queue)
 {
-    return queue->node->alive && atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
+    return node_is_there(queue->node) && atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
 }
 
 /* Whether an event can be made here: its times must go with those of the device. */
@@ -66,7 +66,7 @@ bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint 
 
 bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event)
 {
-    if (!queue->node->alive || event_check(queue->context, count, list) || waits(count, list) != OVER ||
+    if (!node_is_there(queue->node) || event_check(queue->context, count, list) || waits(count, list) != OVER ||
         (event && !can_tell(queue)))
         return false;
     if (is_quiet(queue))

@@ -24,6 +24,9 @@ static struct walker *walkers;
 static atomic_int halted; /* enum halt */
 static pthread_t halter;  /* while halted */
 static bool ended, lost;  /* lost: a thread could not be marked */
+static pthread_cond_t call = PTHREAD_COND_INITIALIZER;
+static bool wanted;             /* somebody waits for the end of HALT_REST */
+static atomic_uint let_through; /* how often those who waited were */
 /* Each call looks at it, so it is at a fixed place of each thread, of what libc has left over for libraries that are
  * loaded late: a few bytes, as one such library in thirty does. */
 static _Thread_local struct walker self __attribute__((tls_model("initial-exec")));
@@ -64,42 +67,60 @@ static void introduce(struct walker *walker)
 }
 
 /* Under the lock. */
-static bool must_wait(void)
+static bool must_wait(bool quiet)
 {
     const int now = atomic_load(&halted);
 
     if (now == HALT_NONE || ended || pthread_equal(halter, pthread_self()))
         return false;
+    if (now == HALT_REST)
+        return !quiet;
     return now == HALT_ALL || !deliver_runs();
 }
 
-/* True: the call may go on. False: there was a halt, and it has to look again. */
-static bool pass(void)
+/* Under the lock. */
+static void want(void)
 {
+    if (atomic_load(&halted) != HALT_REST || wanted)
+        return;
+    wanted = true;
+    pthread_cond_signal(&call);
+}
+
+/* True: the call may go on. False: there was a halt, and it has to look again. */
+static bool pass(bool quiet)
+{
+    const unsigned before = atomic_load(&let_through);
     bool may;
 
     pthread_mutex_lock(&lock);
-    may = !must_wait();
+    may = !must_wait(quiet);
     if (!may)
         atomic_store_explicit(&self.depth, 0, memory_order_release);
-    while (must_wait())
+    while (must_wait(quiet) && before == atomic_load(&let_through)) {
+        want();
         pthread_cond_wait(&over, &lock);
+    }
+    if (!may && before != atomic_load(&let_through)) {
+        atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
+        may = true;
+    }
     pthread_mutex_unlock(&lock);
     return may;
 }
 
 /* The rest of halt_enter(): the first call of a thread, or one while there is a halt. */
-static __attribute__((noinline, cold)) void enter_slowly(void)
+static __attribute__((noinline, cold)) void enter_slowly(bool quiet)
 {
     if (!self.known)
         introduce(&self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
-    while (atomic_load_explicit(&halted, memory_order_acquire) && !pass()) {
+    while (atomic_load_explicit(&halted, memory_order_acquire) && !pass(quiet)) {
         atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
     }
 }
 
-void halt_enter(void)
+static inline void enter(bool quiet)
 {
     const unsigned depth = atomic_load_explicit(&self.depth, memory_order_relaxed);
 
@@ -108,7 +129,17 @@ void halt_enter(void)
         return;
     atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
     if (atomic_load_explicit(&halted, memory_order_acquire) || !self.known)
-        enter_slowly();
+        enter_slowly(quiet);
+}
+
+void halt_enter(void)
+{
+    enter(false);
+}
+
+void halt_enter_quietly(void)
+{
+    enter(true);
 }
 
 void halt_leave(void)
@@ -138,6 +169,7 @@ void halt_set(enum halt halt)
 {
     pthread_mutex_lock(&lock);
     halter = pthread_self();
+    wanted = false;
     atomic_store(&halted, halt);
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
@@ -156,10 +188,58 @@ bool halt_any_inside(void)
     return any;
 }
 
+bool halt_wait_wanted(void)
+{
+    bool go;
+
+    pthread_mutex_lock(&lock);
+    while (!wanted && !ended)
+        pthread_cond_wait(&call, &lock);
+    wanted = false;
+    go = !ended;
+    pthread_mutex_unlock(&lock);
+    return go;
+}
+
+void halt_want(void)
+{
+    pthread_mutex_lock(&lock);
+    want();
+    pthread_mutex_unlock(&lock);
+}
+
+void halt_let_through(void)
+{
+    pthread_mutex_lock(&lock);
+    wanted = false;
+    atomic_store(&halted, HALT_REST);
+    atomic_fetch_add(&let_through, 1);
+    pthread_cond_broadcast(&over);
+    pthread_mutex_unlock(&lock);
+}
+
+unsigned halt_times_through(void)
+{
+    return atomic_load(&let_through);
+}
+
+bool halt_is_exempt(void)
+{
+    bool mine;
+
+    if (atomic_load_explicit(&self.depth, memory_order_relaxed))
+        return true;
+    pthread_mutex_lock(&lock);
+    mine = atomic_load(&halted) != HALT_NONE && pthread_equal(halter, pthread_self());
+    pthread_mutex_unlock(&lock);
+    return mine;
+}
+
 void halt_end(void)
 {
     pthread_mutex_lock(&lock);
     ended = true;
+    pthread_cond_broadcast(&call);
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
 }
@@ -168,6 +248,8 @@ void halt_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&over, NULL);
+    pthread_cond_init(&call, NULL);
+    wanted = false;
     walkers = self.known ? &self : NULL;
     self.next = NULL;
     atomic_store(&halted, HALT_NONE);

@@ -79,33 +79,51 @@ static int make_one(struct move *m, struct object *object)
     return 0;
 }
 
+/* What native OpenCL says to so many of them at a member. */
+static void ask_outcomes(struct node *member, struct object *const *objects, unsigned count, int outcomes[ASKED])
+{
+    struct call calls[ASKED];
+
+    for (unsigned i = 0; i < count; i++) {
+        struct wire_outcome ask = {.kind = atomic_load(&objects[i]->kind), .object = objects[i]->id};
+
+        call_send_outcome(member, &ask, &calls[i]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        struct wire_outcome_reply reply;
+
+        outcomes[i] = call_wait_outcome(&calls[i], &reply);
+        if (outcomes[i])
+            continue;
+        outcomes[i] = call_verdict(reply.error);
+        call_free(&calls[i]);
+    }
+}
+
+/* Of a node that rests it is known from before. */
+static int outcome_here(const struct move *m, const struct object *object)
+{
+    if (!m->node->rests)
+        return native_outcome(m->node, object);
+    for (unsigned i = 0; i < m->failed_here_count; i++) {
+        if (m->failed_here[i].kind == atomic_load(&object->kind) && m->failed_here[i].id == object->id)
+            return m->failed_here[i].error;
+    }
+    return 0;
+}
+
 /* What native OpenCL says to them there, it said here. */
 static int check_outcomes(struct move *m, unsigned first)
 {
-    struct call calls[ASKED];
     int error = 0;
 
     for (unsigned at = first; !error && at < m->count; at += ASKED) {
         const unsigned count = m->count - at < ASKED ? m->count - at : ASKED;
         int there[ASKED];
 
-        for (unsigned i = 0; i < count; i++) {
-            struct wire_outcome ask = {.kind = atomic_load(&m->objects[at + i]->kind),
-                                       .object = m->objects[at + i]->id};
-
-            call_send_outcome(m->target, &ask, &calls[i]);
-        }
-        for (unsigned i = 0; i < count; i++) {
-            struct wire_outcome_reply reply;
-
-            there[i] = call_wait_outcome(&calls[i], &reply);
-            if (there[i])
-                continue;
-            there[i] = call_verdict(reply.error);
-            call_free(&calls[i]);
-        }
+        ask_outcomes(m->target, m->objects + at, count, there);
         for (unsigned i = 0; !error && i < count; i++) {
-            if (there[i] && there[i] != native_outcome(m->node, m->objects[at + i]))
+            if (there[i] && there[i] != outcome_here(m, m->objects[at + i]))
                 error = move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "%s cannot be made there: error %d",
                                     name_of(m->objects[at + i]), there[i]);
         }
@@ -292,10 +310,45 @@ static void release_early(struct move *m, unsigned kind)
     session_unlock(m->session);
 }
 
+static const unsigned kinds[] = {WIRE_DEVICE,  WIRE_CONTEXT, WIRE_QUEUE,  WIRE_MEMORY,
+                                 WIRE_SAMPLER, WIRE_PROGRAM, WIRE_KERNEL, WIRE_COMMAND_BUFFER};
+
+static int keep_outcome(struct move *m, const struct object *object, int error)
+{
+    struct outcome *more = realloc(m->failed_here, (m->failed_here_count + 1) * sizeof(*more));
+
+    if (!more)
+        return move_refuse(m, -ENOMEM, "no memory");
+    m->failed_here = more;
+    more[m->failed_here_count++] =
+        (struct outcome){.kind = atomic_load(&object->kind), .id = object->id, .error = error};
+    return 0;
+}
+
+int make_list(struct move *m)
+{
+    int error = 0;
+
+    for (unsigned i = 0; !error && i < sizeof(kinds) / sizeof(*kinds); i++)
+        error = collect_kind(m, kinds[i]);
+    for (unsigned i = 0; !error && i < m->count; i++) {
+        error = check_bound(m, m->objects[i]);
+        if (!error && !handle_kind(m->objects[i])->create_on)
+            error = move_refuse(m, -ENOTSUP, "%s cannot be made again", name_of(m->objects[i]));
+    }
+    for (unsigned at = 0; !error && at < m->count; at += ASKED) {
+        const unsigned count = m->count - at < ASKED ? m->count - at : ASKED;
+        int outcomes[ASKED];
+
+        ask_outcomes(m->node, m->objects + at, count, outcomes);
+        for (unsigned i = 0; !error && i < count; i++)
+            error = outcomes[i] ? keep_outcome(m, m->objects[at + i], outcomes[i]) : 0;
+    }
+    return error;
+}
+
 int make_all(struct move *m)
 {
-    static const unsigned kinds[] = {WIRE_DEVICE,  WIRE_CONTEXT, WIRE_QUEUE,  WIRE_MEMORY,
-                                     WIRE_SAMPLER, WIRE_PROGRAM, WIRE_KERNEL, WIRE_COMMAND_BUFFER};
     int error = 0;
 
     release_early(m, WIRE_PROGRAM);

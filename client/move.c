@@ -76,10 +76,15 @@ static bool any_ending(const struct node *node)
     return ending.any;
 }
 
+bool move_is_settled(const struct move *m)
+{
+    return !quiesce_missing(m) && !any_ending(m->node);
+}
+
 /* Under the lock: nothing was heard, asked or released since that the target does not know. */
 static bool can_change(struct move *m)
 {
-    return m->node->alive && m->target->alive && !quiesce_missing(m) && !any_ending(m->node) &&
+    return m->node->alive && m->target->alive && move_is_settled(m) &&
            (m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
 }
 
@@ -249,6 +254,7 @@ void move_start(struct session *session)
     pthread_t thread;
 
     summon_start(session);
+    rest_start(session);
     if (settings_number(SETTING_MOVE_EVERY) && session_spare_count(session) &&
         !thread_start(&thread, move_thread, session))
         pthread_detach(thread);

@@ -20,6 +20,12 @@ struct made {
     bool gone; /* is to be made anew, or is no more */
 };
 
+/* An object that native OpenCL did not make, and why. */
+struct outcome {
+    uint32_t kind, id;
+    int error;
+};
+
 struct move {
     struct session *session;
     struct node *node, *target;
@@ -33,11 +39,15 @@ struct move {
     unsigned end_count, end_room;
     uint64_t bytes, bytes_paused;
     unsigned rounds;
+    struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
+    unsigned failed_here_count;
     long began, halted; /* when; halted: 0 if it is not yet */
 };
 
 /* What begins now; VOCL_MOVE_HOLD may hold it. */
 void move_phase(const struct move *m, const char *name);
+/* Whether nothing is under way, and nothing is being released. Under the lock. */
+bool move_is_settled(const struct move *m);
 /* The result is error, and that is why. */
 int move_refuse(struct move *m, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -63,6 +73,9 @@ int make_early(struct move *m);
 int make_programs_early(struct move *m);
 /* All that the program has now; while nothing is under way. */
 int make_all(struct move *m);
+/* Collects all that the program has on the node, which can be made again, and what native OpenCL refused of it; nothing
+ * is made. While nothing is under way. */
+int make_list(struct move *m);
 /* Whether it was made by make_early(). */
 bool made_early(const struct move *m, const struct object *object);
 /* The program's again. */
@@ -70,11 +83,31 @@ void make_drop(struct move *m);
 
 /* ---- summon.c: who is asked from outside ---- */
 void summon_start(struct session *session);
+/* One request at a time has to do with members. */
+void summon_lock(void);
+void summon_unlock(void);
+/* A spare worker that is there, or one that comes: *came. 0, or a negative errno value and why. */
+int summon_spare(struct session *session, const char *where, struct node **spare, bool *came, char *why, size_t size);
+void summon_drop(struct session *session, struct node *spare);
+
+/* ---- rest.c ---- */
+/* The session's workers go, and its contents are kept here; 0, or a negative errno value and why. */
+int rest_begin(struct session *session, char *reason, size_t size);
+/* They come again. 0 also if they are there. */
+int rest_end(struct session *session, char *reason, size_t size);
+bool rest_is_on(void);
+void rest_after_fork(void);
+/* VOCL_REST_EVERY. */
+void rest_start(struct session *session);
 
 /* ---- copy_over.c ---- */
 /* While the program goes on: until what it writes meanwhile is little, or gets no less. */
 int copy_early(struct move *m);
 /* What is not there yet. */
 int copy_all(struct move *m);
+/* A queue for a context's contents, which a node has, at a member that has the context; or NULL. */
+cl_command_queue contents_queue(cl_context context, const struct node *node, struct node *member);
+/* Whether it is a memory object with contents of its own, which the program's memory does not hold. */
+bool has_contents(const struct object *object);
 
 #endif

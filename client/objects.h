@@ -57,6 +57,8 @@ struct node {
     struct session *session;
     unsigned peer, index;   /* index: of its bit in sets of nodes */
     bool alive, in_process; /* in_process: local.c's */
+    bool rests;             /* rest.c: it has no member now, and is not alive, but will be when it is needed */
+    bool promised;          /* spare, and another node's from now on */
     struct node *aim;       /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
     pthread_t aimer;
     size_t mark;   /* stream.c: where a broadcast begins in the batch */
@@ -190,6 +192,7 @@ struct _cl_mem {
     struct region *region;       /* it is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
     atomic_bool written;         /* since that was watched last; of a whole */
+    atomic_bool touched;         /* ever, perhaps; of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
@@ -246,6 +249,12 @@ struct _cl_event {
     uint64_t times[4]; /* until it has them: this host's clocks when it was made, if the queue has profiling */
     struct event_callback *callbacks;
 };
+
+/* Whether it is not lost. */
+static inline bool node_is_there(const struct node *node)
+{
+    return node->alive || node->rests;
+}
 
 static inline uint64_t node_bit(const struct node *node)
 {

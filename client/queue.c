@@ -29,7 +29,7 @@ int queue_wait_idle(cl_command_queue queue)
     int error;
 
     if (number <= atomic_load(&queue->finished))
-        return queue->node->alive ? 0 : -ECONNRESET;
+        return node_is_there(queue->node) ? 0 : -ECONNRESET;
     error = enqueue_open(&e, queue, 0, NULL, false, CL_COMMAND_MARKER);
     if (error)
         return error;

@@ -127,6 +127,11 @@ static const char *look(struct move *m)
     return missing;
 }
 
+static bool lost(const struct move *m)
+{
+    return !m->node->alive || (m->target && !m->target->alive);
+}
+
 /* Until nothing is under way; new calls do not begin. */
 static int wait_quiet(struct move *m, long since)
 {
@@ -134,7 +139,7 @@ static int wait_quiet(struct move *m, long since)
     long patience;
 
     for (;;) {
-        if (!m->node->alive || !m->target->alive)
+        if (lost(m))
             return move_refuse(m, -ECONNRESET, "a worker was lost");
         if (!halt_any_inside() && !(missing = look(m)))
             return 0;

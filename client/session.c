@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
-#include "client/client.h"
+#include "client/moving.h"
 #include "wire/tables.h"
 
 #define ASIDE_NS 20000000 /* how long the session's thread stays aside */
@@ -110,8 +110,25 @@ void session_swap(struct node *one, struct node *other)
     other->batch = was.batch;
     one->last_length = other->last_length = 0;
     one->repeats = other->repeats = 0;
+    one->rests = false;
     session->members[one->peer] = one;
-    session->members[other->peer] = other;
+    if (other->peer)
+        session->members[other->peer] = other;
+}
+
+void session_rest(struct node *node)
+{
+    struct session *session = node->session;
+    const unsigned peer = node->peer;
+
+    node->rests = true;
+    node->alive = false;
+    node->peer = 0;
+    node->last_length = 0;
+    node->repeats = 0;
+    wire_buffer_free(&node->batch);
+    session->members[peer] = NULL; /* what it says now is nobody's */
+    transport_drop_member(session->transport, peer);
 }
 
 static unsigned all_nodes(const struct session *session)
@@ -501,6 +518,7 @@ static void after_fork(void)
     arrival_after_fork();
     deliver_after_fork();
     halt_after_fork();
+    rest_after_fork();
     start_failed = false;
     if (!session)
         return;

@@ -23,7 +23,9 @@ struct node *session_spare(struct session *session, unsigned index);
 /* A member that has come is spare: its node, or NULL if there is no room; and one that goes. Under the lock. */
 struct node *session_add_spare(struct session *session, unsigned peer);
 void session_drop_spare(struct session *session, struct node *spare);
-/* Two nodes change their members. Under the lock. */
+/* The member behind a node goes; the node rests until session_swap() gives it another. Under the lock. */
+void session_rest(struct node *node);
+/* Two nodes change their members, of which the second one has one, if not the first. Under the lock. */
 void session_swap(struct node *one, struct node *other);
 /* The process' session, started if need be; NULL when there is none to be had. */
 struct session *session_get(const struct front_end *front);

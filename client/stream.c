@@ -155,9 +155,35 @@ int broadcast_end(cl_context context, enum stream_urgency urgency)
 
 /* ---- round trips ---- */
 
+struct awaited {
+    const struct node *node;
+    unsigned times;
+};
+
+static bool is_awake(void *argument)
+{
+    const struct awaited *awaited = argument;
+
+    return !awaited->node->rests || awaited->times != halt_times_through();
+}
+
+/* A question to a node that rests is worth waking it. */
+static void wake(struct node *node)
+{
+    struct awaited awaited = {.node = node};
+
+    session_lock(node->session);
+    if (node->rests && !session_polls() && !halt_is_exempt()) {
+        awaited.times = halt_times_through();
+        halt_want();
+        session_wait(node->session, is_awake, &awaited);
+    }
+    session_unlock(node->session);
+}
+
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call)
 {
-    struct wire_buffer *out = stream_begin(node);
+    struct wire_buffer *out = (wake(node), stream_begin(node));
     struct under_way *under_way = session_under_way(node->session);
 
     *call = (struct call){

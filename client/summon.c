@@ -1,7 +1,7 @@
 /*
- * What users ask of the running session: "move to WHERE". WHERE is a host, "here" for this one, or "spare" for any
- * spare worker. If none of the spare workers is there, one comes for the move, and the one that was left goes when it
- * is over.
+ * What users ask of the running session: "suspend", "resume" (rest.c), and "move to WHERE". WHERE is a host, "here" for
+ * this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move, and the one
+ * that was left goes when it is over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "client/moving.h"
+
+static pthread_mutex_t members = PTHREAD_MUTEX_INITIALIZER;
 
 struct arriving {
     bool over;
@@ -44,7 +46,7 @@ static struct node *find_at(struct session *session, const char *where)
     for (unsigned i = 0; i < session_spare_count(session) && !found; i++) {
         struct node *spare = session_spare(session, i);
 
-        if (spare->peer && spare->alive && is_at(session, spare, where))
+        if (spare->peer && spare->alive && !spare->promised && is_at(session, spare, where))
             found = spare;
     }
     session_unlock(session);
@@ -85,28 +87,47 @@ static int bring(struct session *session, const char *where, struct node **out, 
     return member > 0 ? 0 : member;
 }
 
-static int move_one(struct node *node, const char *where, char *why, size_t size)
+int summon_spare(struct session *session, const char *where, struct node **spare, bool *came, char *why, size_t size)
 {
-    struct session *session = node->session;
-    struct node *spare = find_at(session, where);
-    const bool came = !spare;
-    int error = 0;
-
-    if (came && !strcmp(where, "spare")) {
+    *spare = find_at(session, where);
+    *came = !*spare;
+    if (*came && !strcmp(where, "spare")) {
         snprintf(why, size, "there is no spare worker");
         return -ENODEV;
     }
-    if (came)
-        error = bring(session, where, &spare, why, size);
+    return *came ? bring(session, where, spare, why, size) : 0;
+}
+
+void summon_drop(struct session *session, struct node *spare)
+{
+    session_lock(session);
+    if (spare->peer)
+        session_drop_spare(session, spare);
+    session_unlock(session);
+}
+
+static int move_one(struct node *node, const char *where, char *why, size_t size)
+{
+    struct node *spare;
+    bool came;
+    int error = summon_spare(node->session, where, &spare, &came, why, size);
+
     if (error)
         return error;
     error = session_move(node, spare->peer, why, size);
-    if (came) {
-        session_lock(session);
-        session_drop_spare(session, spare);
-        session_unlock(session);
-    }
+    if (came)
+        summon_drop(node->session, spare);
     return error;
+}
+
+void summon_lock(void)
+{
+    pthread_mutex_lock(&members);
+}
+
+void summon_unlock(void)
+{
+    pthread_mutex_unlock(&members);
 }
 
 /* from: only what is on that host; or NULL. */
@@ -116,6 +137,10 @@ static void move_to(struct session *session, const char *where, const char *from
     unsigned moved = 0;
     int error = 0;
 
+    if (rest_is_on()) {
+        answer_end(answer, false, "it rests");
+        return;
+    }
     for (unsigned i = 0; !error && i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);
 
@@ -134,15 +159,29 @@ static void move_to(struct session *session, const char *where, const char *from
         answer_end(answer, true, "moved to %s", where);
 }
 
+static void rest_or_not(struct session *session, bool rest, struct answer *answer)
+{
+    char why[300] = "";
+    const int error = rest ? rest_begin(session, why, sizeof(why)) : rest_end(session, why, sizeof(why));
+
+    answer_end(answer, !error, "%s", why);
+}
+
 static void on_request(void *context, const char *request, struct answer *answer)
 {
     char where[256] = "", from[256] = "";
     const int words = sscanf(request, "move to %255s from %255s", where, from);
 
+    if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {
+        rest_or_not(context, !strcmp(request, "suspend"), answer);
+        return;
+    }
+    summon_lock();
     if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
         move_to(context, where, words == 2 ? from : NULL, answer);
     else
         answer_end(answer, false, "this session does not know what that is");
+    summon_unlock();
 }
 
 void summon_start(struct session *session)

@@ -166,7 +166,7 @@ cl_int retain_command_buffer(cl_command_buffer_khr buffer)
 
 cl_int release_command_buffer(cl_command_buffer_khr buffer)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     return handle_release(buffer, WIRE_COMMAND_BUFFER, CL_INVALID_COMMAND_BUFFER_KHR);
 }
 

@@ -272,7 +272,7 @@ cl_int clRetainContext(cl_context context)
 
 cl_int clReleaseContext(cl_context context)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     return handle_release(context, WIRE_CONTEXT, CL_INVALID_CONTEXT);
 }
 

@@ -105,7 +105,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         references = device->parent ? (cl_uint)atomic_load(&device->object.references) : 1;
         return info_return(&references, sizeof(references), size, value, size_ret);
     case CL_DEVICE_AVAILABLE:
-        if (!device->node->alive)
+        if (!node_is_there(device->node))
             return info_return(&none, sizeof(cl_bool), size, value, size_ret);
         break;
     case CL_DEVICE_HOST_UNIFIED_MEMORY:
@@ -145,7 +145,7 @@ cl_int clRetainDevice(cl_device_id device)
 
 cl_int clReleaseDevice(cl_device_id device)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
     return device->parent ? handle_release(device, WIRE_DEVICE, CL_INVALID_DEVICE) : CL_SUCCESS;

@@ -76,7 +76,7 @@ cl_int clRetainEvent(cl_event event)
 
 cl_int clReleaseEvent(cl_event event)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     return handle_release(event, WIRE_EVENT, CL_INVALID_EVENT);
 }
 

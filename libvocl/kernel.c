@@ -196,7 +196,7 @@ cl_int clRetainKernel(cl_kernel kernel)
 
 cl_int clReleaseKernel(cl_kernel kernel)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     return handle_release(kernel, WIRE_KERNEL, CL_INVALID_KERNEL);
 }
 
@@ -236,6 +236,7 @@ static cl_int argument_memory(cl_kernel kernel, const struct argument_descriptio
         return CL_INVALID_MEM_OBJECT;
     if (d->what && d->image != (memory->type != CL_MEM_OBJECT_BUFFER))
         return CL_INVALID_ARG_VALUE;
+    coherence_touch(memory);
     out->id = memory->object.id;
     return CL_SUCCESS;
 }

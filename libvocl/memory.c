@@ -203,7 +203,7 @@ cl_int clRetainMemObject(cl_mem memory)
 
 cl_int clReleaseMemObject(cl_mem memory)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     if (handle_check(memory, WIRE_MEMORY))
         hostptr_release(memory);
     return handle_release(memory, WIRE_MEMORY, CL_INVALID_MEM_OBJECT);

@@ -414,7 +414,7 @@ cl_int clRetainProgram(cl_program program)
 
 cl_int clReleaseProgram(cl_program program)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     return handle_release(program, WIRE_PROGRAM, CL_INVALID_PROGRAM);
 }
 

@@ -131,7 +131,7 @@ cl_int clRetainCommandQueue(cl_command_queue queue)
 
 cl_int clReleaseCommandQueue(cl_command_queue queue)
 {
-    HALT_GUARD;
+    HALT_GUARD_QUIET;
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     clFlush(queue);
@@ -242,7 +242,7 @@ cl_int clFlush(cl_command_queue queue)
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    if (queue->node->alive && atomic_load(&queue->enqueued) == atomic_load(&queue->finished))
+    if (node_is_there(queue->node) && atomic_load(&queue->enqueued) == atomic_load(&queue->finished))
         return CL_SUCCESS;
     m.queue = queue->object.id;
     wire_put_flush(stream_begin(queue->node), &m);

@@ -7,23 +7,26 @@
 
 #include "tools/tools.h"
 
-static const char overview[] = "usage: vocl COMMAND [OPTION]... [ARGUMENT]...\n"
-                               "\n"
-                               "commands:\n"
-                               "  run      runs a program, an unmodified OpenCL program, on the devices of VOCL\n"
-                               "  devices  lists the devices that a program would see\n"
-                               "  doctor   looks at everything that a session needs, and says what to do about it\n"
-                               "  sessions lists this user's programs that have devices here\n"
-                               "  move     moves what such a program has on its devices to those of another host\n"
-                               "  pool     shows and administers a pool of devices\n"
-                               "  top      shows a pool live\n"
-                               "  topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
-                               "\n"
-                               "`vocl COMMAND --help` says more of each, vocl(1) and vocl(7) all.\n"
-                               "\n"
-                               "    vocl run -- program arguments...             a worker on this host\n"
-                               "    vocl run --hosts node1,node2 -- program      one on each of these\n"
-                               "    vocl run --gpus 2 --mem 8G -- program        devices of a pool\n";
+static const char overview[] =
+    "usage: vocl COMMAND [OPTION]... [ARGUMENT]...\n"
+    "\n"
+    "commands:\n"
+    "  run      runs a program, an unmodified OpenCL program, on the devices of VOCL\n"
+    "  devices  lists the devices that a program would see\n"
+    "  doctor   looks at everything that a session needs, and says what to do about it\n"
+    "  sessions lists this user's programs that have devices here\n"
+    "  move     moves what such a program has on its devices to those of another host\n"
+    "  suspend  puts such a program to rest: it keeps what its devices held, and they are free\n"
+    "  resume   gives it devices again, which the next command that needs one does, too\n"
+    "  pool     shows and administers a pool of devices\n"
+    "  top      shows a pool live\n"
+    "  topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
+    "\n"
+    "`vocl COMMAND --help` says more of each, vocl(1) and vocl(7) all.\n"
+    "\n"
+    "    vocl run -- program arguments...             a worker on this host\n"
+    "    vocl run --hosts node1,node2 -- program      one on each of these\n"
+    "    vocl run --gpus 2 --mem 8G -- program        devices of a pool\n";
 
 static const char session[] =
     "\n"
@@ -71,6 +74,20 @@ static const struct {
      "  -t, --to=HOST      where to\n"
      "  -f, --from=HOST    what it has there, if it has devices of several\n"
      "  -q, --quiet        says nothing of how far it is\n"
+     "  -l, --list         lists such programs instead\n",
+     NULL},
+    {"suspend",
+     "usage: vocl suspend [OPTION]... PID\n\n"
+     "Puts the program PID to rest: what its devices hold is kept with it, in memory or in VOCL_REST_DIR, and its\n"
+     "workers end. The next command that needs a device brings others. The exit status is 1 if that cannot be done;\n"
+     "the program goes on. See vocl(1).\n\n"
+     "  -l, --list         lists such programs instead\n",
+     NULL},
+    {"resume",
+     "usage: vocl resume [OPTION]... PID\n\n"
+     "Gives the program PID, which rests, its devices again now. The exit status is 1 if that cannot be done; it "
+     "still\n"
+     "rests, and it can be tried again. See vocl(1).\n\n"
      "  -l, --list         lists such programs instead\n",
      NULL},
     {"sessions", "usage: vocl sessions\n\nThis user's programs that have devices here. See vocl(1).\n", NULL},

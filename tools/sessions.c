@@ -1,4 +1,4 @@
-/* vocl sessions, and what is asked of one of them: vocl move. See base/requests.h. */
+/* vocl sessions, and what is asked of one of them: vocl move, suspend, resume. See base/requests.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -353,4 +353,29 @@ int sessions_move(int count, char **words)
         (int)sizeof(request))
         misuse("these names are too long");
     return session_ask(read_process(words[optind]), request, quiet);
+}
+
+/* ---- vocl suspend, vocl resume ---- */
+
+int sessions_rest(int count, char **words)
+{
+    static const struct option options[] = {
+        {"list", no_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(count, words, ":lh", options, NULL)) != -1) {
+        switch (option) {
+        case 'l':
+            return sessions_list();
+        case 'h':
+            help_show(words[0]);
+            return 0;
+        default:
+            misuse("unknown option %s", words[optind - 1]);
+        }
+    }
+    if (count - optind != 1)
+        misuse("%s takes the number of one process", words[0]);
+    return session_ask(read_process(words[optind]), words[0], false);
 }

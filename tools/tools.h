@@ -4,7 +4,7 @@
  *     vocl.c         the command line
  *     environment.c  what a program is run with
  *     devices.c      vocl devices
- *     sessions.c     vocl sessions, vocl move
+ *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume
  *     help.c         what --help prints
  *     doctor.c       vocl doctor (doctor.h), of doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
  *                    doctor_session.c and doctor_try.c
@@ -63,9 +63,10 @@ void environment_set_doors(const struct choices *choices);
 /* `vocl devices`, after its options. Returns the exit status. */
 int devices_list(void);
 
-/* `vocl sessions`, and `vocl move` from that word on. Return the exit status. */
+/* `vocl sessions`, and `vocl move`, `vocl suspend` and `vocl resume` from that word on. Return the exit status. */
 int sessions_list(void);
 int sessions_move(int count, char **words);
+int sessions_rest(int count, char **words);
 /* Ask the session of a program of this user's (or, of root, anybody's): its progress (unless quiet) and its answer are
  * printed. Returns the exit status, or ends with the reason of a failure. */
 int session_ask(long program, const char *words, bool quiet);

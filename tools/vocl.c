@@ -269,6 +269,8 @@ int main(int count, char **words)
     }
     if (!strcmp(command, "move"))
         return sessions_move(count - 1, words + 1);
+    if (!strcmp(command, "suspend") || !strcmp(command, "resume"))
+        return sessions_rest(count - 1, words + 1);
     if (!strcmp(command, "doctor"))
         return doctor(count - 1, words + 1);
     if (!strcmp(command, "pool"))

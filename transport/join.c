@@ -230,6 +230,11 @@ static int check_kind(const struct transport *t, const char *host, char *why, si
     return reason ? -ENOTSUP : 0;
 }
 
+int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
+{
+    return check_kind(t, host, why, why_size);
+}
+
 static unsigned free_number(struct transport *t)
 {
     for (unsigned i = link_local(t) + 1; i < link_capacity(t); i++) {
@@ -316,8 +321,10 @@ int transport_drop_member(struct transport *t, unsigned number)
     t->peers[number].bell.bye = true;
     end_process(t, number, false);
     link_lose(t, number, NULL);
-    if (is_added(t, number))
+    if (is_added(t, number) || t->peers[number].provider == &provider_tls)
         clear_slot(t, number);
+    else
+        lane_close(&t->peers[number].lane);
     return 0;
 }
 
@@ -526,6 +533,11 @@ void join_hear(struct transport *t, const struct channel_message *message, int f
         fail(t, -ECHILD, why);
     }
     t->leaving[number - link_local(t) - 1] = false;
+}
+
+int transport_describe(struct transport *t, const char *state)
+{
+    return t->job.channel.fd < 0 ? -ENOTSUP : tell_starter(t, CHANNEL_STATE, 0, state, -1);
 }
 
 /* One that came later is not only lost, its number is to be had again; a newcomer is not to miss anybody. */

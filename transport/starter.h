@@ -45,7 +45,8 @@ enum channel_kind {
     /* from the program */
     CHANNEL_START, /* one with this number: "HOST<tab>ENDPOINT"; the descriptor is where the program is handed
                       connections (struct tunnel_call) from now on */
-    CHANNEL_END    /* it is to end: "now", or "" when it has had a moment to do so by itself */
+    CHANNEL_END,   /* it is to end: "now", or "" when it has had a moment to do so by itself */
+    CHANNEL_STATE  /* what the session is doing, as users are told, or "" */
 };
 
 /* Numbers for workers that come later: after the first ones' and the local member's. */

@@ -88,6 +88,10 @@ int transport_local_take(struct transport *transport, unsigned peer, uint32_t ta
 typedef void transport_joined(void *argument, unsigned member, int error, const char *why);
 int transport_add_member(struct transport *transport, const char *host, transport_joined *joined, void *argument,
                          char *why, size_t why_size);
+/* Whether the session is one that can take on members there: 0, or -ENOTSUP and why not. */
+int transport_may_add_member(const struct transport *transport, const char *host, char *why, size_t why_size);
+/* What the session is doing is shown to who lists it from now on ("" if nothing of note). */
+int transport_describe(struct transport *transport, const char *state);
 /*
  * It is to end: what it was sent before it still does. Its loss is told as one that is nobody's fault (why NULL), at
  * once, with all that this implies for what is under way with it. 0; -EINVAL: there is no such worker, -EBUSY: it is

@@ -26,7 +26,7 @@ struct asker {
 };
 
 static int lifeline, channel = -1, spare = -1;
-static char session_nodes[REQUESTS_MOST / 2], session_network[16];
+static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state[32];
 static struct asker askers[MOST_ASKERS];
 static char waiting[16 * REQUESTS_MOST]; /* of requests that have come */
 static size_t waiting_length;
@@ -104,7 +104,8 @@ static void answer_session(int out)
     char name[256];
 
     program_name(program, name, sizeof(name));
-    answer(out, REQUEST_DONE "%d\t%s\t%s\t%s\n", (int)program, name, session_network, session_nodes);
+    answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s\n", (int)program, name, session_network, session_nodes,
+           *session_state ? " " : "", session_state);
 }
 
 static void asker_end(struct asker *asker)
@@ -250,8 +251,10 @@ static void hear_program(requests_heard *hear, void *owner)
 
     if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
         return;
-    if (got == (ssize_t)sizeof(message) && hear) {
-        message.text[sizeof(message.text) - 1] = '\0';
+    message.text[sizeof(message.text) - 1] = '\0';
+    if (got == (ssize_t)sizeof(message) && message.kind == CHANNEL_STATE) {
+        text_visible(message.text, session_state, sizeof(session_state));
+    } else if (got == (ssize_t)sizeof(message) && hear) {
         hear(owner, &message, fd);
         return;
     }

@@ -1,0 +1,505 @@
+/*
+ * A session rests: its contents are kept here (store.c), and its workers have gone. The nodes stay what the program's
+ * objects hang on, with no member behind them. A call that needs a node waits at the halt between calls, and a thread
+ * that is there as long as the session rests brings workers, makes all objects again, gives the contents back, and lets
+ * the calls go on.
+ *
+ * Until the workers go nothing that the program has is touched: if anything fails before, it goes on. If they cannot
+ * come again, the calls that waited find their devices lost; the session still rests, and the next call tries again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/thread.h"
+#include "client/moving.h"
+
+#define NUMBER_NS 10000000000 /* until one that has gone leaves its number to another */
+
+struct resting { /* a node */
+    struct move move;
+    char host[256];
+    bool came;
+};
+
+struct rest {
+    struct session *session;
+    struct store *store;
+    struct resting *nodes;
+    unsigned count;
+    char *reason;
+    size_t reason_size;
+    long began;
+};
+
+/* What who asks and the thread tell each other. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t news;
+    bool on, busy;  /* busy: it begins, or ends */
+    unsigned turns; /* how often a beginning or an end has come out */
+    int error;      /* of the last one, and why */
+    char reason[300];
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+
+bool rest_is_on(void)
+{
+    bool on;
+
+    pthread_mutex_lock(&state.lock);
+    on = state.on;
+    pthread_mutex_unlock(&state.lock);
+    return on;
+}
+
+static void come_out(struct rest *r, bool on, int error)
+{
+    pthread_mutex_lock(&state.lock);
+    state.on = on;
+    state.busy = false;
+    state.turns++;
+    state.error = error;
+    snprintf(state.reason, sizeof(state.reason), "%s", r->reason);
+    pthread_cond_broadcast(&state.news);
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void describe(struct rest *r, const char *what)
+{
+    session_lock(r->session);
+    transport_describe(session_transport(r->session), what);
+    session_unlock(r->session);
+}
+
+static int for_all(struct rest *r, int (*what)(struct rest *r, struct resting *node))
+{
+    int error = 0;
+
+    for (unsigned i = 0; !error && i < r->count; i++)
+        error = what(r, &r->nodes[i]);
+    return error;
+}
+
+/* The program has its objects back: what it has released meanwhile goes. */
+static void drop_objects(struct rest *r)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        struct move *m = &r->nodes[i].move;
+
+        make_drop(m);
+        free(m->objects);
+        m->objects = NULL;
+        m->room = 0;
+        free(m->ends);
+        m->ends = NULL;
+        m->end_room = 0;
+    }
+}
+
+static void rest_free(struct rest *r)
+{
+    drop_objects(r);
+    for (unsigned i = 0; i < r->count; i++)
+        free(r->nodes[i].move.failed_here);
+    store_free(r->store);
+    free(r->nodes);
+    free(r);
+}
+
+/* ---- the workers go ---- */
+
+static int find_nodes(struct rest *r)
+{
+    struct session *session = r->session;
+
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (node->in_process) /* its devices are the program's own */
+            continue;
+        r->nodes[r->count].move = (struct move){
+            .session = session, .node = node, .reason = r->reason, .reason_size = r->reason_size, .began = r->began};
+        r->count++;
+    }
+    return r->count
+               ? 0
+               : (snprintf(r->reason, r->reason_size, "devices of the program's own process do not rest"), -ENOTSUP);
+}
+
+/* Whether it could come back. */
+static int check(struct rest *r, struct resting *node)
+{
+    struct transport *transport = session_transport(r->session);
+    int error;
+
+    if (!node->move.node->alive)
+        return move_refuse(&node->move, -ECONNRESET, "a worker is lost");
+    if (!halt_can())
+        return move_refuse(&node->move, -ENOSYS, "this system has no membarrier");
+    if (node->move.node->memory == NODE_MEMORY_SHARED && !arena_can_be_shared())
+        return move_refuse(&node->move, -EXDEV,
+                           "another worker cannot have the memory that the program shares with it");
+    session_lock(r->session);
+    snprintf(node->host, sizeof(node->host), "%s", transport_peer_host(transport, node->move.node->peer));
+    error = transport_may_add_member(transport, node->host, r->reason, r->reason_size);
+    session_unlock(r->session);
+    return error;
+}
+
+static int list_objects(struct rest *r, struct resting *node)
+{
+    int error = make_list(&node->move);
+
+    if (!error && store_plan(r->store, node->move.node, node->move.objects, node->move.count))
+        error = move_refuse(&node->move, -ENOMEM, "no memory");
+    return error;
+}
+
+/* Under the lock: nothing was heard, asked or released since. */
+static bool can_go(const struct rest *r)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        if (!r->nodes[i].move.node->alive || !move_is_settled(&r->nodes[i].move))
+            return false;
+    }
+    return true;
+}
+
+static bool any_lost(const struct rest *r)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        if (!r->nodes[i].move.node->alive)
+            return true;
+    }
+    return false;
+}
+
+static int send_away(struct rest *r)
+{
+    const long since = clock_ns();
+    bool done = false;
+
+    while (!done) {
+        session_lock(r->session);
+        done = can_go(r);
+        for (unsigned i = 0; done && i < r->count; i++)
+            session_rest(r->nodes[i].move.node);
+        session_need_progress(r->session);
+        session_unlock(r->session);
+        if (!done && any_lost(r))
+            return move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
+        if (!done && clock_ns() - since > PATIENCE_NS)
+            return move_refuse(&r->nodes[0].move, -EBUSY, "objects that are being released");
+        if (!done)
+            move_look_later();
+    }
+    return 0;
+}
+
+static int begin(struct rest *r)
+{
+    struct move *m;
+    int error = find_nodes(r);
+
+    if (!error)
+        error = for_all(r, check);
+    if (error)
+        return error;
+    m = &r->nodes[0].move;
+    error = quiesce(m);
+    move_phase(m, "list");
+    if (!error)
+        error = for_all(r, list_objects);
+    move_phase(m, "take");
+    if (!error)
+        error = store_take(r->store, r->reason, r->reason_size);
+    move_phase(m, "go");
+    if (!error)
+        error = send_away(r);
+    store_close(r->store);
+    drop_objects(r);
+    if (!error)
+        snprintf(r->reason, r->reason_size, "it rests: %zu bytes are kept, %ld us", store_bytes(r->store),
+                 (clock_ns() - r->began) / 1000);
+    halt_set(error ? HALT_NONE : HALT_REST);
+    return error;
+}
+
+/* ---- they come again ---- */
+
+/* One that is spare, and was not found for another node. */
+static int find_worker(struct rest *r, struct resting *node, struct node **found)
+{
+    const long until = clock_ns() + NUMBER_NS;
+    int error;
+
+    do {
+        error = summon_spare(r->session, node->host, found, &node->came, r->reason, r->reason_size);
+        if (error == -ENOSPC || error == -EBUSY)
+            move_look_later();
+    } while ((error == -ENOSPC || error == -EBUSY) && clock_ns() < until && !move_ended(r->session));
+    return error;
+}
+
+static int bring(struct rest *r, struct resting *node)
+{
+    struct move *m = &node->move;
+    int error = find_worker(r, node, &m->target);
+
+    if (error)
+        m->target = NULL;
+    if (error)
+        return error;
+    m->target->promised = true;
+    if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
+        return move_refuse(m, -EXDEV, "its worker cannot have the memory that the program shares with it");
+    return session_front(r->session)->fits(m->node, m->target, r->reason, r->reason_size);
+}
+
+static int make(struct rest *r, struct resting *node)
+{
+    (void)r;
+    return make_all(&node->move);
+}
+
+static int give(struct rest *r, struct resting *node)
+{
+    struct move *m = &node->move;
+
+    return store_give(r->store, m->node, m->target, m->objects, m->count, r->reason, r->reason_size);
+}
+
+static int wake(struct rest *r)
+{
+    bool alive = true;
+
+    session_lock(r->session);
+    for (unsigned i = 0; i < r->count; i++)
+        alive &= r->nodes[i].move.target->alive;
+    for (unsigned i = 0; alive && i < r->count; i++) {
+        struct move *m = &r->nodes[i].move;
+
+        event_move(m->node, m->target);
+        session_swap(m->node, m->target);
+        m->target->promised = false;
+    }
+    session_news(r->session);
+    session_need_progress(r->session);
+    session_unlock(r->session);
+    return alive ? 0 : move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
+}
+
+/* Workers that came for nothing go; one that was spare is so again. */
+static void give_up(struct rest *r)
+{
+    struct wire_forget ask = {0};
+    struct wire_forget_reply reply;
+    struct call call;
+
+    for (unsigned i = 0; i < r->count; i++) {
+        struct resting *node = &r->nodes[i];
+
+        if (node->move.target)
+            node->move.target->promised = false;
+        if (node->move.target && node->came)
+            summon_drop(r->session, node->move.target);
+        else if (node->move.target && node->move.target->alive && !call_forget(node->move.target, &ask, &reply, &call))
+            call_free(&call);
+        node->move.target = NULL;
+    }
+}
+
+/* Calls that need no node are let out, and no call is let in. */
+static int halt_all(struct rest *r)
+{
+    halt_set(HALT_ALL);
+    while (halt_any_inside()) {
+        if (move_ended(r->session))
+            return -ECANCELED;
+        session_lock(r->session);
+        session_need_progress(r->session);
+        session_unlock(r->session);
+        move_look_later();
+    }
+    return 0;
+}
+
+static int end(struct rest *r)
+{
+    struct move *m = &r->nodes[0].move;
+    int error = halt_all(r);
+
+    r->began = clock_ns();
+    for (unsigned i = 0; i < r->count; i++)
+        r->nodes[i].move.began = r->began;
+    summon_lock();
+    move_phase(m, "come");
+    if (!error)
+        error = for_all(r, bring);
+    move_phase(m, "objects");
+    if (!error)
+        error = for_all(r, make);
+    move_phase(m, "give");
+    if (!error)
+        error = for_all(r, give);
+    move_phase(m, "wake");
+    if (!error)
+        error = wake(r);
+    drop_objects(r);
+    if (error)
+        give_up(r);
+    summon_unlock();
+    if (!error)
+        snprintf(r->reason, r->reason_size, "it goes on: %zu bytes were given back, %ld us", store_bytes(r->store),
+                 (clock_ns() - r->began) / 1000);
+    return error;
+}
+
+/* ---- the thread of a rest ---- */
+
+static void *rest_thread(void *argument)
+{
+    struct rest *r = argument;
+    int error;
+
+    summon_lock();
+    error = begin(r);
+    summon_unlock();
+    vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->reason);
+    if (!error)
+        describe(r, "resting");
+    come_out(r, !error, error);
+    while (!error && halt_wait_wanted()) {
+        error = end(r);
+        vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->reason);
+        if (error)
+            halt_let_through();
+        else
+            describe(r, "");
+        if (!error)
+            halt_set(HALT_NONE);
+        session_lock(r->session);
+        session_news(r->session); /* who waits for the answer to a question */
+        session_unlock(r->session);
+        come_out(r, error, error);
+        if (!error)
+            break;
+        error = 0;
+    }
+    if (!move_ended(r->session)) /* else the program's memory may be in use */
+        rest_free(r);
+    return NULL;
+}
+
+static struct rest *rest_new(struct session *session)
+{
+    struct rest *r = calloc(1, sizeof(*r) + sizeof(state.reason));
+
+    if (!r)
+        return NULL;
+    r->session = session;
+    r->reason = (char *)(r + 1);
+    r->reason_size = sizeof(state.reason);
+    r->began = clock_ns();
+    r->nodes = calloc(session_node_count(session), sizeof(*r->nodes));
+    r->store = store_new(settings_string(SETTING_REST_DIR));
+    if (r->nodes && r->store)
+        return r;
+    store_free(r->store);
+    free(r->nodes);
+    free(r);
+    return NULL;
+}
+
+/* Under the state's lock: until the turn that has begun has come out. */
+static int wait_for_turn(unsigned turns, char *reason, size_t size)
+{
+    while (state.turns == turns)
+        pthread_cond_wait(&state.news, &state.lock);
+    snprintf(reason, size, "%s", state.reason);
+    return state.error;
+}
+
+int rest_begin(struct session *session, char *reason, size_t size)
+{
+    struct rest *r;
+    pthread_t thread;
+    int error = 0;
+
+    pthread_mutex_lock(&state.lock);
+    if (state.on || state.busy) {
+        snprintf(reason, size, state.on ? "it rests" : "it is just being put to rest");
+        error = state.on ? 0 : -EBUSY;
+        pthread_mutex_unlock(&state.lock);
+        return error;
+    }
+    r = rest_new(session);
+    if (!r || thread_start(&thread, rest_thread, r)) {
+        if (r)
+            rest_free(r);
+        snprintf(reason, size, "no memory");
+        error = -ENOMEM;
+    } else {
+        pthread_detach(thread);
+        state.busy = true;
+        error = wait_for_turn(state.turns, reason, size);
+    }
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+int rest_end(struct session *session, char *reason, size_t size)
+{
+    int error = 0;
+
+    (void)session;
+    pthread_mutex_lock(&state.lock);
+    if (state.on) {
+        halt_want();
+        error = wait_for_turn(state.turns, reason, size);
+    } else {
+        snprintf(reason, size, "it does not rest");
+    }
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+void rest_after_fork(void)
+{
+    pthread_mutex_init(&state.lock, NULL);
+    pthread_cond_init(&state.news, NULL);
+    state.on = state.busy = false;
+}
+
+/* ---- VOCL_REST_EVERY ---- */
+
+static void *every_thread(void *argument)
+{
+    struct session *session = argument;
+    const long every = settings_number(SETTING_REST_EVERY);
+    unsigned seed = (unsigned)clock_ns();
+    char reason[300];
+
+    for (;;) {
+        const long us = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
+        const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
+
+        nanosleep(&pause, NULL);
+        if (move_ended(session))
+            return NULL;
+        rest_begin(session, reason, sizeof(reason));
+    }
+}
+
+void rest_start(struct session *session)
+{
+    pthread_t thread;
+
+    if (settings_number(SETTING_REST_EVERY) && !thread_start(&thread, every_thread, session))
+        pthread_detach(thread);
+}

@@ -1,0 +1,426 @@
+/*
+ * Contents of memory objects at the application's host: what nodes have is read by commands as the program's own reads
+ * are, and written by such. First it is planned what is to be taken, so that there is room for all of it before
+ * anything is moved: a file gets its blocks at once, and a full disk is an error here, not a signal later.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "client/moving.h"
+
+#define SHARE ((size_t)16 << 20) /* goes at a time */
+#define UNDER_WAY 4              /* so many */
+
+struct store {
+    char *directory; /* NULL: in memory */
+    int fd;
+    uint8_t *bytes; /* NULL: not mapped */
+    size_t size;
+    struct stored *pieces;
+    unsigned count, room;
+};
+
+/* ---- the room ---- */
+
+struct store *store_new(const char *directory)
+{
+    struct store *store = calloc(1, sizeof(*store));
+
+    if (!store)
+        return NULL;
+    store->fd = -1;
+    if (!directory || !*directory)
+        return store;
+    store->directory = strdup(directory);
+    if (store->directory)
+        return store;
+    free(store);
+    return NULL;
+}
+
+static void close_room(struct store *store)
+{
+    if (store->bytes)
+        munmap(store->bytes, store->size);
+    if (store->fd >= 0)
+        close(store->fd);
+    store->bytes = NULL;
+    store->fd = -1;
+}
+
+void store_free(struct store *store)
+{
+    if (!store)
+        return;
+    close_room(store);
+    free(store->pieces);
+    free(store->directory);
+    free(store);
+}
+
+static int open_file(const char *directory)
+{
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char path[PATH_MAX];
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+    if (snprintf(path, sizeof(path), "%s/vocl-XXXXXX", directory) >= (int)sizeof(path))
+        return errno = ENAMETOOLONG, -1;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+static int refuse(char *reason, size_t size, int error, const char *what, const char *where)
+{
+    snprintf(reason, size, "%s%s: %s", what, where, strerror(-error));
+    return error;
+}
+
+static int open_room(struct store *store, char *reason, size_t size)
+{
+    int error;
+
+    if (!store->size)
+        return 0;
+    if (store->directory) {
+        store->fd = open_file(store->directory);
+        if (store->fd < 0)
+            return refuse(reason, size, -errno, "no file for contents in ", store->directory);
+        error = posix_fallocate(store->fd, 0, (off_t)store->size);
+        if (error)
+            return refuse(reason, size, -error, "no room for the contents in ", store->directory);
+    }
+    if (!store_open(store))
+        return refuse(reason, size, -errno, "no room for the contents in ",
+                      store->directory ? store->directory : "memory");
+    return 0;
+}
+
+uint8_t *store_open(struct store *store)
+{
+    void *bytes;
+
+    if (store->bytes || !store->size)
+        return store->bytes;
+    bytes = mmap(NULL, store->size, PROT_READ | PROT_WRITE, store->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
+                 store->fd, 0);
+    store->bytes = bytes == MAP_FAILED ? NULL : bytes;
+    if (store->bytes && store->fd < 0) {
+        madvise(bytes, store->size, MADV_HUGEPAGE);
+        madvise(bytes, store->size, MADV_DONTFORK); /* whose child has another session */
+    }
+    return store->bytes;
+}
+
+void store_close(struct store *store)
+{
+    if (store->fd < 0 || !store->bytes)
+        return;
+    munmap(store->bytes, store->size);
+    store->bytes = NULL;
+}
+
+size_t store_bytes(const struct store *store)
+{
+    return store->size;
+}
+
+const struct stored *store_piece(const struct store *store, unsigned index)
+{
+    return index < store->count ? &store->pieces[index] : NULL;
+}
+
+/* ---- what is to be taken ---- */
+
+struct planning {
+    struct store *store;
+    const struct node *node;
+};
+
+static bool is_planned(const struct store *store, cl_mem root, size_t start, size_t end)
+{
+    for (unsigned i = store->count; i--;) {
+        const struct stored *piece = &store->pieces[i];
+
+        if (piece->memory == root && piece->start == start && piece->end == end)
+            return true;
+    }
+    return false;
+}
+
+static size_t bytes_of(cl_mem root, size_t start, size_t end)
+{
+    const size_t zero[3] = {0};
+    size_t region[3];
+
+    if (root->type == CL_MEM_OBJECT_BUFFER)
+        return end - start;
+    image_extent(&root->desc, region);
+    return part_image(root, zero, region).bytes;
+}
+
+static int plan_piece(void *argument, cl_mem root, size_t start, size_t end)
+{
+    const struct planning *planning = argument;
+    struct store *store = planning->store;
+    struct stored *more;
+
+    if (root->coherence && is_planned(store, root, start, end))
+        return 0;
+    if (store->count == store->room) {
+        more = realloc(store->pieces, (store->room * 2 + 16) * sizeof(*more));
+        if (!more)
+            return -ENOMEM;
+        store->pieces = more;
+        store->room = store->room * 2 + 16;
+    }
+    more = &store->pieces[store->count++];
+    *more = (struct stored){.memory = root,
+                            .number = root->object.id,
+                            .start = start,
+                            .end = end,
+                            .at = store->size,
+                            .bytes = bytes_of(root, start, end),
+                            .node = (struct node *)planning->node};
+    store->size += (more->bytes + 63) & ~(size_t)63;
+    return 0;
+}
+
+int store_plan(struct store *store, const struct node *node, struct object *const *objects, unsigned count)
+{
+    struct planning planning = {store, node};
+    int error = 0;
+
+    for (unsigned i = 0; !error && i < count; i++) {
+        if (has_contents(objects[i]))
+            error = coherence_each_written((cl_mem)objects[i], node, plan_piece, &planning);
+    }
+    return error;
+}
+
+/* ---- moving it ---- */
+
+struct moving {
+    struct store *store;
+    const struct node *node; /* whose they are, and the member that has them, or is to */
+    struct node *member;
+    bool writes;
+    cl_command_queue queue; /* at the member; of the context */
+    cl_event events[UNDER_WAY];
+    unsigned next;
+    char *reason;
+    size_t reason_size;
+};
+
+static int say(struct moving *m, int error, const char *why, int status)
+{
+    if (m->member->alive)
+        snprintf(m->reason, m->reason_size, "%s: error %d", why, status);
+    else
+        snprintf(m->reason, m->reason_size, "a worker was lost while contents were on their way");
+    return m->member->alive ? error : -ECONNRESET;
+}
+
+static int wait_oldest(struct moving *m, unsigned slot)
+{
+    cl_event event = m->events[slot];
+    cl_int status;
+
+    if (!event)
+        return 0;
+    m->events[slot] = NULL;
+    status = event_wait(event);
+    handle_release(event, WIRE_EVENT, 0);
+    return status < 0 ? say(m, -EIO, m->writes ? "contents cannot be given back" : "contents cannot be taken", status)
+                      : 0;
+}
+
+/* What is under way is waited for, also when something has failed: it uses the store's memory. */
+static int moving_end(struct moving *m, int error)
+{
+    for (unsigned i = 0; i < UNDER_WAY; i++) {
+        const int one = wait_oldest(m, m->next++ % UNDER_WAY);
+
+        error = error ? error : one;
+    }
+    if (m->queue)
+        handle_release(m->queue, WIRE_QUEUE, 0);
+    m->queue = NULL;
+    return error;
+}
+
+static int need_queue(struct moving *m, cl_context context)
+{
+    int error = 0;
+
+    if (m->queue && m->queue->context != context)
+        error = moving_end(m, 0);
+    if (!error && !m->queue && !(m->queue = contents_queue(context, m->node, m->member)))
+        error = say(m, -ENOMEM, "no queue for contents", 0);
+    return error;
+}
+
+/* A piece's command, without what goes with the program's own: nobody knows of it, and who has what stays as it is. */
+static void put(const struct enqueue *e, const struct part *part, bool writes, const struct transfer_data *data)
+{
+    struct wire_buffer *out = &e->node->batch;
+    const uint32_t queue = e->queue->object.id, memory = part->memory->object.id, subscribe = 1u << CL_COMPLETE;
+
+    if (part->kind == PART_IMAGE && writes)
+        wire_put_write_image(out, &(struct wire_write_image){.queue = queue,
+                                                             .image = memory,
+                                                             .event = e->event_id,
+                                                             .subscribe = subscribe,
+                                                             .part = part_region(part),
+                                                             .tag = data->tag,
+                                                             .data = data->bytes,
+                                                             .data_length = data->length});
+    else if (part->kind == PART_IMAGE)
+        wire_put_read_image(out, &(struct wire_read_image){.queue = queue,
+                                                           .image = memory,
+                                                           .event = e->event_id,
+                                                           .subscribe = subscribe,
+                                                           .part = part_region(part),
+                                                           .tag = data->tag});
+    else if (writes)
+        wire_put_write_buffer(out, &(struct wire_write_buffer){.queue = queue,
+                                                               .buffer = memory,
+                                                               .event = e->event_id,
+                                                               .subscribe = subscribe,
+                                                               .offset = part->offset,
+                                                               .size = part->size,
+                                                               .tag = data->tag,
+                                                               .data = data->bytes,
+                                                               .data_length = data->length});
+    else
+        wire_put_read_buffer(out, &(struct wire_read_buffer){.queue = queue,
+                                                             .buffer = memory,
+                                                             .event = e->event_id,
+                                                             .subscribe = subscribe,
+                                                             .offset = part->offset,
+                                                             .size = part->size,
+                                                             .tag = data->tag});
+}
+
+static int send_part(struct moving *m, struct enqueue *e, const struct part *part, const struct layout *layout,
+                     cl_event *event)
+{
+    const bool chunked = part->kind == PART_PIECE && !m->queue->device->unified;
+    struct transfer_data data;
+    int error;
+
+    e->event->subscribed = 1u << CL_COMPLETE;
+    error = m->writes ? transfer_write(e, layout, chunked, NULL, NULL, &data)
+                      : transfer_read(e, layout, chunked, NULL, &data);
+    if (error)
+        return enqueue_fail(e, error);
+    session_lock(m->member->session);
+    transfer_pack(m->member, &data);
+    put(e, part, m->writes, &data);
+    error = stream_finish(m->member, STREAM_NOW);
+    if (data.transfer && !error)
+        transfer_start(data.transfer);
+    session_unlock(m->member->session);
+    if (data.transfer && error)
+        transfer_cancel(data.transfer);
+    else if (data.transfer)
+        transfer_detach(data.transfer);
+    return enqueue_finish(e, error, event);
+}
+
+static int move_part(struct moving *m, const struct part *part, uint8_t *bytes)
+{
+    const struct layout layout = layout_linear(bytes, part->bytes);
+    const unsigned slot = m->next++ % UNDER_WAY;
+    int error = wait_oldest(m, slot);
+    struct enqueue e;
+
+    if (error)
+        return error;
+    error = enqueue_open(&e, m->queue, 0, NULL, true, m->writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER);
+    if (!error)
+        error = send_part(m, &e, part, &layout, &m->events[slot]);
+    return error ? say(m, error, "contents cannot be moved", error) : 0;
+}
+
+/* From start to end of a whole, of which the store has the bytes there. */
+static int move_range(struct moving *m, cl_mem root, size_t start, size_t end, uint8_t *bytes)
+{
+    const size_t zero[3] = {0};
+    struct part part;
+    size_t region[3];
+    int error = need_queue(m, root->context);
+
+    if (!error && root->type != CL_MEM_OBJECT_BUFFER) {
+        image_extent(&root->desc, region);
+        part = part_image(root, zero, region);
+        return move_part(m, &part, bytes);
+    }
+    for (size_t at = start; !error && at < end; at += SHARE) {
+        part = part_piece(root, at, end - at < SHARE ? end - at : SHARE);
+        error = move_part(m, &part, bytes + (at - start));
+    }
+    return error;
+}
+
+int store_take(struct store *store, char *reason, size_t size)
+{
+    struct moving m = {.store = store, .reason = reason, .reason_size = size};
+    int error = open_room(store, reason, size);
+
+    for (unsigned i = 0; !error && i < store->count; i++) {
+        struct stored *piece = &store->pieces[i];
+
+        if (m.member != piece->node)
+            error = moving_end(&m, 0);
+        m.node = m.member = piece->node;
+        if (!error)
+            error = move_range(&m, piece->memory, piece->start, piece->end, store->bytes + piece->at);
+    }
+    error = moving_end(&m, error);
+    if (error)
+        close_room(store);
+    return error;
+}
+
+/* ---- back ---- */
+
+static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
+{
+    struct moving *m = argument;
+    int error = 0;
+
+    for (unsigned i = 0; !error && i < m->store->count; i++) {
+        const struct stored *piece = &m->store->pieces[i];
+        const size_t first = start > piece->start ? start : piece->start, last = end < piece->end ? end : piece->end;
+
+        if (piece->memory == root && piece->number == root->object.id && first < last)
+            error = move_range(m, root, first, last, m->store->bytes + piece->at + (first - piece->start));
+    }
+    return error;
+}
+
+int store_give(struct store *store, const struct node *node, struct node *member, struct object *const *objects,
+               unsigned count, char *reason, size_t size)
+{
+    struct moving m = {
+        .store = store, .node = node, .member = member, .writes = true, .reason = reason, .reason_size = size};
+    int error = 0;
+
+    if (store->size && !store_open(store))
+        return refuse(reason, size, -errno, "what was stored cannot be read", "");
+    for (unsigned i = 0; !error && i < count; i++) {
+        if (has_contents(objects[i]))
+            error = coherence_each_written((cl_mem)objects[i], node, give_piece, &m);
+    }
+    error = moving_end(&m, error);
+    store_close(store);
+    return error;
+}

@@ -1,0 +1,44 @@
+/* Contents of memory objects, kept at the application's host. */
+#ifndef VOCL_CLIENT_STORE_H
+#define VOCL_CLIENT_STORE_H
+
+#include "client/objects.h"
+
+struct store;
+
+/* What is kept of a whole: from start to end of a buffer, or 0 to 1 of an image, as so many bytes from `at` on. */
+struct stored {
+    cl_mem memory; /* which may have gone since; number says which it was */
+    uint32_t number;
+    size_t start, end, at, bytes;
+    struct node *node; /* that it is taken from */
+};
+
+/* In memory, or, if a directory is named, in a file there that has no name. NULL: no memory. */
+struct store *store_new(const char *directory);
+void store_free(struct store *store);
+
+/*
+ * What a node has of these objects is to be taken: all contents of the memory objects among them that somebody may have
+ * written, and that are not in the program's own memory; what another node has as well once. Nothing is under way, and
+ * no calls come (quiesce()), or what is taken is not of one moment. 0 or -ENOMEM.
+ */
+int store_plan(struct store *store, const struct node *node, struct object *const *objects, unsigned count);
+/* Takes it: the objects are as they were then. 0, or a negative errno value with the reason: -ENOSPC no room in the
+ * directory, -ENOMEM none in memory, -ECONNRESET a node was lost, -EIO a device did not give it. */
+int store_take(struct store *store, char *reason, size_t size);
+/*
+ * What a node had of these objects is given to a member, at which they were made again: what was taken from any node,
+ * for what this one has by what the session knows now. 0, or a negative errno value with the reason.
+ */
+int store_give(struct store *store, const struct node *node, struct node *member, struct object *const *objects,
+               unsigned count, char *reason, size_t size);
+
+size_t store_bytes(const struct store *store);
+/* What there is, from 0 on; NULL: no more. */
+const struct stored *store_piece(const struct store *store, unsigned index);
+/* The bytes of all of it, or NULL if the file cannot be mapped; and they are not looked at for a while. */
+uint8_t *store_open(struct store *store);
+void store_close(struct store *store);
+
+#endif

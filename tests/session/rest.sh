@@ -1,0 +1,167 @@
+#!/bin/sh
+# Sessions that rest: what programs print is what they print natively, while they rest there is no worker, and where
+# resting or waking fails, in whichever phase, the program goes on.
+. "$(dirname "$0")/../lib.sh"
+parity=$top_builddir/tests/parity
+session=$top_builddir/tests/session
+mark=VOCL_TEST_MARK=$$
+# Once in a while PoCL itself takes long on a loaded machine.
+at_most 900
+
+rests()
+{
+    grep -c 'it goes on' "$scratch/err"
+}
+
+# always HOW PROGRAM...: put to rest every half second, or every $every ms.
+always()
+{
+    how=$1
+    shift
+    timeout -k 10 200 "$@" > "$scratch/native" 2> /dev/null
+    native=$?
+    env $how "$mark" VOCL_REST_EVERY="${every:-500}" VOCL_LOG=info timeout -k 10 200 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
+    [ $? = $native ] || fail "$*, $how: status $?, natively $native: $(tail -n 5 "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
+    echo "$how $*: $(rests) rests"
+}
+
+mkdir "$scratch/store"
+for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
+    always "$how" "$session/moved" 4 2000
+    [ "$(rests)" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err")"
+done
+[ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
+every=60
+for program in buffer_ops callbacks command_buffer images map_unmap several_contexts svm user_events; do
+    always VOCL_SHARE=1 "$parity/$program"
+done
+for program in contents threads kernel_printf; do
+    always VOCL_SHARE=0 "$parity/$program"
+done
+VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
+    > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
+echo "graph: $(rests) rests"
+
+# ---- asked for ----
+
+# the session's processes of that name
+named()
+{
+    session_processes "$mark" | while read -r process; do
+        [ "$(cat "/proc/$process/comm" 2> /dev/null)" != "$1" ] || echo "$process"
+    done
+}
+
+no_worker()
+{
+    [ -z "$(named vocl-proxy)" ]
+}
+
+# idle HOW: a program that waits, with 4 MiB in each of its buffers, and 64 in one that nobody has written
+idle()
+{
+    rm -rf "$scratch/words"
+    mkdir "$scratch/words"
+    : > "$scratch/out"
+    : > "$scratch/err"
+    env "$mark" VOCL_LOG=debug $1 vocl run -- "$session/rested" 4 "$scratch/words" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+}
+
+# What it holds is right in the end.
+finish()
+{
+    touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+    wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
+    wait_until 5 none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
+    echo "$1: right"
+}
+
+for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
+    idle "$how"
+    said=$(vocl suspend $program) || fail "$how: not put to rest: $(tail -n 5 "$scratch/err")"
+    wait_until 10 no_worker || fail "$how: there is a worker"
+    case $how in
+    *SHARE=0*) # two buffers and a small image
+        kept=$(echo "$said" | tr -dc '0-9 ' | awk '{ print $1 }')
+        [ "$kept" -ge 8388608 ] && [ "$kept" -lt 8392704 ] || fail "$how: $said"
+        ;;
+    esac
+    vocl sessions | grep -qE "^ *$program .* resting$" || fail "$how: it is not listed as resting: $(vocl sessions)"
+    vocl move $program --to here > "$scratch/asked" 2>&1 && fail "$how: what rests has moved"
+    case $how in
+    *SHARE=0*tls) # all that is left of the session: its channel, its lifeline and its alarm
+        ls -l /proc/$program/fd | grep -c socket: > "$scratch/sockets"
+        [ "$(cat "$scratch/sockets")" -le 3 ] || fail "sockets: $(ls -l /proc/$program/fd)"
+        ! grep -q ' [r-][w-][x-]s .*\(memfd\|shm\|SYSV\)' /proc/$program/maps || fail "shared: $(grep ' ...s ' /proc/$program/maps)"
+        ;;
+    esac
+    touch "$scratch/words/ask"
+    wait_until 10 grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    no_worker || fail "$how: a question has woken it: $(tail "$scratch/err")"
+    finish "$how"
+done
+
+# Woken on request; twice is no harm.
+idle VOCL_SHARE=0
+vocl resume $program > "$scratch/asked" || fail "what does not rest: $(cat "$scratch/asked")"
+vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+vocl suspend $program > "$scratch/asked" || fail "not put to rest again: $(cat "$scratch/asked")"
+vocl resume $program > "$scratch/asked" || fail "not woken: $(cat "$scratch/asked")"
+no_worker && fail "no worker has come"
+vocl sessions | grep -qE "^ *$program .* resting$" && fail "it is still listed as resting"
+finish "resume"
+
+# No room where contents are to go: a directory that is not there, and a file system that is too small.
+idle "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/nothing"
+vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest without a directory"
+grep -q "nothing.*No such file" "$scratch/asked" || fail "no directory: $(cat "$scratch/asked")"
+finish "no directory"
+if unshare -rm true 2> /dev/null; then
+    rm -rf "$scratch/words"
+    mkdir "$scratch/words" "$scratch/small"
+    : > "$scratch/out"
+    env "$mark" VOCL_SHARE=0 VOCL_REST_DIR="$scratch/small" unshare -rm sh -c \
+        'mount -t tmpfs -o size=1m none "$0" && exec vocl run -- "$@"' "$scratch/small" "$session/rested" 4 "$scratch/words" \
+        > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    nsenter -t $program -U --preserve-credentials vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest in too small a file"
+    grep -q "small.*No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
+    finish "disk full"
+fi
+
+# A worker that dies while it is put to rest is lost as at any other time; nothing is left behind, nobody hangs.
+for phase in list take; do
+    idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
+    vocl suspend $program > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 30 grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    kill -KILL $(named vocl-proxy)
+    wait $asked && fail "killed at $phase: vocl suspend says $(cat "$scratch/asked")"
+    touch "$scratch/words/wake" "$scratch/words/ask" "$scratch/words/again"
+    wait $program && fail "killed at $phase: the program has not noticed"
+    wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
+    echo "killed at $phase: lost"
+done
+
+# One that dies while it wakes is as a lost device to the command that needed it; the next one wakes the session again.
+for phase in objects give wake; do
+    idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
+    vocl suspend $program > "$scratch/asked" 2>&1 || fail "not put to rest: $(cat "$scratch/asked")"
+    touch "$scratch/words/ask" "$scratch/words/wake"
+    wait_until 30 grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    kill -KILL $(named vocl-proxy)
+    wait_until 30 grep -q 'error -2' "$scratch/out" || fail "killed at $phase: no error: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    finish "killed at $phase"
+done
+
+# The program is killed while it rests.
+idle VOCL_SHARE=0
+vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+kill -KILL $program
+wait $program
+wait_until 5 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"

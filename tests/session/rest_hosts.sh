@@ -1,0 +1,22 @@
+#!/bin/sh
+# Sessions over TLS with workers on other hosts rest, and wake where they were.
+. "$(dirname "$0")/../lib.sh"
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+parity=$top_builddir/tests/parity
+two=$top_srcdir/tests/net/two-hosts
+mark=VOCL_TEST_MARK=$$
+at_most 300
+
+[ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
+for workers in 1 2; do
+    for program in buffer_ops images many_devices; do
+        "$parity/$program" > "$scratch/native" 2> /dev/null
+        native=$?
+        env "$mark" VOCL_NETWORK=tls VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 100 "$two" --workers $workers -- \
+            "$parity/$program" > "$scratch/out" 2> "$scratch/err"
+        [ $? = $native ] || fail "$program: status $?: $(tail -n 5 "$scratch/err")"
+        [ $program = many_devices ] || diff "$scratch/native" "$scratch/out" || fail "$program prints something else"
+        echo "$program, $workers: $(grep -c 'it goes on' "$scratch/err") rests"
+    done
+done
+wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"

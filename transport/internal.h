@@ -113,7 +113,8 @@ struct job {
     bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
-    int lifeline;                                                    /* to vocl-launcher or vocl-join, or -1 */
+    unsigned pipes; /* without MPI: connections for bulk data of each pair */
+    int lifeline;   /* to vocl-launcher or vocl-join, or -1 */
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE } started; /* by vocl-launcher: on this host, or by ssh */
     struct kept calls;       /* a worker: where it is handed connections, or -1 */
     struct kept channel;     /* to the same, while the session runs (request.c), or -1 */

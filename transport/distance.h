@@ -11,5 +11,7 @@ long distance_us(int fd);
 unsigned distance_streams(long us, unsigned most);
 /* Bytes that are to be allowed on their way, of all connections together, between `least` and `most`. */
 uint64_t distance_window(long us, uint64_t least, uint64_t most);
+/* What is sent there finds room with the system as a whole, and need not wait for what is under way. */
+void distance_make_room(int fd, long us);
 
 #endif

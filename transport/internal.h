@@ -158,6 +158,8 @@ void host_explain(char *why, size_t why_size);
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size);
 /* Whether that is to be TLS through what starts the workers alone. */
 bool network_is_ssh(void);
+/* Nothing is encrypted, and the members prove who they are. */
+bool network_is_plain(void);
 /* MPI over TCP listens: from now on only at the interface of this address, unless UCX is told something else. The line
  * for its environment, or NULL. */
 const char *network_bind(const char *address, char *line, size_t size);

@@ -428,8 +428,11 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
     peer->bell.carrier = t;
     peer->bell.number = number;
     link_keep(t, &way->frames.socket, way->frames.socket.fd);
-    for (unsigned i = 0; i < way->pipe_count; i++)
+    distance_make_room(way->frames.socket.fd, us);
+    for (unsigned i = 0; i < way->pipe_count; i++) {
+        distance_make_room(way->pipes[i].stream.socket.fd, us);
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
+    }
     way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
     vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
              number, us, way->pipe_count, (unsigned long long)way->window >> 20);

@@ -100,6 +100,7 @@ struct tls_way {
     const char *broken;
     unsigned pipe_count;
     bool pipes_blocked; /* any of them */
+    unsigned next_pipe; /* whose turn it is first */
     struct pipe *pipes;
     /* bulk data */
     uint32_t last_id;

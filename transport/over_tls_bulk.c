@@ -16,6 +16,7 @@
 #define CHUNK (256u << 10)
 #define TURNS 64 /* chunks that one goes before those that come after it */
 #define MOST_OFFERS (1u << 20)
+#define LEAST (16u << 10)  /* of a chunk, if there is more */
 #define AT_ONCE (1u << 20) /* bytes of a connection, and then it is the next one's turn */
 
 static struct tls_way *way_of(const struct transport *t, unsigned peer)
@@ -50,10 +51,18 @@ static bool has_window(const struct tls_way *way, size_t length)
     return way->given - way->given_taken + length <= way->window;
 }
 
+/* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it. */
+static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
+{
+    const size_t share = bulk->length / way->pipe_count, most = bulk->tls.offered ? CHUNK : FIRST;
+
+    return share < LEAST ? LEAST : share < most ? share : most;
+}
+
 /* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. */
 static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, const struct bulk *bulk)
 {
-    const size_t left = bulk->length - bulk->tls.begun, most = bulk->tls.offered ? CHUNK : FIRST;
+    const size_t left = bulk->length - bulk->tls.begun, most = chunk_of(way, bulk);
     const size_t length = left < most ? left : most;
 
     if (!bulk->tls.offered)
@@ -112,11 +121,12 @@ static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
 
 static int give(struct transport *t, unsigned peer, struct pipe *pipe)
 {
+    const size_t most = way_of(t, peer)->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
     ssize_t error = 0;
     size_t moved = 0;
     int count = 0;
 
-    while (moved < AT_ONCE && (pipe->giving || next_chunk(t, peer, pipe))) {
+    while (moved < most && (pipe->giving || next_chunk(t, peer, pipe))) {
         struct bulk *bulk = pipe->giving;
 
         if (!write_chunk(pipe, &error, &moved))
@@ -502,24 +512,35 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk)
     }
 }
 
+/* A connection's turn. */
+static int move(struct transport *t, unsigned peer, unsigned number)
+{
+    struct tls_way *way = way_of(t, peer);
+    struct pipe *pipe = &way->pipes[number];
+    int given = 0, taken = 0;
+
+    if (!stream_ready(&pipe->stream)) {
+        way_break(way, &t->peers[peer], "the program has closed descriptors that are not its own");
+        return 0;
+    }
+    if (way->gives || pipe->stream.blocked)
+        given = give(t, peer, pipe);
+    if (given)
+        way->next_pipe = (number + 1) % way->pipe_count;
+    if ((way->takes || t->listens) && !way->broken)
+        taken = take(t, peer, pipe);
+    way->pipes_blocked |= pipe->stream.blocked;
+    return given + taken;
+}
+
 int tls_bulk_poll(struct transport *t, unsigned peer)
 {
     struct tls_way *way = way_of(t, peer);
+    const unsigned first = way->next_pipe;
     int count = 0;
 
     way->pipes_blocked = false;
-    for (unsigned i = 0; i < way->pipe_count && !way->broken; i++) {
-        struct pipe *pipe = &way->pipes[i];
-
-        if (!stream_ready(&pipe->stream)) {
-            way_break(way, &t->peers[peer], "the program has closed descriptors that are not its own");
-            break;
-        }
-        if (way->gives || pipe->stream.blocked)
-            count += give(t, peer, pipe);
-        if ((way->takes || t->listens) && !way->broken)
-            count += take(t, peer, pipe);
-        way->pipes_blocked |= pipe->stream.blocked;
-    }
+    for (unsigned i = 0; i < way->pipe_count && !way->broken; i++)
+        count += move(t, peer, (first + i) % way->pipe_count);
     return count;
 }

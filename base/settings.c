@@ -81,6 +81,8 @@ unsigned settings_pipeline(void)
 
 unsigned settings_streams(void)
 {
+    if (!strcmp(settings_string(SETTING_STREAMS), "auto"))
+        return 0;
     return between(SETTING_STREAMS, SETTINGS_MOST_STREAMS);
 }
 

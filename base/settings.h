@@ -32,7 +32,7 @@ long settings_tick_ms(void);
 #define SETTINGS_MOST_PIPELINE 4
 unsigned settings_pipeline(void);
 /* How many connections between two members carry bulk data, where it is not MPI that does. */
-#define SETTINGS_MOST_STREAMS 8
+#define SETTINGS_MOST_STREAMS 32
 unsigned settings_streams(void);
 
 #endif

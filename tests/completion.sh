@@ -52,7 +52,7 @@ offers vocl doctor // $(options tools/vocl.c | grep -v -e --door -e --help)
 offers vocl move // $(options tools/sessions.c | grep -v -e --help)
 offers vocl topo // $(options tools/topo.c | grep -v -e --help)
 partial=
-offers vocl run --network // auto mpi tls ssh
+offers vocl run --network // auto mpi tls plain ssh
 offers vocl run --mpi = // mpich openmpi
 offers vocl pool // status drain kill
 [ "$(completed vocl run -- ls --network x)" = "" ] || fail "a program's words are not ours"

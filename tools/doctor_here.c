@@ -97,7 +97,7 @@ static void look_at_mpiexec(void)
 static void look_at_tls(const char *folder)
 {
     const char *network = settings_string(SETTING_NETWORK);
-    const bool asked = !strcmp(network, "tls") || !strcmp(network, "ssh");
+    const bool asked = !strcmp(network, "tls") || !strcmp(network, "plain") || !strcmp(network, "ssh");
     const bool needed = asked || (*settings_string(SETTING_HOSTS) && strcmp(network, "mpi"));
     char path[4096];
 

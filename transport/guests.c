@@ -17,14 +17,15 @@ void guest_identity(char identity[TLS_IDENTITY], unsigned from, unsigned to, uns
 {
     const char *kind = index == BEAT ? "beat" : index ? "bulk" : "frames";
 
-    snprintf(identity, TLS_IDENTITY, "vocl:%s:%u:%u:%u", kind, from, to, index);
+    /* who encrypts and who does not are strangers to each other */
+    snprintf(identity, TLS_IDENTITY, "%s:%s:%u:%u:%u", network_is_plain() ? "plain" : "vocl", kind, from, to, index);
 }
 
 static bool read_identity(const char *identity, unsigned *from, unsigned *to, unsigned *index)
 {
     char kind[8], same[TLS_IDENTITY];
 
-    if (sscanf(identity, "vocl:%7[a-z]:%u:%u:%u", kind, from, to, index) != 4)
+    if (sscanf(identity, "%*5[a-z]:%7[a-z]:%u:%u:%u", kind, from, to, index) != 4)
         return false;
     guest_identity(same, *from, *to, *index);
     return !strcmp(identity, same);

@@ -113,7 +113,8 @@ struct job {
     bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
-    int lifeline;                                                    /* to vocl-launcher or vocl-join, or -1 */
+    unsigned pipes; /* without MPI: connections for bulk data of each pair */
+    int lifeline;   /* to vocl-launcher or vocl-join, or -1 */
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE } started; /* by vocl-launcher: on this host, or by ssh */
     struct kept calls;       /* a worker: where it is handed connections, or -1 */
     struct kept channel;     /* to the same, while the session runs (request.c), or -1 */
@@ -157,6 +158,8 @@ void host_explain(char *why, size_t why_size);
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size);
 /* Whether that is to be TLS through what starts the workers alone. */
 bool network_is_ssh(void);
+/* Nothing is encrypted, and the members prove who they are. */
+bool network_is_plain(void);
 /* MPI over TCP listens: from now on only at the interface of this address, unless UCX is told something else. The line
  * for its environment, or NULL. */
 const char *network_bind(const char *address, char *line, size_t size);

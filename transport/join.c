@@ -200,7 +200,7 @@ static struct join *join_new(struct transport *t, unsigned number, unsigned size
     join->m->newcomer = number;
     join->m->base = (unsigned)t->job.size;
     join->m->size = size;
-    join->m->pipes = settings_streams();
+    join->m->pipes = t->job.pipes ? t->job.pipes : 1;
     return join;
 }
 

@@ -373,6 +373,12 @@ int link_tell(struct transport *t, unsigned number, const struct member_news *ne
     return link_is_usable(t, number) ? send_frame(t, number, FRAME_MEMBER, news, sizeof(*news)) : -ECONNRESET;
 }
 
+/* Memory is near. */
+static uint32_t window_of(const struct peer *peer)
+{
+    return peer->lane.memory ? TRANSPORT_WINDOW : peer->provider->window;
+}
+
 static int send_to(struct transport *t, unsigned number, uint32_t local, const void *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
@@ -382,9 +388,9 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
         return -ECONNRESET;
     if (length > peer->provider->most_frame)
         return -EMSGSIZE;
-    if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW) {
+    if (peer->sent - peer->bell.acked >= window_of(peer)) {
         link_hear(t, number);
-        if (peer->sent - peer->bell.acked >= TRANSPORT_WINDOW)
+        if (peer->sent - peer->bell.acked >= window_of(peer))
             return -EAGAIN;
     }
     error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
@@ -420,6 +426,7 @@ int transport_poll(struct transport *t)
     if (listen)
         channel_poll(t, t->slept && t->channel && t->channel->revents);
     t->slept = t->announced = false;
+    t->listens = listen;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
     while (more && !t->ended) {

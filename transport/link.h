@@ -33,7 +33,7 @@ struct bulk { /* or a piece of it */
         struct {
             uint32_t id; /* of the giver's; 0: a take that nobody has offered anything yet */
             bool offered, wanted, bound;
-            unsigned chunks, turns;   /* under way; that it had */
+            unsigned chunks, turns;   /* under way; that it has had */
             size_t begun;             /* given: bytes that are in chunks */
             size_t promised, arrived; /* taken: bytes of chunks that have begun, and of them here */
         } tls;
@@ -77,7 +77,7 @@ struct transport {
     unsigned polls;
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
-    bool announced, ended, slept;
+    bool announced, ended, slept, listens; /* listens: this time at whatever nothing is expected from, too */
     transport_request *on_request;
     void *request_context;
     struct pollfd *channel; /* of those that it sleeps on, or NULL */

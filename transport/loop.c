@@ -242,6 +242,7 @@ static void provider_lose(struct transport *t, unsigned peer)
 const struct provider provider_loop = {
     .name = "loop",
     .most_frame = SIZE_MAX,
+    .window = TRANSPORT_WINDOW,
     .bells = true,
     .send = provider_send,
     .receive = provider_receive,

@@ -88,7 +88,7 @@ int meeting_prepare(const uint8_t *secret, void (*ending)(void *), void *argumen
         tls_plugin = loader_open_tls(why, why_size);
     if (!tls_plugin)
         return -ENOENT;
-    if (!tls_plugin->init(secret, ending, argument))
+    if (!tls_plugin->init(secret, network_is_plain(), ending, argument))
         return 0;
     snprintf(why, why_size, "OpenSSL cannot be used");
     return -EIO;

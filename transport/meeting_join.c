@@ -248,6 +248,7 @@ static int take_members(struct meeting *m)
         m->ways[rank] = NULL;
     }
     job->provider = &provider_tls;
+    job->pipes = m->pipes;
     job->rank = (int)m->rank;
     job->size = (int)m->base;
     return 0;

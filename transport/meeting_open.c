@@ -8,7 +8,10 @@
 #include "base/settings.h"
 #include "transport/guests.h"
 #include "transport/meeting.h"
+#include "transport/distance.h"
 #include "wire/frame.h"
+
+#define FEWEST_PIPES 2
 
 static const char *greeting_wrong(const struct greeting *greeting)
 {
@@ -101,6 +104,25 @@ static int give_numbers(struct meeting *m)
     return 0;
 }
 
+/* All pairs have as many connections for bulk data as the longest way that is known wants, if the user has not said. */
+static void choose_pipes(struct meeting *m)
+{
+    const unsigned asked = settings_streams(), share = GUESTS / 2 / (m->size - 1);
+    const unsigned most = share < FEWEST_PIPES ? FEWEST_PIPES : share < MOST_PIPES ? share : MOST_PIPES;
+    long farthest = 0;
+
+    for (unsigned rank = 1; rank < m->size; rank++) {
+        const long us = distance_us(m->ways[rank]->frames.socket.fd);
+
+        farthest = us > farthest ? us : farthest;
+    }
+    m->pipes = asked ? asked : distance_streams(farthest, most);
+    for (unsigned rank = 1; rank < m->size; rank++)
+        m->ways[rank]->pipe_count = m->pipes;
+    vocl_log(LOG_INFO, "%u connections for bulk data with each, %s: a round trip takes %ld us", m->pipes,
+             asked ? "as VOCL_STREAMS says" : "chosen by distance", farthest);
+}
+
 static int welcome_all(struct meeting *m)
 {
     for (unsigned rank = 1; rank < m->size; rank++) {
@@ -137,7 +159,7 @@ int meeting_open(struct start *start)
     if (!error) {
         m->start = start;
         m->size = start->workers + 1;
-        m->pipes = settings_streams();
+        m->pipes = MOST_PIPES;
         m->listeners[0] = start->local.fd;
         m->listeners[1] = start->remote.fd;
         m->tunnel = start->tunnel;
@@ -148,6 +170,8 @@ int meeting_open(struct start *start)
     if (!error)
         error = give_numbers(m);
     if (!error)
+        choose_pipes(m);
+    if (!error)
         error = welcome_all(m);
     if (!error)
         error = meeting_meet(m, start->until);
@@ -155,6 +179,7 @@ int meeting_open(struct start *start)
         error = check_whole(m);
     if (!error) {
         job->provider = &provider_tls;
+        job->pipes = m->pipes;
         job->apart = true;
         job->size = (int)m->size;
     }

@@ -43,20 +43,26 @@ bool network_is_ssh(void)
     return !strcmp(settings_string(SETTING_NETWORK), "ssh");
 }
 
+bool network_is_plain(void)
+{
+    return !strcmp(settings_string(SETTING_NETWORK), "plain");
+}
+
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size)
 {
     const char *wanted = settings_string(SETTING_NETWORK);
 
-    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls") && !network_is_ssh()) {
-        snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi, tls or ssh, not \"%s\"", wanted);
+    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls") &&
+        !network_is_plain() && !network_is_ssh()) {
+        snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi, tls, plain or ssh, not \"%s\"", wanted);
         return -EINVAL;
     }
     if (network_is_ssh() && (pool || !by_hosts)) {
         snprintf(why, why_size, "VOCL_NETWORK=ssh is for workers that ssh starts: VOCL_HOSTS");
         return -EINVAL;
     }
-    if (pool && !strcmp(pool, "tls") && !strcmp(wanted, "mpi")) {
-        snprintf(why, why_size, "the pool's network is tls, and VOCL_NETWORK says mpi");
+    if (pool && !strcmp(pool, "tls") && (!strcmp(wanted, "mpi") || network_is_plain())) {
+        snprintf(why, why_size, "the pool's network is tls, and VOCL_NETWORK says %s", wanted);
         return -EPERM;
     }
     if (pool && !strcmp(wanted, "auto"))

@@ -315,6 +315,7 @@ static void mpi_lose(struct transport *t, unsigned peer)
 const struct provider provider_mpi = {
     .name = "mpi",
     .most_frame = TRANSPORT_MAX_LARGE,
+    .window = TRANSPORT_WINDOW,
     .most_bulk = PIECE,
     .polled = true,
     .open = mpi_open,

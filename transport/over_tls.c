@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "transport/distance.h"
 #include "transport/over_tls.h"
 
-#define LAST_WORDS_MS 500 /* for what is to be sent yet when the session ends */
+#define FRAMES_MOST 65536       /* on the way to one peer: the connection says when it is enough, */
+#define UNSENT_MOST (16u << 20) /* or so many bytes that it has not taken */
+#define LAST_WORDS_MS 500       /* for what is to be sent yet when the session ends */
 
 static struct tls_way *way_of(const struct transport *t, unsigned peer)
 {
@@ -176,6 +179,8 @@ static int tls_send(struct transport *t, unsigned peer, uint32_t number, struct 
     (void)number;
     if (way->broken)
         return -ECONNRESET;
+    if (way->ordinary.end - way->ordinary.at > UNSENT_MOST)
+        return -EAGAIN;
     if (length <= TRANSPORT_MAX_FRAME ? !add_message(&way->ordinary, MESSAGE_FRAME, &header, HEADER, bytes, length)
                                       : !add_large(&way->ordinary, header, bytes, length))
         return -ENOMEM;
@@ -186,9 +191,9 @@ static int tls_send(struct transport *t, unsigned peer, uint32_t number, struct 
 void way_want(struct transport *t, unsigned peer, uint32_t id)
 {
     struct tls_way *way = way_of(t, peer);
-    const struct want want = {id, 0, way->early_taken};
+    const struct want want = {id, 0, way->taken};
 
-    way->early_confirmed = way->early_taken;
+    way->confirmed = way->taken;
     if (!add_message(&way->urgent, MESSAGE_WANT, &want, sizeof(want), NULL, 0))
         way_break(way, &t->peers[peer], "no memory for what is to be said to it");
     else
@@ -412,6 +417,7 @@ static void carry_beat(struct beat *beat, bool say)
 void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
 {
     struct peer *peer = &t->peers[number];
+    const long us = distance_us(way->frames.socket.fd);
 
     peer->way = way;
     peer->beat.carry = carry_beat;
@@ -422,8 +428,14 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
     peer->bell.carrier = t;
     peer->bell.number = number;
     link_keep(t, &way->frames.socket, way->frames.socket.fd);
-    for (unsigned i = 0; i < way->pipe_count; i++)
+    distance_make_room(way->frames.socket.fd, us);
+    for (unsigned i = 0; i < way->pipe_count; i++) {
+        distance_make_room(way->pipes[i].stream.socket.fd, us);
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
+    }
+    way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
+    vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
+             number, us, way->pipe_count, (unsigned long long)way->window >> 20);
 }
 
 static int tls_poll(struct transport *t, unsigned number)
@@ -432,7 +444,7 @@ static int tls_poll(struct transport *t, unsigned number)
 
     if (way->frames.blocked)
         push_frames(t, number);
-    return way->takes || way->gives || way->pipes_blocked ? tls_bulk_poll(t, number) : 0;
+    return way->takes || way->gives || way->pipes_blocked || t->listens ? tls_bulk_poll(t, number) : 0;
 }
 
 static void tls_follow(struct transport *t, unsigned number)
@@ -455,12 +467,11 @@ static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd
 
     descriptors[count++] =
         (struct pollfd){kept_fd(&way->frames.socket), (short)(POLLIN | (way->frames.blocked ? POLLOUT : 0)), 0};
-    for (unsigned i = 0; i < way->pipe_count && (way->takes || way->pipes_blocked); i++) {
+    for (unsigned i = 0; i < way->pipe_count; i++) {
         struct stream *stream = &way->pipes[i].stream;
-        const short events = (short)((way->takes ? POLLIN : 0) | (stream->blocked ? POLLOUT : 0));
 
-        if (events)
-            descriptors[count++] = (struct pollfd){kept_fd(&stream->socket), events, 0};
+        descriptors[count++] =
+            (struct pollfd){kept_fd(&stream->socket), (short)(POLLIN | (stream->blocked ? POLLOUT : 0)), 0};
     }
     return count;
 }
@@ -507,8 +518,7 @@ void way_free(struct tls_way *way, bool forget)
         struct offer *offer = way->offers;
 
         way->offers = offer->next;
-        free(offer->bytes);
-        free(offer);
+        offer_free(offer);
     }
     free(way->pipes);
     free(way->large);
@@ -547,6 +557,7 @@ static void tls_close(struct transport *t, unsigned number, bool forget)
 const struct provider provider_tls = {
     .name = "tls",
     .most_frame = TRANSPORT_MAX_LARGE,
+    .window = FRAMES_MOST,
     .bells = true,
     .send = tls_send,
     .receive = tls_receive,

@@ -19,14 +19,24 @@ struct text {
     size_t at, end, capacity;
 };
 
-/* A connection for bulk data. What goes through is chunks: a header, and as many bytes as it says. */
+/* A connection for bulk data. What goes through is chunks: a header, and as many bytes as it says. An offer has the
+ * first bytes; others may come before it, by another connection. */
 enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA, CHUNK_NOTHING };
 
 struct chunk {
     uint32_t kind, id; /* the giver's number for what is given, not 0 */
     uint32_t tag, unused;
-    uint64_t offset; /* of an offer: the whole length */
-    uint64_t length; /* of the bytes that follow */
+    uint64_t whole;  /* of all that is given */
+    uint64_t offset; /* in it, of the bytes that follow, */
+    uint64_t length; /* and how many */
+};
+
+/* Bytes that came before anybody took them. */
+struct kept_bytes {
+    struct kept_bytes *next;
+    uint64_t offset;
+    size_t length, got;
+    uint8_t bytes[];
 };
 
 struct pipe {
@@ -41,7 +51,7 @@ struct pipe {
     /* in */
     struct chunk chunk;
     size_t header_got, chunk_got;
-    struct offer *offer; /* whose bytes come, if nobody takes them yet */
+    struct kept_bytes *keeping; /* what comes, if nobody takes it yet */
     struct bulk *taking;
     uint8_t *into;
 };
@@ -50,9 +60,9 @@ struct pipe {
 struct offer {
     struct offer *next;
     uint32_t id, tag;
-    uint64_t length;
-    size_t early, got; /* bytes of it that are sent before they are asked for */
-    uint8_t *bytes;
+    bool offered;              /* else only bytes of it came so far */
+    uint64_t length, promised; /* promised: bytes of chunks that have begun */
+    struct kept_bytes *kept;
 };
 
 /* Messages of the connection for frames: a word of what it is, one of the length, and so many bytes. */
@@ -62,10 +72,10 @@ struct message {
     uint32_t kind, length;
 };
 
-/* Go on with what is given: all of it. Or, with id 0, only so much has been taken early. */
+/* Go on with what is given: all of it. Or, with id 0, only so much has been taken of all that came. */
 struct want {
     uint32_t id, unused;
-    uint64_t early_taken;
+    uint64_t taken;
 };
 
 #define MOST_PIPES (PROVIDER_MOST_DESCRIPTORS - 1)
@@ -90,14 +100,17 @@ struct tls_way {
     const char *broken;
     unsigned pipe_count;
     bool pipes_blocked; /* any of them */
+    unsigned next_pipe; /* whose turn it is first */
     struct pipe *pipes;
     /* bulk data */
     uint32_t last_id;
     unsigned takes, gives; /* under way */
     struct offer *offers, **offers_last;
     unsigned offer_count;
-    uint64_t early_given, early_given_taken; /* bytes sent unasked, and those of them that were taken */
-    uint64_t early_taken, early_confirmed;   /* and of the other side's */
+    uint64_t window;             /* bytes that may be with the other side before they are asked for */
+    uint64_t given, given_taken; /* bytes sent, and those of them that the other side says it has taken */
+    uint64_t taken, confirmed;   /* and of the other side's */
+    uint64_t kept;               /* bytes that nobody takes yet */
 };
 
 /* ---- over_tls.c ---- */
@@ -114,6 +127,10 @@ void way_free(struct tls_way *way, bool forget);
 void way_wake(struct transport *t);
 
 /* ---- over_tls_bulk.c ---- */
+/* The most that a way keeps, and what the other side may count on. */
+#define WINDOW_LEAST (16u << 20)
+#define WINDOW_MOST (256u << 20)
+void offer_free(struct offer *offer);
 int tls_bulk_start(struct transport *t, struct bulk *bulk);
 int tls_bulk_move(struct transport *t, struct bulk *bulk);
 void tls_bulk_drop(struct transport *t, struct bulk *bulk);

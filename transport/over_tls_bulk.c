@@ -1,9 +1,9 @@
 /*
- * Bulk data over TLS, straight from and into the owner's memory. Who gives offers it, and sends a little of it at once;
- * the rest goes when the other side, which has somewhere to put it then, wants it: in chunks, by whichever connection
- * has room, so that several go side by side. What comes before it is taken is kept, and there is a bound for that. An
- * offer and what it is compared with, the takes of the same tag, are in order because a tag's offers go by one
- * connection.
+ * Bulk data over TLS, straight from and into the owner's memory. Who gives sends it at once, in chunks, by whichever
+ * connection has room, so that several go side by side and nothing waits for an answer. What comes before it is taken
+ * is kept, and there is a bound for that (the window), so large that what is on its way does not come to it; beyond it
+ * goes what the other side, which has somewhere to put it then, says that it wants. An offer and what it is compared
+ * with, the takes of the same tag, are in order because a tag's offers go by one connection.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 
 #include "transport/over_tls.h"
 
-#define EARLY_EACH (256u << 10) /* bytes sent before they are asked for */
-#define EARLY_MOST (4u << 20)   /* and of all that is offered */
-#define EARLY_TOLD (1u << 20)   /* so much of it taken is worth a message */
+#define FIRST (64u << 10) /* bytes that go with an offer */
+#define TOLD (1u << 20)   /* so much of it taken is worth a message */
 #define CHUNK (256u << 10)
+#define TURNS 64 /* chunks that one goes before those that come after it */
 #define MOST_OFFERS (1u << 20)
+#define LEAST (16u << 10)  /* of a chunk, if there is more */
 #define AT_ONCE (1u << 20) /* bytes of a connection, and then it is the next one's turn */
 
 static struct tls_way *way_of(const struct transport *t, unsigned peer)
@@ -26,10 +27,9 @@ static struct tls_way *way_of(const struct transport *t, unsigned peer)
 /* ---- giving ---- */
 
 /* The header and the first bytes make a record together. */
-static void begin_chunk(struct pipe *pipe, struct bulk *bulk, enum chunk_kind kind, size_t length)
+static void begin_chunk(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, enum chunk_kind kind, size_t length)
 {
-    const struct chunk chunk = {kind,  bulk->tls.id, bulk->tag, 0, kind == CHUNK_OFFER ? bulk->length : bulk->tls.begun,
-                                length};
+    const struct chunk chunk = {kind, bulk->tls.id, bulk->tag, 0, bulk->length, bulk->tls.begun, length};
     const uint8_t *bytes = bulk->memory + bulk->tls.begun;
     const size_t beside = sizeof(pipe->first) - sizeof(chunk);
 
@@ -42,45 +42,56 @@ static void begin_chunk(struct pipe *pipe, struct bulk *bulk, enum chunk_kind ki
     pipe->rest_length = length - (pipe->first_end - sizeof(chunk));
     bulk->tls.begun += length;
     bulk->tls.chunks++;
+    bulk->tls.turns++;
+    way->given += length;
 }
 
-static void offer_it(struct tls_way *way, struct pipe *pipe, struct bulk *bulk)
+static bool has_window(const struct tls_way *way, size_t length)
 {
-    const uint64_t out = way->early_given - way->early_given_taken;
-    size_t early = bulk->length < EARLY_EACH ? bulk->length : EARLY_EACH;
-
-    if (out + early > EARLY_MOST)
-        early = 0;
-    way->early_given += early;
-    bulk->tls.offered = true;
-    bulk->tls.wanted = early == bulk->length;
-    begin_chunk(pipe, bulk, CHUNK_OFFER, early);
+    return way->given - way->given_taken + length <= way->window;
 }
 
-/* What this connection is to send next. */
+/* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it. */
+static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
+{
+    const size_t share = bulk->length / way->pipe_count, most = bulk->tls.offered ? CHUNK : FIRST;
+
+    return share < LEAST ? LEAST : share < most ? share : most;
+}
+
+/* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. */
+static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, const struct bulk *bulk)
+{
+    const size_t left = bulk->length - bulk->tls.begun, most = chunk_of(way, bulk);
+    const size_t length = left < most ? left : most;
+
+    if (!bulk->tls.offered)
+        return &way->pipes[bulk->tag % way->pipe_count] != pipe ? -1 : has_window(way, length) ? (ssize_t)length : 0;
+    return left && (bulk->tls.wanted || has_window(way, length)) ? (ssize_t)length : -1;
+}
+
+/* What this connection is to send next: in order, but what is very long lets others go first from time to time. */
 static bool next_chunk(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     struct tls_way *way = way_of(t, peer);
     struct bulk *best = NULL;
+    ssize_t best_length = 0;
 
-    for (struct bulk *bulk = t->bulks; bulk; bulk = bulk->next) {
-        if (bulk->take || bulk->peer != peer || !bulk->length)
+    for (struct bulk *bulk = t->bulks; bulk && (!best || best->tls.turns >= TURNS); bulk = bulk->next) {
+        ssize_t length;
+
+        if (bulk->take || bulk->peer != peer || !bulk->length || bulk->complete)
             continue;
-        if (!bulk->tls.offered) {
-            if (&way->pipes[bulk->tag % way->pipe_count] != pipe)
-                continue;
-            offer_it(way, pipe, bulk);
-            return true;
-        }
-        /* of those that may go on the one that has had the least of turns */
-        if (bulk->tls.wanted && bulk->tls.begun < bulk->length && (!best || bulk->tls.turns < best->tls.turns))
-            best = bulk;
+        length = next_length(way, pipe, bulk);
+        if (length < 0 || (best && bulk->tls.turns / TURNS >= best->tls.turns / TURNS))
+            continue;
+        best = bulk;
+        best_length = length;
     }
     if (!best)
         return false;
-    best->tls.turns++;
-    begin_chunk(pipe, best, CHUNK_DATA,
-                best->length - best->tls.begun < CHUNK ? best->length - best->tls.begun : CHUNK);
+    begin_chunk(way, pipe, best, best->tls.offered ? CHUNK_DATA : CHUNK_OFFER, (size_t)best_length);
+    best->tls.offered = true;
     return true;
 }
 
@@ -110,11 +121,12 @@ static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
 
 static int give(struct transport *t, unsigned peer, struct pipe *pipe)
 {
+    const size_t most = way_of(t, peer)->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
     ssize_t error = 0;
     size_t moved = 0;
     int count = 0;
 
-    while (moved < AT_ONCE && (pipe->giving || next_chunk(t, peer, pipe))) {
+    while (moved < most && (pipe->giving || next_chunk(t, peer, pipe))) {
         struct bulk *bulk = pipe->giving;
 
         if (!write_chunk(pipe, &error, &moved))
@@ -140,14 +152,16 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
     struct tls_way *way = way_of(t, peer);
     struct bulk *bulk = t->bulks;
 
-    if (want->early_taken > way->early_given || want->early_taken < way->early_given_taken)
+    if (want->taken > way->given || want->taken < way->given_taken)
         return false;
-    way->early_given_taken = want->early_taken;
+    way->given_taken = want->taken;
     if (!want->id)
         return true;
     while (bulk && (bulk->take || bulk->peer != peer || bulk->tls.id != want->id))
         bulk = bulk->next;
-    if (!bulk || !bulk->tls.offered || bulk->tls.wanted)
+    if (!bulk) /* all of it was on its way already */
+        return true;
+    if (!bulk->tls.offered || bulk->tls.wanted)
         return false;
     bulk->tls.wanted = true;
     return true;
@@ -155,43 +169,72 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
 
 /* ---- taking ---- */
 
-/* The bytes that were kept are the taker's now; false: he has agreed to another length. */
+void offer_free(struct offer *offer)
+{
+    while (offer->kept) {
+        struct kept_bytes *kept = offer->kept;
+
+        offer->kept = kept->next;
+        free(kept);
+    }
+    free(offer);
+}
+
+/* Bytes that have got where they belong; now and then the other side is told. */
+static void have_taken(struct transport *t, unsigned peer, uint64_t bytes)
+{
+    struct tls_way *way = way_of(t, peer);
+
+    way->taken += bytes;
+    if (way->taken - way->confirmed >= TOLD)
+        way_want(t, peer, 0);
+}
+
+/* What was kept, or is just coming, is the taker's now. */
+static void move_kept(struct tls_way *way, struct bulk *bulk, struct offer *offer)
+{
+    for (struct kept_bytes *kept = offer->kept; kept; kept = kept->next) {
+        memcpy(bulk->memory + kept->offset, kept->bytes, kept->got);
+        bulk->tls.arrived += kept->got;
+        way->kept -= kept->length;
+        for (unsigned i = 0; i < way->pipe_count; i++) {
+            if (way->pipes[i].keeping != kept)
+                continue;
+            way->pipes[i].keeping = NULL;
+            way->pipes[i].taking = bulk;
+            way->pipes[i].into = bulk->memory + kept->offset + kept->got;
+        }
+    }
+}
+
+/* False: he has agreed to another length. */
 static bool bind_offer(struct transport *t, struct bulk *bulk, struct offer **at)
 {
     struct tls_way *way = way_of(t, bulk->peer);
     struct offer *offer = *at;
-    const bool same = offer->length == bulk->length;
 
-    bulk->broken = !same;
+    if (offer->length != bulk->length) { /* the peer is lost for it, and the offer freed then */
+        bulk->broken = true;
+        return false;
+    }
     *at = offer->next;
     if (way->offers_last == &offer->next)
         way->offers_last = at;
     way->offer_count--;
     bulk->tls.id = offer->id;
-    bulk->tls.bound = same;
-    for (unsigned i = 0; i < way->pipe_count; i++) {
-        if (way->pipes[i].offer != offer)
-            continue;
-        way->pipes[i].offer = NULL;
-        way->pipes[i].taking = bulk;
-        way->pipes[i].into = bulk->memory + offer->got;
+    bulk->tls.bound = true;
+    bulk->tls.promised = offer->promised;
+    move_kept(way, bulk, offer);
+    bulk->complete = bulk->tls.arrived == bulk->length;
+    way->takes -= bulk->complete;
+    if (bulk->complete) {
+        have_taken(t, bulk->peer, bulk->tls.arrived);
+    } else {
+        way->taken += bulk->tls.arrived;
+        way_want(t, bulk->peer, offer->id);
     }
-    if (same) {
-        if (offer->got)
-            memcpy(bulk->memory, offer->bytes, offer->got);
-        bulk->tls.promised = offer->early;
-        bulk->tls.arrived = offer->got;
-        bulk->complete = bulk->tls.arrived == bulk->length;
-        way->takes -= bulk->complete;
-        way->early_taken += offer->early;
-        if (offer->early < offer->length)
-            way_want(t, bulk->peer, offer->id);
-        else if (way->early_taken - way->early_confirmed >= EARLY_TOLD)
-            way_want(t, bulk->peer, 0);
-    }
-    free(offer->bytes);
-    free(offer);
-    return same;
+    offer_free(offer);
+    return true;
 }
 
 static struct bulk *find_taker(const struct transport *t, unsigned peer, uint32_t tag)
@@ -203,57 +246,131 @@ static struct bulk *find_taker(const struct transport *t, unsigned peer, uint32_
     return NULL;
 }
 
-static bool take_offer(struct transport *t, unsigned peer, struct pipe *pipe)
+static struct bulk *find_bound(const struct transport *t, unsigned peer, uint32_t id)
 {
-    const struct chunk *chunk = &pipe->chunk;
-    struct tls_way *way = way_of(t, peer);
-    struct bulk *bulk = find_taker(t, peer, chunk->tag);
-    struct offer *offer, **at = way->offers_last;
-    uint64_t kept = 0;
+    for (struct bulk *bulk = t->bulks; bulk; bulk = bulk->next) {
+        if (bulk->take && bulk->peer == peer && bulk->tls.bound && bulk->tls.id == id)
+            return bulk;
+    }
+    return NULL;
+}
 
-    for (const struct offer *other = way->offers; other; other = other->next)
-        kept += other->early;
-    if (!chunk->id || !chunk->offset || chunk->length > chunk->offset || chunk->length > EARLY_EACH ||
-        kept + chunk->length > EARLY_MOST || way->offer_count == MOST_OFFERS)
-        return false;
-    offer = calloc(1, sizeof(*offer));
+static struct offer **find_offer(struct tls_way *way, uint32_t id)
+{
+    struct offer **at = &way->offers;
+
+    while (*at && (*at)->id != id)
+        at = &(*at)->next;
+    return at;
+}
+
+/* It is the last one, of what is known or not. NULL: no memory, or too many. */
+static struct offer **offer_new(struct tls_way *way, const struct chunk *chunk)
+{
+    struct offer **at = way->offers_last, *offer = way->offer_count < MOST_OFFERS ? calloc(1, sizeof(*offer)) : NULL;
+
     if (!offer)
-        return false;
-    *offer =
-        (struct offer){.id = chunk->id, .tag = chunk->tag, .length = chunk->offset, .early = (size_t)chunk->length};
+        return NULL;
+    *offer = (struct offer){.id = chunk->id, .tag = chunk->tag, .length = chunk->whole};
     *at = offer;
     way->offers_last = &offer->next;
     way->offer_count++;
-    pipe->offer = offer;
-    if (bulk)
-        return bind_offer(t, bulk, at);
-    offer->bytes = offer->early ? malloc(offer->early) : NULL;
-    return !offer->early || offer->bytes;
+    return at;
+}
+
+/* The offers of a tag are in order of their offering, whatever came of them before. */
+static struct offer **move_last(struct tls_way *way, struct offer **at)
+{
+    struct offer *offer = *at;
+
+    if (!offer->next)
+        return at;
+    *at = offer->next;
+    offer->next = NULL;
+    at = way->offers_last;
+    *at = offer;
+    way->offers_last = &offer->next;
+    return at;
+}
+
+static bool keep(struct tls_way *way, struct pipe *pipe, struct offer *offer)
+{
+    const struct chunk *chunk = &pipe->chunk;
+    struct kept_bytes *kept;
+
+    if (chunk->length > offer->length - offer->promised || way->kept + chunk->length > WINDOW_MOST)
+        return false;
+    if (!chunk->length)
+        return true;
+    kept = malloc(sizeof(*kept) + (size_t)chunk->length);
+    if (!kept)
+        return false;
+    *kept = (struct kept_bytes){.next = offer->kept, .offset = chunk->offset, .length = (size_t)chunk->length};
+    offer->kept = kept;
+    offer->promised += chunk->length;
+    way->kept += chunk->length;
+    pipe->keeping = kept;
+    return true;
 }
 
 static bool take_data(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const struct chunk *chunk = &pipe->chunk;
-    struct bulk *bulk = t->bulks;
+    struct tls_way *way = way_of(t, peer);
+    struct bulk *bulk = find_bound(t, peer, chunk->id);
+    struct offer **at;
 
-    while (bulk && (!bulk->take || bulk->peer != peer || !bulk->tls.bound || bulk->tls.id != chunk->id))
-        bulk = bulk->next;
-    if (!bulk || !chunk->length || chunk->length > bulk->length - bulk->tls.promised ||
-        chunk->offset > bulk->length - chunk->length)
+    if (!chunk->length)
         return false;
-    bulk->tls.promised += chunk->length; /* never more than all: so it is complete only when nothing more can come */
-    pipe->taking = bulk;
-    pipe->into = bulk->memory + chunk->offset;
-    return true;
+    if (bulk) {
+        if (chunk->whole != bulk->length || chunk->length > bulk->length - bulk->tls.promised)
+            return false;
+        bulk->tls.promised += chunk->length; /* never more than all: so it is complete only when nothing can come */
+        pipe->taking = bulk;
+        pipe->into = bulk->memory + chunk->offset;
+        return true;
+    }
+    at = find_offer(way, chunk->id);
+    if (!*at)
+        at = offer_new(way, chunk);
+    return at && (*at)->length == chunk->whole && (*at)->tag == chunk->tag && keep(way, pipe, *at);
+}
+
+static bool take_offer(struct transport *t, unsigned peer, struct pipe *pipe)
+{
+    const struct chunk *chunk = &pipe->chunk;
+    struct tls_way *way = way_of(t, peer);
+    struct offer **at = find_offer(way, chunk->id);
+    struct bulk *bulk;
+
+    if (!*at)
+        at = offer_new(way, chunk);
+    else
+        at = (*at)->offered ? NULL : move_last(way, at);
+    if (!at || (*at)->length != chunk->whole || (*at)->tag != chunk->tag || find_bound(t, peer, chunk->id) ||
+        !keep(way, pipe, *at))
+        return false;
+    (*at)->offered = true;
+    bulk = find_taker(t, peer, chunk->tag);
+    return !bulk || bind_offer(t, bulk, at);
+}
+
+/* What every chunk has to be. */
+static bool is_possible(const struct chunk *chunk)
+{
+    return chunk->id && chunk->whole && chunk->length <= CHUNK && chunk->length <= chunk->whole &&
+           chunk->offset <= chunk->whole - chunk->length;
 }
 
 static bool begin_taking(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     pipe->chunk_got = 0;
-    pipe->offer = NULL;
+    pipe->keeping = NULL;
     pipe->taking = NULL;
     if (pipe->chunk.kind == CHUNK_NOTHING)
         return !pipe->chunk.length;
+    if (!is_possible(&pipe->chunk))
+        return false;
     if (pipe->chunk.kind == CHUNK_OFFER)
         return take_offer(t, peer, pipe);
     return pipe->chunk.kind == CHUNK_DATA && take_data(t, peer, pipe);
@@ -265,11 +382,12 @@ static void arrived(struct transport *t, unsigned peer, struct pipe *pipe, size_
 
     pipe->chunk_got += length;
     if (!bulk) {
-        pipe->offer->got += length;
+        pipe->keeping->got += length;
         return;
     }
     pipe->into += length;
     bulk->tls.arrived += length;
+    have_taken(t, peer, length);
     if (bulk->tls.arrived < bulk->length)
         return;
     bulk->complete = true;
@@ -289,8 +407,8 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
         pipe->header_got += (size_t)got;
         if (pipe->header_got == sizeof(pipe->chunk) && !begin_taking(t, peer, pipe))
             return -EPROTO;
-    } else if (pipe->taking || pipe->offer) {
-        uint8_t *into = pipe->taking ? pipe->into : pipe->offer->bytes + pipe->offer->got;
+    } else if (pipe->taking || pipe->keeping) {
+        uint8_t *into = pipe->taking ? pipe->into : pipe->keeping->bytes + pipe->keeping->got;
 
         got = pipe->stream.by->read(pipe->stream.tls, into, (size_t)pipe->chunk.length - pipe->chunk_got);
         if (got <= 0)
@@ -301,7 +419,7 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
     }
     if (pipe->header_got == sizeof(pipe->chunk) && pipe->chunk_got == pipe->chunk.length) {
         pipe->header_got = 0;
-        pipe->offer = NULL;
+        pipe->keeping = NULL;
         pipe->taking = NULL;
     }
     return got;
@@ -312,7 +430,7 @@ static int take(struct transport *t, unsigned peer, struct pipe *pipe)
     size_t moved = 0;
     ssize_t got = 1;
 
-    while (moved < AT_ONCE && way_of(t, peer)->takes && (got = take_some(t, peer, pipe)) > 0)
+    while (moved < AT_ONCE && (got = take_some(t, peer, pipe)) > 0)
         moved += (size_t)got;
     if (got < 0)
         way_break(way_of(t, peer), &t->peers[peer],
@@ -348,7 +466,7 @@ static void look_for_offer(struct transport *t, struct bulk *bulk)
     struct tls_way *way = way_of(t, bulk->peer);
 
     for (struct offer **at = &way->offers; *at; at = &(*at)->next) {
-        if ((*at)->tag == bulk->tag) {
+        if ((*at)->tag == bulk->tag && (*at)->offered) {
             bind_offer(t, bulk, at);
             return;
         }
@@ -394,24 +512,35 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk)
     }
 }
 
+/* A connection's turn. */
+static int move(struct transport *t, unsigned peer, unsigned number)
+{
+    struct tls_way *way = way_of(t, peer);
+    struct pipe *pipe = &way->pipes[number];
+    int given = 0, taken = 0;
+
+    if (!stream_ready(&pipe->stream)) {
+        way_break(way, &t->peers[peer], "the program has closed descriptors that are not its own");
+        return 0;
+    }
+    if (way->gives || pipe->stream.blocked)
+        given = give(t, peer, pipe);
+    if (given)
+        way->next_pipe = (number + 1) % way->pipe_count;
+    if ((way->takes || t->listens) && !way->broken)
+        taken = take(t, peer, pipe);
+    way->pipes_blocked |= pipe->stream.blocked;
+    return given + taken;
+}
+
 int tls_bulk_poll(struct transport *t, unsigned peer)
 {
     struct tls_way *way = way_of(t, peer);
+    const unsigned first = way->next_pipe;
     int count = 0;
 
     way->pipes_blocked = false;
-    for (unsigned i = 0; i < way->pipe_count && !way->broken; i++) {
-        struct pipe *pipe = &way->pipes[i];
-
-        if (!stream_ready(&pipe->stream)) {
-            way_break(way, &t->peers[peer], "the program has closed descriptors that are not its own");
-            break;
-        }
-        if (way->gives || pipe->stream.blocked)
-            count += give(t, peer, pipe);
-        if (way->takes && !way->broken)
-            count += take(t, peer, pipe);
-        way->pipes_blocked |= pipe->stream.blocked;
-    }
+    for (unsigned i = 0; i < way->pipe_count && !way->broken; i++)
+        count += move(t, peer, (first + i) % way->pipe_count);
     return count;
 }

@@ -19,9 +19,9 @@ static bool is_later(int error)
     return error == EAGAIN || error == EINTR || error == EBADF || error == ENOTSOCK;
 }
 
-static int plain_init(const uint8_t *secret, void (*ending)(void *), void *argument)
+static int plain_init(const uint8_t *secret, bool bare, void (*ending)(void *), void *argument)
 {
-    (void)secret, (void)ending, (void)argument;
+    (void)secret, (void)bare, (void)ending, (void)argument;
     return 0;
 }
 

@@ -33,6 +33,7 @@ struct arrived {
 struct provider {
     const char *name;
     size_t most_frame; /* longer ones go another way */
+    unsigned window;   /* frames that may be on their way to a peer */
     size_t most_bulk;  /* longer bulk data go in pieces of so much, few at a time; 0: there is no such length */
     bool polled;       /* it moves only when it is looked at; else there are descriptors to sleep on */
     bool bells;        /* it carries the bell, too; else there is a socket for that */

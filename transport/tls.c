@@ -30,6 +30,7 @@ struct tls {
     SSL *ssl;
     int fd;
     bool accepts, direct; /* direct: OpenSSL itself is at the socket, for the kernel to encrypt */
+    bool bare;            /* after the handshake: what comes and goes is as it is */
     bool dry, gone;       /* the socket has nothing now; or will never have */
     struct buffer in, out;
     uint64_t since_key;
@@ -42,7 +43,7 @@ static BIO_METHOD *method;
 static uint8_t secret[SECRET_BYTES];
 static void (*call_ending)(void *);
 static void *ending_argument;
-static bool ended;
+static bool ended, all_bare;
 
 /* ---- between OpenSSL and the socket: many records at a time ---- */
 
@@ -254,8 +255,9 @@ static bool make_method(void)
            BIO_meth_set_ctrl(method, bio_control);
 }
 
-static int plugin_init(const uint8_t *own_secret, void (*ending)(void *), void *argument)
+static int plugin_init(const uint8_t *own_secret, bool bare, void (*ending)(void *), void *argument)
 {
+    all_bare = bare;
     memcpy(secret, own_secret, sizeof(secret));
     call_ending = ending;
     ending_argument = argument;
@@ -315,7 +317,7 @@ static bool attach(struct tls *tls)
 {
     BIO *bio;
 
-    tls->direct = is_tcp(tls->fd) && kernel_encrypts();
+    tls->direct = !all_bare && is_tcp(tls->fd) && kernel_encrypts();
     if (tls->direct)
         return SSL_set_fd(tls->ssl, tls->fd);
     bio = BIO_new(method);
@@ -423,6 +425,11 @@ static int plugin_shake(struct tls *tls)
     ERR_pop_to_mark();
     if (send_out(tls) < 0 && !error)
         error = -ECONNRESET;
+    if (!error && all_bare) {
+        SSL_free(tls->ssl); /* it has read no further than it had to */
+        tls->ssl = NULL;
+        tls->bare = true;
+    }
     return error;
 }
 
@@ -449,6 +456,38 @@ static void renew_key(struct tls *tls, size_t bytes)
     SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
 }
 
+/* What is left of the handshake goes, and is taken, first. */
+static ssize_t bare_write(struct tls *tls, const void *bytes, size_t length)
+{
+    ssize_t sent = send_out(tls);
+
+    if (sent <= 0)
+        return sent;
+    do
+        sent = send(tls->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0 || is_later(errno))
+        return sent < 0 ? 0 : sent;
+    tls->gone = true;
+    return -ECONNRESET;
+}
+
+static ssize_t bare_read(struct tls *tls, void *bytes, size_t length)
+{
+    struct buffer *in = &tls->in;
+    ssize_t got = (ssize_t)(in->end - in->at < length ? in->end - in->at : length);
+
+    if (got || !length) {
+        memcpy(bytes, in->bytes + in->at, (size_t)got);
+        in->at += (size_t)got;
+        return got;
+    }
+    do
+        got = recv(tls->fd, bytes, length, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    return got > 0 ? got : got < 0 && is_later(errno) ? 0 : -ECONNRESET;
+}
+
 static ssize_t plugin_write(struct tls *tls, const void *bytes, size_t length)
 {
     struct hush hush;
@@ -457,6 +496,8 @@ static ssize_t plugin_write(struct tls *tls, const void *bytes, size_t length)
 
     if (ended || tls->gone)
         return -ECONNRESET;
+    if (tls->bare)
+        return bare_write(tls, bytes, length);
     ERR_set_mark();
     hush_begin(&hush, tls);
     while (taken < length && !error) {
@@ -491,6 +532,8 @@ static ssize_t plugin_read(struct tls *tls, void *bytes, size_t length)
 
     if (ended)
         return -ECONNRESET;
+    if (tls->bare)
+        return bare_read(tls, bytes, length);
     ERR_set_mark();
     hush_begin(&hush, tls);
     while (got < length && !error) {

@@ -16,7 +16,7 @@
 
 #include "base/socket.h"
 
-#define TLS_PLUGIN_VERSION 1
+#define TLS_PLUGIN_VERSION 2
 #define TLS_PLUGIN_SYMBOL "vocl_tls_plugin"
 #define TLS_IDENTITY 64 /* of an identity, the 0 at its end included */
 
@@ -24,9 +24,9 @@ struct tls;
 
 struct tls_plugin {
     unsigned version;
-    /* What all connections have in common. ending(argument) is called when the process ends and takes OpenSSL with it.
-     */
-    int (*init)(const uint8_t *secret, void (*ending)(void *), void *argument);
+    /* What all connections have in common. bare: only the handshake is TLS's, who each other is; what follows goes as
+     * it is. ending(argument) is called when the process ends and takes OpenSSL with it. */
+    int (*init)(const uint8_t *secret, bool bare, void (*ending)(void *), void *argument);
     /* A connection over a socket that does not block. identity: of who connects; NULL: this side accepts. */
     struct tls *(*open)(int fd, const char *identity);
     /* Go on with the handshake: 0 done, -EAGAIN, or another negative errno: it has failed. */

@@ -1,0 +1,227 @@
+/*
+ * What distance costs a program, for benchmarks/run --far: how long it waits where it has to, and what it can move
+ * where it need not. Each figure is the best of its rounds, as other work on the machine only takes away.
+ */
+#include "bench.h"
+
+enum { LAUNCHES = 12288, ARGUMENTS = 7, MAPPED = 16 << 20 };
+
+static const struct size {
+    const char *name;
+    size_t bytes;
+} sizes[] = {{"4KiB", 4 << 10}, {"64KiB", 64 << 10}, {"256KiB", 256 << 10}, {"1MiB", 1 << 20}, {"16MiB", 16 << 20}};
+
+static const char source[] = "kernel void seven(global int *counter, global const int *a, global const int *b,\n"
+                             "                  int first, int second, float third, float fourth)\n"
+                             "{\n"
+                             "    if (!get_global_id(0))\n"
+                             "        *counter += first - second;\n"
+                             "}\n";
+
+static size_t total; /* moved in a round of bandwidth */
+static char *there, *back;
+
+/* The shortest of some rounds of `what`, in microseconds. */
+static double shortest(const struct bench *b, int rounds, void (*what)(const struct bench *, void *), void *argument)
+{
+    double best = 0;
+
+    for (int round = 0; round < bench_rounds(b, rounds, 3); round++) {
+        double start = bench_now();
+
+        what(b, argument);
+        start = (bench_now() - start) / 1e3;
+        best = !best || start < best ? start : best;
+    }
+    return best;
+}
+
+/* ---- waits ---- */
+
+static void read_little(const struct bench *b, void *buffer)
+{
+    CHECK(clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, 0, 4096, back, 0, NULL, NULL));
+}
+
+static void read_much(const struct bench *b, void *buffer)
+{
+    CHECK(clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, 0, 1 << 20, back, 0, NULL, NULL));
+}
+
+static void write_much(const struct bench *b, void *buffer)
+{
+    CHECK(clEnqueueWriteBuffer(b->queue, buffer, CL_TRUE, 0, 1 << 20, there, 0, NULL, NULL));
+}
+
+static void map_to_read(const struct bench *b, void *buffer)
+{
+    cl_int status;
+    void *at = clEnqueueMapBuffer(b->queue, buffer, CL_TRUE, CL_MAP_READ, 0, 4096, 0, NULL, NULL, &status);
+
+    CHECK(status);
+    CHECK(clEnqueueUnmapMemObject(b->queue, buffer, at, 0, NULL, NULL));
+}
+
+static void map_to_write(const struct bench *b, void *buffer)
+{
+    cl_int status;
+    void *at = clEnqueueMapBuffer(b->queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, MAPPED, 0, NULL, NULL,
+                                  &status);
+
+    CHECK(status);
+    memset(at, 1, MAPPED);
+    CHECK(clEnqueueUnmapMemObject(b->queue, buffer, at, 0, NULL, NULL));
+}
+
+static void map_and_finish(const struct bench *b, void *buffer)
+{
+    map_to_write(b, buffer);
+    CHECK(clFinish(b->queue));
+}
+
+struct work {
+    cl_kernel kernel;
+    cl_mem buffers[3];
+};
+
+static void launch_many(const struct bench *b, void *argument)
+{
+    struct work *work = argument;
+    const size_t one = 1;
+
+    for (cl_int i = 0; i < LAUNCHES; i++) {
+        const cl_int minus = i - 1;
+        const cl_float third = 0.5f, fourth = 0.25f * (float)i;
+
+        for (cl_uint k = 0; k < 3; k++)
+            CHECK(clSetKernelArg(work->kernel, k, sizeof(cl_mem), &work->buffers[k]));
+        CHECK(clSetKernelArg(work->kernel, 3, sizeof(i), &i));
+        CHECK(clSetKernelArg(work->kernel, 4, sizeof(minus), &minus));
+        CHECK(clSetKernelArg(work->kernel, 5, sizeof(third), &third));
+        CHECK(clSetKernelArg(work->kernel, 6, sizeof(fourth), &fourth));
+        CHECK(clEnqueueNDRangeKernel(b->queue, work->kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+    }
+    CHECK(clFinish(b->queue));
+}
+
+static void build_anew(const struct bench *b, void *argument)
+{
+    static unsigned number;
+    char options[64];
+
+    (void)argument;
+    snprintf(options, sizeof(options), "-DNUMBER=%u", (unsigned)bench_now() + number++); /* that no cache knows */
+    CHECK(clReleaseProgram(bench_program(b, source, options)));
+}
+
+static void waits(const struct bench *b)
+{
+    struct work work = {.kernel = bench_kernel(bench_program(b, source, ""), "seven")};
+    cl_mem buffer = bench_buffer(b, CL_MEM_READ_WRITE, MAPPED);
+
+    for (int i = 0; i < 3; i++)
+        work.buffers[i] = bench_buffer(b, CL_MEM_READ_WRITE, 4096);
+    printf("read_4KiB %g us\n", shortest(b, 20, read_little, buffer));
+    printf("read_1MiB %g us\n", shortest(b, 10, read_much, buffer));
+    printf("write_1MiB %g us\n", shortest(b, 10, write_much, buffer));
+    printf("map_read_4KiB %g us\n", shortest(b, 10, map_to_read, buffer));
+    CHECK(clFinish(b->queue));
+    printf("map_invalidate_16MiB %g us\n", shortest(b, 3, map_to_write, buffer));
+    CHECK(clFinish(b->queue));
+    printf("map_write_unmap_16MiB %g us\n", shortest(b, 10, map_and_finish, buffer));
+    printf("launches_12288 %g us\n", shortest(b, 5, launch_many, &work));
+    printf("build %g us\n", shortest(b, 5, build_anew, NULL));
+    CHECK(clReleaseMemObject(buffer));
+}
+
+/* ---- bandwidth ---- */
+
+enum { BUFFERS = 16 };
+
+struct stream {
+    cl_command_queue queue;
+    cl_mem buffers[BUFFERS];
+    bool writes;
+};
+
+static void enqueue(const struct stream *s, size_t bytes)
+{
+    for (size_t i = 0; i < total / bytes; i++) {
+        const size_t at = bytes * i % ((size_t)MAPPED * 2);
+
+        if (s->writes)
+            CHECK(clEnqueueWriteBuffer(s->queue, s->buffers[i % BUFFERS], CL_FALSE, 0, bytes, there + at, 0, NULL, NULL));
+        else
+            CHECK(clEnqueueReadBuffer(s->queue, s->buffers[i % BUFFERS], CL_FALSE, 0, bytes, back + at, 0, NULL, NULL));
+    }
+    CHECK(clFlush(s->queue));
+}
+
+/* Both: one beside the other. GB/s of each. */
+static double rate(const struct bench *b, const struct stream *first, const struct stream *second, size_t bytes)
+{
+    double best = 0;
+
+    for (int round = 0; round < bench_rounds(b, 5, 3); round++) {
+        double start = bench_now();
+
+        enqueue(first, bytes);
+        if (second)
+            enqueue(second, bytes);
+        CHECK(clFinish(first->queue));
+        if (second)
+            CHECK(clFinish(second->queue));
+        start = (double)(total / bytes * bytes) / (bench_now() - start);
+        best = start > best ? start : best;
+    }
+    return best;
+}
+
+static void stream_open(const struct bench *b, struct stream *s, bool writes)
+{
+    cl_int status;
+
+    *s = (struct stream){.writes = writes};
+    s->queue = clCreateCommandQueueWithProperties(b->context, b->device, NULL, &status);
+    CHECK(status);
+    for (int i = 0; i < BUFFERS; i++)
+        s->buffers[i] = bench_buffer(b, CL_MEM_READ_WRITE, MAPPED);
+}
+
+static void bandwidth(const struct bench *b)
+{
+    struct stream out, in;
+
+    stream_open(b, &out, true);
+    stream_open(b, &in, false);
+    for (size_t i = 0; i < BENCH_COUNT(sizes); i++) {
+        printf("write_%s %g GB/s\n", sizes[i].name, rate(b, &out, NULL, sizes[i].bytes));
+        fflush(stdout);
+        printf("read_%s %g GB/s\n", sizes[i].name, rate(b, &in, NULL, sizes[i].bytes));
+        fflush(stdout);
+    }
+    printf("both_16MiB %g GB/s\n", rate(b, &out, &in, MAPPED));
+}
+
+int main(int count, char **words)
+{
+    const double start = bench_now();
+    struct bench b;
+    double opened;
+
+    bench_open(&b, count, words);
+    bench_kernel(bench_program(&b, source, ""), "seven");
+    CHECK(clFinish(b.queue));
+    opened = bench_now();
+    printf("start %g us\n", (opened - start) / 1e3);
+    total = (size_t)(getenv("FAR_MIB") ? atoi(getenv("FAR_MIB")) : 256) << 20;
+    there = bench_memory((size_t)MAPPED * 3);
+    back = bench_memory((size_t)MAPPED * 3);
+    if (!getenv("FAR_RATES"))
+        waits(&b);
+    fflush(stdout);
+    if (!getenv("FAR_WAITS"))
+        bandwidth(&b);
+    bench_close(&b);
+    return 0;
+}

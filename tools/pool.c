@@ -16,12 +16,12 @@
 
 static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue\n"
                            "       vocl pool [OPTION]... drain|resume NODE...\n"
-                           "       vocl pool [OPTION]... kill SESSION...\n"
+                           "       vocl pool [OPTION]... kill SESSION...|--job JOB...\n"
                            "       vocl top [OPTION]...\n"
                            "\n"
                            "status   all of: nodes, devices, sessions, queue\n"
                            "drain    lets NODE take no new sessions, until resume by the same owner\n"
-                           "kill     ends SESSION\n"
+                           "kill     ends SESSION, or with --job all sessions of a batch job\n"
                            "\n"
                            "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
                            "  -j, --json         what the daemons told, as JSON\n"
@@ -99,7 +99,7 @@ json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
 struct choices {
     const char *owner, *reason;
     long wait; /* seconds, or -1: not at all */
-    bool as_json;
+    bool as_json, jobs;
 };
 
 /* The node's part of what is told; borrowed, or NULL. */
@@ -191,6 +191,41 @@ static void kill_session(const struct poolfile *pool, const char *id)
     json_decref(status);
 }
 
+static bool is_of_job(const char *session, const char *job)
+{
+    const size_t length = strlen(job);
+
+    return !strncmp(session, job, length) && (!session[length] || session[length] == '.');
+}
+
+/* Its sessions, or those of a step or task, if there are any. */
+static void kill_job(const struct poolfile *pool, const char *job)
+{
+    json_t *status = pool_status(pool), *node, *session, *answer;
+    char why[512] = "";
+    bool failed = false;
+    size_t i, j;
+
+    if (!*job)
+        fail(2, "a job has a name");
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            if (!is_of_job(text_of(session, "job"), job))
+                continue;
+            answer = try_to_ask(pool, text_of(node, "address"),
+                                json_pack("{s:s, s:s}", "do", "kill", "session", text_of(session, "id")), why,
+                                sizeof(why));
+            failed |= !answer;
+            json_decref(answer);
+        }
+    }
+    json_decref(status);
+    if (failed)
+        fail(1, "%s", why);
+}
+
 /* ---- commands ---- */
 
 static void show(const struct poolfile *pool, const char *what, bool as_json)
@@ -235,7 +270,9 @@ static void command(const struct poolfile *pool, char **words, const struct choi
     if (!*words)
         fail(2, "%s needs a %s; try `vocl pool --help`", what, kills ? "session" : "node");
     for (; *words; words++) {
-        if (kills)
+        if (kills && choices->jobs)
+            kill_job(pool, *words);
+        else if (kills)
             kill_session(pool, *words);
         else
             change_node(pool, what, *words, choices);
@@ -248,6 +285,7 @@ int main(int count, char **words)
 {
     static const struct option options[] = {{"pool", required_argument, NULL, 'P'},
                                             {"json", no_argument, NULL, 'j'},
+                                            {"job", no_argument, NULL, 'J'},
                                             {"owner", required_argument, NULL, 'o'},
                                             {"reason", required_argument, NULL, 'r'},
                                             {"wait", required_argument, NULL, 'w'},
@@ -268,6 +306,9 @@ int main(int count, char **words)
             break;
         case 'j':
             choices.as_json = true;
+            break;
+        case 'J':
+            choices.jobs = true;
             break;
         case 'o':
             choices.owner = optarg;

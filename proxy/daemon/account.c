@@ -17,9 +17,9 @@ void sessions_account(struct session *s)
 
     for (unsigned i = 0; i < s->device_count; i++)
         json_array_append_new(devices, json_string(s->daemon->devices[s->devices[i]].name));
-    record = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s}", "session", s->id,
+    record = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s}", "session", s->id,
                        "node", s->daemon->config->name, "user", s->user, "uid", (int)s->uid, "program", s->program,
-                       "from", s->from, "began", s->began, "seconds", wall_seconds() - s->began, "device_seconds",
+                       "job", s->job, "from", s->from, "began", s->began, "seconds", wall_seconds() - s->began, "device_seconds",
                        measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches",
                        (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
                        (json_int_t)s->usage.bytes_out, "devices", devices, "why", s->why);

@@ -64,7 +64,7 @@ struct usage {
 struct session {
     struct session *next;
     struct daemon *daemon;
-    char id[SESSION_ID], user[64], program[64], from[64];
+    char id[SESSION_ID], user[64], program[64], job[64], from[64];
     uid_t uid;
     gid_t gid;
     enum session_state state;

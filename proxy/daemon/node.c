@@ -90,8 +90,8 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
 static json_t *describe_session(const struct session *s)
 {
     static const char *const states[] = {"reserved", "running", "ending"};
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user",
-                     s->user, "program", s->program, "from", s->from, "state", states[s->state], "devices",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user",
+                     s->user, "program", s->program, "job", s->job, "from", s->from, "state", states[s->state], "devices",
                      message_list(s->devices, s->device_count), "share", (int)s->share, "began", s->began,
                      "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches",
                      (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
@@ -268,6 +268,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
         return NULL;
     snprintf(s->user, sizeof(s->user), "%s", user);
     snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
+    snprintf(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
     snprintf(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
     s->uid = (uid_t)uid;
     s->gid = (gid_t)gid;

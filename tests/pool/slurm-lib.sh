@@ -14,7 +14,7 @@ chmod 755 "$scratch"
 slurmd= slurmctld= munged=
 end_slurm()
 {
-    for process in $daemon $slurmd $slurmctld $munged; do
+    for process in $daemon $slurmd $slurmctld $munged $(cat "$scratch/left" 2> /dev/null); do
         kill -9 $process 2> /dev/null
     done
     rm -rf "$scratch"

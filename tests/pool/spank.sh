@@ -71,12 +71,15 @@ wait $job
 # what is left behind, out of Slurm's sight, ends with the job
 cat > "$scratch/leave" <<END
 #!/bin/sh
-setsid setsid $burn 0 60 > /dev/null 2>&1 < /dev/null &
+setsid $burn 0 600 > /dev/null 2>&1 < /dev/null &
+echo \$! > $scratch/left
 until $scratch/vocl pool --pool $scratch/pool sessions | grep -q running; do sleep 0.1; done
 END
 chmod +x "$scratch/leave"
 srun --vocl=1 "$scratch/leave" 2> "$scratch/err" || fail "a job that leaves something: $(cat "$scratch/err")"
-wait_until 20 count 0 || fail "what a job left has devices still: $(jobs; tail -n 5 "$scratch/slurmd.log")"
+kill -0 "$(cat "$scratch/left")" || fail "it is not left"
+wait_until 10 count 0 || fail "what a job left has devices still: $(jobs; tail -n 5 "$scratch/slurmd.log")"
+kill "$(cat "$scratch/left")"
 
 # a batch job's script, and its steps
 cat > "$scratch/batch" <<END

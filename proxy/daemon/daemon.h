@@ -10,7 +10,7 @@
  *     stranger.c    who has not shown it yet
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
- *     measure.c     what a session costs the host; account.c writes it down
+ *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     keep.c        the process between it and the daemon
@@ -111,6 +111,8 @@ struct daemon {
     struct evconnlistener *listener;
     struct event *control_listener;
     json_t *drains;        /* drain.c */
+    json_t *unaccounted;   /* lines for account.c that could not be written */
+    bool detached;         /* its log is a file in its state directory */
     char trouble[128];     /* sessions cannot be recorded: why, or "" */
     long looked_ms;        /* silence.c */
     struct event *publish; /* state is to be told to watchers soon */
@@ -201,8 +203,14 @@ void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 
 /* ---- account.c ---- */
-/* The session is over: a line of what it had and used. */
-void sessions_account(struct session *s);
+/* The session is over: a line of what it had and used. status: its worker's, or -1. */
+void sessions_account(struct session *s, int status);
+/* What could not be written may be possible now. */
+void account_review(struct daemon *d);
+
+/* ---- history.c ---- */
+/* An answer: the part of the account that the question asks for, of all users or one. */
+json_t *history_part(const struct daemon *d, const json_t *question, const char *only);
 
 /* ---- measure.c ---- */
 /* Its processor time until now; to be called while its process, or what is left of it, is there. */

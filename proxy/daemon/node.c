@@ -525,7 +525,7 @@ void session_gone(struct session *s, int status)
         d->totals.failed += status > 0;
         if (!*s->why && status > 0)
             snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
-        sessions_account(s);
+        sessions_account(s, status);
     }
     if (s->client) {
         struct connection *c = s->client;

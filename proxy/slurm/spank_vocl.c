@@ -224,25 +224,23 @@ static int end_sessions(const char **words, const char *pool, uid_t uid)
  * knows it; else the job's user, whose sessions they are. */
 static void end_job(spank_t spank, const char *step, int count, char **arguments)
 {
-    const char **words = calloc(task_count + 5, sizeof(*words)), *pool = argument(count, arguments, "pool", NULL);
-    char(*jobs)[64] = calloc(task_count + 1, sizeof(*jobs));
+    const char *pool = argument(count, arguments, "pool", NULL);
+    const char *words[] = {argument(count, arguments, "vocl", BINDIR "/vocl"), "pool", "kill", "--job", NULL, NULL};
+    char *jobs = calloc(task_count + 1, 64);
     uint32_t job;
     uid_t uid;
-    unsigned at = 0;
 
-    if (words && jobs && !spank_get_item(spank, S_JOB_ID, &job) && !spank_get_item(spank, S_JOB_UID, &uid)) {
-        words[at++] = argument(count, arguments, "vocl", BINDIR "/vocl");
-        words[at++] = "pool";
-        words[at++] = "kill";
-        words[at++] = "--job";
-        for (unsigned i = 0; i < (step ? task_count : 1); i++) {
-            snprintf(jobs[i], sizeof(jobs[i]), step ? "%u.%s.%u" : "%u", job, step, tasks[i]);
-            words[at++] = jobs[i];
-        }
-        if (end_sessions(words, pool, 0) && (!uid || end_sessions(words, pool, uid)))
-            slurm_info("vocl: %s cannot end what job %u may have left in the pool", words[0], job);
+    if (!jobs || spank_get_item(spank, S_JOB_ID, &job) || spank_get_item(spank, S_JOB_UID, &uid)) {
+        free(jobs);
+        return;
     }
-    free(words);
+    if (!step)
+        sprintf(jobs, "%u", job);
+    for (unsigned i = 0; step && i < task_count; i++)
+        sprintf(jobs + strlen(jobs), "%s%u.%s.%u", i ? "," : "", job, step, tasks[i]);
+    words[4] = jobs;
+    if (end_sessions(words, pool, 0) && (!uid || end_sessions(words, pool, uid)))
+        slurm_info("vocl: %s cannot end what job %u may have left in the pool", words[0], job);
     free(jobs);
 }
 

@@ -24,7 +24,7 @@
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
  *     queue.c       who waits, in one order
  *     exchange.c    daemons that mpiexec started find each other
- *     http.c        the dashboard, and figures for monitoring
+ *     http.c        the dashboard; metrics.c figures for monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -39,6 +39,7 @@
 
 #define SESSION_ID 33
 #define MOST_DEVICES 64
+#define DURATIONS 8
 
 struct device {
     unsigned index;
@@ -70,6 +71,7 @@ struct session {
     enum session_state state;
     unsigned devices[MOST_DEVICES], device_count;
     uint64_t memory;          /* of each device, 0: all there is */
+    unsigned slot;            /* the least number that no other has now, for metrics */
     unsigned share;           /* weight */
     bool exclusive, started;  /* started: there was a worker */
     double began;             /* wall clock, seconds */
@@ -119,6 +121,8 @@ struct daemon {
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
         double device_seconds;
+        uint64_t lasted[DURATIONS + 1]; /* metrics.c: sessions by how long they were, and all their seconds */
+        double lasted_seconds;
     } totals;
     struct http *http;
 };
@@ -327,6 +331,12 @@ int probe_devices(struct daemon *d, char *why, size_t why_size);
 /* ---- http.c ---- */
 int http_open(struct daemon *d, char *why, size_t why_size);
 void http_close(struct daemon *d);
+
+/* ---- metrics.c ---- */
+/* For Prometheus; the caller's. Of this node: the others tell of theirs; or of all as this daemon knows them. */
+char *metrics_text(struct daemon *d, bool whole_pool);
+/* A session of that many seconds is over. */
+void metrics_note(struct daemon *d, double seconds);
 
 /* ---- check.c ---- */
 /* Says whether the configuration is good, and could be followed here. The exit status. */

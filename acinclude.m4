@@ -47,4 +47,12 @@ AS_IF([test "$$3" != no], [PKG_CHECK_MODULES([$1], [$2], [],
      $3=no
      VOCL_LEFT_OUT([$4 ($2)])])])
 ])
+
+# VOCL_OPTIONAL_HEADER(HEADER, WANTED, WHAT): the same of a part that needs a header and no library.
+AC_DEFUN([VOCL_OPTIONAL_HEADER], [
+AS_IF([test "$$2" != no], [AC_CHECK_HEADER([$1], [],
+    [AS_IF([test "$$2" = yes], [AC_MSG_ERROR([$3 needs $1])])
+     $2=no
+     VOCL_LEFT_OUT([$3 ($1)])])])
+])
 AC_DEFUN([VOCL_LEFT_OUT], [left_out="${left_out:+$left_out; }$1"])

@@ -20,6 +20,9 @@ for file in "$(value bindir)/vocl" "$(value bindir)/vocl-proxy" "$(value libdir)
 done
 [ "$(cat "$root$(value pkgdatadir)/vendors/vocl.icd")" = "$(value libdir)/$(value LIBVOCL)" ] || fail "the ICD file names something else"
 if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
+    [ ! -e "$VOCL_LIBEXECDIR/spank_vocl.so" ] || {
+        [ -s "$root$(value pkglibexecdir)/spank_vocl.so" ] && [ -s "$root$(value pkgdatadir)/slurm/plugstack.conf" ]
+    } || fail "no plugin for Slurm"
     for file in "$(value systemdsystemunitdir)/vocl-proxy.service" "$(value sysconfdir)/vocl/proxy.conf" \
             "$(value pkgdatadir)/slurm/prolog.sh" "$(value pkgdatadir)/slurm/epilog.sh"; do
         [ -s "$root$file" ] || fail "no $file: $(find "$root" -type f)"

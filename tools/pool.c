@@ -14,17 +14,23 @@
 #define LOOK_MS 500
 #define LEAST_ID 4
 
-static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue\n"
+static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history\n"
                            "       vocl pool [OPTION]... drain|resume NODE...\n"
-                           "       vocl pool [OPTION]... kill SESSION...\n"
+                           "       vocl pool [OPTION]... kill SESSION...|--job=JOB,...\n"
                            "       vocl top [OPTION]...\n"
                            "\n"
                            "status   all of: nodes, devices, sessions, queue\n"
                            "drain    lets NODE take no new sessions, until resume by the same owner\n"
-                           "kill     ends SESSION\n"
+                           "kill     ends SESSION, or with --job all sessions of batch jobs\n"
+                           "history  sessions that have ended, which daemons keep an account of\n"
                            "\n"
                            "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
                            "  -j, --json         what the daemons told, as JSON\n"
+                           "  -c, --csv          history: as a table for programs\n"
+                           "  -u, --user=NAME    history: of this user\n"
+                           "  -J, --job=JOB,...  history, kill: of these batch jobs\n"
+                           "  -s, --since=WHEN   history: that ended since a date, or 12h or 7d ago\n"
+                           "  -S, --sum=KEYS     history: added up by user, day, program, node, job or end\n"
                            "  -o, --owner=NAME   whose drain it is (default: the user)\n"
                            "  -r, --reason=TEXT  why it is drained\n"
                            "  -w, --wait=SECONDS drain: until no session is left, so long at most\n"
@@ -99,6 +105,7 @@ json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
 struct choices {
     const char *owner, *reason;
     long wait; /* seconds, or -1: not at all */
+    struct history_choices history;
     bool as_json;
 };
 
@@ -191,6 +198,43 @@ static void kill_session(const struct poolfile *pool, const char *id)
     json_decref(status);
 }
 
+bool job_is_of(const char *session, const char *jobs)
+{
+    for (const char *at = jobs; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+        const size_t length = strcspn(at, ",");
+
+        if (length && !strncmp(session, at, length) && (!session[length] || session[length] == '.'))
+            return true;
+    }
+    return false;
+}
+
+/* Their sessions, if there are any. */
+static void kill_jobs(const struct poolfile *pool, const char *jobs)
+{
+    json_t *status = pool_status(pool), *node, *session, *answer;
+    char why[512] = "";
+    bool failed = false;
+    size_t i, j;
+
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            if (!job_is_of(text_of(session, "job"), jobs))
+                continue;
+            answer =
+                try_to_ask(pool, text_of(node, "address"),
+                           json_pack("{s:s, s:s}", "do", "kill", "session", text_of(session, "id")), why, sizeof(why));
+            failed |= !answer;
+            json_decref(answer);
+        }
+    }
+    json_decref(status);
+    if (failed)
+        fail(1, "%s", why);
+}
+
 /* ---- commands ---- */
 
 static void show(const struct poolfile *pool, const char *what, bool as_json)
@@ -220,7 +264,21 @@ static void show(const struct poolfile *pool, const char *what, bool as_json)
     json_decref(status);
 }
 
-static void command(const struct poolfile *pool, char **words, const struct choices *choices)
+static void check_sum(const char *list)
+{
+    unsigned count = 0;
+
+    for (const char *at = list; count <= HISTORY_KEYS; at += strcspn(at, ",") + 1, count++) {
+        if (!history_is_key(at, strcspn(at, ",")))
+            fail(2, "--sum takes user, day, program, node, job or end, with commas between them, not \"%s\"", list);
+        if (!at[strcspn(at, ",")])
+            return;
+    }
+    fail(2, "--sum takes %d at most", HISTORY_KEYS);
+}
+
+/* Returns the exit status. */
+static int command(const struct poolfile *pool, char **words, const struct choices *choices)
 {
     char **const names = words + 1;
     const char *what = *words++;
@@ -229,10 +287,14 @@ static void command(const struct poolfile *pool, char **words, const struct choi
     if (!changes && !kills) {
         if (*words)
             fail(2, "%s takes no argument such as \"%s\"", what, *words);
+        if (!strcmp(what, "history"))
+            return history(pool, &choices->history);
         show(pool, what, choices->as_json);
-        return;
+        return 0;
     }
-    if (!*words)
+    if (kills && choices->history.jobs)
+        kill_jobs(pool, choices->history.jobs);
+    else if (!*words)
         fail(2, "%s needs a %s; try `vocl pool --help`", what, kills ? "session" : "node");
     for (; *words; words++) {
         if (kills)
@@ -242,17 +304,18 @@ static void command(const struct poolfile *pool, char **words, const struct choi
     }
     for (words = names; *words && choices->wait >= 0 && *what == 'd'; words++)
         await_sessions(pool, *words, choices->wait);
+    return 0;
 }
 
 int main(int count, char **words)
 {
-    static const struct option options[] = {{"pool", required_argument, NULL, 'P'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"owner", required_argument, NULL, 'o'},
-                                            {"reason", required_argument, NULL, 'r'},
-                                            {"wait", required_argument, NULL, 'w'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"pool", required_argument, NULL, 'P'},   {"json", no_argument, NULL, 'j'},
+        {"csv", no_argument, NULL, 'c'},          {"job", required_argument, NULL, 'J'},
+        {"user", required_argument, NULL, 'u'},   {"since", required_argument, NULL, 's'},
+        {"sum", required_argument, NULL, 'S'},    {"owner", required_argument, NULL, 'o'},
+        {"reason", required_argument, NULL, 'r'}, {"wait", required_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     const char *where = settings_string(SETTING_POOL);
     const bool is_top = !strcmp(words[0], "vocl top");
     struct poolfile pool;
@@ -261,13 +324,30 @@ int main(int count, char **words)
     uint64_t number;
     int option, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jo:r:w:h", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:h", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
             break;
         case 'j':
-            choices.as_json = true;
+            choices.as_json = choices.history.as_json = true;
+            break;
+        case 'J':
+            choices.history.jobs = optarg;
+            break;
+        case 'c':
+            choices.history.as_csv = true;
+            break;
+        case 'u':
+            choices.history.user = optarg;
+            break;
+        case 's':
+            if (!history_since(optarg, &choices.history.since))
+                fail(2, "--since takes a date, 2026-01-31, or a time until now, 7d or 12h, not \"%s\"", optarg);
+            break;
+        case 'S':
+            check_sum(optarg);
+            choices.history.sum = optarg;
             break;
         case 'o':
             choices.owner = optarg;
@@ -296,7 +376,7 @@ int main(int count, char **words)
     if (is_top)
         status = top(&pool);
     else if (words[optind])
-        command(&pool, words + optind, &choices);
+        status = command(&pool, words + optind, &choices);
     else
         fail(2, "no command; try `vocl pool --help`");
     poolfile_free(&pool);

@@ -27,6 +27,27 @@ const char *show_bytes(double bytes, char text[16]);
 /* "1:02:03" */
 const char *show_time(double seconds, char text[24]);
 
+/* history.c: what the daemons have an account of */
+struct history_choices {
+    double since;
+    const char *user, *jobs, *sum; /* sum: keys with commas between them; NULL: any, none */
+    bool as_json, as_csv;
+};
+#define HISTORY_KEYS 6
+/* The exit status: 1 if a node did not tell. */
+int history(const struct poolfile *pool, const struct history_choices *choices);
+/* "7d", "12h" or a date; false: it is none. */
+bool history_since(const char *text, double *since);
+/* history_sum.c */
+bool history_is_key(const char *text, size_t length);
+/* A new list: for each combination of what the records have of these keys. */
+json_t *history_sums(const json_t *records, const char *list);
+/* When that session ended; and a time as strftime() writes it here. */
+double history_end(const json_t *record);
+void history_day(double seconds, const char *format, char text[32]);
+/* Whether a session's job is one of those, with commas between them, or a part of one. */
+bool job_is_of(const char *session, const char *jobs);
+
 /* top.c: until q is pressed. The exit status. */
 int top(const struct poolfile *pool);
 

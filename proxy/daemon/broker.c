@@ -53,8 +53,8 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     json_t *message;
     bool good, never = false;
 
-    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id, "user",
-                        peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "from",
+    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id, "user",
+                        peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job", r->job, "from",
                         connection_remote(r->client), "devices", message_list(part->devices, part->count), "memory",
                         (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share);
     if (strcmp(part->node, r->daemon->config->name))
@@ -309,6 +309,7 @@ void broker_request(struct connection *c, const json_t *message)
     snprintf(r->wish.name, sizeof(r->wish.name), "%s", message_text(message, "name", ""));
     snprintf(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
     snprintf(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
+    snprintf(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
     policy_read(message_text(message, "policy", ""), &r->policy);
     r->share = (unsigned)share;
     r->until_ms = r->since_ms + (long)wait * 1000;

@@ -44,6 +44,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
         watchers_tell(d);
     state_review(d);
     broker_review(d);
+    account_review(d);
     daemon_log_review();
     evtimer_add(d->publish, &heartbeat);
 }
@@ -96,6 +97,23 @@ static void take_config(struct daemon *d, struct config *fresh)
         daemon_log("error", "%s", why);
 }
 
+/* In the background: what it was may have been renamed. */
+static int open_log(const struct daemon *d)
+{
+    char path[4096];
+    int log;
+
+    state_path(d, "log", path, sizeof(path));
+    log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (log < 0) {
+        daemon_log("error", "%s: %s", path, strerror(errno));
+        return -errno;
+    }
+    dup2(log, STDERR_FILENO);
+    close(log);
+    return 0;
+}
+
 /* Both files, or neither. */
 static void reload(evutil_socket_t number, short what, void *argument)
 {
@@ -106,6 +124,8 @@ static void reload(evutil_socket_t number, short what, void *argument)
 
     (void)number;
     (void)what;
+    if (d->detached)
+        open_log(d);
     fresh = config_load(d->config->path, why, sizeof(why));
     if (!fresh || poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why))) {
         daemon_log("error", "the configuration stays as it was: %s", why);
@@ -190,18 +210,19 @@ static int open_all(struct daemon *d, char *why, size_t why_size)
 /* Its log then is in its state directory: who started it is not to wait for the end of it. */
 static int go_to_background(struct daemon *d)
 {
-    char path[4096];
-    int log;
+    int error = daemon(0, 1) ? -errno : 0, null;
 
-    state_path(d, "log", path, sizeof(path));
-    log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-    if (log < 0 || daemon(0, 0)) {
-        daemon_log("error", "%s: %s", path, strerror(errno));
-        return -errno;
+    if (error) {
+        daemon_log("error", "%s", strerror(-error));
+        return error;
     }
-    dup2(log, STDERR_FILENO);
-    close(log);
-    return event_reinit(d->base);
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    close(null);
+    d->detached = true;
+    error = open_log(d);
+    return error ? error : event_reinit(d->base);
 }
 
 static int run(const char *path, bool detach)

@@ -10,7 +10,7 @@
  *     stranger.c    who has not shown it yet
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
- *     measure.c     what a session costs the host; account.c writes it down
+ *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     keep.c        the process between it and the daemon
@@ -24,7 +24,7 @@
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
  *     queue.c       who waits, in one order
  *     exchange.c    daemons that mpiexec started find each other
- *     http.c        the dashboard, and figures for monitoring
+ *     http.c        the dashboard; metrics.c figures for monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -39,6 +39,7 @@
 
 #define SESSION_ID 33
 #define MOST_DEVICES 64
+#define DURATIONS 8
 
 struct device {
     unsigned index;
@@ -64,12 +65,13 @@ struct usage {
 struct session {
     struct session *next;
     struct daemon *daemon;
-    char id[SESSION_ID], user[64], program[64], from[64];
+    char id[SESSION_ID], user[64], program[64], job[64], from[64];
     uid_t uid;
     gid_t gid;
     enum session_state state;
     unsigned devices[MOST_DEVICES], device_count;
     uint64_t memory;          /* of each device, 0: all there is */
+    unsigned slot;            /* the least number that no other has now, for metrics */
     unsigned share;           /* weight */
     bool exclusive, started;  /* started: there was a worker */
     double began;             /* wall clock, seconds */
@@ -111,12 +113,16 @@ struct daemon {
     struct evconnlistener *listener;
     struct event *control_listener;
     json_t *drains;        /* drain.c */
+    json_t *unaccounted;   /* lines for account.c that could not be written */
+    bool detached;         /* its log is a file in its state directory */
     char trouble[128];     /* sessions cannot be recorded: why, or "" */
     long looked_ms;        /* silence.c */
     struct event *publish; /* state is to be told to watchers soon */
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
         double device_seconds;
+        uint64_t lasted[DURATIONS + 1]; /* metrics.c: sessions by how long they were, and all their seconds */
+        double lasted_seconds;
     } totals;
     struct http *http;
 };
@@ -201,8 +207,14 @@ void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 
 /* ---- account.c ---- */
-/* The session is over: a line of what it had and used. */
-void sessions_account(struct session *s);
+/* The session is over: a line of what it had and used. status: its worker's, or -1. */
+void sessions_account(struct session *s, int status);
+/* What could not be written may be possible now. */
+void account_review(struct daemon *d);
+
+/* ---- history.c ---- */
+/* An answer: the part of the account that the question asks for, of all users or one. */
+json_t *history_part(const struct daemon *d, const json_t *question, const char *only);
 
 /* ---- measure.c ---- */
 /* Its processor time until now; to be called while its process, or what is left of it, is there. */
@@ -319,6 +331,12 @@ int probe_devices(struct daemon *d, char *why, size_t why_size);
 /* ---- http.c ---- */
 int http_open(struct daemon *d, char *why, size_t why_size);
 void http_close(struct daemon *d);
+
+/* ---- metrics.c ---- */
+/* For Prometheus; the caller's. Of this node: the others tell of theirs; or of all as this daemon knows them. */
+char *metrics_text(struct daemon *d, bool whole_pool);
+/* A session of that many seconds is over. */
+void metrics_note(struct daemon *d, double seconds);
 
 /* ---- check.c ---- */
 /* Says whether the configuration is good, and could be followed here. The exit status. */

@@ -12,13 +12,12 @@
 
 #include "base/clock.h"
 #include "base/socket.h"
-#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 #define CONNECTIONS 64
 #define SECONDS 10
-#define SAMPLE_SECONDS 5
-#define SAMPLES 240
+#define SAMPLE_SECONDS 10
+#define SAMPLES 360 /* an hour */
 
 /* One of the clients, the newest first. */
 struct visitor {
@@ -31,7 +30,7 @@ struct http {
     struct MHD_Daemon *server;
     struct visitor *visitors;
     struct event *ready, *timer, *sampler;
-    json_t *history; /* oldest first: time, sessions, and the load of each "node device" */
+    json_t *history; /* oldest first: time, sessions, who waits, and the load of each "node device" */
 };
 
 /* The page, as it lies in proxy/daemon/dashboard.html. */
@@ -64,114 +63,10 @@ static char *status_text(struct daemon *d, const char *since)
     return text;
 }
 
-static void print_label(FILE *out, const char *text)
-{
-    char visible[256];
-
-    for (const char *at = text_visible(text, visible, sizeof(visible)); *at; at++) {
-        if (*at == '\\' || *at == '"')
-            fputc('\\', out);
-        fputc(*at, out);
-    }
-}
-
-static void print_device(FILE *out, const json_t *node, const json_t *device, const char *metric, double value)
-{
-    fprintf(out, "%s{node=\"", metric);
-    print_label(out, message_text(node, "name", ""));
-    fprintf(out, "\",device=\"%lld\",name=\"", message_number(device, "index", 0));
-    print_label(out, message_text(device, "name", ""));
-    fprintf(out, "\"} %.10g\n", value);
-}
-
-static void print_devices(FILE *out, const json_t *directory)
-{
-    static const struct {
-        const char *metric, *member, *help;
-    } metrics[] = {{"vocl_device_load", "load", "Part of the time in which something ran on the device."},
-                   {"vocl_device_sessions", "sessions", "Sessions that use the device."},
-                   {"vocl_device_memory_bytes", "memory", "Memory of the device."},
-                   {"vocl_device_free_bytes", "free", "Memory of the device that no session has or uses."}};
-    const json_t *node, *device;
-    size_t i, j;
-
-    for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
-        fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metrics[m].metric, metrics[m].help, metrics[m].metric);
-        json_array_foreach(directory, i, node)
-        {
-            json_array_foreach(json_object_get(node, "devices"), j, device)
-            {
-                print_device(out, node, device, metrics[m].metric,
-                             json_number_value(json_object_get(device, metrics[m].member)));
-            }
-        }
-    }
-}
-
-static void print_nodes(FILE *out, const json_t *directory)
-{
-    const json_t *node;
-    size_t i;
-
-    fputs("# HELP vocl_node_up Whether the node takes sessions.\n# TYPE vocl_node_up gauge\n", out);
-    json_array_foreach(directory, i, node)
-    {
-        fputs("vocl_node_up{node=\"", out);
-        print_label(out, message_text(node, "name", ""));
-        fprintf(out, "\"} %d\n", !strcmp(message_text(node, "state", ""), "up"));
-    }
-    fputs("# HELP vocl_node_sessions Sessions on the node.\n# TYPE vocl_node_sessions gauge\n", out);
-    json_array_foreach(directory, i, node)
-    {
-        fputs("vocl_node_sessions{node=\"", out);
-        print_label(out, message_text(node, "name", ""));
-        fprintf(out, "\"} %zu\n", json_array_size(json_object_get(node, "sessions")));
-    }
-}
-
-static void print_total(FILE *out, const char *name, const char *help, double value)
-{
-    fprintf(out, "# HELP %s %s\n# TYPE %s counter\n%s %.10g\n", name, help, name, name, value);
-}
-
-/* Of this node: the others tell of theirs; or, if asked for, of all as this daemon knows them. */
-static char *metrics_text(struct daemon *d, bool whole_pool)
-{
-    json_t *directory = whole_pool ? peers_directory(d) : json_pack("[o]", node_describe(d));
-    json_t *queue = whole_pool ? queue_of_pool(d) : broker_queue(d);
-    size_t length;
-    char *text = NULL;
-    FILE *out = open_memstream(&text, &length);
-
-    if (out) {
-        print_nodes(out, directory);
-        print_devices(out, directory);
-        fprintf(out,
-                "# HELP vocl_queue_length Requests that wait for devices.\n# TYPE vocl_queue_length gauge\n"
-                "vocl_queue_length %zu\n",
-                json_array_size(queue));
-        print_total(out, "vocl_sessions_total", "Sessions that were started on this node.", (double)d->totals.sessions);
-        print_total(out, "vocl_sessions_failed_total", "Of those, how many workers ended badly.",
-                    (double)d->totals.failed);
-        print_total(out, "vocl_launches_total", "Kernel launches on this node.", (double)d->totals.launches);
-        print_total(out, "vocl_received_bytes_total", "Bytes from applications.", (double)d->totals.bytes_in);
-        print_total(out, "vocl_sent_bytes_total", "Bytes to applications.", (double)d->totals.bytes_out);
-        print_total(out, "vocl_device_seconds_total", "Time in which something ran on this node's devices.",
-                    d->totals.device_seconds);
-        print_total(out, "vocl_connections_total", "Connections to this daemon.", (double)d->totals.connections);
-        print_total(out, "vocl_connections_refused_total", "Of those, how many were refused.",
-                    (double)d->totals.refused);
-        fclose(out);
-    }
-    json_decref(directory);
-    json_decref(queue);
-    return text;
-}
-
 static void sample(evutil_socket_t fd, short what, void *argument)
 {
     struct daemon *d = argument;
-    json_t *directory = peers_directory(d), *loads = json_object(), *node, *device;
+    json_t *directory = peers_directory(d), *loads = json_object(), *queue, *node, *device;
     size_t i, j, sessions = 0;
     char name[128];
 
@@ -186,8 +81,11 @@ static void sample(evutil_socket_t fd, short what, void *argument)
             json_object_set(loads, name, json_object_get(device, "load"));
         }
     }
-    json_array_append_new(d->http->history, json_pack("{s:f, s:i, s:o}", "time", wall_seconds(), "sessions",
-                                                      (int)sessions, "loads", loads));
+    queue = queue_of_pool(d);
+    json_array_append_new(d->http->history,
+                          json_pack("{s:f, s:i, s:i, s:o}", "time", wall_seconds(), "sessions", (int)sessions, "queue",
+                                    (int)json_array_size(queue), "loads", loads));
+    json_decref(queue);
     if (json_array_size(d->http->history) > SAMPLES)
         json_array_remove(d->http->history, 0);
     json_decref(directory);
@@ -349,6 +247,7 @@ static int open_server(struct daemon *d, struct http *http, char *why, size_t wh
     event_add(http->ready, NULL);
     event_add(http->timer, &second);
     event_add(http->sampler, &sampling);
+    event_active(http->sampler, EV_TIMEOUT, 0); /* the first at once */
     return 0;
 }
 

@@ -192,6 +192,8 @@ void message_take(struct connection *c, json_t *message)
         attach(c, message);
     else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
         drain(c, message, *what == 'd');
+    else if (!strcmp(what, "history")) /* one's own, or as an administrator everybody's */
+        connection_send(c, history_part(d, message, is_admin(c) ? NULL : peer->name));
     else if (!strcmp(what, "kill"))
         kill_session(c, message);
     else if (!peer->is_daemon)

@@ -80,21 +80,22 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
     const double load = device_load(device);
 
     left = device->memory > taken ? device->memory - taken : 0;
-    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:b, s:f}", "index", (int)index, "leaf",
-                     device->leaf, "name", device->name, "type", device->type, "memory", (json_int_t)device->memory,
-                     "limit", (json_int_t)all, "free", (json_int_t)left, "units", (int)device->units, "mode",
-                     rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions, "sessions", (int)users,
-                     "taken", alone, "load", load < 1 ? load : 1); /* workers tell of their time once a second */
+    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:b, s:f, s:f}", "index", (int)index,
+                     "leaf", device->leaf, "name", device->name, "type", device->type, "memory",
+                     (json_int_t)device->memory, "limit", (json_int_t)all, "free", (json_int_t)left, "units",
+                     (int)device->units, "mode", rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions,
+                     "sessions", (int)users, "taken", alone, "load", load < 1 ? load : 1, "busy",
+                     (double)device->busy_us / 1e6); /* workers tell of their time once a second */
 }
 
 static json_t *describe_session(const struct session *s)
 {
     static const char *const states[] = {"reserved", "running", "ending"};
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id, "user",
-                     s->user, "program", s->program, "from", s->from, "state", states[s->state], "devices",
-                     message_list(s->devices, s->device_count), "share", (int)s->share, "began", s->began,
-                     "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches",
-                     (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id,
+                     "user", s->user, "program", s->program, "job", s->job, "from", s->from, "state", states[s->state],
+                     "devices", message_list(s->devices, s->device_count), "share", (int)s->share, "slot", (int)s->slot,
+                     "began", s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
+                     "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
                      (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
 }
 
@@ -123,6 +124,22 @@ json_t *node_describe(const struct daemon *d)
 
 /* ---- reserved ---- */
 
+static unsigned free_slot(const struct daemon *d)
+{
+    const struct session *s = d->sessions;
+    unsigned slot = 0;
+
+    while (s) {
+        if (s->slot == slot) {
+            slot++;
+            s = d->sessions;
+        } else {
+            s = s->next;
+        }
+    }
+    return slot;
+}
+
 struct session *session_new(struct daemon *d, const char *id)
 {
     struct session *s = calloc(1, sizeof(*s));
@@ -134,6 +151,7 @@ struct session *session_new(struct daemon *d, const char *id)
     snprintf(s->id, sizeof(s->id), "%s", id);
     s->began = wall_seconds();
     s->share = 100;
+    s->slot = free_slot(d);
     s->next = d->sessions;
     d->sessions = s;
     return s;
@@ -268,6 +286,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
         return NULL;
     snprintf(s->user, sizeof(s->user), "%s", user);
     snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
+    snprintf(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
     snprintf(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
     s->uid = (uid_t)uid;
     s->gid = (gid_t)gid;
@@ -522,9 +541,10 @@ void session_gone(struct session *s, int status)
     if (s->started) {
         worker_clean(s);
         d->totals.failed += status > 0;
+        metrics_note(d, wall_seconds() - s->began);
         if (!*s->why && status > 0)
             snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
-        sessions_account(s);
+        sessions_account(s, status);
     }
     if (s->client) {
         struct connection *c = s->client;

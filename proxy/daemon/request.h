@@ -19,7 +19,7 @@ struct request {
     struct placement_wish wish;
     enum policy policy;
     unsigned share;
-    char id[SESSION_ID], program[64], why[256];
+    char id[SESSION_ID], program[64], job[64], why[256];
     char ticket[SESSION_ID];
     long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
     bool held;                          /* its user has as much as he may */

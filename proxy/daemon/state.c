@@ -99,6 +99,7 @@ int state_save(const struct session *s)
                       (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
                       s->state == SESSION_ENDING, "why", s->why);
     json_object_set_new(state, "keeper", json_integer(s->keeper));
+    json_object_set_new(state, "job", json_string(s->job));
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
@@ -151,6 +152,7 @@ static void adopt(struct daemon *d, const char *name)
     }
     snprintf(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
     snprintf(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
+    snprintf(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));
     snprintf(s->from, sizeof(s->from), "%s", message_text(state, "from", ""));
     s->uid = (uid_t)message_number(state, "uid", 0);
     s->gid = (gid_t)message_number(state, "gid", 0);

@@ -87,6 +87,8 @@ static json_t *make_request(void)
     snprintf(program, sizeof(program), "%s", name ? name : "");
     if (json_object_set_new(request, "program", json_string(program))) /* no UTF-8 */
         json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
+    json_object_set_new(request, "job",
+                        json_string(text_visible(settings_string(SETTING_POOL_JOB), visible, sizeof(visible))));
     return request;
 }
 

@@ -26,7 +26,7 @@ wait_until 15 launched || fail "no launches: $(curl -s "$url/metrics")"
 curl -s "$url/metrics" > "$scratch/metrics"
 grep 'node="there"' "$scratch/metrics" && fail "metrics of another node, which it tells itself"
 curl -s "$url/metrics?pool=1" > "$scratch/metrics"
-for line in 'vocl_node_up{node="here"} 1' 'vocl_node_up{node="there"} 0' 'vocl_sessions_total 1' 'vocl_queue_length 0'; do
+for line in 'vocl_node_up{node="here"} 1' 'vocl_node_up{node="there"} 0' 'vocl_sessions_total 1' 'vocl_queue_requests 0'; do
     grep -qxF "$line" "$scratch/metrics" || fail "metrics lack $line: $(cat "$scratch/metrics")"
 done
 grep -q '^vocl_device_memory_bytes{node="here",device="0",name="..*"} [0-9]' "$scratch/metrics" || fail "no device's memory"
@@ -52,7 +52,7 @@ wait_until 30 some_samples || fail "no history"
 [ "$(samples '')" = 4 ] || fail "a history that nobody asked for"
 time=$(curl -s "$url/status.json?since=0" | python3 -c 'import json, sys; print(json.load(sys.stdin)["history"][0]["time"])')
 [ "$(samples "?since=$time")" -lt "$(samples '?since=0')" ] || fail "the history is whole each time"
-curl -s "$url/status.json?since=0" | grep -q '"loads":{"here 0":' || fail "loads of nobody: $(curl -s "$url/status.json?since=0")"
+curl -s "$url/status.json?since=0" | grep -q '"sessions":[01],"queue":0,"loads":{"here 0":' || fail "loads of nobody: $(curl -s "$url/status.json?since=0")"
 
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/none")" = 404 ] || fail "a page that is none"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -X POST -d x "$url/")" = 405 ] || fail "writing"
@@ -62,7 +62,8 @@ curl -s "$url/" | grep -i 'https\?://' | grep -v 'www.w3.org/2000/svg' && fail "
 if command -v chromium > /dev/null; then
     env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" --virtual-time-budget=4000 \
         --dump-dom "$url/" > "$scratch/page" 2> "$scratch/err"
-    for text in '1 of 2 nodes up, 1 sessions' '>here<' '>lost<' '&lt;b&gt;burn' '>running<' 'Nobody waits.' 'min</text>' '100 %</text>' '<polyline ' '</svg>here 0: ' '0 %</b>'; do
+    for text in '1 of 2 nodes up, 1 sessions' '>here<' '>lost<' '&lt;b&gt;burn' '>running<' 'Nobody waits.' '60 min</text>' '100 %</text>' '<polyline ' '</svg>here 0: ' '0 %</b>' \
+            '>here 0: [^<]*</title></polyline>' '</svg>sessions<' '<title>waiting</title>'; do
         grep -q -- "$text" "$scratch/page" || fail "the page lacks $text: $(cat "$scratch/page" "$scratch/err")"
     done
 else

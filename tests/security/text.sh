@@ -75,7 +75,7 @@ grep -q 'are taken' "$scratch/err" || fail "why: $(cat "$scratch/err")"
 # its load is a part of the time
 for one in 1 2 3 4 5 6 7 8; do
     sleep 0.5
-    curl -s "http://127.0.0.1:$((port + 1))/metrics" | awk '/^vocl_device_load/ && $NF > 1 { print; exit 1 }' || fail "more than all"
+    curl -s "http://127.0.0.1:$((port + 1))/metrics" | awk '/^vocl_device_busy_ratio/ && $NF > 1 { print; exit 1 }' || fail "more than all"
 done
 vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')"
 kill $program 2> /dev/null && wait $program

@@ -1,0 +1,74 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proxy/slurm/ask.h"
+
+static void become(char *const *words, char *const *environment, int output)
+{
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    dup2(open("/dev/null", O_RDWR), 0);
+    dup2(output, 1);
+    execve(words[0], words, environment);
+    _exit(127);
+}
+
+/* Until it ends, or there is no more time, or room: 0 or negative errno. */
+static int hear(int fd, char *output, size_t size, size_t *length, long until_ms)
+{
+    char none[256];
+
+    for (;;) {
+        const long left = until_ms - clock_ms();
+        struct pollfd ready = {fd, POLLIN, 0};
+        ssize_t got;
+
+        if (left <= 0)
+            return -ETIMEDOUT;
+        if (poll(&ready, 1, (int)left) <= 0)
+            continue;
+        if (size && *length + 1 >= size)
+            return -ENOSPC;
+        got = size ? read(fd, output + *length, size - *length - 1) : read(fd, none, sizeof(none));
+        if (!got || (got < 0 && errno != EINTR))
+            return 0;
+        if (got > 0)
+            *length += (size_t)got;
+    }
+}
+
+int ask(char *const *words, char *const *environment, char *output, size_t size, size_t *length, int seconds)
+{
+    size_t heard = 0;
+    int ends[2], status = 0, error;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC))
+        return -errno;
+    pid = fork();
+    if (pid == 0)
+        become(words, environment, ends[1]);
+    close(ends[1]);
+    error = pid < 0 ? -errno : hear(ends[0], output, size, &heard, clock_ms() + 1000L * seconds);
+    close(ends[0]);
+    if (pid > 0 && error)
+        kill(pid, SIGKILL);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (error)
+        return error;
+    if (size)
+        output[heard] = '\0';
+    if (length)
+        *length = heard;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

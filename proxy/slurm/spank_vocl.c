@@ -1,0 +1,313 @@
+/*
+ * spank_vocl.so, a plugin of Slurm's: `srun --vocl=2 program` gives each task of the job devices of a pool.
+ *
+ * What a task needs for that is what `vocl run` would set in its environment, so that is asked for it (task_init). Its
+ * sessions carry the name job.step.task: by it they are accounted, and those that are left when the step or the job is
+ * over are ended, whatever became of their program (exit, job_epilog).
+ *
+ * Arguments, in plugstack.conf: vocl=PATH of the command, pool=WHERE as `vocl run --pool` takes it, wait=SECONDS if
+ * --vocl-wait does not say so.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Slurm looks for them by name. */
+#pragma GCC visibility push(default)
+#include <slurm/spank.h>
+SPANK_PLUGIN(vocl, 1)
+#pragma GCC visibility pop
+
+#include "base/settings.h"
+#include "base/text.h"
+#include "proxy/slurm/ask.h"
+
+#define MOST_OUTPUT (1u << 20)
+#define MOST_TASKS 4096
+#define SECONDS 10 /* a command of vocl's takes at most */
+#define BATCH_STEP 0xfffffffbu
+#define INTERACTIVE_STEP 0xfffffffau
+
+/* ---- options ---- */
+
+enum { DEVICES, GPUS, MEMORY, NAME, EXCLUSIVE, SHARE, WAIT, OPTIONS };
+
+/* What was said of each: its value, "" if it takes none, or NULL. */
+static char *given[OPTIONS];
+
+static bool is_good(int which, const char *value)
+{
+    uint64_t number;
+
+    switch (which) {
+    case DEVICES:
+        return text_read_number(value, 1, 64, &number);
+    case MEMORY:
+        return text_read_bytes(value, &number);
+    case SHARE:
+        return text_read_number(value, 1, 10000, &number);
+    case WAIT:
+        return text_read_number(value, 0, 1000000, &number);
+    case NAME:
+        return *value != '\0';
+    default:
+        return true;
+    }
+}
+
+static int take(int which, const char *value, int remote);
+
+static struct spank_option options[OPTIONS] = {
+    {"vocl", "N", "devices of the VOCL pool for each task", 1, DEVICES, take},
+    {"vocl-gpus", NULL, "with --vocl: they are to be GPUs", 0, GPUS, take},
+    {"vocl-mem", "BYTES", "with --vocl: memory of each, such as 8G", 1, MEMORY, take},
+    {"vocl-name", "PATTERN", "with --vocl: their names", 1, NAME, take},
+    {"vocl-exclusive", NULL, "with --vocl: nobody else uses them meanwhile", 0, EXCLUSIVE, take},
+    {"vocl-share", "N", "with --vocl: the weight of each task where others use them, too", 1, SHARE, take},
+    {"vocl-wait", "SECONDS", "with --vocl: how long a task waits for them", 1, WAIT, take},
+};
+
+/* What they are called in `vocl run`. */
+static const char *const names[OPTIONS] = {"--count", NULL, "--mem", "--name", "--exclusive", "--share", "--wait"};
+
+static int take(int which, const char *value, int remote)
+{
+    if (!is_good(which, value ? value : "")) {
+        if (!remote)
+            slurm_error("--%s=%s makes no sense", options[which].name, value ? value : "");
+        return -1;
+    }
+    free(given[which]);
+    given[which] = strdup(value ? value : "");
+    return given[which] ? 0 : -1;
+}
+
+/* ---- arguments of the plugin ---- */
+
+static const char *argument(int count, char **words, const char *name, const char *fallback)
+{
+    const size_t length = strlen(name);
+
+    for (int i = 0; i < count; i++) {
+        if (!strncmp(words[i], name, length) && words[i][length] == '=')
+            return words[i] + length + 1;
+    }
+    return fallback;
+}
+
+/* ---- what a task needs ---- */
+
+static void name_step(uint32_t step, char text[16])
+{
+    if (step == BATCH_STEP)
+        strcpy(text, "batch");
+    else if (step == INTERACTIVE_STEP)
+        strcpy(text, "interactive");
+    else
+        snprintf(text, 16, "%u", step);
+}
+
+static bool name_task(spank_t spank, char name[64])
+{
+    uint32_t job, step, task;
+    char step_name[16];
+
+    if (spank_get_item(spank, S_JOB_ID, &job) || spank_get_item(spank, S_JOB_STEPID, &step) ||
+        spank_get_item(spank, S_TASK_GLOBAL_ID, &task))
+        return false;
+    name_step(step, step_name);
+    snprintf(name, 64, "%u.%s.%u", job, step_name, task);
+    return true;
+}
+
+/* words: the command line of `vocl run` for what was asked for; pool may be NULL, then it is the environment's. */
+static void make_command(const char **words, int count, char **arguments, const char *pool)
+{
+    const char *wait = argument(count, arguments, "wait", NULL);
+    unsigned at = 0;
+
+    words[at++] = argument(count, arguments, "vocl", BINDIR "/vocl");
+    words[at++] = "run";
+    words[at++] = "--pool";
+    words[at++] = pool;
+    for (int i = 0; i < OPTIONS; i++) {
+        const char *value = i == WAIT && !given[i] ? wait : given[i];
+
+        if (!value || !names[i])
+            continue;
+        words[at++] = i == DEVICES && given[GPUS] ? "--gpus" : names[i];
+        if (options[i].has_arg)
+            words[at++] = value;
+    }
+    words[at++] = "--";
+    words[at++] = "/usr/bin/env";
+    words[at++] = "-0";
+    words[at] = NULL;
+}
+
+/* What differs from the task's environment is set there. */
+static int take_environment(spank_t spank, char *text, const char *end)
+{
+    for (char *value; text < end; text = value + strlen(value) + 1) {
+        char before[4096];
+
+        value = strchr(text, '=');
+        if (!value) {
+            value = text;
+            continue;
+        }
+        *value++ = '\0';
+        if (spank_getenv(spank, text, before, sizeof(before)) == ESPANK_SUCCESS && !strcmp(before, value))
+            continue;
+        if (spank_setenv(spank, text, value, 1) != ESPANK_SUCCESS)
+            return -1;
+    }
+    return 0;
+}
+
+static int prepare_task(spank_t spank, int count, char **arguments, char *output)
+{
+    const char *words[2 * OPTIONS + 8];
+    char pool[4096] = "", name[64], **environment;
+    size_t length = 0;
+    int status;
+
+    if (!name_task(spank, name) || spank_setenv(spank, "VOCL_POOL_JOB", name, 1) ||
+        spank_get_item(spank, S_JOB_ENV, &environment))
+        return -1;
+    if (spank_getenv(spank, "VOCL_POOL", pool, sizeof(pool)) || !*pool)
+        snprintf(pool, sizeof(pool), "%s", SETTINGS_POOL_FILE);
+    make_command(words, count, arguments, argument(count, arguments, "pool", pool));
+    status = ask((char *const *)(uintptr_t)words, environment, output, MOST_OUTPUT, &length, SECONDS);
+    if (status) {
+        slurm_error("vocl: %s run: %s", words[0], status < 0 ? strerror(-status) : "it failed");
+        return -1;
+    }
+    return take_environment(spank, output, output + length);
+}
+
+/* ---- what is left ---- */
+
+static uint32_t tasks[MOST_TASKS];
+static unsigned task_count;
+
+/* As that user, or root if it is 0. */
+static int end_sessions(const char **words, const char *pool, uid_t uid)
+{
+    const struct passwd *user = getpwuid(uid);
+    char home[4200], where[4200], path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+    char *environment[] = {path, home, pool ? where : NULL, NULL};
+    int status = 0;
+    pid_t pid;
+
+    snprintf(home, sizeof(home), "HOME=%s", user ? user->pw_dir : "/");
+    snprintf(where, sizeof(where), "VOCL_POOL=%s", pool ? pool : "");
+    pid = fork();
+    if (pid == 0) {
+        if (uid && (!user || setgroups(0, NULL) || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
+                    setresuid(uid, uid, uid)))
+            _exit(1);
+        _exit(ask((char *const *)(uintptr_t)words, environment, NULL, 0, NULL, SECONDS) ? 1 : 0);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* Ends sessions of that job: of the tasks of its step that were here, or with step NULL all. Root may, in a pool that
+ * knows it; else the job's user, whose sessions they are. */
+static void end_job(spank_t spank, const char *step, int count, char **arguments)
+{
+    const char *pool = argument(count, arguments, "pool", NULL);
+    const char *words[] = {argument(count, arguments, "vocl", BINDIR "/vocl"), "pool", "kill", "--job", NULL, NULL};
+    char *jobs = calloc(task_count + 1, 64);
+    uint32_t job;
+    uid_t uid;
+
+    if (!jobs || spank_get_item(spank, S_JOB_ID, &job) || spank_get_item(spank, S_JOB_UID, &uid)) {
+        free(jobs);
+        return;
+    }
+    if (!step)
+        sprintf(jobs, "%u", job);
+    for (unsigned i = 0; step && i < task_count; i++)
+        sprintf(jobs + strlen(jobs), "%s%u.%s.%u", i ? "," : "", job, step, tasks[i]);
+    words[4] = jobs;
+    if (end_sessions(words, pool, 0) && (!uid || end_sessions(words, pool, uid)))
+        slurm_info("vocl: %s cannot end what job %u may have left in the pool", words[0], job);
+    free(jobs);
+}
+
+/* ---- what Slurm calls ---- */
+
+int slurm_spank_init(spank_t spank, int count, char **arguments)
+{
+    (void)count;
+    (void)arguments;
+    for (int i = 0; i < OPTIONS; i++) {
+        if (spank_option_register(spank, &options[i]) != ESPANK_SUCCESS)
+            return -1;
+    }
+    return 0;
+}
+
+/* In srun, sbatch or salloc there is somebody to tell. */
+int slurm_spank_init_post_opt(spank_t spank, int count, char **arguments)
+{
+    (void)count;
+    (void)arguments;
+    for (int i = 0; i < OPTIONS && !spank_remote(spank); i++) {
+        if (given[i] && !given[DEVICES]) {
+            slurm_error("--%s needs --vocl", options[i].name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int slurm_spank_task_init(spank_t spank, int count, char **arguments)
+{
+    char *output;
+    int error;
+
+    if (!given[DEVICES])
+        return 0;
+    output = malloc(MOST_OUTPUT);
+    error = output ? prepare_task(spank, count, arguments, output) : -1;
+    free(output);
+    return error;
+}
+
+int slurm_spank_task_post_fork(spank_t spank, int count, char **arguments)
+{
+    (void)count;
+    (void)arguments;
+    if (given[DEVICES] && task_count < MOST_TASKS && !spank_get_item(spank, S_TASK_GLOBAL_ID, &tasks[task_count]))
+        task_count++;
+    return 0;
+}
+
+int slurm_spank_exit(spank_t spank, int count, char **arguments)
+{
+    char step_name[16];
+    uint32_t step;
+
+    if (spank_remote(spank) == 1 && task_count && !spank_get_item(spank, S_JOB_STEPID, &step)) {
+        name_step(step, step_name);
+        end_job(spank, step_name, count, arguments);
+    }
+    return 0;
+}
+
+/* Whatever becomes of it, the node is good for the next job. */
+int slurm_spank_job_epilog(spank_t spank, int count, char **arguments)
+{
+    end_job(spank, NULL, count, arguments);
+    return 0;
+}

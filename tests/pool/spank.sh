@@ -1,0 +1,113 @@
+#!/bin/sh
+# srun --vocl, of the plugin spank_vocl.so, with a real Slurm of one node: each task has its devices, accounted to the job, and what a
+# job leaves behind loses them with its end.
+. "$(dirname "$0")/slurm-lib.sh"
+plugin=$VOCL_LIBEXECDIR/spank_vocl.so
+[ -e "$plugin" ] || skip "VOCL was built without its plugin for Slurm"
+make_pool "$host" 'sessions-per-user = 0;' 'environment = [ "POCL_DEVICES=pthread pthread pthread", "POCL_CACHE_DIR='"$POCL_CACHE_DIR"'" ];'
+sed -i '0,/^environment/{/^environment/d}' "$scratch/conf"
+start_daemon
+cat > "$scratch/vocl" <<END # slurmstepd finds no environment, and this VOCL is not installed
+#!/bin/sh
+export VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR
+exec $VOCL_LIBEXECDIR/vocl "\$@"
+END
+chmod +x "$scratch/vocl"
+start_slurm "plugstack required $plugin vocl=$scratch/vocl pool=$scratch/pool wait=1"
+unset VOCL_POOL # it is the plugin that tells
+burn=$top_builddir/tests/pool/burn
+
+sessions()
+{
+    vocl pool --pool "$scratch/pool" --json sessions
+}
+# jobs: of which job each session is, and how many devices it has
+jobs()
+{
+    sessions | python3 -c '
+import json, sys
+for node in json.load(sys.stdin)["nodes"]:
+    for session in node["sessions"]:
+        print(session["job"], len(session["devices"]))' | sort
+}
+count()
+{
+    [ "$(jobs | wc -l)" = "$1" ]
+}
+
+# a job that asks for nothing is left alone; another's tasks have what they asked for
+srun --help | grep -q -e '--vocl=' || fail "srun knows no --vocl: $(srun --help | tail -n 20)"
+srun env > "$scratch/out" 2> "$scratch/err" || fail "a job without devices: $(cat "$scratch/err")"
+grep -E '^(VOCL_POOL|LD_PRELOAD)' "$scratch/out" && fail "a job that asks for nothing is changed"
+srun --vocl=2 --vocl-mem=16M vocl devices > "$scratch/out" 2> "$scratch/err" || fail "two devices: $(cat "$scratch/err")"
+[ "$(grep -c pthread "$scratch/out")" = 2 ] || fail "not two devices: $(cat "$scratch/out")"
+"$top_builddir/tests/parity/vector_add" > "$scratch/native"
+srun --vocl=1 "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
+cmp "$scratch/native" "$scratch/out" || fail "vector_add computes something else"
+
+# each task its own, and whose they are
+srun -n 2 --oversubscribe --overcommit --vocl=1 --vocl-exclusive --vocl-share=50 "$burn" 0 60 > /dev/null 2> "$scratch/err" &
+job=$!
+wait_until 30 count 2 || fail "not a session for each task: $(jobs; cat "$scratch/err" "$scratch/log")"
+number=$(squeue --noheader --format %i)
+[ "$(jobs)" = "$number.0.0 1
+$number.0.1 1" ] || fail "the job is $number; its sessions: $(jobs)"
+sessions | grep -q '"share": 50' || fail "the share: $(sessions)"
+scancel "$number"
+wait $job
+wait_until 20 count 0 || fail "sessions outlive their job: $(jobs)"
+[ "$(grep -c "\"job\":\"$number.0.[01]\"" "$scratch/accounting")" = 2 ] || fail "the account: $(cat "$scratch/accounting")"
+
+# more than there are: an error after the plugin's time of waiting
+srun --vocl=1 --vocl-exclusive "$burn" 0 60 > /dev/null 2> "$scratch/err" &
+job=$!
+wait_until 30 count 1 || fail "no session: $(cat "$scratch/err")"
+srun --overlap --jobid "$(squeue --noheader --format %i)" --vocl=3 --vocl-exclusive vocl devices > "$scratch/out" 2>&1 &&
+    fail "devices that another has: $(cat "$scratch/out")"
+grep -q 'taken\|free\|in use' "$scratch/out" || fail "why there are none: $(cat "$scratch/out")"
+scancel "$(squeue --noheader --format %i)"
+wait $job
+
+# what is left behind, out of Slurm's sight, ends with the job
+cat > "$scratch/leave" <<END
+#!/bin/sh
+setsid $burn 0 600 > /dev/null 2>&1 < /dev/null &
+echo \$! > $scratch/left
+until $scratch/vocl pool --pool $scratch/pool sessions | grep -q running; do sleep 0.1; done
+END
+chmod +x "$scratch/leave"
+srun --vocl=1 "$scratch/leave" 2> "$scratch/err" || fail "a job that leaves something: $(cat "$scratch/err")"
+kill -0 "$(cat "$scratch/left")" || fail "it is not left"
+wait_until 10 count 0 || fail "what a job left has devices still: $(jobs; tail -n 5 "$scratch/slurmd.log")"
+kill "$(cat "$scratch/left")"
+
+# a batch job's script, and its steps
+cat > "$scratch/batch" <<END
+#!/bin/sh
+vocl devices
+srun vocl devices
+END
+sbatch --wait --vocl=3 --output="$scratch/out" "$scratch/batch" > /dev/null 2> "$scratch/err" || fail "sbatch: $(cat "$scratch/err" "$scratch/out")"
+[ "$(grep -c pthread "$scratch/out")" = 6 ] || fail "a batch job: $(cat "$scratch/out")"
+grep -q '"job":"[0-9]*\.batch\.0"' "$scratch/accounting" || fail "the batch job's account: $(tail -n 2 "$scratch/accounting")"
+
+# what makes no sense is refused before a job is made
+# refused MESSAGE OPTION...
+refused()
+{
+    refused_message=$1
+    shift
+    srun "$@" true 2> "$scratch/err" && fail "accepted: $*"
+    grep -q -e "$refused_message" "$scratch/err" || fail "$*: $(cat "$scratch/err")"
+}
+refused 'vocl=0' --vocl=0
+refused 'vocl-mem=8q' --vocl=1 --vocl-mem=8q
+refused 'vocl-share=none' --vocl=1 --vocl-share=none
+refused 'needs --vocl' --vocl-mem=8G
+# an epilog without its pool drains no node
+kill $daemon
+srun true || fail "no job without the pool"
+srun --vocl=1 vocl devices > "$scratch/out" 2>&1 && fail "devices of no pool"
+sleep 1
+idle || fail "the node is lost with the pool: $(sinfo -l)"
+exit 0

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -21,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/rsh.h"
 #include "base/settings.h"
 #include "base/socket.h"
@@ -239,7 +239,7 @@ static int carry_calls(pid_t pid, int worker)
     const char *size = getenv("PMI_SIZE");
     struct tunnel *tunnel =
         tunnel_open(0, 1, false, REMOTE_MOST_CALLS * (size ? (unsigned)atoi(size) : 2), on_call, &worker, 0);
-    int process = pidfd_open(pid, 0), status = 0, error = tunnel && process >= 0 ? 0 : -ENOMEM;
+    int process = process_open(pid), status = 0, error = tunnel && process >= 0 ? 0 : -ENOMEM;
     struct pollfd *ready = NULL;
     long until = -1, vouched_ms = 0;
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/process.h"
@@ -120,4 +121,9 @@ bool process_is_stopped(pid_t pid)
     }
     closedir(threads);
     return one && all;
+}
+
+int process_open(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
 }

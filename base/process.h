@@ -17,6 +17,8 @@ long process_worked_ms(pid_t pid, bool with_children);
 unsigned long process_start_time(pid_t pid);
 /* 0: it has none that is seen here, or there is no such process. */
 pid_t process_parent(pid_t pid);
+/* A descriptor of it, readable when it has ended; negative with errno. libc has this since 2.36 only. */
+int process_open(pid_t pid);
 /* Whether all of it stands still: by a signal, or in a debugger. */
 bool process_is_stopped(pid_t pid);
 

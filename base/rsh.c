@@ -50,7 +50,22 @@ bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS])
     return words[count] && words[count + 1];
 }
 
+const char *const rsh_own[] = {"HOME",   "PATH",            "USER",           "LOGNAME",         "SHELL",
+                               "TMPDIR", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "OCL_ICD_VENDORS",
+                               NULL};
+
+static bool is_own(const char *variable)
+{
+    for (const char *const *name = rsh_own; *name; name++) {
+        if (!strncmp(variable, *name, strlen(*name)) && variable[strlen(*name)] == '=')
+            return true;
+    }
+    return !strncmp(variable, "VOCL_LIBEXECDIR=", 16) || !strncmp(variable, "LD_PRELOAD=", 11);
+}
+
 bool rsh_takes(const char *variable)
 {
+    if (*settings_string(SETTING_PROXY) && is_own(variable))
+        return false;
     return strncmp(variable, "SSH_", 4) && strncmp(variable, "_=", 2) && strncmp(variable, "PWD=", 4);
 }

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "base/log.h"
+#include "base/place.h"
 #include "base/settings.h"
 #include "base/text.h"
 
@@ -23,9 +24,13 @@ static const struct {
 
 const char *settings_string(enum setting setting)
 {
-    const char *value = getenv(settings[setting].variable);
+    const char *value = getenv(settings[setting].variable), *folder = NULL;
 
-    return value && *value ? value : settings[setting].fallback;
+    if (value && *value)
+        return value;
+    if (setting == SETTING_LIBEXECDIR)
+        folder = place_helpers();
+    return folder ? folder : settings[setting].fallback;
 }
 
 static void complain(enum setting setting, const char *text, const char *what)

@@ -18,6 +18,8 @@ int main(int count, char **arguments)
         return remote_run();
     if (count == 2 && !strcmp(arguments[1], "--probe"))
         return list_devices();
+    if (count == 2 && !strcmp(arguments[1], "--about"))
+        return worker_about();
     snprintf(path, sizeof(path), "%s/vocl-poold", settings_string(SETTING_LIBEXECDIR));
     execv(path, arguments);
     fprintf(stderr, "vocl-proxy: %s: %s%s\n", path, strerror(errno),

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -20,6 +19,7 @@
 
 #include "config.h"
 
+#include "base/process.h"
 #include "base/settings.h"
 #include "tools/doctor.h"
 #include "tools/tools.h"
@@ -149,7 +149,7 @@ static const char *refused(void)
 {
     char from = 1, to = 0;
     struct iovec local = {&to, 1}, remote = {&from, 1};
-    int memory = memfd_create("vocl-doctor", MFD_CLOEXEC), process = pidfd_open(getpid(), 0), ends[2];
+    int memory = memfd_create("vocl-doctor", MFD_CLOEXEC), process = process_open(getpid()), ends[2];
     void *shared = memory < 0 || ftruncate(memory, 4096)
                        ? MAP_FAILED
                        : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);

@@ -8,6 +8,7 @@
 
 #include "config.h"
 
+#include "base/place.h"
 #include "tools/tools.h"
 
 static void set(const char *name, const char *value)
@@ -33,10 +34,10 @@ static char *join(const char *first, const char *second)
 
 /*
  * A file that belongs to VOCL: in the one folder of an uninstalled build when VOCL_LIBEXECDIR names
- * one that has it, else where it was installed. Missing files are an error here, because the
+ * one that has it, else in the bundle, or where it was installed. Missing files are an error here, because the
  * dynamic linker and the ICD loader would only shrug and leave the program with the native devices.
  */
-static char *find(const char *name, const char *installed_directory)
+static char *find(const char *name, const char *installed_directory, const char *in_bundle)
 {
     const char *uninstalled = getenv("VOCL_LIBEXECDIR");
     char *path;
@@ -47,6 +48,8 @@ static char *find(const char *name, const char *installed_directory)
             return path;
         free(path);
     }
+    if (place_bundle())
+        installed_directory = join(place_bundle(), in_bundle);
     path = join(join(installed_directory, "/"), name);
     if (access(path, R_OK))
         fail(EXIT_BROKEN, "%s: %m; is VOCL installed completely?", path);
@@ -55,12 +58,12 @@ static char *find(const char *name, const char *installed_directory)
 
 char *library_path(void)
 {
-    return find(VOCL_LIBRARY, LIBDIR);
+    return find(VOCL_LIBRARY, LIBDIR, "/lib");
 }
 
 char *helper_path(const char *name)
 {
-    return find(name, PKGLIBEXECDIR);
+    return find(name, PKGLIBEXECDIR, "/libexec/vocl");
 }
 
 void environment_set_session(const struct choices *choices)
@@ -130,9 +133,16 @@ static void open_preload_door(void)
 static void open_icd_door(void)
 {
     const char *before = getenv("OCL_ICD_VENDORS");
-    char *directory = find("vendors/vocl.icd", PKGDATADIR);
+    char *directory;
 
-    *strrchr(directory, '/') = '\0';
+    if (place_bundle() && !getenv("VOCL_LIBEXECDIR")) {
+        directory = vendors_of_bundle(library_path());
+    } else {
+        directory = find("vendors/vocl.icd", PKGDATADIR, "/share/vocl");
+        *strrchr(directory, '/') = '\0';
+    }
+    if (!directory)
+        return;
     if (before && !strcmp(before, directory))
         return; /* one `vocl run` inside another: the outer one has seen the native value */
 

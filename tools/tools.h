@@ -3,6 +3,7 @@
  *
  *     vocl.c         the command line
  *     environment.c  what a program is run with
+ *     vendors.c      the ICD file of a VOCL that lies anywhere
  *     devices.c      vocl devices
  *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume
  *     help.c         what --help prints
@@ -51,6 +52,10 @@ char *library_path(void);
 
 /* The absolute path of a program that only VOCL's own start; the caller frees it. */
 char *helper_path(const char *name);
+
+/* A folder with an ICD file that names this library, for it may lie anywhere; NULL, and a message: there can be none. The
+ * caller frees it. */
+char *vendors_of_bundle(const char *library);
 
 /* The --help of a subcommand that takes a session's options; NULL: of `vocl` itself. */
 void help_show(const char *command);

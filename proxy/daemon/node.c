@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -436,7 +435,7 @@ static void exited(evutil_socket_t fd, short what, void *argument)
 
 void session_watch(struct session *s)
 {
-    s->pidfd = (int)syscall(SYS_pidfd_open, s->keeper, 0);
+    s->pidfd = process_open(s->keeper);
     s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
     if (s->exited)
         event_add(s->exited, NULL);

@@ -41,7 +41,8 @@ struct stages {
 
 static void become_remote(const char *host, const char *program, int end, int output)
 {
-    char *words[RSH_WORDS], command[PATH_MAX + 16];
+    const char *there = settings_string(SETTING_PROXY);
+    char *words[RSH_WORDS], command[PATH_MAX + 32];
     char *here[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--remote", NULL};
 
     rank_become(output);
@@ -49,7 +50,10 @@ static void become_remote(const char *host, const char *program, int end, int ou
     dup2(end, 1);
     if (rsh_is_here(host))
         rank_execute(here);
-    snprintf(command, sizeof(command), "'%s' --remote", program);
+    if (!strncmp(there, "~/", 2)) /* as shells of any kind read it */
+        snprintf(command, sizeof(command), "\"$HOME\"'%s' --remote", there + 1);
+    else
+        snprintf(command, sizeof(command), "'%s' --remote", *there ? there : program);
     if (!rsh_words(host, command, words))
         _exit(127);
     rank_execute(words);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -21,6 +20,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process.h"
+#include "base/rsh.h"
 #include "base/settings.h"
 #include "base/socket.h"
 #include "base/children.h"
@@ -28,6 +29,7 @@
 #include "proxy/launch/tunnel.h"
 #include "transport/starter.h"
 
+#define RSH_OWN 16
 #define HEADER_MS 30000
 #define LOOK_MS 100
 #define LAST_WORDS_MS 500
@@ -98,14 +100,29 @@ static char *keep_address(void)
     return line;
 }
 
+/* What was this host's own, if the program is one that has another VOCL. */
+static int keep_own(char *own[RSH_OWN])
+{
+    unsigned count = 0;
+
+    for (const char *const *name = rsh_own; *name && count < RSH_OWN; name++) {
+        const char *value = getenv(*name);
+
+        if (value && asprintf(&own[count++], "%s=%s", *name, value) < 0)
+            return -ENOMEM;
+    }
+    return (int)count;
+}
+
 /* The folder is the program's, if it is here, too. */
 static int take_header(void)
 {
     size_t length;
-    char *header = read_header(&length), *at, *address = keep_address();
+    char *header = read_header(&length), *at, *address = keep_address(), *own[RSH_OWN];
+    int kept = keep_own(own);
 
-    if (!header)
-        return -EPROTO;
+    if (!header || kept < 0)
+        return header ? kept : -EPROTO;
     if (chdir(header) && chdir("/"))
         vocl_log(LOG_INFO, "no folder: %s", strerror(errno));
     clearenv();
@@ -115,6 +132,10 @@ static int take_header(void)
     }
     if (address && putenv(address))
         return -ENOMEM;
+    while (getenv("VOCL_PROXY") && kept) {
+        if (putenv(own[--kept]))
+            return -ENOMEM;
+    }
     return 0; /* the environment is in them, so they stay */
 }
 
@@ -218,7 +239,7 @@ static int carry_calls(pid_t pid, int worker)
     const char *size = getenv("PMI_SIZE");
     struct tunnel *tunnel =
         tunnel_open(0, 1, false, REMOTE_MOST_CALLS * (size ? (unsigned)atoi(size) : 2), on_call, &worker, 0);
-    int process = pidfd_open(pid, 0), status = 0, error = tunnel && process >= 0 ? 0 : -ENOMEM;
+    int process = process_open(pid), status = 0, error = tunnel && process >= 0 ? 0 : -ENOMEM;
     struct pollfd *ready = NULL;
     long until = -1, vouched_ms = 0;
 

@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
+
 #include "proxy/worker/affinity.h"
 #include "proxy/worker/worker.h"
 #include "topology/native.h"
 #include "topology/topology.h"
+#include "wire/frame.h"
 
 static const char *type_name(cl_device_type type)
 {
@@ -49,6 +52,11 @@ static void print_tree(const struct topology *tree)
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         printf("tree %s\n", line);
     free(text);
+}
+
+int worker_about(void)
+{
+    return printf("vocl-proxy " PACKAGE_VERSION ", protocol %d\n", WIRE_VERSION) < 0;
 }
 
 int list_devices(void)

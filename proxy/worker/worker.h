@@ -30,6 +30,8 @@ struct worker {
 /* ---- list_devices.c ---- */
 /* Print the native devices. */
 int list_devices(void);
+/* Print what this is, for who wants to use it from another host. Returns the exit status. */
+int worker_about(void);
 
 /* ---- worker.c ---- */
 /* Serve one session: returns the exit status when it is over. */

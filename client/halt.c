@@ -12,21 +12,13 @@
 #include "client/deliver.h"
 #include "client/halt.h"
 
-struct walker { /* a thread that has made a call */
-    struct walker *next;
-    atomic_uint depth;
-    bool known, gone; /* gone: it ends */
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static struct walker *walkers;
-static atomic_int halted; /* enum halt */
-static pthread_t halter;  /* while halted */
-static bool ended, lost;  /* lost: a thread could not be marked */
-/* Each call looks at it, so it is at a fixed place of each thread, of what libc has left over for libraries that are
- * loaded late: a few bytes, as one such library in thirty does. */
-static _Thread_local struct walker self __attribute__((tls_model("initial-exec")));
+atomic_int halt_now;
+static pthread_t halter; /* while halted */
+static bool ended, lost; /* lost: a thread could not be marked */
+_Thread_local struct walker halt_self;
 
 /* As pthread_key_create()'s destructors, once. Keys are numbered by each libc of the process and kept in one place:
  * MPI, which may have a libc of its own, would take ours for its own. */
@@ -66,7 +58,7 @@ static void introduce(struct walker *walker)
 /* Under the lock. */
 static bool must_wait(void)
 {
-    const int now = atomic_load(&halted);
+    const int now = atomic_load(&halt_now);
 
     if (now == HALT_NONE || ended || pthread_equal(halter, pthread_self()))
         return false;
@@ -81,40 +73,21 @@ static bool pass(void)
     pthread_mutex_lock(&lock);
     may = !must_wait();
     if (!may)
-        atomic_store_explicit(&self.depth, 0, memory_order_release);
+        atomic_store_explicit(&halt_self.depth, 0, memory_order_release);
     while (must_wait())
         pthread_cond_wait(&over, &lock);
     pthread_mutex_unlock(&lock);
     return may;
 }
 
-/* The rest of halt_enter(): the first call of a thread, or one while there is a halt. */
-static __attribute__((noinline, cold)) void enter_slowly(void)
+__attribute__((cold)) void halt_enter_slowly(void)
 {
-    if (!self.known)
-        introduce(&self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
-    while (atomic_load_explicit(&halted, memory_order_acquire) && !pass()) {
-        atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
+    if (!halt_self.known)
+        introduce(&halt_self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
+    while (atomic_load_explicit(&halt_now, memory_order_acquire) && !pass()) {
+        atomic_store_explicit(&halt_self.depth, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
     }
-}
-
-void halt_enter(void)
-{
-    const unsigned depth = atomic_load_explicit(&self.depth, memory_order_relaxed);
-
-    atomic_store_explicit(&self.depth, depth + 1, memory_order_relaxed);
-    if (depth)
-        return;
-    atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
-    if (atomic_load_explicit(&halted, memory_order_acquire) || !self.known)
-        enter_slowly();
-}
-
-void halt_leave(void)
-{
-    atomic_store_explicit(&self.depth, atomic_load_explicit(&self.depth, memory_order_relaxed) - 1,
-                          memory_order_release);
 }
 
 static bool barrier(int command)
@@ -138,7 +111,7 @@ void halt_set(enum halt halt)
 {
     pthread_mutex_lock(&lock);
     halter = pthread_self();
-    atomic_store(&halted, halt);
+    atomic_store(&halt_now, halt);
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
     if (halt)
@@ -151,7 +124,7 @@ bool halt_any_inside(void)
 
     pthread_mutex_lock(&lock);
     for (struct walker *walker = walkers; walker && !any; walker = walker->next)
-        any = walker != &self && atomic_load_explicit(&walker->depth, memory_order_acquire);
+        any = walker != &halt_self && atomic_load_explicit(&walker->depth, memory_order_acquire);
     pthread_mutex_unlock(&lock);
     return any;
 }
@@ -168,8 +141,8 @@ void halt_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&over, NULL);
-    walkers = self.known ? &self : NULL;
-    self.next = NULL;
-    atomic_store(&halted, HALT_NONE);
+    walkers = halt_self.known ? &halt_self : NULL;
+    halt_self.next = NULL;
+    atomic_store(&halt_now, HALT_NONE);
     ended = false;
 }

@@ -2,12 +2,42 @@
 #ifndef VOCL_CLIENT_HALT_H
 #define VOCL_CLIENT_HALT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+struct walker { /* a thread that has made a call */
+    struct walker *next;
+    atomic_uint depth;
+    bool known, gone; /* gone: it ends */
+};
+/* Each call looks at it, so it is at a fixed place of each thread, of what libc has left over for libraries that are
+ * loaded late: a few bytes, as one such library in thirty does. */
+extern _Thread_local struct walker halt_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern atomic_int halt_now __attribute__((visibility("hidden"))); /* enum halt */
+
+/* The rest of halt_enter(): the first call of a thread, or one while there is a halt. */
+void halt_enter_slowly(void);
 
 /* A call begins that makes objects, or enqueues: it waits while there is a halt. May be nested. Not under a lock. */
-void halt_enter(void);
+static inline void halt_enter(void)
+{
+    const unsigned depth = atomic_load_explicit(&halt_self.depth, memory_order_relaxed);
+
+    atomic_store_explicit(&halt_self.depth, depth + 1, memory_order_relaxed);
+    if (depth)
+        return;
+    atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
+    if (atomic_load_explicit(&halt_now, memory_order_acquire) || !halt_self.known)
+        halt_enter_slowly();
+}
+
 /* It has sent what it had to send. */
-void halt_leave(void);
+static inline void halt_leave(void)
+{
+    atomic_store_explicit(&halt_self.depth, atomic_load_explicit(&halt_self.depth, memory_order_relaxed) - 1,
+                          memory_order_release);
+}
 
 static inline void halt_guard_end(char *guard)
 {

@@ -346,16 +346,11 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
     pthread_mutex_unlock(&root->lock);
 }
 
-static atomic_bool watched;
+atomic_bool coherence_watching;
 
 void coherence_watch(bool on)
 {
-    atomic_store(&watched, on);
-}
-
-bool coherence_watched(void)
-{
-    return atomic_load_explicit(&watched, memory_order_relaxed);
+    atomic_store(&coherence_watching, on);
 }
 
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)

@@ -21,7 +21,11 @@ void coherence_sent(struct enqueue *e);
 size_t coherence_part(cl_mem root, size_t start, struct node **node);
 /* While watched, every command that writes marks the whole that it writes (struct _cl_mem's written). */
 void coherence_watch(bool on);
-bool coherence_watched(void);
+extern atomic_bool coherence_watching __attribute__((visibility("hidden")));
+static inline bool coherence_watched(void)
+{
+    return atomic_load_explicit(&coherence_watching, memory_order_relaxed);
+}
 /* Every part of a whole that the node has contents of: visit() is called with its beginning and its end, 0 and 1 for an
  * image, until it returns an error. */
 int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);

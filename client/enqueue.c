@@ -1,6 +1,7 @@
 /* What every command has in common: its place in a queue, its event, what it waits for, and its end. */
 #include <errno.h>
 
+#include "base/clear.h"
 #include "client/client.h"
 
 #define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
@@ -88,18 +89,24 @@ static void enqueue_free(struct enqueue *e)
     wire_buffer_free(&e->recorded);
 }
 
+void enqueue_clear(struct enqueue *e, cl_command_queue queue)
+{
+    clear_words(e, offsetof(struct enqueue, small_wait));
+    e->queue = queue;
+    e->node = queue->node;
+    e->inside = true;
+}
+
 int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, bool wants_event,
                  cl_command_type type)
 {
     int error;
 
     halt_enter();
-    *e = (struct enqueue){.inside = true,
-                          .queue = queue,
-                          .node = queue->node,
-                          .list_count = count,
-                          .list = list,
-                          .bars = type == CL_COMMAND_BARRIER};
+    enqueue_clear(e, queue);
+    e->list_count = count;
+    e->list = list;
+    e->bars = type == CL_COMMAND_BARRIER;
     if (count)
         deliver_behind(queue, count, list);
     e->wait =

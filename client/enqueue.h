@@ -19,7 +19,7 @@ struct enqueue {
     cl_uint list_count;
     const cl_event *list;
     uint32_t wait_count; /* of the list, without those that are known to be over */
-    uint32_t *wait, small_wait[16];
+    uint32_t *wait;
     cl_event *held; /* of the wait list, but the library's own: they stay until the command is sent */
     unsigned held_count;
     struct written { /* coherence_after() */
@@ -29,7 +29,10 @@ struct enqueue {
     unsigned written_count;
     bool hosted; /* hostptr_before() */
     bool inside; /* halt_enter() */
+    uint32_t small_wait[16] __attribute__((aligned(8)));
 };
+/* As it begins: zero, but for small_wait. */
+void enqueue_clear(struct enqueue *e, cl_command_queue queue);
 /* What every command begins with, of a queue and a list that are good. On success must be followed by enqueue_finish()
  * or enqueue_fail(). */
 int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, bool wants_event,

@@ -56,7 +56,6 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     event->known = node_bit(event->node);
     event->type = type;
     event->since = deliver_now_begun();
-    atomic_init(&event->status, CL_QUEUED);
     if (queue && queue->properties & CL_QUEUE_PROFILING_ENABLE) {
         event->times[0] = read_clock(CLOCK_MONOTONIC_RAW);
         event->times[1] = read_clock(CLOCK_MONOTONIC);
@@ -64,6 +63,8 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     handle_use(context);
     if (queue)
         handle_use(queue);
+    /* Whoever looks at all events may see it from here on. */
+    atomic_store_explicit(&event->status, CL_QUEUED, memory_order_release);
     return event;
 }
 
@@ -522,7 +523,7 @@ static void ask_one(struct object *object, void *argument)
     cl_event event = (cl_event)object;
     unsigned *count = argument;
 
-    if (!event->queue || atomic_load(&event->status) <= CL_COMPLETE || atomic_load(&object->uses) == USES_RELEASED)
+    if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue || atomic_load(&object->uses) == USES_RELEASED)
         return;
     (*count)++;
     subscribe(event, SUBSCRIBE_COMPLETE);
@@ -540,7 +541,7 @@ static void find_open(struct object *object, void *argument)
 {
     cl_event event = (cl_event)object;
 
-    *(bool *)argument |= !event->queue && event->context && atomic_load(&event->status) > CL_COMPLETE;
+    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue;
 }
 
 bool event_any_open(void)

@@ -12,24 +12,16 @@
 #include "client/deliver.h"
 #include "client/halt.h"
 
-struct walker { /* a thread that has made a call */
-    struct walker *next;
-    atomic_uint depth;
-    bool known, gone; /* gone: it ends */
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static struct walker *walkers;
-static atomic_int halted; /* enum halt */
-static pthread_t halter;  /* while halted */
-static bool ended, lost;  /* lost: a thread could not be marked */
+atomic_int halt_now;
+static pthread_t halter; /* while halted */
+static bool ended, lost; /* lost: a thread could not be marked */
 static pthread_cond_t call = PTHREAD_COND_INITIALIZER;
 static bool wanted;             /* somebody waits for the end of HALT_REST */
 static atomic_uint let_through; /* how often those who waited were */
-/* Each call looks at it, so it is at a fixed place of each thread, of what libc has left over for libraries that are
- * loaded late: a few bytes, as one such library in thirty does. */
-static _Thread_local struct walker self __attribute__((tls_model("initial-exec")));
+_Thread_local struct walker halt_self;
 
 /* As pthread_key_create()'s destructors, once. Keys are numbered by each libc of the process and kept in one place:
  * MPI, which may have a libc of its own, would take ours for its own. */
@@ -69,7 +61,7 @@ static void introduce(struct walker *walker)
 /* Under the lock. */
 static bool must_wait(bool quiet)
 {
-    const int now = atomic_load(&halted);
+    const int now = atomic_load(&halt_now);
 
     if (now == HALT_NONE || ended || pthread_equal(halter, pthread_self()))
         return false;
@@ -81,7 +73,7 @@ static bool must_wait(bool quiet)
 /* Under the lock. */
 static void want(void)
 {
-    if (atomic_load(&halted) != HALT_REST || wanted)
+    if (atomic_load(&halt_now) != HALT_REST || wanted)
         return;
     wanted = true;
     pthread_cond_signal(&call);
@@ -96,56 +88,27 @@ static bool pass(bool quiet)
     pthread_mutex_lock(&lock);
     may = !must_wait(quiet);
     if (!may)
-        atomic_store_explicit(&self.depth, 0, memory_order_release);
+        atomic_store_explicit(&halt_self.depth, 0, memory_order_release);
     while (must_wait(quiet) && before == atomic_load(&let_through)) {
         want();
         pthread_cond_wait(&over, &lock);
     }
     if (!may && before != atomic_load(&let_through)) {
-        atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
+        atomic_store_explicit(&halt_self.depth, 1, memory_order_relaxed);
         may = true;
     }
     pthread_mutex_unlock(&lock);
     return may;
 }
 
-/* The rest of halt_enter(): the first call of a thread, or one while there is a halt. */
-static __attribute__((noinline, cold)) void enter_slowly(bool quiet)
+__attribute__((cold)) void halt_enter_slowly(bool quiet)
 {
-    if (!self.known)
-        introduce(&self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
-    while (atomic_load_explicit(&halted, memory_order_acquire) && !pass(quiet)) {
-        atomic_store_explicit(&self.depth, 1, memory_order_relaxed);
+    if (!halt_self.known)
+        introduce(&halt_self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
+    while (atomic_load_explicit(&halt_now, memory_order_acquire) && !pass(quiet)) {
+        atomic_store_explicit(&halt_self.depth, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
     }
-}
-
-static inline void enter(bool quiet)
-{
-    const unsigned depth = atomic_load_explicit(&self.depth, memory_order_relaxed);
-
-    atomic_store_explicit(&self.depth, depth + 1, memory_order_relaxed);
-    if (depth)
-        return;
-    atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
-    if (atomic_load_explicit(&halted, memory_order_acquire) || !self.known)
-        enter_slowly(quiet);
-}
-
-void halt_enter(void)
-{
-    enter(false);
-}
-
-void halt_enter_quietly(void)
-{
-    enter(true);
-}
-
-void halt_leave(void)
-{
-    atomic_store_explicit(&self.depth, atomic_load_explicit(&self.depth, memory_order_relaxed) - 1,
-                          memory_order_release);
 }
 
 static bool barrier(int command)
@@ -170,7 +133,7 @@ void halt_set(enum halt halt)
     pthread_mutex_lock(&lock);
     halter = pthread_self();
     wanted = false;
-    atomic_store(&halted, halt);
+    atomic_store(&halt_now, halt);
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
     if (halt)
@@ -183,7 +146,7 @@ bool halt_any_inside(void)
 
     pthread_mutex_lock(&lock);
     for (struct walker *walker = walkers; walker && !any; walker = walker->next)
-        any = walker != &self && atomic_load_explicit(&walker->depth, memory_order_acquire);
+        any = walker != &halt_self && atomic_load_explicit(&walker->depth, memory_order_acquire);
     pthread_mutex_unlock(&lock);
     return any;
 }
@@ -212,7 +175,7 @@ void halt_let_through(void)
 {
     pthread_mutex_lock(&lock);
     wanted = false;
-    atomic_store(&halted, HALT_REST);
+    atomic_store(&halt_now, HALT_REST);
     atomic_fetch_add(&let_through, 1);
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
@@ -227,10 +190,10 @@ bool halt_is_exempt(void)
 {
     bool mine;
 
-    if (atomic_load_explicit(&self.depth, memory_order_relaxed))
+    if (atomic_load_explicit(&halt_self.depth, memory_order_relaxed))
         return true;
     pthread_mutex_lock(&lock);
-    mine = atomic_load(&halted) != HALT_NONE && pthread_equal(halter, pthread_self());
+    mine = atomic_load(&halt_now) != HALT_NONE && pthread_equal(halter, pthread_self());
     pthread_mutex_unlock(&lock);
     return mine;
 }
@@ -250,8 +213,8 @@ void halt_after_fork(void)
     pthread_cond_init(&over, NULL);
     pthread_cond_init(&call, NULL);
     wanted = false;
-    walkers = self.known ? &self : NULL;
-    self.next = NULL;
-    atomic_store(&halted, HALT_NONE);
+    walkers = halt_self.known ? &halt_self : NULL;
+    halt_self.next = NULL;
+    atomic_store(&halt_now, HALT_NONE);
     ended = false;
 }

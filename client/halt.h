@@ -2,12 +2,52 @@
 #ifndef VOCL_CLIENT_HALT_H
 #define VOCL_CLIENT_HALT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+struct walker { /* a thread that has made a call */
+    struct walker *next;
+    atomic_uint depth;
+    bool known, gone; /* gone: it ends */
+};
+/* Each call looks at it, so it is at a fixed place of each thread, of what libc has left over for libraries that are
+ * loaded late: a few bytes, as one such library in thirty does. */
+extern _Thread_local struct walker halt_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern atomic_int halt_now __attribute__((visibility("hidden"))); /* enum halt */
+
+/* The rest of halt_mark(): the first call of a thread, or one while there is a halt. */
+void halt_enter_slowly(bool quiet);
+
+static inline void halt_mark(bool quiet)
+{
+    const unsigned depth = atomic_load_explicit(&halt_self.depth, memory_order_relaxed);
+
+    atomic_store_explicit(&halt_self.depth, depth + 1, memory_order_relaxed);
+    if (depth)
+        return;
+    atomic_signal_fence(memory_order_seq_cst); /* the other half is halt_set()'s */
+    if (atomic_load_explicit(&halt_now, memory_order_acquire) || !halt_self.known)
+        halt_enter_slowly(quiet);
+}
 
 /* A call begins that makes objects, or enqueues: it waits while there is a halt. May be nested. Not under a lock. */
-void halt_enter(void);
+static inline void halt_enter(void)
+{
+    halt_mark(false);
+}
+/* The same for a call that no node is needed for: it waits while nodes are changed, but not while they rest. */
+static inline void halt_enter_quietly(void)
+{
+    halt_mark(true);
+}
+
 /* It has sent what it had to send. */
-void halt_leave(void);
+static inline void halt_leave(void)
+{
+    atomic_store_explicit(&halt_self.depth, atomic_load_explicit(&halt_self.depth, memory_order_relaxed) - 1,
+                          memory_order_release);
+}
 
 static inline void halt_guard_end(char *guard)
 {
@@ -19,8 +59,6 @@ static inline char halt_guard_begin(void)
     halt_enter();
     return 0;
 }
-/* The same for a call that no node is needed for: it waits while nodes are changed, but not while they rest. */
-void halt_enter_quietly(void);
 static inline char halt_guard_begin_quietly(void)
 {
     halt_enter_quietly();

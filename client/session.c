@@ -20,13 +20,15 @@
 
 #define ASIDE_NS 20000000 /* how long the session's thread stays aside */
 #define SLEEP_US 1000000
+#define LEAVE_NS 1000000000 /* that who leads may take to stop when the process ends */
 
 struct session {
     struct transport *transport;
     pthread_mutex_t lock;
     pthread_cond_t news, aside;
     bool leading, own_thread_leads, stop;
-    pthread_t ender; /* with stop: the thread that ended the session */
+    pthread_t leader; /* while leading */
+    pthread_t ender;  /* with stop: the thread that ended the session */
     unsigned waiters;
     pthread_t thread;
     unsigned node_count, spare_count; /* the spares come behind the nodes */
@@ -259,6 +261,7 @@ static void lead(struct session *session, bool own_thread)
     long timeout = SLEEP_US;
 
     session->leading = true;
+    session->leader = pthread_self();
     session->own_thread_leads = own_thread;
     if (progress(session))
         goto done;
@@ -283,8 +286,31 @@ static void lead(struct session *session, bool own_thread)
 done:
     session->leading = false;
     session->own_thread_leads = false;
-    if (session->waiters > (own_thread ? 0 : 1))
+    if (session->waiters > (own_thread ? 0 : 1) || session->stop)
         pthread_cond_broadcast(&session->news);
+}
+
+static struct timespec after(long ns)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ns % 1000000000;
+    until.tv_sec += ns / 1000000000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
+
+/* The process ends: nobody uses the transport any more; but for this thread itself,
+ * which may be in a handler of a signal. */
+static void wait_for_leader(struct session *session)
+{
+    const struct timespec until = after(LEAVE_NS);
+
+    while (session->leading && !pthread_equal(session->leader, pthread_self())) {
+        if (pthread_cond_timedwait(&session->news, &session->lock, &until))
+            break;
+    }
 }
 
 /* The process ends, by another thread: as natively, a wait goes on until that takes this thread with it. */
@@ -355,10 +381,7 @@ static void *session_thread(void *argument)
             lead(session, true);
         if (!session->waiters && !session->leading)
             continue;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += ASIDE_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        until = after(ASIDE_NS);
         pthread_cond_timedwait(&session->aside, &session->lock, &until);
     }
     session_unlock(session);
@@ -418,6 +441,7 @@ static void on_ending(void *owner)
     session_unlock(session);
     pthread_join(session->thread, NULL);
     session_lock(session);
+    wait_for_leader(session);
     for (unsigned i = 0; i < all_nodes(session); i++)
         session->nodes[i].alive = false;
     transport_close(session->transport);

@@ -3,11 +3,10 @@
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
-static void argument_clear(struct argument *argument)
+static void argument_free(struct argument *argument)
 {
     if (argument->what == WIRE_ARGUMENT_VALUE && argument->length > sizeof(argument->small))
         free(argument->large);
-    *argument = (struct argument){0};
 }
 
 /* Its arguments go with its next launch there. */
@@ -45,7 +44,7 @@ static void kernel_destroy(struct object *object)
     struct session *session = program->context->node->session;
 
     for (uint32_t i = 0; kernel->arguments && i < kernel->description->argument_count; i++)
-        argument_clear(&kernel->arguments[i]);
+        argument_free(&kernel->arguments[i]);
     free(kernel->arguments);
     atomic_fetch_sub(&program->live_kernels, 1);
     session_lock(session);
@@ -384,7 +383,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     spin_lock(&kernel->lock);
     argument = &kernel->arguments[index];
     if (kernel->sent_when_set || !argument_is(argument, &fresh)) { /* else it stays as known as it is */
-        argument_clear(argument);
+        argument_free(argument);
         argument_copy(argument, &fresh);
     }
     spin_unlock(&kernel->lock);
@@ -409,7 +408,7 @@ cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64
         return CL_INVALID_ARG_VALUE;
     spin_lock(&kernel->lock);
     argument = &kernel->arguments[index];
-    argument_clear(argument);
+    argument_free(argument);
     *argument = (struct argument){.set = true, .what = what, .local = value};
     spin_unlock(&kernel->lock);
     return CL_SUCCESS;

@@ -152,11 +152,37 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
     return error;
 }
 
+/* Kept, so that a launch allocates nothing; where it is reached without a call, as client/halt.h's. */
+static _Thread_local struct wire_buffer arguments __attribute__((tls_model("initial-exec")));
+
+/* Under the kernel's lock. All that is sent of m, and no more, is set. */
+static void describe(struct wire_enqueue_ndrange *m, const struct enqueue *e, cl_kernel kernel, cl_uint dims,
+                     const size_t *offset, const size_t *global, const size_t *local)
+{
+    m->queue = e->queue->object.id;
+    m->kernel = kernel->object.id;
+    m->event = e->event_id;
+    m->subscribe = e->subscribe;
+    m->global_count = dims;
+    m->offset_count = offset ? dims : 0;
+    m->local_count = local ? dims : 0;
+    m->wait = e->wait;
+    m->wait_count = e->wait_count;
+    for (cl_uint i = 0; i < dims; i++) {
+        m->global[i] = global ? global[i] : 0;
+        m->offset[i] = offset ? offset[i] : 0;
+        m->local[i] = local ? local[i] : 0;
+    }
+    arguments.length = 0;
+    arguments_put(kernel, e->site ? NULL : e->node, &arguments); /* recorded, it stands for itself */
+    m->arguments = arguments.bytes;
+    m->arguments_length = (uint32_t)arguments.length;
+}
+
 cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
               const size_t *local)
 {
     struct wire_enqueue_ndrange m;
-    static _Thread_local struct wire_buffer arguments; /* kept: a launch allocates nothing */
     struct wire_buffer *out;
     struct enqueue e;
     bool plain, nothing = false;
@@ -189,24 +215,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         spin_unlock(&kernel->lock);
         return enqueue_fail(&e, error);
     }
-    m = (struct wire_enqueue_ndrange){.queue = site->queue->object.id,
-                                      .kernel = kernel->object.id,
-                                      .event = e.event_id,
-                                      .subscribe = e.subscribe,
-                                      .global_count = dims,
-                                      .offset_count = offset ? dims : 0,
-                                      .local_count = local ? dims : 0,
-                                      .wait = e.wait,
-                                      .wait_count = e.wait_count};
-    for (cl_uint i = 0; i < dims; i++) {
-        m.global[i] = global ? global[i] : 0;
-        m.offset[i] = offset ? offset[i] : 0;
-        m.local[i] = local ? local[i] : 0;
-    }
-    arguments.length = 0;
-    arguments_put(kernel, site->buffer ? NULL : e.node, &arguments); /* recorded, it stands for itself */
-    m.arguments = arguments.bytes;
-    m.arguments_length = (uint32_t)arguments.length;
+    describe(&m, &e, kernel, dims, offset, global, local);
     arguments_coherence(&e, kernel, true);
     out = site_encode(&e);
     mark = out->length;

@@ -8,8 +8,9 @@ cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type ty
     if (!site->buffer)
         return enqueue_begin(e, site->queue, site->count, site->list, site->event, type);
     halt_enter();
-    *e = (struct enqueue){
-        .inside = true, .queue = site->queue, .node = site->queue->node, .site = site, .record_use = record_use};
+    enqueue_clear(e, site->queue);
+    e->site = site;
+    e->record_use = record_use;
     error = record_begin(e);
     if (error)
         enqueue_leave(e);

@@ -77,7 +77,8 @@ struct transport {
     unsigned polls;
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
-    bool announced, ended, slept, listens; /* listens: this time at whatever nothing is expected from, too */
+    bool announced, slept, listens; /* listens: this time at whatever nothing is expected from, too */
+    atomic_bool ended;              /* also when MPI says so, to whichever thread */
     transport_request *on_request;
     void *request_context;
     struct pollfd *channel; /* of those that it sleeps on, or NULL */

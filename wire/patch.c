@@ -11,8 +11,13 @@ uint32_t wire_diff(const void *before, const void *after, size_t length, uint8_t
     uint32_t used = 0;
 
     for (size_t at = 0; at < length; at += 4) {
-        size_t end = at;
+        size_t end;
 
+        while (at + 16 <= length && !memcmp(old + at, new + at, 16)) /* most of it is as it was */
+            at += 16;
+        if (at >= length)
+            break;
+        end = at;
         while (end < length && memcmp(old + end, new + end, 4))
             end += 4;
         if (end == at)

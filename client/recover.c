@@ -18,7 +18,8 @@
 #include "client/moving.h"
 
 #define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
-#define MOST_FULL 16   /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
+#define MOST_TRIES 10
+#define MOST_FULL 16 /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
 #define SECOND 1000000000L
 
 /* Under the session's lock. */
@@ -150,51 +151,64 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
 
 /* ---- another worker ---- */
 
-static struct node *spare_that_fits(struct node *node, char *why, size_t size)
+/* 0 with one that fits; -ECONNRESET: one was lost as it was asked, and the next may do. */
+static int spare_that_fits(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
+    int error = -ENODEV;
 
     for (unsigned i = 0; i < session_spare_count(session); i++) {
         struct node *spare = session_spare(session, i);
 
-        if (spare->peer && spare->alive && !session_front(session)->fits(node, spare, why, size))
-            return spare;
+        if (!spare->peer || !spare->alive)
+            continue;
+        error = session_front(session)->fits(node, spare, why, size);
+        if (!error)
+            *out = spare;
+        if (!error || error == -ECONNRESET)
+            return error;
     }
-    return NULL;
+    return error;
 }
 
-static struct node *come_from(struct node *node, const char *where, char *why, size_t size)
+static int come_from(struct node *node, const char *where, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
     struct node *spare = NULL;
+    int error = summon_worker(session, where, &spare, why, size);
 
-    if (summon_worker(session, where, &spare, why, size))
-        return NULL;
-    if (!session_front(session)->fits(node, spare, why, size))
-        return spare;
+    if (error)
+        return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
+    error = session_front(session)->fits(node, spare, why, size);
+    if (!error) {
+        *out = spare;
+        return 0;
+    }
     session_lock(session);
+    if (!spare->alive)
+        error = -ECONNRESET;
     session_drop_spare(session, spare);
     session_unlock(session);
-    return NULL;
+    return error;
 }
 
 /* A spare one, or one that comes: where the lost one was, or on another of the hosts. */
-static struct node *find_another(struct node *node, char *why, size_t size)
+static int find_another(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
-    struct node *found = spare_that_fits(node, why, size);
+    int error = spare_that_fits(node, out, why, size);
     char host[256], other[256];
 
     snprintf(host, sizeof(host), "%s", transport_peer_host(session_transport(session), node->peer));
-    if (!found)
-        found = come_from(node, host, why, size);
-    for (unsigned i = 0; !found && i < session_node_count(session); i++) {
+    if (error && error != -ECONNRESET)
+        error = come_from(node, host, out, why, size);
+    for (unsigned i = 0; error && error != -ECONNRESET && i < session_node_count(session); i++) {
         snprintf(other, sizeof(other), "%s",
                  transport_peer_host(session_transport(session), session_node(session, i)->peer));
         if (*other && strcasecmp(other, host))
-            found = come_from(node, other, why, size);
+            error = come_from(node, other, out, why, size);
     }
-    return found;
+    return error;
 }
 
 /* Under the lock. */
@@ -220,17 +234,18 @@ static void mend(struct node *node)
     char why[300] = "";
     int error = -ECONNRESET;
 
-    while (error == -ECONNRESET && !j->off && !session_stops(session)) {
-        struct node *another;
+    for (unsigned tries = 0; error == -ECONNRESET && tries < MOST_TRIES && !j->off && !session_stops(session);
+         tries++) {
+        struct node *another = NULL;
 
         session_unlock(session);
-        another = find_another(node, why, sizeof(why));
+        error = find_another(node, &another, why, sizeof(why));
+        if (error == -ECONNRESET)
+            nanosleep(&(struct timespec){0, 50000000}, NULL);
         session_lock(session);
-        if (!another) {
-            give_up(node, *why ? why : "there is no other");
-            break;
-        }
-        if (!another->alive)
+        if (!error && !another->alive)
+            error = -ECONNRESET;
+        if (error)
             continue;
         session_replace(node, another);
         j->lost = false;
@@ -238,7 +253,7 @@ static void mend(struct node *node)
         vocl_log(LOG_DEBUG, "replay to worker %u: %s", node->peer, error ? strerror(-error) : "done");
     }
     if (error && !j->off)
-        give_up(node, strerror(-error));
+        give_up(node, *why ? why : strerror(-error));
     if (!error)
         vocl_log(LOG_WARN, "worker %u is worker %u now: %zu bytes of commands and data again, %ld ms", was, node->peer,
                  j->log.length + j->kept_bytes, (clock_ns() - since) / 1000000);

@@ -9,6 +9,8 @@
  *   deliver.h    deliver.c: functions of the application
  *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends;
  *                make_again.c: objects; copy_over.c: contents; summon.c: what users ask)
+ *   recover.h    recover.c: a worker that is lost is replaced (journal.h: journal.c, what it was told; shorten.c,
+ *                what of it is left; checkpoint.c, contents; replay.c: another one is told it)
  *   halt.h       halt.c: no call is half-way meanwhile
  *                rest.c: workers go, and come again when a command needs them
  *   store.h      store.c: contents of memory objects, kept at the application's host
@@ -41,6 +43,7 @@
 #include "client/layout.h"
 #include "client/move.h"
 #include "client/objects.h"
+#include "client/recover.h"
 #include "client/session.h"
 #include "client/store.h"
 #include "client/stream.h"

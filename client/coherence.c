@@ -346,11 +346,11 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
     pthread_mutex_unlock(&root->lock);
 }
 
-atomic_bool coherence_watching;
+atomic_int coherence_watching;
 
 void coherence_watch(bool on)
 {
-    atomic_store(&coherence_watching, on);
+    atomic_fetch_add(&coherence_watching, on ? 1 : -1);
 }
 
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)

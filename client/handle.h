@@ -24,6 +24,9 @@ struct kind {
     int (*settle_on)(struct object *object, struct node *node, struct object *const *all, const bool *done);
     /* A number that changes whenever settle_on() would do something else. Left out: it never would. */
     uint32_t (*state)(const struct object *object);
+    /* What commands told the node of it is told again with the next one. Left out: they tell nothing that is left out
+     * later. */
+    void (*renew)(struct object *object, struct node *node);
     /* Why it cannot be made on another node again, or NULL. Left out: it always can. */
     const char *(*bound)(const struct object *object, const struct node *node);
     /* Release it on all its nodes in another way than by wire_release; false: not this one. */
@@ -64,6 +67,8 @@ int handle_release(void *handle, unsigned kind, int invalid);
 void handle_free(struct object *object);
 /* The live object with that number on the wire, or NULL. */
 void *handle_find(unsigned kind, uint32_t id);
+/* The highest slot that a number of that kind has had so far (its lower 24 bits). */
+uint32_t handle_highest(unsigned kind);
 /* Every live object of a kind; only creation and destruction wait meanwhile. */
 void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument);
 void handle_after_fork(void);

@@ -137,6 +137,8 @@ static int check(struct rest *r, struct resting *node)
     struct transport *transport = session_transport(r->session);
     int error;
 
+    if (node->move.node->journal)
+        return move_refuse(&node->move, -ENOTSUP, "sessions that replace lost workers (VOCL_RECOVER) do not rest");
     if (!node->move.node->alive)
         return move_refuse(&node->move, -ECONNRESET, "a worker is lost");
     if (!halt_can())

@@ -27,6 +27,10 @@ void session_drop_spare(struct session *session, struct node *spare);
 void session_rest(struct node *node);
 /* Two nodes change their members, of which the second one has one, if not the first. Under the lock. */
 void session_swap(struct node *one, struct node *other);
+/* The node's worker, which is lost, is the spare one's from now on, and there is none spare. Under the lock. */
+void session_replace(struct node *node, struct node *spare);
+/* The node's worker is lost, with all that is under way there. Under the lock. */
+void session_lose(struct node *node);
 /* The process' session, started if need be; NULL when there is none to be had. */
 struct session *session_get(const struct front_end *front);
 const struct front_end *session_front(const struct session *session);

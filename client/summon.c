@@ -53,8 +53,7 @@ static struct node *find_at(struct session *session, const char *where)
     return found;
 }
 
-/* A worker comes; 0, or a negative errno value and why. */
-static int bring(struct session *session, const char *where, struct node **out, char *why, size_t size)
+int summon_worker(struct session *session, const char *where, struct node **out, char *why, size_t size)
 {
     struct arriving *arriving = calloc(1, sizeof(*arriving));
     int member = -ENOMEM;
@@ -95,7 +94,7 @@ int summon_spare(struct session *session, const char *where, struct node **spare
         snprintf(why, size, "there is no spare worker");
         return -ENODEV;
     }
-    return *came ? bring(session, where, spare, why, size) : 0;
+    return *came ? summon_worker(session, where, spare, why, size) : 0;
 }
 
 void summon_drop(struct session *session, struct node *spare)

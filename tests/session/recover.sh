@@ -1,0 +1,128 @@
+#!/bin/sh
+# Workers that are lost are replaced: what programs print is what they print natively, however often and whenever their
+# worker is killed or stopped, and nothing is left behind.
+. "$(dirname "$0")/../lib.sh"
+parity=$top_builddir/tests/parity
+moved=$top_builddir/tests/session/moved
+graph=$top_builddir/tests/session/graph
+two=$top_srcdir/tests/net/two-hosts
+mark=VOCL_TEST_MARK=$$
+# Once in a while PoCL itself takes long on a loaded machine.
+at_most 900
+
+# the workers of the running program
+workers()
+{
+    grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
+        ! tr '\0' ' ' < "${process%environ}cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' ||
+            echo "$process" | tr -dc '0-9\n'
+    done
+}
+
+any_worker()
+{
+    [ -n "$(workers)" ]
+}
+
+# harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal
+harm()
+{
+    signal=$1
+    shift
+    wait_until 20 grep -q 'no longer one of the start' "$scratch/err" || return 0
+    for pause in "$@"; do
+        sleep "$pause"
+        wait_until 5 any_worker || return 0
+        kill -$signal "$(workers | $which -n 1)" 2> /dev/null
+    done
+}
+
+replaced()
+{
+    grep -c 'is worker . now' "$scratch/err"
+}
+
+checkpoints()
+{
+    grep -c 'checkpoint of worker' "$scratch/err"
+}
+
+# survives HARM HOW PROGRAM...: HARM is what harm() takes, HOW has settings and the command before the program
+survives()
+{
+    harm=$1 how=$2
+    shift 2
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 120 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    harm $harm > /dev/null 2>&1 &
+    harmer=$!
+    wait $program
+    status=$?
+    kill $harmer 2> /dev/null
+    wait $harmer 2> /dev/null
+    [ $status = 0 ] || fail "$*, $how: status $status: $(grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    all=$((all + $(replaced)))
+    echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(checkpoints) checkpoints"
+}
+
+# the same, and it prints what it prints natively, which is in $scratch/native
+survives_well()
+{
+    survives "$@"
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
+}
+
+any_replaced()
+{
+    [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err")"
+}
+
+all=0 which=tail
+"$moved" 1 100 > "$scratch/native" || fail "moved, natively"
+
+# Killed once, again and again, and while the next one is told everything; and one that is spare takes its place.
+survives_well "KILL 0.5" "vocl run" "$moved" 1 1200
+any_replaced
+survives_well "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 1200
+any_replaced
+[ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
+survives_well "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 1500
+any_replaced
+which=head
+survives_well "KILL 0.5" "VOCL_NETWORK=tls vocl run --spare 1" "$moved" 1 1200
+any_replaced
+which=tail
+
+# Stopped: found by its silence.
+survives_well "STOP 0.5" "VOCL_PEER_TIMEOUT=2 vocl run" "$moved" 1 1200
+any_replaced
+
+# On another host.
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
+    survives_well "KILL 0.5" "$two" "$moved" 1 1500
+    any_replaced
+fi
+
+# Programs of all kinds, at some moment or other.
+for program in buffer_ops callbacks images map_unmap programs contents kernel_printf threads; do
+    timeout -k 10 200 "$parity/$program" > "$scratch/native" 2> /dev/null
+    survives_well "KILL 0.1 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
+done
+
+# Random graphs of commands: each checks itself.
+for seed in 1 2 3 4; do
+    survives "KILL 0.3 0.$seed 0.2" "VOCL_RECOVER_LOG=$((seed % 2 * 200 + 56))K vocl run" "$graph" $seed 4000
+done
+[ "$all" -gt 9 ] || fail "hardly anything was replaced: $all"
+
+# What cannot be done again: the loss is an error, as without it, and the log has the reason.
+: > "$scratch/err"
+env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 60 vocl run -- "$parity/effects" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+harm KILL 0.5
+wait $program && ! any_worker && grep -q 'is lost' "$scratch/err" && fail "shared virtual memory has survived"
+! grep -q 'is lost' "$scratch/err" || grep -q 'not replaced: shared virtual memory' "$scratch/err" ||
+    fail "no reason is told: $(grep error: "$scratch/err")"
+wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"

@@ -121,6 +121,9 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
                (block_note(node, destroyed.object) || destructor_note(node, destroyed.kind, destroyed.object));
     case WIRE_context_error:
         return note_context_error(node, &fields);
+    case WIRE_timeline_time:
+    case WIRE_timeline_records:
+        return timeline_note(node, number, &fields);
     }
     return false;
 }

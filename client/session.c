@@ -104,10 +104,12 @@ void session_swap(struct node *one, struct node *other)
     if (one->memory != NODE_MEMORY_APART) /* which the program may have been told */
         one->memory = other->memory;
     one->batch = other->batch;
+    one->timeline = other->timeline;
     other->peer = was.peer;
     other->alive = was.alive;
     other->memory = was.memory;
     other->batch = was.batch;
+    other->timeline = was.timeline;
     one->last_length = other->last_length = 0;
     one->repeats = other->repeats = 0;
     session->members[one->peer] = one;
@@ -134,6 +136,7 @@ struct node *session_add_spare(struct session *session, unsigned peer)
     *spare = (struct node){
         .session = session, .peer = peer, .index = (unsigned)(spare - session->nodes) % MOST_NODES, .alive = true};
     session->members[peer] = spare;
+    timeline_open_node(spare);
     return spare;
 }
 
@@ -378,6 +381,8 @@ static void on_ending(void *owner)
 {
     struct session *session = owner;
 
+    if (!session->stop)
+        timeline_end(session);
     session_lock(session);
     if (session->stop) {
         session_unlock(session);
@@ -467,6 +472,7 @@ static struct session *session_start(const struct front_end *front)
         transport_close(session->transport);
         return NULL;
     }
+    timeline_open(session);
     session->view = front->open(session);
     if (!session->view) {
         on_ending(session);
@@ -496,6 +502,7 @@ static void after_fork(void)
     pthread_mutex_init(&start_lock, NULL);
     handle_after_fork();
     arena_after_fork();
+    timeline_after_fork();
     usm_after_fork();
     addressed_after_fork();
     arrival_after_fork();

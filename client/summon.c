@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "client/moving.h"
+#include "client/timeline.h"
 
 struct arriving {
     bool over;
@@ -137,10 +138,13 @@ static void move_to(struct session *session, const char *where, const char *from
 static void on_request(void *context, const char *request, struct answer *answer)
 {
     char where[256] = "", from[256] = "";
+    char text[256];
     const int words = sscanf(request, "move to %255s from %255s", where, from);
 
     if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
         move_to(context, where, words == 2 ? from : NULL, answer);
+    else if (!strncmp(request, "trace ", 6))
+        answer_end(answer, timeline_request(context, request + 6, text, sizeof(text)), "%s", text);
     else
         answer_end(answer, false, "this session does not know what that is");
 }

@@ -319,6 +319,7 @@ int transfer_contents(struct node *node, const struct layout *layout, bool wait,
     out = stream_begin(node);
     transfer_pack(node, &data);
     put(out, argument, &data);
+    timeline_data(timeline_now(), node, true, false, layout_bytes(layout));
     error = stream_finish(node, data.tag || wait ? STREAM_NOW : STREAM_LATER);
     if (data.transfer && !error)
         transfer_start(data.transfer);
@@ -419,10 +420,13 @@ static bool transfer_ready(void *argument)
 int transfer_wait(struct transfer *transfer)
 {
     struct session *session = transfer->node->session;
+    uint64_t since;
     cl_int status;
 
     session_lock(session);
+    since = transfer->done ? 0 : timeline_now();
     session_wait(session, transfer_ready, transfer);
+    timeline_waited(since, TIMELINE_FOR_DATA, transfer->node, 0);
     status = transfer->status;
     transfer_free(transfer);
     session_unlock(session);

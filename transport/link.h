@@ -28,6 +28,7 @@ struct bulk { /* or a piece of it */
     size_t length;
     transport_done *done;
     void *argument;
+    uint64_t began; /* when, if that is to be written down */
     union { /* the provider's */
         struct plugin_request mpi;
         struct {

@@ -145,6 +145,11 @@ int timeline_start(const char *where)
     return 0;
 }
 
+const char *timeline_folder(void)
+{
+    return folder;
+}
+
 void timeline_stop(void)
 {
     __atomic_store_n(&timeline_on, false, __ATOMIC_RELAXED);

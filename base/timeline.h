@@ -97,6 +97,7 @@ static inline bool timeline_wanted(void)
 /* What this thread does from now on is written into a file of this folder, which must be there. 0 or negative errno. */
 int timeline_start(const char *folder);
 void timeline_stop(void);
+const char *timeline_folder(void);
 /* Without a folder nothing is written, and nothing is lost but the record; errno stays what it is. */
 void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length);
 void timeline_after_fork(void);

@@ -450,6 +450,7 @@ static struct session *session_start(const struct front_end *front)
 {
     struct session *session = calloc(1, sizeof(*session));
     struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending, NULL};
+    const uint64_t since = timeline_now();
     char why[512] = "";
     bool has_local;
     int error;
@@ -472,6 +473,8 @@ static struct session *session_start(const struct front_end *front)
         transport_close(session->transport);
         return NULL;
     }
+    if (since)
+        timeline_text(TIMELINE_SPAN, 0, since, "the session starts");
     timeline_open(session);
     session->view = front->open(session);
     if (!session->view) {

@@ -138,7 +138,7 @@ static void move_to(struct session *session, const char *where, const char *from
 static void on_request(void *context, const char *request, struct answer *answer)
 {
     char where[256] = "", from[256] = "";
-    char text[256];
+    char text[1000];
     const int words = sscanf(request, "move to %255s from %255s", where, from);
 
     if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))

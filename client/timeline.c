@@ -273,6 +273,6 @@ bool timeline_request(struct session *session, const char *words, char *text, si
     each_node(session, close_node);
     timeline_stop();
     session_unlock(session);
-    *text = '\0';
+    snprintf(text, size, "%s", timeline_folder());
     return true;
 }

@@ -420,11 +420,10 @@ static bool transfer_ready(void *argument)
 int transfer_wait(struct transfer *transfer)
 {
     struct session *session = transfer->node->session;
-    uint64_t since;
+    const uint64_t since = timeline_now(); /* it has been a round trip also if it is over already */
     cl_int status;
 
     session_lock(session);
-    since = transfer->done ? 0 : timeline_now();
     session_wait(session, transfer_ready, transfer);
     timeline_waited(since, TIMELINE_FOR_DATA, transfer->node, 0);
     status = transfer->status;

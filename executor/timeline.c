@@ -23,7 +23,7 @@ struct timeline {
     unsigned count;
     struct timeline_command what; /* the one that is being enqueued */
     const char *names[MOST_NAMES]; /* of commands: they stay */
-    unsigned name_count, kernel_count;
+    unsigned name_count, kernel_count, kernels_before; /* before: those that were told of to an earlier trace */
     uint64_t devices; /* a bit for each that was told of */
     uint64_t halted;  /* since then the stream waits for its turn */
     uint8_t records[WIRE_MAX_TIMELINE];
@@ -97,7 +97,7 @@ static uint32_t name_of_kernel(struct executor *x, uint32_t id)
 
     if (!kernel || !is_usable(kernel))
         return 0;
-    if (!kernel->timeline_name) {
+    if (kernel->timeline_name < MOST_NAMES + x->timeline->kernels_before) {
         kernel->timeline_name = MOST_NAMES + x->timeline->kernel_count++;
         clGetKernelInfo(kernel->native, CL_KERNEL_FUNCTION_NAME, sizeof(name) - 1, name, NULL);
         put_text(x, TIMELINE_NAME, kernel->timeline_name, name);
@@ -303,8 +303,11 @@ int exec_timeline(struct executor *x, const struct exec_timeline *m)
         t->last = &t->first;
         x->timeline = t;
     }
-    if (t && m->on)
-        t->number = 0;
+    if (t && m->on) {
+        t->number = t->devices = 0;
+        t->name_count = 0;
+        t->kernels_before = t->kernel_count;
+    }
     x->traced = t && m->on;
     return 0;
 }

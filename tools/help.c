@@ -15,6 +15,8 @@ static const char overview[] = "usage: vocl COMMAND [OPTION]... [ARGUMENT]...\n"
                                "  doctor   looks at everything that a session needs, and says what to do about it\n"
                                "  sessions lists this user's programs that have devices here\n"
                                "  move     moves what such a program has on its devices to those of another host\n"
+                               "  trace    writes down what such a program does\n"
+                               "  explain  says what it took, and what could be done about it\n"
                                "  pool     shows and administers a pool of devices\n"
                                "  top      shows a pool live\n"
                                "  topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
@@ -54,6 +56,8 @@ static const struct {
 } helps[] = {
     {"run", "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n",
      "  -d, --door=DOOR    preload, icd or both (default both): how the program comes to call VOCL\n"
+     "  -t, --trace=FILE   writes down what it does, for Perfetto and Chrome\n"
+     "  -r, --report[=FILE] and says at the end what it took, and what could be done about it\n"
      "\n"
      "The exit status is that of PROGRAM; 127 if PROGRAM was not found, 126 if it could not be executed, 125 if VOCL "
      "is\n"
@@ -72,6 +76,17 @@ static const struct {
      "  -f, --from=HOST    what it has there, if it has devices of several\n"
      "  -q, --quiet        says nothing of how far it is\n"
      "  -l, --list         lists such programs instead\n",
+     NULL},
+    {"trace",
+     "usage: vocl trace PID start FILE | vocl trace PID stop | vocl trace FILE\n\n"
+     "Writes down what the running program PID does from now on; then FILE is made of it, a Trace Event JSON file for\n"
+     "Perfetto (ui.perfetto.dev) and Chrome. With FILE alone: of what a program left that has ended meanwhile. See "
+     "vocl(1).\n",
+     NULL},
+    {"explain",
+     "usage: vocl explain FILE [REPORT]\n\n"
+     "The report of `vocl run --report` from the FILE of `vocl run --trace` or `vocl trace`; as JSON if REPORT ends in "
+     ".json.\n",
      NULL},
     {"sessions", "usage: vocl sessions\n\nThis user's programs that have devices here. See vocl(1).\n", NULL},
 };

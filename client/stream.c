@@ -170,8 +170,12 @@ struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *
     struct wire_buffer *out = stream_begin(node);
     struct under_way *under_way = session_under_way(node->session);
 
-    *call = (struct call){
-        .next = under_way->calls, .node = aimed(node), .id = ++under_way->last_call, .number = number, .status = 1, .since = timeline_now()};
+    *call = (struct call){.next = under_way->calls,
+                          .node = aimed(node),
+                          .id = ++under_way->last_call,
+                          .number = number,
+                          .status = 1,
+                          .since = timeline_now()};
     under_way->calls = call;
     return out;
 }

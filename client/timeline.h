@@ -35,7 +35,8 @@ static inline void timeline_leave(struct timeline_here *here)
 
 /* What every entry point begins with. */
 #define TIMELINE(name)                                                                                                 \
-    __attribute__((cleanup(timeline_leave), unused)) struct timeline_here timeline_here = timeline_enter(TIMELINE_##name)
+    __attribute__((cleanup(timeline_leave), unused)) struct timeline_here timeline_here =                              \
+        timeline_enter(TIMELINE_##name)
 
 /* The commands in the node's batch that have not been counted; before any of them is sent. Under the lock. */
 void timeline_count_batch(struct node *node);

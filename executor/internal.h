@@ -108,8 +108,8 @@ struct executor {
     unsigned inside;
     struct command_buffer *recording; /* the one that the command at hand is recorded in, or NULL */
     bool held, bad;
-    struct timeline *timeline; /* timeline.c, or NULL */
-    bool traced;               /* commands are written down there */
+    struct timeline *timeline;                   /* timeline.c, or NULL */
+    bool traced;                                 /* commands are written down there */
     _Alignas(8) uint8_t last[WIRE_MAX_REPEATED]; /* the command that again repeats */
     size_t last_length;
     uint8_t *backlog;
@@ -120,7 +120,8 @@ struct executor {
     struct slow *slow_first, **slow_last;
 };
 
-/* timeline.c: while x->traced. A command of a queue, with its fields as struct wire_NAME, is about to be done; it was. */
+/* timeline.c: while x->traced. A command of a queue, with its fields as struct wire_NAME, is about to be done; it was.
+ */
 void timeline_begin(struct command *c, uint16_t number, const void *fields);
 void timeline_enqueued(struct command *c);
 /* What is over is put down; and told to the application. */

@@ -21,11 +21,11 @@ struct timeline {
     uint64_t number; /* of commands so far */
     struct pending *first, **last;
     unsigned count;
-    struct timeline_command what; /* the one that is being enqueued */
-    const char *names[MOST_NAMES]; /* of commands: they stay */
+    struct timeline_command what;                      /* the one that is being enqueued */
+    const char *names[MOST_NAMES];                     /* of commands: they stay */
     unsigned name_count, kernel_count, kernels_before; /* before: those that were told of to an earlier trace */
-    uint64_t devices; /* a bit for each that was told of */
-    uint64_t halted;  /* since then the stream waits for its turn */
+    uint64_t devices;                                  /* a bit for each that was told of */
+    uint64_t halted;                                   /* since then the stream waits for its turn */
     uint8_t records[WIRE_MAX_TIMELINE];
     uint32_t length;
     uint32_t end_call; /* who waits for the end of all, 0: nobody */

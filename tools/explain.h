@@ -31,7 +31,7 @@ struct sum_worker {
     int pid, program, number;
     const char *host;
     double busy, clock_error;
-    uint64_t out, in, shared_out, shared_in; /* bytes of data; shared: without a message */
+    uint64_t out, in, shared_out, shared_in;           /* bytes of data; shared: without a message */
     uint64_t frames_out, frames_in, link_out, link_in; /* what the link carried */
     struct intervals runs;
 };
@@ -47,7 +47,7 @@ struct explained {
     struct sum_worker *workers;
     struct sum_thread *threads;
     size_t function_count, command_count, worker_count, thread_count;
-    struct intervals held, turns, waits, builds; /* held: commands were native OpenCL's */
+    struct intervals held, turns, waits, builds;    /* held: commands were native OpenCL's */
     double first, last;                             /* of the program */
     double in_calls, start;                         /* start: of the session */
     double network, device, turn, compiler, native; /* waited for; native: an estimate */

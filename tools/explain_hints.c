@@ -62,11 +62,11 @@ static void about_reads(struct hints *h, const struct sum_function *f, const cha
     struct hint *hint = each <= SMALL ? add(h, f->waited) : NULL;
 
     if (hint)
-        snprintf(hint->text, sizeof(hint->text),
-                 "the program reads %llu bytes%s: %llu round trips by %s, %s of %s; leave results on the device, or read "
-                 "those of many kernels at once",
-                 (unsigned long long)each, per_launch(h->e, f->calls), (unsigned long long)f->trips, f->name, cost,
-                 wall);
+        snprintf(
+            hint->text, sizeof(hint->text),
+            "the program reads %llu bytes%s: %llu round trips by %s, %s of %s; leave results on the device, or read "
+            "those of many kernels at once",
+            (unsigned long long)each, per_launch(h->e, f->calls), (unsigned long long)f->trips, f->name, cost, wall);
 }
 
 static void about_writes(struct hints *h, const struct sum_function *f, const char *cost, const char *wall)

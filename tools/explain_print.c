@@ -43,11 +43,9 @@ static void print_times(const struct explained *e, FILE *file)
     print_line(file, "waited for its turn", e->turn, wall);
     print_line(file, "waited for compilers", e->compiler, wall);
     print_line(file, "with native OpenCL, estimated", e->native, wall);
-    fprintf(file, "  %llu round trips, %llu launches\n", (unsigned long long)e->trips,
-            (unsigned long long)e->launches);
+    fprintf(file, "  %llu round trips, %llu launches\n", (unsigned long long)e->trips, (unsigned long long)e->launches);
     if (e->dropped)
-        fprintf(file, "  INCOMPLETE: %llu records had no room (VOCL_TIMELINE_BYTES)\n",
-                (unsigned long long)e->dropped);
+        fprintf(file, "  INCOMPLETE: %llu records had no room (VOCL_TIMELINE_BYTES)\n", (unsigned long long)e->dropped);
 }
 
 static void print_functions(const struct explained *e, FILE *file)
@@ -57,9 +55,9 @@ static void print_functions(const struct explained *e, FILE *file)
     for (size_t i = 0; i < e->function_count && i < MOST_LINES; i++) {
         const struct sum_function *f = &e->functions[i];
 
-        fprintf(file, "  %-34s %8llu %11.3f %10.1f %11.3f %8llu %12llu %12llu\n", f->name,
-                (unsigned long long)f->calls, f->time / 1e3, f->time / (double)f->calls, f->waited / 1e3,
-                (unsigned long long)f->trips, (unsigned long long)f->bytes_out, (unsigned long long)f->bytes_in);
+        fprintf(file, "  %-34s %8llu %11.3f %10.1f %11.3f %8llu %12llu %12llu\n", f->name, (unsigned long long)f->calls,
+                f->time / 1e3, f->time / (double)f->calls, f->waited / 1e3, (unsigned long long)f->trips,
+                (unsigned long long)f->bytes_out, (unsigned long long)f->bytes_in);
     }
     if (e->function_count > MOST_LINES)
         fprintf(file, "  and %zu others\n", e->function_count - MOST_LINES);
@@ -156,13 +154,13 @@ static json_t *workers_json(const struct explained *e)
     for (size_t i = 0; i < e->worker_count; i++) {
         const struct sum_worker *w = &e->workers[i];
 
-        json_array_append_new(
-            all, json_pack("{s:i, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "worker", w->number, "host",
-                           w->host, "busy_us", w->busy, "clock_error_us", w->clock_error, "bytes_out",
-                           (json_int_t)w->out, "bytes_in", (json_int_t)w->in, "shared_out", (json_int_t)w->shared_out,
-                           "shared_in", (json_int_t)w->shared_in, "frames_out", (json_int_t)w->frames_out, "frames_in",
-                           (json_int_t)w->frames_in, "link_out", (json_int_t)w->link_out, "link_in",
-                           (json_int_t)w->link_in));
+        json_array_append_new(all,
+                              json_pack("{s:i, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "worker",
+                                        w->number, "host", w->host, "busy_us", w->busy, "clock_error_us",
+                                        w->clock_error, "bytes_out", (json_int_t)w->out, "bytes_in", (json_int_t)w->in,
+                                        "shared_out", (json_int_t)w->shared_out, "shared_in", (json_int_t)w->shared_in,
+                                        "frames_out", (json_int_t)w->frames_out, "frames_in", (json_int_t)w->frames_in,
+                                        "link_out", (json_int_t)w->link_out, "link_in", (json_int_t)w->link_in));
     }
     return all;
 }
@@ -177,9 +175,9 @@ json_t *explain_json(const struct explained *e)
     for (unsigned i = 0; i < count; i++)
         json_array_append_new(said, json_string(hints[i].text));
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "wall_us",
-                     explain_wall(e), "session_start_us", e->start, "waited_network_us", e->network,
-                     "waited_device_us", e->device, "waited_turn_us", e->turn, "waited_compiler_us", e->compiler,
-                     "native_estimate_us", e->native, "round_trips", (json_int_t)e->trips, "launches",
-                     (json_int_t)e->launches, "records_dropped", (json_int_t)e->dropped, "functions", functions_json(e),
-                     "commands", commands_json(e), "workers", workers_json(e), "hints", said);
+                     explain_wall(e), "session_start_us", e->start, "waited_network_us", e->network, "waited_device_us",
+                     e->device, "waited_turn_us", e->turn, "waited_compiler_us", e->compiler, "native_estimate_us",
+                     e->native, "round_trips", (json_int_t)e->trips, "launches", (json_int_t)e->launches,
+                     "records_dropped", (json_int_t)e->dropped, "functions", functions_json(e), "commands",
+                     commands_json(e), "workers", workers_json(e), "hints", said);
 }

@@ -116,7 +116,8 @@ static void take_run(struct explained *e, const json_t *event, const json_t *arg
     command->least = fmin(command->least, time);
     command->most = fmax(command->most, time);
     command->queued += number_of(args, "queued_us") + number_of(args, "submitted_us");
-    add(&e->held, (struct interval){when.from - number_of(args, "queued_us") - number_of(args, "submitted_us"), when.to});
+    add(&e->held,
+        (struct interval){when.from - number_of(args, "queued_us") - number_of(args, "submitted_us"), when.to});
     for (size_t i = 0; i < e->worker_count; i++) {
         if (e->workers[i].pid == pid)
             add(&e->workers[i].runs, when);
@@ -224,7 +225,8 @@ double explain_wall(const struct explained *e)
     return e->last > e->first ? e->last - e->first : 0;
 }
 
-/* While somebody waited, a command was queued or ran natively, or it was not the session's turn there; the rest is the network's. */
+/* While somebody waited, a command was queued or ran natively, or it was not the session's turn there; the rest is the
+ * network's. */
 static void split_waits(struct explained *e)
 {
     double all;

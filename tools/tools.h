@@ -12,6 +12,9 @@
  *     pool.c         vocl pool (pool.h); show.c prints its tables, top.c is vocl top
  *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
  *     calibrate.c    vocl topo calibrate (calibrate.h)
+ *     trace_run.c    vocl run --trace and --report, vocl trace, vocl explain; what they need jansson for is vocl-trace
+ *                    (trace.h): trace_main.c, trace_read.c, trace_clock.c, trace_write.c, trace_node.c, explain_read.c,
+ *                    explain_hints.c and explain_print.c
  */
 #ifndef VOCL_TOOLS_H
 #define VOCL_TOOLS_H
@@ -36,7 +39,7 @@ struct choices {
     const char *mpi;
     const char *network;
     const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
-    const char *trace, *report; /* files; report: "-" for stderr */
+    const char *trace, *report;                                              /* files; report: "-" for stderr */
     bool exclusive;
     bool local;
     bool preload;

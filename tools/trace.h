@@ -25,14 +25,14 @@ struct item {
 
 struct command {
     struct timeline_command what;
-    uint64_t over;          /* it was seen to be, by the worker's clock */
+    uint64_t over;                              /* it was seen to be, by the worker's clock */
     uint64_t queued, submitted, started, ended; /* by the program's clock */
-    uint64_t sent;          /* when the call that sent it began, 0: not known */
-    uint32_t caller;        /* the thread of that */
-    uint64_t flow;          /* number of the arrow to it, 0: none */
-    uint64_t waited;        /* the end of a wait for it, 0: none */
-    uint32_t waiter;        /* the thread of that */
-    bool native;            /* times are the native OpenCL's */
+    uint64_t sent;                              /* when the call that sent it began, 0: not known */
+    uint32_t caller;                            /* the thread of that */
+    uint64_t flow;                              /* number of the arrow to it, 0: none */
+    uint64_t waited;                            /* the end of a wait for it, 0: none */
+    uint32_t waiter;                            /* the thread of that */
+    bool native;                                /* times are the native OpenCL's */
 };
 
 struct turn {
@@ -49,7 +49,7 @@ struct name {
 struct member {
     uint32_t number;
     const char *host;
-    uint64_t since; /* by the program's clock */
+    uint64_t since;            /* by the program's clock */
     const struct item **asked; /* TIMELINE_CLOCK */
     size_t asked_count;
     struct command *commands; /* by their numbers */

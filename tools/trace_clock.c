@@ -1,8 +1,8 @@
 /*
  * Clocks. A member's is known by round trips: when it was asked, what it said, and when the answer was here bound its
- * offset, and so does that nothing happens before it was asked for. Two good answers far apart tell the drift. A device's
- * is known by its commands: native OpenCL took each while the worker was in the call. Drift is what makes the bounds of
- * later ones exclude those of earlier ones; then it is found anew.
+ * offset, and so does that nothing happens before it was asked for. Two good answers far apart tell the drift. A
+ * device's is known by its commands: native OpenCL took each while the worker was in the call. Drift is what makes the
+ * bounds of later ones exclude those of earlier ones; then it is found anew.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* The Trace Event JSON file: tracks of workers. What runs on a device has the device's track, or more of them if several
- * do at a time; what waits in a queue, its queue's. Arrows go from the call to what it made run, and to who waited for
- * that. */
+/* The Trace Event JSON file: tracks of workers. What runs on a device has the device's track, or more of them if
+ * several do at a time; what waits in a queue, its queue's. Arrows go from the call to what it made run, and to who
+ * waited for that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +69,14 @@ static void put_waiting(struct writer *w, uint32_t pid, const struct member *mem
                         uint64_t id)
 {
     const uint32_t track = QUEUES + command->what.queue;
-    struct event event = {"b", "queued", "queue", command->queued, 0, id, pid, track,
+    struct event event = {"b",
+                          "queued",
+                          "queue",
+                          command->queued,
+                          0,
+                          id,
+                          pid,
+                          track,
                           json_pack("{s:s}", "command", name_of(member, command))};
 
     trace_event(w, &event);

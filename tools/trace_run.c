@@ -203,16 +203,33 @@ static int make_of(const char *file)
     return bad;
 }
 
+/* The program was not asked, or has refused: what was made for it goes. */
+static char unused_file[PATH_MAX], unused_folder[PATH_MAX];
+static void remove_unused(void)
+{
+    if (!*unused_file)
+        return;
+    unlink(unused_file);
+    remove_folder(unused_folder);
+}
+
 static int start_tracing(long program, const char *file)
 {
     char folder[PATH_MAX], request[REQUESTS_MOST / 2], answer[SESSION_ANSWER];
 
     free(helper_path("vocl-trace"));
+    parts_of(file, folder);
+    if (!access(folder, F_OK))
+        fail(1, "%s is there: it is being traced, or `vocl trace %s` makes it of what is there", folder, file);
     check_writable(file);
     make_folder(file, folder);
+    snprintf(unused_file, sizeof(unused_file), "%s", file);
+    snprintf(unused_folder, sizeof(unused_folder), "%s", folder);
+    atexit(remove_unused);
     if (strchr(folder, '\n') || snprintf(request, sizeof(request), "trace start %s", folder) >= (int)sizeof(request))
         misuse("%s: the name is too long", folder);
     session_answer(program, request, true, answer);
+    *unused_file = '\0';
     return 0;
 }
 

@@ -103,20 +103,31 @@ uint32_t trace_member_process(size_t process, size_t member)
 
 /* ---- calls ---- */
 
-/* What the calls of a thread did since the last one. */
+/* What a thread did since its last call. */
 struct within {
     uint32_t thread, trips;
-    uint64_t waited, out, in;
-    uint32_t waited_for[8]; /* members: for several events of one there is one wait, for the last */
+    uint64_t waited, out, in, until; /* until: the end of the last wait */
+    uint32_t waited_for[8];          /* members: for several events of one there is one wait, for the last */
     unsigned members;
 };
+
+/* Round trips to several workers are under way at a time; who waits does so for one after the other. */
+static struct item one_at_a_time(struct within *in, const struct item *item)
+{
+    struct item one = *item;
+
+    if (one.head.from < in->until)
+        one.head.from = in->until < one.head.to ? in->until : one.head.to;
+    in->until = one.head.to;
+    in->waited += one.head.to - one.head.from;
+    return one;
+}
 
 static void count_wait(struct within *in, const struct item *item)
 {
     const struct timeline_wait *wait = item->more;
     bool known = wait->reason == TIMELINE_FOR_ROOM;
 
-    in->waited += item->head.to - item->head.from;
     for (unsigned i = 0; i < in->members; i++)
         known |= in->waited_for[i] == item->head.which;
     if (known)
@@ -129,7 +140,8 @@ static void count_wait(struct within *in, const struct item *item)
 static void put_inner(struct writer *w, uint32_t pid, const struct item *item, const char *category, const char *name,
                       json_t *arguments)
 {
-    trace_event(w, &(struct event){"X", name, category, item->head.from, item->head.to, 0, pid, item->thread, arguments});
+    trace_event(w,
+                &(struct event){"X", name, category, item->head.from, item->head.to, 0, pid, item->thread, arguments});
 }
 
 static void put_call(struct writer *w, uint32_t pid, const struct item *item, struct within *in)
@@ -222,10 +234,10 @@ static void put_wait(struct writer *w, const struct process *process, uint32_t p
              : wait->reason == TIMELINE_FOR_DATA ? "data"
              : wait->reason == TIMELINE_FOR_ROOM ? "the worker to take more"
                                                  : "an event");
-    put_inner(w, pid, item, "wait", name,
-              command ? json_pack("{s:i, s:I}", "worker", (int)item->head.which, "command",
-                                  (json_int_t)command->what.number)
-                      : json_pack("{s:i}", "worker", (int)item->head.which));
+    put_inner(
+        w, pid, item, "wait", name,
+        command ? json_pack("{s:i, s:I}", "worker", (int)item->head.which, "command", (json_int_t)command->what.number)
+                : json_pack("{s:i}", "worker", (int)item->head.which));
 }
 
 /* ---- links ---- */
@@ -311,18 +323,21 @@ static void put_span(struct writer *w, uint32_t pid, const struct item *item)
 static void put_item(struct writer *w, const struct process *process, uint32_t pid, const struct item *item,
                      struct within *in, const struct event_index *indices)
 {
+    struct item one;
+
     switch (item->head.kind) {
     case TIMELINE_CALL:
         put_call(w, pid, item, in);
         break;
     case TIMELINE_TRIP:
         in->trips++;
-        in->waited += item->head.to - item->head.from;
-        put_inner(w, pid, item, "trip", item->more, json_pack("{s:i}", "worker", (int)item->head.which));
+        one = one_at_a_time(in, item);
+        put_inner(w, pid, &one, "trip", item->more, json_pack("{s:i}", "worker", (int)item->head.which));
         break;
     case TIMELINE_WAIT:
         count_wait(in, item);
-        put_wait(w, process, pid, item, indices);
+        one = one_at_a_time(in, item);
+        put_wait(w, process, pid, &one, indices);
         break;
     case TIMELINE_DATA:
         put_data(w, pid, item, in);
@@ -375,11 +390,11 @@ static json_t *describe(const struct process *process, size_t index)
     for (size_t i = 0; i < process->member_count; i++) {
         const struct member *member = &process->members[i];
 
-        json_array_append_new(
-            members, json_pack("{s:i, s:i, s:s, s:i, s:f, s:f, s:f}", "pid", (int)trace_member_process(index, i),
-                               "worker", (int)member->number, "host", member->host, "clock_answers",
-                               (int)member->asked_count, "clock_offset_us", member->offset / 1000, "clock_error_us",
-                               member->error / 1000, "clock_drift_ppm", member->drift * 1e6));
+        json_array_append_new(members, json_pack("{s:i, s:i, s:s, s:i, s:f, s:f, s:f}", "pid",
+                                                 (int)trace_member_process(index, i), "worker", (int)member->number,
+                                                 "host", member->host, "clock_answers", (int)member->asked_count,
+                                                 "clock_offset_us", member->offset / 1000, "clock_error_us",
+                                                 member->error / 1000, "clock_drift_ppm", member->drift * 1e6));
     }
     return json_pack("{s:i, s:i, s:s, s:s, s:I, s:o}", "pid", (int)trace_process(index), "process",
                      (int)process->number, "program", process->program, "host", process->host, "records_dropped",

@@ -7,7 +7,6 @@ need python3 python3
 traced=$top_builddir/tests/session/traced
 trace=$scratch/out.json
 export VOCL_SHARE=0 # each way a message
-status=0
 
 # checked WORD...: the file is good, and has that
 checked()
@@ -72,7 +71,7 @@ at="the program's status"
 
 at="a program that is killed"
 [ "$(status_of timeout -k 10 60 vocl run --trace "$trace" -- "$traced" 20 kill)" = 137 ] || fail "$at: not as it ended"
-checked 20 workers=1 cut
+checked 20 workers=1
 
 at="two programs"
 timeout -k 10 60 vocl run --trace "$trace" -- sh -c '"$1" 10 & "$1" 10; wait' sh "$traced" || fail "$at: $?"
@@ -99,13 +98,14 @@ at="start and stop"
 vocl run -- "$traced" 20 sleep &
 program=$!
 wait_until 20 sh -c "vocl sessions | grep -q '^ *$program '" || fail "$at: no session"
+rm -f "$trace"
 for round in 1 2; do
-    vocl trace $program start "$trace" || fail "$at: start: $?"
+    wait_until 20 vocl trace $program start "$trace" || fail "$at: start"
     ! vocl trace $program start "$scratch/other.json" 2> "$scratch/err" || fail "$at: twice"
     grep -q 'traced already' "$scratch/err" || fail "$at: $(cat "$scratch/err")"
     sleep 1
+    [ ! -e "$scratch/other.json" ] || fail "$at: a file of a trace that was refused"
     vocl trace $program stop || fail "$at: stop: $?"
-    rm -rf "$scratch/other.json"*
     checked workers=1
     grep -q clEnqueueNDRangeKernel "$trace" || fail "$at: no launches"
 done
@@ -123,9 +123,7 @@ END
     chmod +x "$scratch/rsh"
     VOCL_RSH=$scratch/rsh VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=tls timeout -k 10 60 \
         vocl run --hosts otherclock --trace "$trace" -- "$traced" 20 || fail "$at: $?"
-    checked 20 workers=1 > "$scratch/out"
-    cat "$scratch/out"
-    grep -q 'offset 100[01]......\.. us' "$scratch/out" || fail "$at: its clock is ahead by 1000 s"
+    checked 20 workers=1 ahead=1000000000
 else
     echo "no time namespaces here"
 fi
@@ -133,4 +131,4 @@ fi
 at="a report of nonsense"
 echo '{"traceEvents": []}' > "$scratch/none.json"
 [ "$(status_of vocl explain "$scratch/none.json")" = 1 ] || fail "$at"
-exit $status
+exit 0

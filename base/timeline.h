@@ -31,7 +31,7 @@ struct timeline_chunk {
 
 /* What the program writes. */
 enum timeline_kind {
-    TIMELINE_CALL = 1, /* which: of OpenCL's functions, in the order of opencl.def; struct timeline_call */
+    TIMELINE_CALL = 1, /* which: of OpenCL's functions, in the order of opencl.def; struct timeline_call, or nothing */
     TIMELINE_SENT,     /* commands that no call sent; struct timeline_call */
     TIMELINE_TRIP,     /* which: the member; the command's name */
     TIMELINE_WAIT,     /* which: the member; struct timeline_wait */

@@ -43,9 +43,10 @@ uint64_t timeline_call_begin(void)
     return (uint64_t)clock_ns();
 }
 
-void timeline_call_end(const struct timeline_here *here)
+void timeline_call_end(uint64_t since, uint32_t function)
 {
-    timeline_put(TIMELINE_CALL, here->function, here->since, (uint64_t)clock_ns(), &call.sent, sizeof(call.sent));
+    timeline_put(TIMELINE_CALL, function, since, (uint64_t)clock_ns(), &call.sent,
+                 call.sent.count ? sizeof(call.sent) : 0);
     call.inside = false;
 }
 

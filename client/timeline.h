@@ -20,17 +20,18 @@ struct timeline_here {
 };
 /* A call of the program's: 0 if it is part of another. */
 uint64_t timeline_call_begin(void);
-void timeline_call_end(const struct timeline_here *here);
+void timeline_call_end(uint64_t since, uint32_t function);
 
-static inline struct timeline_here timeline_enter(uint32_t function)
+__attribute__((always_inline)) static inline struct timeline_here timeline_enter(uint32_t function)
 {
     return (struct timeline_here){timeline_wanted() ? timeline_call_begin() : 0, function};
 }
 
-static inline void timeline_leave(struct timeline_here *here)
+/* By value: what has no address needs no place. */
+__attribute__((always_inline)) static inline void timeline_leave(const struct timeline_here *here)
 {
     if (__builtin_expect(here->since != 0, false))
-        timeline_call_end(here);
+        timeline_call_end(here->since, here->function);
 }
 
 /* What every entry point begins with. */

@@ -379,7 +379,7 @@ int executor_poll(struct executor *x)
     int count = 0;
 
     if (x->traced)
-        timeline_look(x);
+        timeline_turn(x);
     if (!newest)
         return x->bad ? -EBADMSG : 0;
     x->host.collect(x->host.owner);

@@ -126,6 +126,7 @@ void timeline_begin(struct command *c, uint16_t number, const void *fields);
 void timeline_enqueued(struct command *c);
 /* What is over is put down; and told to the application. */
 void timeline_look(struct executor *x);
+void timeline_turn(struct executor *x); /* now and then */
 void timeline_tell(struct executor *x);
 /* The stream waits for its turn on a device, and no more. */
 void timeline_halted(struct executor *x);

@@ -8,8 +8,10 @@
 #include "base/timeline.h"
 #include "executor/internal.h"
 
-#define MOST_LOOKED 256 /* in one look, in which commands of slow queues hide those of others for a moment */
+#define MOST_LOOKED 64 /* in one look, of a queue out of order */
 #define MOST_NAMES 256
+#define AT_ONCE 256    /* of those that are pending are made */
+#define EVERY_TURNS 16 /* looks cost native OpenCL its time, too */
 
 struct pending {
     struct pending *next;
@@ -17,10 +19,19 @@ struct pending {
     struct timeline_command what;
 };
 
+/* Of one queue, as they were enqueued. */
+struct line {
+    uint32_t queue;
+    bool out_of_order;
+    struct pending *first, **last;
+};
+
 struct timeline {
     uint64_t number; /* of commands so far */
-    struct pending *first, **last;
-    unsigned count;
+    struct line *lines;
+    unsigned line_count, count; /* count: of all that are pending */
+    struct pending *free;
+    unsigned turns;                                    /* of the worker */
     struct timeline_command what;                      /* the one that is being enqueued */
     const char *names[MOST_NAMES];                     /* of commands: they stay */
     unsigned name_count, kernel_count, kernels_before; /* before: those that were told of to an earlier trace */
@@ -174,6 +185,52 @@ static void describe(uint16_t number, const void *w, struct described *d)
     }
 }
 
+/* They are not given back: there are as many as were under way at a time. */
+static struct pending *pending_new(struct timeline *t)
+{
+    struct pending *found = t->free;
+
+    if (!found) {
+        struct pending *more = malloc(AT_ONCE * sizeof(*more));
+
+        for (unsigned i = 0; more && i < AT_ONCE; i++) {
+            more[i].next = t->free;
+            t->free = &more[i];
+        }
+        found = t->free;
+    }
+    if (found)
+        t->free = found->next;
+    return found;
+}
+
+/* That of the queue: there are few. */
+static struct line *line_of(struct timeline *t, const struct queue *queue)
+{
+    struct line *more;
+
+    for (unsigned i = 0; i < t->line_count; i++) {
+        struct line *line = &t->lines[i];
+
+        if (line->queue == queue->id || (!line->first && i + 1 == t->line_count)) {
+            line->queue = queue->id;
+            line->out_of_order = queue->out_of_order;
+            return line;
+        }
+    }
+    more = realloc(t->lines, (t->line_count + 1) * sizeof(*more));
+    if (!more)
+        return NULL;
+    t->lines = more;
+    for (unsigned i = 0; i < t->line_count; i++) {
+        if (!more[i].first)
+            more[i].last = &more[i].first; /* they have moved */
+    }
+    more[t->line_count] = (struct line){.queue = queue->id, .out_of_order = queue->out_of_order};
+    more[t->line_count].last = &more[t->line_count].first;
+    return &more[t->line_count++];
+}
+
 void timeline_begin(struct command *c, uint16_t number, const void *fields)
 {
     struct executor *x = c->x;
@@ -201,17 +258,18 @@ void timeline_begin(struct command *c, uint16_t number, const void *fields)
 void timeline_enqueued(struct command *c)
 {
     struct timeline *t = c->x->timeline;
-    struct pending *pending = malloc(sizeof(*pending));
+    struct pending *pending = pending_new(t);
+    struct line *line = line_of(t, c->queue);
 
-    if (!pending)
+    if (!pending || !line)
         return;
     *pending = (struct pending){.event = c->error ? NULL : c->event, .what = t->what};
     pending->what.after = (uint64_t)clock_ns();
     pending->what.status = c->error;
     if (pending->event)
         clRetainEvent(pending->event);
-    *t->last = pending;
-    t->last = &pending->next;
+    *line->last = pending;
+    line->last = &pending->next;
     t->count++;
 }
 
@@ -245,21 +303,18 @@ static cl_int status_of(cl_event event)
     return status;
 }
 
-/* In order those behind one that is not over are not, either: it is enough to look as far as that. */
-void timeline_look(struct executor *x)
+/* In order those behind one that is not over are not, either. */
+static void look_along(struct executor *x, struct line *line)
 {
-    struct timeline *t = x->timeline;
-    struct pending **at = &t->first;
-    uint32_t waits_in = 0;
+    struct pending **at = &line->first;
 
-    for (unsigned looked = 0; *at && looked < MOST_LOOKED; looked++) {
+    for (unsigned left = line->out_of_order ? MOST_LOOKED : 1; *at && left;) {
         struct pending *pending = *at;
-        const bool waits = pending->what.queue == waits_in && !pending->what.out_of_order;
-        const cl_int status = waits ? CL_QUEUED : status_of(pending->event);
+        const cl_int status = status_of(pending->event);
 
         if (status > CL_COMPLETE) {
-            waits_in = pending->what.queue;
             at = &pending->next;
+            left--;
             continue;
         }
         if (status < 0)
@@ -267,10 +322,23 @@ void timeline_look(struct executor *x)
         over(x, pending);
         *at = pending->next;
         if (!*at)
-            t->last = at;
-        t->count--;
-        free(pending);
+            line->last = at;
+        x->timeline->count--;
+        pending->next = x->timeline->free;
+        x->timeline->free = pending;
     }
+}
+
+void timeline_look(struct executor *x)
+{
+    for (unsigned i = 0; x->timeline->count && i < x->timeline->line_count; i++)
+        look_along(x, &x->timeline->lines[i]);
+}
+
+void timeline_turn(struct executor *x)
+{
+    if (++x->timeline->turns % EVERY_TURNS == 0)
+        timeline_look(x);
 }
 
 /* ---- turns ---- */
@@ -300,7 +368,6 @@ int exec_timeline(struct executor *x, const struct exec_timeline *m)
         t = calloc(1, sizeof(*t));
         if (!t)
             return 0; /* nothing is told */
-        t->last = &t->first;
         x->timeline = t;
     }
     if (t && m->on) {
@@ -324,11 +391,21 @@ int exec_timeline_ask(struct executor *x, const struct exec_timeline_ask *m)
 
 static void end_look(struct executor *x, struct job *job);
 
+static cl_event first_left(const struct timeline *t)
+{
+    for (unsigned i = 0; i < t->line_count; i++) {
+        if (t->lines[i].first)
+            return t->lines[i].first->event;
+    }
+    return NULL;
+}
+
 /* When nothing is left, or else when the first of what is left is over. */
 static void end_when_over(struct executor *x)
 {
     struct timeline *t = x->timeline;
     struct wire_timeline_end_reply reply = {.call = t ? t->end_call : 0};
+    cl_event first;
 
     if (!t || t->end_waits)
         return;
@@ -336,9 +413,10 @@ static void end_when_over(struct executor *x)
         before = t->count;
         timeline_look(x);
     }
-    if (t->count && t->first->event) {
+    first = first_left(t);
+    if (first) {
         t->end_waits = true;
-        event_when(x, t->first->event, CL_COMPLETE, end_look, &t->end);
+        event_when(x, first, CL_COMPLETE, end_look, &t->end);
         return;
     }
     reply.left = t->count;

@@ -91,6 +91,8 @@ struct trace {
 void trace_read(const char *folder, struct trace *trace);
 /* The member that had that number then, or NULL. */
 struct member *trace_member(const struct process *process, uint32_t number, uint64_t time);
+/* What a call sent, perhaps nothing. */
+struct timeline_call trace_sent(const struct item *item);
 const char *trace_name(const struct name *names, size_t count, uint32_t number, const char *fallback);
 /* One more in an array of so many; ends the program without memory. */
 void *trace_more(void *array, size_t *count, size_t size);

@@ -90,14 +90,17 @@ static void find_causes(struct process *process)
 {
     for (size_t i = 0; i < process->item_count; i++) {
         const struct item *item = &process->items[i], *call;
-        const struct timeline_call *sent = item->more;
+        struct timeline_call sent;
         struct member *member;
 
-        if ((item->head.kind != TIMELINE_CALL && item->head.kind != TIMELINE_SENT) || !sent->count)
+        if (item->head.kind != TIMELINE_CALL && item->head.kind != TIMELINE_SENT)
             continue;
-        member = trace_member(process, sent->member, item->head.to);
+        sent = trace_sent(item);
+        if (!sent.count)
+            continue;
+        member = trace_member(process, sent.member, item->head.to);
         call = member ? call_around(process, i) : NULL;
-        for (uint64_t number = sent->first; call && number - sent->first < sent->count; number++) {
+        for (uint64_t number = sent.first; call && number - sent.first < sent.count; number++) {
             struct command *command = trace_find_command(member, number);
 
             if (!command)

@@ -23,6 +23,15 @@ void *trace_more(void *array, size_t *count, size_t size)
     return array;
 }
 
+struct timeline_call trace_sent(const struct item *item)
+{
+    struct timeline_call sent = {0};
+
+    if (item->length >= sizeof(sent))
+        memcpy(&sent, item->more, sizeof(sent));
+    return sent;
+}
+
 const char *trace_name(const struct name *names, size_t count, uint32_t number, const char *fallback)
 {
     for (size_t i = 0; i < count; i++) {
@@ -70,7 +79,7 @@ static const char *text_of(const struct item *item)
 
 static bool is_whole(const struct item *item)
 {
-    static const size_t least[] = {[TIMELINE_CALL] = sizeof(struct timeline_call),
+    static const size_t least[] = {[TIMELINE_CALL] = 0,
                                    [TIMELINE_SENT] = sizeof(struct timeline_call),
                                    [TIMELINE_TRIP] = 1,
                                    [TIMELINE_WAIT] = sizeof(struct timeline_wait),

@@ -146,12 +146,12 @@ static void put_inner(struct writer *w, uint32_t pid, const struct item *item, c
 
 static void put_call(struct writer *w, uint32_t pid, const struct item *item, struct within *in)
 {
-    const struct timeline_call *sent = item->more;
+    const struct timeline_call sent = trace_sent(item);
     const char *name = item->head.which < sizeof(functions) / sizeof(*functions) ? functions[item->head.which] : "?";
     json_t *arguments = NULL;
 
-    if (sent->count || in->trips || in->waited || in->out || in->in)
-        arguments = json_pack("{s:I, s:I, s:f, s:I, s:I}", "commands", (json_int_t)sent->count, "round_trips",
+    if (sent.count || in->trips || in->waited || in->out || in->in)
+        arguments = json_pack("{s:I, s:I, s:f, s:I, s:I}", "commands", (json_int_t)sent.count, "round_trips",
                               (json_int_t)in->trips, "waited_us", (double)in->waited / 1000, "bytes_out",
                               (json_int_t)in->out, "bytes_in", (json_int_t)in->in);
     put_inner(w, pid, item, "call", name, arguments);

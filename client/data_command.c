@@ -140,10 +140,13 @@ int enqueue_transfer(struct enqueue *e, const struct data_command *m, cl_event *
     struct transfer_data data;
     struct wire_buffer *out;
     bool hurry = !m->writes && m->blocking;
+    const uint64_t since = timeline_now();
     int error = is_object(m) ? part_before(e, &m->part, m->writes ? USE_WRITE : USE_READ) : 0;
 
-    if (!error && is_object(m) && !m->owned && shared_has(e->node, &m->layout))
+    if (!error && is_object(m) && !m->owned && shared_has(e->node, &m->layout)) {
+        timeline_data(since, e->node, m->writes, true, m->part.bytes);
         return shared_move(e, m, event);
+    }
     if (!error)
         error = want(e, m, event);
     if (!error)
@@ -157,6 +160,7 @@ int enqueue_transfer(struct enqueue *e, const struct data_command *m, cl_event *
     transfer_pack(e->node, &data);
     put(out, e, m, &data);
     hurry |= m->writes && (data.tag || e->subscribe & ~WIRE_ORDERS);
+    timeline_data(since, e->node, m->writes, false, m->part.bytes);
     error = stream_finish(e->node, hurry ? STREAM_NOW : STREAM_SOON);
     if (!data.tag)
         free(m->owned);

@@ -98,7 +98,7 @@ int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl
 int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                 const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
 {
-    const uint64_t since = deliver_now_begun();
+    const uint64_t since = deliver_now_begun(), began = timeline_now();
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
     int error = direct_turn(queue, count, list);
 
@@ -106,6 +106,8 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
         return error;
     times[1] = times[2] = event ? device_time(queue->device) : 0;
     layout_copy(to, from);
+    timeline_data(began, queue->node, type == CL_COMMAND_WRITE_BUFFER || type == CL_COMMAND_WRITE_BUFFER_RECT, true,
+                  layout_bytes(to));
     times[3] = event ? device_time(queue->device) : 0;
     times[3] += times[3] == times[2];
     error = end(queue, type, times, event);

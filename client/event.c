@@ -376,7 +376,12 @@ cl_int event_wait(cl_event event)
         session_lock(node->session);
         subscribe(event, SUBSCRIBE_COMPLETE);
         stream_push(node);
-        session_wait(node->session, event_ready, event);
+        if (atomic_load(&event->status) > CL_COMPLETE) {
+            const uint64_t since = timeline_now();
+
+            session_wait(node->session, event_ready, event);
+            timeline_waited(since, TIMELINE_FOR_EVENT, node, event->object.id);
+        }
         session_unlock(node->session);
     }
     return atomic_load(&event->status);
@@ -403,7 +408,10 @@ bool event_wait_all(cl_uint count, const cl_event *list)
         stream_push(list[i]->node);
     }
     for (cl_uint i = 0; i < count; i++) {
+        const uint64_t since = atomic_load(&list[i]->status) > CL_COMPLETE ? timeline_now() : 0;
+
         session_wait(node->session, event_ready, list[i]);
+        timeline_waited(since, TIMELINE_FOR_EVENT, list[i]->node, list[i]->object.id);
         well &= atomic_load(&list[i]->status) >= 0;
     }
     session_unlock(node->session);

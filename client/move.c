@@ -33,6 +33,7 @@ void move_phase(const struct move *m, const char *name)
     struct timespec pause;
     long ms;
 
+    timeline_span(timeline_now(), m->node, "%s", name);
     vocl_log(LOG_DEBUG, "move: %s, after %ld us", name, (clock_ns() - m->began) / 1000);
     if (strncmp(hold, name, length) || hold[length] != ':')
         return;
@@ -217,6 +218,7 @@ static struct node *find_spare(struct session *session, unsigned member)
 int session_move(struct node *node, unsigned member, char *reason, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .reason = reason, .reason_size = size};
+    const uint64_t since = timeline_now();
     int error;
 
     *reason = '\0';
@@ -225,6 +227,7 @@ int session_move(struct node *node, unsigned member, char *reason, size_t size)
     error = check(&m);
     if (!error)
         error = move_now(&m);
+    timeline_span(since, node, error ? "move, in vain: %s" : "move", reason);
     pthread_mutex_unlock(&moving);
     return error;
 }

@@ -138,6 +138,9 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
                 node->journal);
     case WIRE_context_error:
         return note_context_error(node, &fields);
+    case WIRE_timeline_time:
+    case WIRE_timeline_records:
+        return timeline_note(node, number, &fields);
     }
     return false;
 }

@@ -52,6 +52,14 @@ struct object {
 /* A worker's native platform, or several: all devices that live in one process. */
 enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
 
+/* timeline.c: of the member that is behind a node. */
+struct node_timeline {
+    bool on;
+    uint64_t sent;     /* commands in queues */
+    size_t at;         /* up to where those in the batch are counted */
+    long asked, pause; /* when it was last asked for its time, and until it is again, ns */
+};
+
 struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
@@ -68,6 +76,7 @@ struct node {
     size_t last_length, repeat_at;
     uint32_t repeats;         /* how often it is to be repeated by the command at repeat_at in the batch, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
+    struct node_timeline timeline;
 };
 
 /* Immutable answers of a clGet*Info function, by parameter. */

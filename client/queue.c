@@ -26,6 +26,7 @@ int queue_wait_idle(cl_command_queue queue)
     uint64_t number = atomic_load(&queue->enqueued);
     struct enqueue e;
     struct wire_enqueue_marker m;
+    uint64_t since;
     int error;
 
     if (number <= atomic_load(&queue->finished))
@@ -41,8 +42,10 @@ int queue_wait_idle(cl_command_queue queue)
     wire_put_enqueue_marker(stream_begin(e.node), &m);
     error = stream_end(e.node, STREAM_NOW);
     enqueue_leave(&e);
+    since = atomic_load(&e.event->status) > CL_COMPLETE ? 0 : timeline_now(); /* else event_wait() tells of it */
     if (!error && event_wait(e.event) == NODE_LOST_STATUS)
         error = -ECONNRESET;
+    timeline_waited(since, TIMELINE_FOR_EVENT, e.node, e.event_id);
     if (!error)
         arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed with something before it */
     if (!error)

@@ -106,10 +106,12 @@ void session_swap(struct node *one, struct node *other)
     if (one->memory != NODE_MEMORY_APART) /* which the program may have been told */
         one->memory = other->memory;
     one->batch = other->batch;
+    one->timeline = other->timeline;
     other->peer = was.peer;
     other->alive = was.alive;
     other->memory = was.memory;
     other->batch = was.batch;
+    other->timeline = was.timeline;
     one->last_length = other->last_length = 0;
     one->repeats = other->repeats = 0;
     one->rests = false;
@@ -153,6 +155,7 @@ struct node *session_add_spare(struct session *session, unsigned peer)
     *spare = (struct node){
         .session = session, .peer = peer, .index = (unsigned)(spare - session->nodes) % MOST_NODES, .alive = true};
     session->members[peer] = spare;
+    timeline_open_node(spare);
     return spare;
 }
 
@@ -438,6 +441,8 @@ static void on_ending(void *owner)
 {
     struct session *session = owner;
 
+    if (!session->stop)
+        timeline_end(session);
     session_lock(session);
     if (session->stop) {
         session_unlock(session);
@@ -507,6 +512,7 @@ static struct session *session_start(const struct front_end *front)
 {
     struct session *session = calloc(1, sizeof(*session));
     struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending, NULL};
+    const uint64_t since = timeline_now();
     char why[512] = "";
     bool has_local;
     int error;
@@ -530,6 +536,9 @@ static struct session *session_start(const struct front_end *front)
         return NULL;
     }
     recover_open(session);
+    if (since)
+        timeline_text(TIMELINE_SPAN, 0, since, "the session starts");
+    timeline_open(session);
     session->view = front->open(session);
     if (!session->view) {
         on_ending(session);
@@ -560,6 +569,7 @@ static void after_fork(void)
     pthread_mutex_init(&start_lock, NULL);
     handle_after_fork();
     arena_after_fork();
+    timeline_after_fork();
     usm_after_fork();
     addressed_after_fork();
     arrival_after_fork();

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "client/client.h"
 #include "client/journal.h"
@@ -56,6 +57,7 @@ void stream_repeat(struct node *node, size_t mark)
     batch->length = mark;
     if (!m.patch_length && node->repeats && node->repeat_at + REPEAT == mark && node->repeats < WIRE_MAX_TIMES) {
         node->repeats++;
+        timeline_folded(node);
         memcpy(batch->bytes + node->repeat_at + WIRE_HEADER, &node->repeats, sizeof(node->repeats));
         return;
     }
@@ -72,6 +74,8 @@ void stream_push(struct node *node)
 
     if (!node->batch.length || !node->alive || node->mending)
         return;
+    if (timeline_wanted())
+        timeline_pushing(node);
     error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
     if (error == -EAGAIN || (error == -ECONNRESET && recover_will(node))) /* its loss is told in a moment */
         return;
@@ -82,7 +86,7 @@ void stream_push(struct node *node)
         vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));
     if (node->batch.capacity > (1u << 20))
         wire_buffer_free(&node->batch);
-    node->batch.length = 0;
+    node->batch.length = node->timeline.at = 0;
     node->repeats = 0;
 }
 
@@ -111,13 +115,19 @@ int stream_finish(struct node *node, enum stream_urgency urgency)
         node->batch.failed = false;
         return -ENOMEM;
     }
+    if (timeline_wanted())
+        timeline_count_batch(node);
     if (urgency == STREAM_NOW || node->batch.length >= FRAME_FULL ||
         (urgency == STREAM_SOON && transport_drained(session_transport(node->session), node->peer)))
         stream_push(node);
     else if (urgency == STREAM_SOON)
         session_need_progress(node->session);
-    if (node->batch.length >= BATCH_LIMIT && !session_polls())
+    if (node->batch.length >= BATCH_LIMIT && !session_polls()) {
+        const uint64_t since = timeline_now();
+
         session_wait(node->session, has_room, node);
+        timeline_waited(since, TIMELINE_FOR_ROOM, node, 0);
+    }
     return 0;
 }
 
@@ -189,8 +199,12 @@ struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *
     struct wire_buffer *out = (wake(node), stream_begin(node));
     struct under_way *under_way = session_under_way(node->session);
 
-    *call = (struct call){
-        .next = under_way->calls, .node = aimed(node), .id = ++under_way->last_call, .number = number, .status = 1};
+    *call = (struct call){.next = under_way->calls,
+                          .node = aimed(node),
+                          .id = ++under_way->last_call,
+                          .number = number,
+                          .status = 1,
+                          .since = timeline_now()};
     under_way->calls = call;
     return out;
 }
@@ -211,7 +225,7 @@ static bool call_ready(void *argument)
 
     if (call->status == 1)
         stream_push(call->node);
-    return call->status != 1;
+    return call->status != 1 || (call->until && clock_ns() > call->until);
 }
 
 void call_send(struct call *call)
@@ -231,6 +245,7 @@ int call_wait(struct call *call)
     session_wait(session, call_ready, call);
     call_unlink(call);
     session_unlock(session);
+    timeline_trip(call->since, call->node, call->number);
     return call->status > 0 ? -ECONNRESET : call->status; /* above 0: the session ends */
 }
 

@@ -24,7 +24,9 @@ struct call {
     struct node *node;
     uint32_t id;
     uint16_t number;
-    int status; /* 1 while under way, 0, or negative errno */
+    int status;     /* 1 while under way, 0, or negative errno */
+    long until;     /* as clock_ns(), or 0: as long as it takes */
+    uint64_t since; /* timeline_now() */
     void *bytes;
     struct wire_cursor fields;
 };

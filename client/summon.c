@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "client/moving.h"
+#include "client/timeline.h"
 
 static pthread_mutex_t members = PTHREAD_MUTEX_INITIALIZER;
 
@@ -169,6 +170,7 @@ static void rest_or_not(struct session *session, bool rest, struct answer *answe
 static void on_request(void *context, const char *request, struct answer *answer)
 {
     char where[256] = "", from[256] = "";
+    char text[1000];
     const int words = sscanf(request, "move to %255s from %255s", where, from);
 
     if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {
@@ -178,6 +180,8 @@ static void on_request(void *context, const char *request, struct answer *answer
     summon_lock();
     if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
         move_to(context, where, words == 2 ? from : NULL, answer);
+    else if (!strncmp(request, "trace ", 6))
+        answer_end(answer, timeline_request(context, request + 6, text, sizeof(text)), "%s", text);
     else
         answer_end(answer, false, "this session does not know what that is");
     summon_unlock();

@@ -340,6 +340,7 @@ int transfer_contents(struct node *node, const struct layout *layout, bool wait,
     out = stream_begin(node);
     transfer_pack(node, &data);
     put(out, argument, &data);
+    timeline_data(timeline_now(), node, true, false, layout_bytes(layout));
     error = stream_finish(node, data.tag || wait ? STREAM_NOW : STREAM_LATER);
     if (data.transfer && !error)
         transfer_start(data.transfer);
@@ -440,10 +441,12 @@ static bool transfer_ready(void *argument)
 int transfer_wait(struct transfer *transfer)
 {
     struct session *session = transfer->node->session;
+    const uint64_t since = timeline_now(); /* it has been a round trip also if it is over already */
     cl_int status;
 
     session_lock(session);
     session_wait(session, transfer_ready, transfer);
+    timeline_waited(since, TIMELINE_FOR_DATA, transfer->node, 0);
     status = transfer->status;
     transfer_free(transfer);
     session_unlock(session);

@@ -110,6 +110,8 @@ static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids
     struct command c;                                                                                                  \
     int bad = command_begin(&c, x, w.queue, w.event, w.subscribe, w.wait, w.wait_count);                               \
                                                                                                                        \
+    if (x->traced && !bad)                                                                                             \
+        timeline_begin(&c, number, &w);                                                                                \
     return command_end(&c, bad ? bad : exec_##name(&c, &m));                                                           \
     }
 #include "wire/fields.h"
@@ -242,6 +244,8 @@ static bool halts(struct executor *x, uint16_t number, const struct wire_cursor 
     if (!queue || slice_may(x, queue))
         return false;
     x->halted = true;
+    if (x->traced)
+        timeline_halted(x);
     return true;
 }
 
@@ -310,6 +314,8 @@ void executor_go_on(struct executor *x)
 {
     const uint32_t times = x->again_left;
 
+    if (x->traced)
+        timeline_goes_on(x);
     x->halted = false;
     x->again_left = 0;
     if (times && repeat_last(x, times))
@@ -372,6 +378,8 @@ int executor_poll(struct executor *x)
     struct job *newest = atomic_exchange(&x->finished, NULL), *oldest = NULL;
     int count = 0;
 
+    if (x->traced)
+        timeline_turn(x);
     if (!newest)
         return x->bad ? -EBADMSG : 0;
     x->host.collect(x->host.owner);

@@ -90,6 +90,8 @@ int executor_check(struct executor *x)
 {
     int count = 0;
 
+    if (x->traced)
+        timeline_tell(x);
     for (struct wait *wait = x->waits; wait; wait = wait->next) {
         if (!atomic_load(&wait->fired) && native_status(wait->event) < 0)
             count += wait_fire(wait);
@@ -346,7 +348,7 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
         order_before(c);
     if (subscribe_mask & WIRE_ORDERS)
         c->orders = order_needs(c);
-    c->ask = event || c->behind || c->queue->lazy || c->orders ? &c->event : NULL;
+    c->ask = event || c->behind || c->queue->lazy || c->orders || x->traced ? &c->event : NULL;
     executor_flush_later(x, c->queue);
     return 0;
 }
@@ -400,6 +402,8 @@ int command_end(struct command *c, int bad)
         order_after(c);
     if (c->moving)
         arbitration_enqueued(c);
+    if (c->traced)
+        timeline_enqueued(c);
     if (!c->error && c->event && !c->object)
         clReleaseEvent(c->event);
     if (c->recording) {

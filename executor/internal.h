@@ -108,6 +108,8 @@ struct executor {
     unsigned inside;
     struct command_buffer *recording; /* the one that the command at hand is recorded in, or NULL */
     bool held, bad;
+    struct timeline *timeline;                   /* timeline.c, or NULL */
+    bool traced;                                 /* commands are written down there */
     _Alignas(8) uint8_t last[WIRE_MAX_REPEATED]; /* the command that again repeats */
     size_t last_length;
     uint8_t *backlog;
@@ -117,6 +119,18 @@ struct executor {
     pthread_cond_t work;
     struct slow *slow_first, **slow_last;
 };
+
+/* timeline.c: while x->traced. A command of a queue, with its fields as struct wire_NAME, is about to be done; it was.
+ */
+void timeline_begin(struct command *c, uint16_t number, const void *fields);
+void timeline_enqueued(struct command *c);
+/* What is over is put down; and told to the application. */
+void timeline_look(struct executor *x);
+void timeline_turn(struct executor *x); /* now and then */
+void timeline_tell(struct executor *x);
+/* The stream waits for its turn on a device, and no more. */
+void timeline_halted(struct executor *x);
+void timeline_goes_on(struct executor *x);
 
 /* dispatch.c */
 int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields);
@@ -215,6 +229,7 @@ struct command {
     struct moving *moving; /* arbitration.c, or NULL */
     cl_int error;
     struct recording *recording; /* NULL: enqueue it */
+    bool traced;
 };
 /* Both for dispatch.c; what begins ends, also with the handler's -EBADMSG. command.error: CL_SUCCESS as long as it may
  * be enqueued, and how that went. */

@@ -185,6 +185,8 @@ int exec_release(struct executor *x, const struct exec_release *m)
 
     if (device && !device->part)
         return -EBADMSG;
+    if (x->traced && (m->kind == WIRE_CONTEXT || m->kind == WIRE_QUEUE))
+        timeline_look(x); /* events of it */
     if (event && event->imported && !event->completed && is_usable(event))
         event_orphan(x, event);
     else if (event && event->late)

@@ -104,7 +104,8 @@ struct kernel {
     OBJECT(cl_kernel);
     uint8_t *kinds; /* enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
-    uint32_t *memories; /* of each argument the memory object, or 0; or NULL */
+    uint32_t *memories;     /* of each argument the memory object, or 0; or NULL */
+    uint32_t timeline_name; /* timeline.c: the number of its name, or 0 */
 };
 
 struct event {

@@ -11,7 +11,8 @@ int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
     if (queue->error)
         return 0;
     /* not the newer call, in which PoCL ends the process for flags it does not know */
-    queue->native = clCreateCommandQueue(context->native, device->native, m->properties, &queue->error);
+    queue->native = clCreateCommandQueue(context->native, device->native,
+                                         m->properties | (x->traced ? CL_QUEUE_PROFILING_ENABLE : 0), &queue->error);
     queue->in = context->native;
     queue->context_id = context->id;
     queue->on = device->native;

@@ -120,8 +120,10 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         buffer->block = block_alloc(context, size);
         buffer->arena = buffer->block;
         buffer->direct = buffer->block != NULL;
-        if (buffer->direct && host_pointer)
+        if (buffer->direct && host_pointer) {
+            timeline_data(timeline_now(), context->node, true, true, size);
             memcpy(buffer->arena, host_pointer, size);
+        }
     }
     error = addressed ? CL_SUCCESS : cl_error(hostptr_open(buffer));
     if (!error)
@@ -143,6 +145,8 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
 
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_pointer, cl_int *ret)
 {
+    TIMELINE(clCreateBuffer);
+
     cl_mem buffer = NULL;
 
     fail_ret(ret, buffer_create(context, flags, size, host_pointer, false, &buffer));
@@ -164,6 +168,8 @@ static cl_int buffer_properties(cl_context context, const cl_mem_properties *pro
 cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
                                     size_t size, void *host_pointer, cl_int *ret)
 {
+    TIMELINE(clCreateBufferWithProperties);
+
     cl_mem buffer = NULL;
     cl_int error = handle_check(context, WIRE_CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
     bool addressed;
@@ -237,6 +243,8 @@ int sub_buffer_create_on(cl_mem buffer, struct node *node)
 
 cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type, const void *info, cl_int *ret)
 {
+    TIMELINE(clCreateSubBuffer);
+
     const cl_buffer_region *region = info;
     cl_int error = sub_buffer_check(parent, flags, type, region);
     cl_mem buffer = NULL;
@@ -313,18 +321,24 @@ static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                             const void *from, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueWriteBuffer);
+
     return move_piece(queue, buffer, true, blocking, offset, size, from, count, list, event);
 }
 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                            void *to, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueReadBuffer);
+
     return move_piece(queue, buffer, false, blocking, offset, size, to, count, list, event);
 }
 
 /* How much of buffer means anything stands in content_size, as a cl_ulong. */
 cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
 {
+    TIMELINE(clSetContentSizeBufferPoCL);
+
     struct wire_set_content_size m;
 
     HALT_GUARD;
@@ -386,6 +400,8 @@ cl_int copy_buffer(const struct site *site, cl_mem from, cl_mem to, size_t from_
 cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
                            size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueCopyBuffer);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return copy_buffer(&site, from, to, from_offset, to_offset, size);
@@ -428,6 +444,8 @@ cl_int fill_buffer(const struct site *site, cl_mem buffer, const void *pattern, 
 cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
                            size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueFillBuffer);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return fill_buffer(&site, buffer, pattern, pattern_size, offset, size);

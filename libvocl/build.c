@@ -291,6 +291,8 @@ static cl_int build_later(cl_program program, cl_uint count, const cl_device_id 
 cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
                       void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
+    TIMELINE(clBuildProgram);
+
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
     if (!count != !devices || (!notify && data) || count > WIRE_MAX_DEVICES)
@@ -406,6 +408,8 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
                         cl_uint header_count, const cl_program *headers, const char **names,
                         void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
+    TIMELINE(clCompileProgram);
+
     cl_int error;
 
     if (!handle_check(program, WIRE_PROGRAM))
@@ -528,6 +532,8 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
                          cl_uint input_count, const cl_program *inputs, void(CL_CALLBACK *notify)(cl_program, void *),
                          void *data, cl_int *ret)
 {
+    TIMELINE(clLinkProgram);
+
     cl_int error = link_check(context, count, devices, input_count, inputs, !notify && data);
     cl_program program = NULL;
     bool created = false;

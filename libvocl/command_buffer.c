@@ -39,6 +39,8 @@ static cl_int check_queue(cl_uint count, const cl_command_queue *queues)
 cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queue *queues,
                                             const cl_command_buffer_properties_khr *properties, cl_int *ret)
 {
+    TIMELINE(clCreateCommandBufferKHR);
+
     cl_command_buffer_flags_khr flags = 0;
     cl_command_buffer_khr buffer = NULL;
     cl_int error = check_queue(count, queues);
@@ -161,11 +163,15 @@ const struct kind command_buffer_kind = {
 
 cl_int retain_command_buffer(cl_command_buffer_khr buffer)
 {
+    TIMELINE(clRetainCommandBufferKHR);
+
     return handle_retain(buffer, WIRE_COMMAND_BUFFER, CL_INVALID_COMMAND_BUFFER_KHR);
 }
 
 cl_int release_command_buffer(cl_command_buffer_khr buffer)
 {
+    TIMELINE(clReleaseCommandBufferKHR);
+
     HALT_GUARD_QUIET;
     return handle_release(buffer, WIRE_COMMAND_BUFFER, CL_INVALID_COMMAND_BUFFER_KHR);
 }
@@ -290,6 +296,8 @@ cl_int record_send(struct enqueue *e)
 cl_int record_barrier(cl_command_buffer_khr buffer, cl_command_queue queue, RECORD_PROPERTIES cl_uint count,
                       const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandBarrierWithWaitListKHR);
+
     struct site site;
     struct enqueue e;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
@@ -303,6 +311,8 @@ cl_int record_copy_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, 
                           cl_mem to, size_t from_offset, size_t to_offset, size_t size, cl_uint count,
                           const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandCopyBufferKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
@@ -314,6 +324,8 @@ cl_int record_copy_rect(cl_command_buffer_khr buffer, cl_command_queue queue, RE
                         size_t from_slice, size_t to_row, size_t to_slice, cl_uint count,
                         const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandCopyBufferRectKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
@@ -326,6 +338,8 @@ cl_int record_copy_buffer_to_image(cl_command_buffer_khr buffer, cl_command_queu
                                    const cl_sync_point_khr *points, cl_sync_point_khr *point,
                                    cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandCopyBufferToImageKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
@@ -336,6 +350,8 @@ cl_int record_copy_image(cl_command_buffer_khr buffer, cl_command_queue queue, R
                          const size_t *from_origin, const size_t *to_origin, const size_t *region, cl_uint count,
                          const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandCopyImageKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
@@ -347,6 +363,8 @@ cl_int record_copy_image_to_buffer(cl_command_buffer_khr buffer, cl_command_queu
                                    const cl_sync_point_khr *points, cl_sync_point_khr *point,
                                    cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandCopyImageToBufferKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
@@ -357,6 +375,8 @@ cl_int record_fill_buffer(cl_command_buffer_khr buffer, cl_command_queue queue, 
                           const void *pattern, size_t pattern_size, size_t offset, size_t size, cl_uint count,
                           const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandFillBufferKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
@@ -367,6 +387,8 @@ cl_int record_fill_image(cl_command_buffer_khr buffer, cl_command_queue queue, R
                          const void *colour, const size_t *origin, const size_t *region, cl_uint count,
                          const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandFillImageKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, RECORD_ASKS, count, points, point, handle);
 
@@ -378,6 +400,8 @@ cl_int record_ndrange(cl_command_buffer_khr buffer, cl_command_queue queue,
                       const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
                       const cl_sync_point_khr *points, cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
+    TIMELINE(clCommandNDRangeKernelKHR);
+
     struct site site;
     cl_int error = find_site(&site, buffer, queue, false, count, points, point, handle);
 
@@ -388,6 +412,8 @@ cl_int record_ndrange(cl_command_buffer_khr buffer, cl_command_queue queue,
 
 cl_int finalize_command_buffer(cl_command_buffer_khr buffer)
 {
+    TIMELINE(clFinalizeCommandBufferKHR);
+
     cl_int error = CL_INVALID_OPERATION;
 
     HALT_GUARD;
@@ -494,6 +520,8 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
 cl_int enqueue_command_buffer(cl_uint count, cl_command_queue *queues, cl_command_buffer_khr buffer, cl_uint wait_count,
                               const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueCommandBufferKHR);
+
     struct enqueue e;
     cl_int error = check_run(buffer, count, queues);
 
@@ -513,6 +541,8 @@ cl_int enqueue_command_buffer(cl_uint count, cl_command_queue *queues, cl_comman
 cl_int get_command_buffer_info(cl_command_buffer_khr buffer, cl_command_buffer_info_khr param, size_t size, void *value,
                                size_t *size_ret)
 {
+    TIMELINE(clGetCommandBufferInfoKHR);
+
     cl_command_buffer_state_khr state;
     cl_uint count = 1;
     cl_int error;

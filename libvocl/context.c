@@ -154,6 +154,8 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
                            void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
                            cl_int *ret)
 {
+    TIMELINE(clCreateContext);
+
     cl_context context = NULL;
     cl_int error = CL_SUCCESS;
 
@@ -185,6 +187,8 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
                                    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
                                    cl_int *ret)
 {
+    TIMELINE(clCreateContextFromType);
+
     cl_platform_id platform = NULL;
     cl_device_id devices[WIRE_MAX_DEVICES];
     cl_uint count = 0, same = 1;
@@ -267,17 +271,23 @@ const struct kind context_kind = {
 
 cl_int clRetainContext(cl_context context)
 {
+    TIMELINE(clRetainContext);
+
     return handle_retain(context, WIRE_CONTEXT, CL_INVALID_CONTEXT);
 }
 
 cl_int clReleaseContext(cl_context context)
 {
+    TIMELINE(clReleaseContext);
+
     HALT_GUARD_QUIET;
     return handle_release(context, WIRE_CONTEXT, CL_INVALID_CONTEXT);
 }
 
 cl_int clSetContextDestructorCallback(cl_context context, void(CL_CALLBACK *function)(cl_context, void *), void *data)
 {
+    TIMELINE(clSetContextDestructorCallback);
+
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
     if (!function)
@@ -287,6 +297,8 @@ cl_int clSetContextDestructorCallback(cl_context context, void(CL_CALLBACK *func
 
 cl_int clGetContextInfo(cl_context context, cl_context_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetContextInfo);
+
     cl_uint count;
 
     if (!handle_check(context, WIRE_CONTEXT))

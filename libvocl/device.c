@@ -84,6 +84,8 @@ cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_i
 
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetDeviceInfo);
+
     static const cl_ulong none;
     const void *native;
     cl_platform_id platform;
@@ -138,6 +140,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
 /* Root devices are not counted. */
 cl_int clRetainDevice(cl_device_id device)
 {
+    TIMELINE(clRetainDevice);
+
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
     return device->parent ? handle_retain(device, WIRE_DEVICE, CL_INVALID_DEVICE) : CL_SUCCESS;
@@ -145,6 +149,8 @@ cl_int clRetainDevice(cl_device_id device)
 
 cl_int clReleaseDevice(cl_device_id device)
 {
+    TIMELINE(clReleaseDevice);
+
     HALT_GUARD_QUIET;
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
@@ -165,6 +171,8 @@ static cl_int timers(cl_device_id device, cl_ulong times[2])
 
 cl_int clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time)
 {
+    TIMELINE(clGetDeviceAndHostTimer);
+
     cl_ulong times[2];
     cl_int error;
 
@@ -180,6 +188,8 @@ cl_int clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_time, cl_ul
 
 cl_int clGetHostTimer(cl_device_id device, cl_ulong *host_time)
 {
+    TIMELINE(clGetHostTimer);
+
     cl_ulong device_time;
 
     return clGetDeviceAndHostTimer(device, &device_time, host_time);
@@ -187,6 +197,8 @@ cl_int clGetHostTimer(cl_device_id device, cl_ulong *host_time)
 
 cl_int voclGetDeviceHost(cl_device_id device, size_t size, char *value, size_t *size_ret)
 {
+    TIMELINE(voclGetDeviceHost);
+
     if (!handle_check(device, WIRE_DEVICE))
         return CL_INVALID_DEVICE;
     return info_string(transport_peer_host(session_transport(device->node->session), device->node->peer), size, value,

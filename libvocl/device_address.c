@@ -31,6 +31,8 @@ bool device_address_offered(cl_context context)
 
 cl_int device_address_set_argument(cl_kernel kernel, cl_uint index, cl_mem_device_address_ext address)
 {
+    TIMELINE(clSetKernelArgDevicePointerEXT);
+
     cl_int error;
 
     if (!handle_check(kernel, WIRE_KERNEL))

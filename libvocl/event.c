@@ -14,6 +14,8 @@ cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list)
 
 cl_int clWaitForEvents(cl_uint count, const cl_event *list)
 {
+    TIMELINE(clWaitForEvents);
+
     if (!count || !list)
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < count; i++) {
@@ -27,6 +29,8 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *list)
 
 cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetEventInfo);
+
     cl_int status;
     cl_uint count;
 
@@ -53,6 +57,8 @@ cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *va
 
 cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetEventProfilingInfo);
+
     cl_ulong time;
 
     if (!handle_check(event, WIRE_EVENT))
@@ -71,11 +77,15 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info param, size_t s
 
 cl_int clRetainEvent(cl_event event)
 {
+    TIMELINE(clRetainEvent);
+
     return handle_retain(event, WIRE_EVENT, CL_INVALID_EVENT);
 }
 
 cl_int clReleaseEvent(cl_event event)
 {
+    TIMELINE(clReleaseEvent);
+
     HALT_GUARD_QUIET;
     return handle_release(event, WIRE_EVENT, CL_INVALID_EVENT);
 }
@@ -84,6 +94,8 @@ cl_int clReleaseEvent(cl_event event)
 cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *),
                           void *data)
 {
+    TIMELINE(clSetEventCallback);
+
     cl_int known;
 
     if (!handle_check(event, WIRE_EVENT))
@@ -100,6 +112,8 @@ cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *funct
 
 cl_event clCreateUserEvent(cl_context context, cl_int *ret)
 {
+    TIMELINE(clCreateUserEvent);
+
     cl_event event = NULL;
 
     if (!handle_check(context, WIRE_CONTEXT))
@@ -111,6 +125,8 @@ cl_event clCreateUserEvent(cl_context context, cl_int *ret)
 
 cl_int clSetUserEventStatus(cl_event event, cl_int status)
 {
+    TIMELINE(clSetUserEventStatus);
+
     int error;
 
     if (!handle_check(event, WIRE_EVENT) || event->queue)

@@ -338,6 +338,8 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
 cl_mem clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
                      void *host_pointer, cl_int *ret)
 {
+    TIMELINE(clCreateImage);
+
     cl_mem image = NULL;
 
     fail_ret(ret, image_create(context, flags, format, desc, host_pointer, &image));
@@ -348,6 +350,8 @@ cl_mem clCreateImageWithProperties(cl_context context, const cl_mem_properties *
                                    const cl_image_format *format, const cl_image_desc *desc, void *host_pointer,
                                    cl_int *ret)
 {
+    TIMELINE(clCreateImageWithProperties);
+
     cl_mem image = NULL;
     cl_int error = handle_check(context, WIRE_CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
 
@@ -364,6 +368,8 @@ cl_mem clCreateImageWithProperties(cl_context context, const cl_mem_properties *
 cl_mem clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width,
                        size_t height, size_t row_pitch, void *host_pointer, cl_int *ret)
 {
+    TIMELINE(clCreateImage2D);
+
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                                 .image_width = width,
                                 .image_height = height,
@@ -376,6 +382,8 @@ cl_mem clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_fo
                        size_t height, size_t depth, size_t row_pitch, size_t slice_pitch, void *host_pointer,
                        cl_int *ret)
 {
+    TIMELINE(clCreateImage3D);
+
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D,
                                 .image_width = width,
                                 .image_height = height,
@@ -389,6 +397,8 @@ cl_mem clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_fo
 cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint count,
                                   cl_image_format *formats, cl_uint *count_ret)
 {
+    TIMELINE(clGetSupportedImageFormats);
+
     cl_image_format all[1024];
     cl_uint found;
     size_t size = 0;
@@ -436,6 +446,8 @@ static size_t image_size(cl_mem image, cl_image_info param)
 
 cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetImageInfo);
+
     const cl_uint none = 0;
     size_t number;
 

@@ -79,6 +79,8 @@ cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blockin
                            const size_t *region, size_t row_pitch, size_t slice_pitch, const void *from, cl_uint count,
                            const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueWriteImage);
+
     struct data_command m = {.type = CL_COMMAND_WRITE_IMAGE, .writes = true, .blocking = blocking};
 
     return move_region(queue, image, &m, origin, region, row_pitch, slice_pitch, from, count, list, event);
@@ -88,6 +90,8 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking
                           const size_t *region, size_t row_pitch, size_t slice_pitch, void *to, cl_uint count,
                           const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueReadImage);
+
     struct data_command m = {.type = CL_COMMAND_READ_IMAGE, .blocking = blocking};
 
     return move_region(queue, image, &m, origin, region, row_pitch, slice_pitch, to, count, list, event);
@@ -142,6 +146,8 @@ cl_int clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const 
                           const size_t *to_origin, const size_t *region, cl_uint count, const cl_event *list,
                           cl_event *event)
 {
+    TIMELINE(clEnqueueCopyImage);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return copy_image(&site, from, to, from_origin, to_origin, region);
@@ -183,6 +189,8 @@ cl_int fill_image(const struct site *site, cl_mem image, const void *colour, con
 cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *colour, const size_t *origin,
                           const size_t *region, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueFillImage);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return fill_image(&site, image, colour, origin, region);
@@ -245,6 +253,8 @@ cl_int clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem image, cl_mem b
                                   const size_t *region, size_t offset, cl_uint count, const cl_event *list,
                                   cl_event *event)
 {
+    TIMELINE(clEnqueueCopyImageToBuffer);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return copy_image_to_buffer(&site, image, buffer, origin, region, offset);
@@ -287,6 +297,8 @@ cl_int clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem 
                                   const size_t *origin, const size_t *region, cl_uint count, const cl_event *list,
                                   cl_event *event)
 {
+    TIMELINE(clEnqueueCopyBufferToImage);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return copy_buffer_to_image(&site, buffer, image, offset, origin, region);

@@ -105,6 +105,8 @@ static cl_kernel kernel_create(cl_program program, struct kernel_description *de
 
 cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *ret)
 {
+    TIMELINE(clCreateKernel);
+
     cl_int error = CL_INVALID_KERNEL_NAME;
     cl_kernel kernel = NULL;
 
@@ -129,6 +131,8 @@ cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *ret)
 
 cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *count_ret)
 {
+    TIMELINE(clCreateKernelsInProgram);
+
     cl_int error = CL_SUCCESS;
 
     if (!handle_check(program, WIRE_PROGRAM))
@@ -153,6 +157,8 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *ke
 
 cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
 {
+    TIMELINE(clCloneKernel);
+
     cl_kernel kernel;
     cl_int error;
 
@@ -198,11 +204,15 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
 
 cl_int clRetainKernel(cl_kernel kernel)
 {
+    TIMELINE(clRetainKernel);
+
     return handle_retain(kernel, WIRE_KERNEL, CL_INVALID_KERNEL);
 }
 
 cl_int clReleaseKernel(cl_kernel kernel)
 {
+    TIMELINE(clReleaseKernel);
+
     HALT_GUARD_QUIET;
     return handle_release(kernel, WIRE_KERNEL, CL_INVALID_KERNEL);
 }
@@ -378,6 +388,8 @@ static void send_now(cl_kernel kernel)
 
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
+    TIMELINE(clSetKernelArg);
+
     struct argument fresh, *argument;
     cl_int error;
 
@@ -425,6 +437,8 @@ cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64
 /* The argument is taken by its address, which is the same on both sides. */
 cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
 {
+    TIMELINE(clSetKernelArgSVMPointer);
+
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
     if (!svm_capabilities(kernel->program->devices[0]))
@@ -436,6 +450,8 @@ cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *val
 
 cl_int clGetKernelInfo(cl_kernel kernel, cl_kernel_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetKernelInfo);
+
     cl_uint count;
 
     if (!handle_check(kernel, WIRE_KERNEL))
@@ -463,6 +479,8 @@ cl_int clGetKernelInfo(cl_kernel kernel, cl_kernel_info param, size_t size, void
 cl_int clGetKernelArgInfo(cl_kernel kernel, cl_uint index, cl_kernel_arg_info param, size_t size, void *value,
                           size_t *size_ret)
 {
+    TIMELINE(clGetKernelArgInfo);
+
     const struct argument_description *d;
     cl_kernel_arg_type_qualifier qualifier;
 
@@ -518,6 +536,8 @@ static bool has_local_argument(cl_kernel kernel)
 cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info param, size_t size,
                                 void *value, size_t *size_ret)
 {
+    TIMELINE(clGetKernelWorkGroupInfo);
+
     struct answer **kept;
 
     if (!handle_check(kernel, WIRE_KERNEL))
@@ -537,6 +557,8 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
 cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
                                const void *input, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetKernelSubGroupInfo);
+
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
     device = kernel_device(kernel, device);
@@ -551,5 +573,7 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
 cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param,
                                   size_t input_size, const void *input, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetKernelSubGroupInfoKHR);
+
     return clGetKernelSubGroupInfo(kernel, device, param, input_size, input, size, value, size_ret);
 }

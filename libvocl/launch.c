@@ -235,6 +235,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
                               const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
                               cl_event *event)
 {
+    TIMELINE(clEnqueueNDRangeKernel);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return launch(&site, kernel, dims, offset, global, local);
@@ -243,6 +245,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
 /* An event of it says CL_COMMAND_NDRANGE_KERNEL, as native's does. */
 cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueTask);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
     const size_t one = 1;
 

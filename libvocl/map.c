@@ -101,6 +101,8 @@ static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                          size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
+    TIMELINE(clEnqueueMapBuffer);
+
     cl_int error = map_check(queue, buffer, flags, offset, size);
     struct mapping *mapping = NULL;
     uint8_t *shadow = NULL, *at;
@@ -210,6 +212,8 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
                         const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch,
                         cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
 {
+    TIMELINE(clEnqueueMapImage);
+
     cl_int error = image_map_check(queue, image, flags, origin, region, row_pitch, slice_pitch);
     struct data_command read = {.type = CL_COMMAND_MAP_IMAGE, .blocking = blocking};
     struct mapping *mapping = NULL;
@@ -268,6 +272,8 @@ static cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mappi
 cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *pointer, cl_uint count,
                                const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueUnmapMemObject);
+
     struct mapping *mapping;
     struct enqueue e;
     cl_int error;

@@ -198,11 +198,15 @@ struct mapping *mapping_take(cl_mem memory, void *pointer)
 
 cl_int clRetainMemObject(cl_mem memory)
 {
+    TIMELINE(clRetainMemObject);
+
     return handle_retain(memory, WIRE_MEMORY, CL_INVALID_MEM_OBJECT);
 }
 
 cl_int clReleaseMemObject(cl_mem memory)
 {
+    TIMELINE(clReleaseMemObject);
+
     HALT_GUARD_QUIET;
     if (handle_check(memory, WIRE_MEMORY))
         hostptr_release(memory);
@@ -211,6 +215,8 @@ cl_int clReleaseMemObject(cl_mem memory)
 
 cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *function)(cl_mem, void *), void *data)
 {
+    TIMELINE(clSetMemObjectDestructorCallback);
+
     if (!handle_check(memory, WIRE_MEMORY))
         return CL_INVALID_MEM_OBJECT;
     if (!function)
@@ -220,6 +226,8 @@ cl_int clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK *functio
 
 cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetMemObjectInfo);
+
     cl_bool svm;
     cl_uint count;
 
@@ -262,6 +270,8 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
 cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, const cl_mem *objects,
                                   cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueMigrateMemObjects);
+
     struct wire_migrate m;
     struct enqueue e;
     uint32_t *ids;

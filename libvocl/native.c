@@ -137,6 +137,8 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
                              cl_uint count, const cl_mem *buffers, const void **places, cl_uint wait_count,
                              const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueNativeKernel);
+
     struct native *native = NULL;
     cl_int error = check(queue, function, arguments, size, count, buffers, places);
 

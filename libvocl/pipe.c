@@ -49,6 +49,8 @@ int pipe_create_on(cl_mem pipe, struct node *node)
 cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint max_packets,
                     const cl_pipe_properties *properties, cl_int *ret)
 {
+    TIMELINE(clCreatePipe);
+
     HALT_GUARD;
     cl_int error = check(context, flags, packet_size, max_packets, properties);
     cl_mem pipe = NULL;
@@ -74,6 +76,8 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
 
 cl_int clGetPipeInfo(cl_mem pipe, cl_pipe_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetPipeInfo);
+
     if (!handle_check(pipe, WIRE_MEMORY) || pipe->type != CL_MEM_OBJECT_PIPE)
         return CL_INVALID_MEM_OBJECT;
     if (info_is_newer(pipe->context->devices[0], param))

@@ -25,11 +25,15 @@ static cl_int platform_ids(cl_uint count, cl_platform_id *platforms, cl_uint *co
 
 cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
 {
+    TIMELINE(clIcdGetPlatformIDsKHR);
+
     return platform_ids(count, platforms, count_ret, CL_PLATFORM_NOT_FOUND_KHR);
 }
 
 cl_int clGetPlatformIDs(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
 {
+    TIMELINE(clGetPlatformIDs);
+
     return platform_ids(count, platforms, count_ret, CL_PLATFORM_NOT_FOUND_KHR);
 }
 
@@ -110,6 +114,8 @@ static cl_int own_answer(cl_platform_id platform, cl_platform_info param, size_t
 
 cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetPlatformInfo);
+
     const void *native;
     uint32_t length;
 
@@ -139,6 +145,8 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint count, cl_device_id *devices,
                       cl_uint *count_ret)
 {
+    TIMELINE(clGetDeviceIDs);
+
     struct session *session;
     cl_uint found = 0;
 
@@ -171,21 +179,29 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint coun
 
 cl_int clUnloadPlatformCompiler(cl_platform_id platform)
 {
+    TIMELINE(clUnloadPlatformCompiler);
+
     return check(platform) ? CL_SUCCESS : CL_INVALID_PLATFORM;
 }
 
 cl_int clUnloadCompiler(void)
 {
+    TIMELINE(clUnloadCompiler);
+
     return CL_SUCCESS;
 }
 
 void *clGetExtensionFunctionAddress(const char *name)
 {
+    TIMELINE(clGetExtensionFunctionAddress);
+
     return extension_function(NULL, name);
 }
 
 void *clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
 {
+    TIMELINE(clGetExtensionFunctionAddressForPlatform);
+
     platform = check(platform);
     return platform ? extension_function(platform, name) : NULL;
 }

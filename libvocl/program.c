@@ -233,6 +233,8 @@ static char *join_sources(cl_uint count, const char **strings, const size_t *len
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings, const size_t *lengths,
                                      cl_int *ret)
 {
+    TIMELINE(clCreateProgramWithSource);
+
     cl_program program;
     size_t total;
     cl_int error = CL_SUCCESS;
@@ -332,6 +334,8 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
                                      const size_t *lengths, const unsigned char **binaries, cl_int *statuses,
                                      cl_int *ret)
 {
+    TIMELINE(clCreateProgramWithBinary);
+
     cl_int error = binary_check(context, count, devices, lengths, binaries);
     cl_program program = NULL;
 
@@ -353,6 +357,8 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
 
 cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t length, cl_int *ret)
 {
+    TIMELINE(clCreateProgramWithIL);
+
     cl_program program = NULL;
     cl_int error = CL_SUCCESS, one;
 
@@ -382,6 +388,8 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
 cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, const cl_device_id *devices,
                                              const char *names, cl_int *ret)
 {
+    TIMELINE(clCreateProgramWithBuiltInKernels);
+
     cl_program program = NULL;
     cl_int error = CL_SUCCESS;
 
@@ -409,17 +417,23 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
 
 cl_int clRetainProgram(cl_program program)
 {
+    TIMELINE(clRetainProgram);
+
     return handle_retain(program, WIRE_PROGRAM, CL_INVALID_PROGRAM);
 }
 
 cl_int clReleaseProgram(cl_program program)
 {
+    TIMELINE(clReleaseProgram);
+
     HALT_GUARD_QUIET;
     return handle_release(program, WIRE_PROGRAM, CL_INVALID_PROGRAM);
 }
 
 cl_int clSetProgramReleaseCallback(cl_program program, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
+    TIMELINE(clSetProgramReleaseCallback);
+
     (void)notify;
     (void)data;
     return handle_check(program, WIRE_PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM; /* deprecated, as native */
@@ -442,6 +456,8 @@ static cl_int specialize(struct node *node, cl_program program, cl_uint id, size
 
 cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size, const void *value)
 {
+    TIMELINE(clSetProgramSpecializationConstant);
+
     cl_int error = CL_SUCCESS;
 
     HALT_GUARD;

@@ -127,6 +127,8 @@ static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t 
 
 cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetProgramInfo);
+
     size_t kernel_count;
     cl_uint count;
 
@@ -169,6 +171,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
 cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info param, size_t size,
                              void *value, size_t *size_ret)
 {
+    TIMELINE(clGetProgramBuildInfo);
+
     const cl_build_status under_way = CL_BUILD_IN_PROGRESS;
     bool found = false;
 

@@ -55,6 +55,8 @@ static cl_int check_device(cl_context context, cl_device_id device)
 cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                       cl_int *ret)
 {
+    TIMELINE(clCreateCommandQueue);
+
     cl_int error = check_device(context, device);
 
     if (error) {
@@ -67,6 +69,8 @@ cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, c
 cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
                                                     const cl_queue_properties *array, cl_int *ret)
 {
+    TIMELINE(clCreateCommandQueueWithProperties);
+
     cl_command_queue_properties properties = 0;
     cl_int error = check_device(context, device);
     bool seen = false;
@@ -126,11 +130,15 @@ const struct kind queue_kind = {
 
 cl_int clRetainCommandQueue(cl_command_queue queue)
 {
+    TIMELINE(clRetainCommandQueue);
+
     return handle_retain(queue, WIRE_QUEUE, CL_INVALID_COMMAND_QUEUE);
 }
 
 cl_int clReleaseCommandQueue(cl_command_queue queue)
 {
+    TIMELINE(clReleaseCommandQueue);
+
     HALT_GUARD_QUIET;
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
@@ -141,6 +149,8 @@ cl_int clReleaseCommandQueue(cl_command_queue queue)
 cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info param, size_t size, void *value,
                              size_t *size_ret)
 {
+    TIMELINE(clGetCommandQueueInfo);
+
     cl_uint count;
 
     if (!handle_check(queue, WIRE_QUEUE))
@@ -173,6 +183,8 @@ cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info param
 cl_int clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_properties properties, cl_bool enable,
                                  cl_command_queue_properties *old)
 {
+    TIMELINE(clSetCommandQueueProperty);
+
     (void)properties;
     (void)enable;
     (void)old;
@@ -201,16 +213,22 @@ cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint c
 
 cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueMarkerWithWaitList);
+
     return enqueue_marker_as(queue, CL_COMMAND_MARKER, count, list, event);
 }
 
 cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueBarrierWithWaitList);
+
     return enqueue_marker_as(queue, CL_COMMAND_BARRIER, count, list, event);
 }
 
 cl_int clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
+    TIMELINE(clEnqueueMarker);
+
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     if (!event)
@@ -220,11 +238,15 @@ cl_int clEnqueueMarker(cl_command_queue queue, cl_event *event)
 
 cl_int clEnqueueBarrier(cl_command_queue queue)
 {
+    TIMELINE(clEnqueueBarrier);
+
     return enqueue_marker_as(queue, CL_COMMAND_BARRIER, 0, NULL, NULL);
 }
 
 cl_int clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
+    TIMELINE(clEnqueueWaitForEvents);
+
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     if (!count || !list)
@@ -238,6 +260,8 @@ cl_int clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_ev
 
 cl_int clFlush(cl_command_queue queue)
 {
+    TIMELINE(clFlush);
+
     struct wire_flush m;
 
     if (!handle_check(queue, WIRE_QUEUE))
@@ -251,6 +275,8 @@ cl_int clFlush(cl_command_queue queue)
 
 cl_int clFinish(cl_command_queue queue)
 {
+    TIMELINE(clFinish);
+
     const uint64_t since = deliver_now_begun();
     cl_int error;
 

@@ -46,6 +46,8 @@ cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool b
                                 size_t host_row, size_t host_slice, const void *from, cl_uint count,
                                 const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueWriteBufferRect);
+
     struct data_command m = {.type = CL_COMMAND_WRITE_BUFFER_RECT, .writes = true, .blocking = blocking};
     cl_int error = buffer_check(queue, buffer);
 
@@ -64,6 +66,8 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                size_t host_row, size_t host_slice, void *to, cl_uint count, const cl_event *list,
                                cl_event *event)
 {
+    TIMELINE(clEnqueueReadBufferRect);
+
     struct data_command m = {.type = CL_COMMAND_READ_BUFFER_RECT, .blocking = blocking};
     cl_int error = buffer_check(queue, buffer);
 
@@ -159,6 +163,8 @@ cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to, c
                                const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
                                size_t to_row, size_t to_slice, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueCopyBufferRect);
+
     const struct site site = {.queue = queue, .count = count, .list = list, .event = event};
 
     return copy_rect(&site, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice);

@@ -38,6 +38,8 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
 cl_sampler clCreateSampler(cl_context context, cl_bool normalized, cl_addressing_mode addressing, cl_filter_mode filter,
                            cl_int *ret)
 {
+    TIMELINE(clCreateSampler);
+
     if (!handle_check(context, WIRE_CONTEXT)) {
         fail_ret(ret, CL_INVALID_CONTEXT);
         return NULL;
@@ -47,6 +49,8 @@ cl_sampler clCreateSampler(cl_context context, cl_bool normalized, cl_addressing
 
 cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_sampler_properties *properties, cl_int *ret)
 {
+    TIMELINE(clCreateSamplerWithProperties);
+
     cl_bool normalized = CL_TRUE;
     cl_addressing_mode addressing = CL_ADDRESS_CLAMP;
     cl_filter_mode filter = CL_FILTER_NEAREST;
@@ -108,16 +112,22 @@ const struct kind sampler_kind = {
 
 cl_int clRetainSampler(cl_sampler sampler)
 {
+    TIMELINE(clRetainSampler);
+
     return handle_retain(sampler, WIRE_SAMPLER, CL_INVALID_SAMPLER);
 }
 
 cl_int clReleaseSampler(cl_sampler sampler)
 {
+    TIMELINE(clReleaseSampler);
+
     return handle_release(sampler, WIRE_SAMPLER, CL_INVALID_SAMPLER);
 }
 
 cl_int clGetSamplerInfo(cl_sampler sampler, cl_sampler_info param, size_t size, void *value, size_t *size_ret)
 {
+    TIMELINE(clGetSamplerInfo);
+
     cl_uint count;
 
     if (!handle_check(sampler, WIRE_SAMPLER))

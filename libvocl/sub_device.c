@@ -227,6 +227,8 @@ static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_pr
 cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                           cl_device_id *devices, cl_uint *count_ret)
 {
+    TIMELINE(clCreateSubDevices);
+
     size_t length = 0;
     cl_uint found = 0;
     cl_int error;

@@ -61,6 +61,8 @@ static bool flags_good(cl_context context, cl_svm_mem_flags flags)
 
 void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
+    TIMELINE(clSVMAlloc);
+
     HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT) || !size || alignment & (alignment - 1) || !flags_good(context, flags))
         return NULL;
@@ -81,6 +83,8 @@ static void svm_free(void *memory)
 
 void clSVMFree(cl_context context, void *memory)
 {
+    TIMELINE(clSVMFree);
+
     if (handle_check(context, WIRE_CONTEXT) && memory)
         svm_free(memory);
 }
@@ -109,6 +113,8 @@ static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
 
 cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
 {
+    TIMELINE(clSetKernelExecInfo);
+
     cl_bool system;
 
     if (!handle_check(kernel, WIRE_KERNEL))
@@ -184,6 +190,8 @@ static cl_int map_mirrored(cl_command_queue queue, cl_bool blocking, cl_map_flag
 cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory, size_t size,
                        cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueSVMMap);
+
     cl_int error = check(queue);
 
     if (!error && (!memory || !size))
@@ -195,6 +203,8 @@ cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags fl
 
 cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueSVMUnmap);
+
     cl_int error = check(queue);
     struct enqueue e;
 
@@ -210,6 +220,8 @@ cl_int clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, co
 cl_int clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint memory_count, const void **memory, const size_t *sizes,
                               cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueSVMMigrateMem);
+
     cl_int error = check(queue);
 
     (void)sizes;
@@ -287,6 +299,8 @@ static cl_int run_free(struct host_command *command)
 cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
                           cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueSVMMemcpy);
+
     const uint8_t *target = to, *source = from;
     struct svm_command *svm;
     struct enqueue e;
@@ -332,6 +346,8 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
 cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
                            cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueSVMMemFill);
+
     struct svm_command *svm;
     struct enqueue e;
     cl_int error = check(queue);
@@ -362,6 +378,8 @@ cl_int clEnqueueSVMFree(cl_command_queue queue, cl_uint memory_count, void *memo
                         void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void *[], void *), void *data,
                         cl_uint count, const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueSVMFree);
+
     struct svm_command *svm;
     cl_int error = check(queue);
 

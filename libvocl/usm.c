@@ -147,23 +147,31 @@ static void *usm_alloc(cl_context context, cl_device_id device, cl_unified_share
 void *usm_alloc_host(cl_context context, const cl_mem_properties_intel *properties, size_t size, cl_uint alignment,
                      cl_int *ret)
 {
+    TIMELINE(clHostMemAllocINTEL);
+
     return usm_alloc(context, NULL, CL_MEM_TYPE_HOST_INTEL, properties, size, alignment, ret);
 }
 
 void *usm_alloc_device(cl_context context, cl_device_id device, const cl_mem_properties_intel *properties, size_t size,
                        cl_uint alignment, cl_int *ret)
 {
+    TIMELINE(clDeviceMemAllocINTEL);
+
     return usm_alloc(context, device, CL_MEM_TYPE_DEVICE_INTEL, properties, size, alignment, ret);
 }
 
 void *usm_alloc_shared(cl_context context, cl_device_id device, const cl_mem_properties_intel *properties, size_t size,
                        cl_uint alignment, cl_int *ret)
 {
+    TIMELINE(clSharedMemAllocINTEL);
+
     return usm_alloc(context, device, CL_MEM_TYPE_SHARED_INTEL, properties, size, alignment, ret);
 }
 
 cl_int usm_free(cl_context context, void *memory)
 {
+    TIMELINE(clMemFreeINTEL);
+
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
     return !memory || usm_release(context, memory) ? CL_SUCCESS : CL_INVALID_VALUE;
@@ -194,6 +202,8 @@ static void collect(struct object *object, void *argument)
 /* What may use the memory has been enqueued somewhere. */
 cl_int usm_free_blocking(cl_context context, void *memory)
 {
+    TIMELINE(clMemBlockingFreeINTEL);
+
     struct queues queues = {.context = context};
     struct usm found;
 
@@ -212,6 +222,8 @@ cl_int usm_free_blocking(cl_context context, void *memory)
 cl_int usm_info(cl_context context, const void *pointer, cl_mem_info_intel param, size_t size, void *value,
                 size_t *size_ret)
 {
+    TIMELINE(clGetMemAllocInfoINTEL);
+
     struct usm u;
 
     if (!handle_check(context, WIRE_CONTEXT))

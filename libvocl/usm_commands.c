@@ -177,6 +177,8 @@ static cl_int copy_here(cl_command_queue queue, cl_bool blocking, void *to, cons
 cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count,
                 const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueMemcpyINTEL);
+
     const uint8_t *first = to, *second = from;
     struct location target, source;
     struct enqueue e;
@@ -211,6 +213,8 @@ cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *
 cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, cl_uint count,
                 const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueMemFillINTEL);
+
     struct usm_command *c;
     struct location target;
     struct enqueue e;
@@ -279,6 +283,8 @@ static cl_int enqueue_hint(cl_command_queue queue, cl_command_type type, uint32_
 cl_int usm_migrate(cl_command_queue queue, const void *memory, size_t size, cl_mem_migration_flags flags, cl_uint count,
                    const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueMigrateMemINTEL);
+
     if (flags & ~(cl_mem_migration_flags)(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
         return CL_INVALID_VALUE;
     return enqueue_hint(queue, CL_COMMAND_MIGRATEMEM_INTEL, WIRE_HINT_MIGRATE, flags, memory, size, count, list, event);
@@ -287,6 +293,8 @@ cl_int usm_migrate(cl_command_queue queue, const void *memory, size_t size, cl_m
 cl_int usm_advise(cl_command_queue queue, const void *memory, size_t size, cl_mem_advice_intel advice, cl_uint count,
                   const cl_event *list, cl_event *event)
 {
+    TIMELINE(clEnqueueMemAdviseINTEL);
+
     return enqueue_hint(queue, CL_COMMAND_MEMADVISE_INTEL, WIRE_HINT_ADVISE, advice, memory, size, count, list, event);
 }
 
@@ -294,6 +302,8 @@ cl_int usm_advise(cl_command_queue queue, const void *memory, size_t size, cl_me
 
 cl_int usm_set_argument(cl_kernel kernel, cl_uint index, const void *value)
 {
+    TIMELINE(clSetKernelArgMemPointerINTEL);
+
     struct usm usm;
 
     if (!handle_check(kernel, WIRE_KERNEL))

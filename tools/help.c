@@ -18,6 +18,8 @@ static const char overview[] =
     "  move     moves what such a program has on its devices to those of another host\n"
     "  suspend  puts such a program to rest: it keeps what its devices held, and they are free\n"
     "  resume   gives it devices again, which the next command that needs one does, too\n"
+    "  trace    writes down what such a program does\n"
+    "  explain  says what it took, and what could be done about it\n"
     "  pool     shows and administers a pool of devices\n"
     "  top      shows a pool live\n"
     "  topo     draws PCIe trees and predicts how transfers in them slow each other down\n"
@@ -58,6 +60,8 @@ static const struct {
 } helps[] = {
     {"run", "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n",
      "  -d, --door=DOOR    preload, icd or both (default both): how the program comes to call VOCL\n"
+     "  -t, --trace=FILE   writes down what it does, for Perfetto and Chrome\n"
+     "  -r, --report[=FILE] and says at the end what it took, and what could be done about it\n"
      "\n"
      "The exit status is that of PROGRAM; 127 if PROGRAM was not found, 126 if it could not be executed, 125 if VOCL "
      "is\n"
@@ -90,6 +94,17 @@ static const struct {
      "still\n"
      "rests, and it can be tried again. See vocl(1).\n\n"
      "  -l, --list         lists such programs instead\n",
+     NULL},
+    {"trace",
+     "usage: vocl trace PID start FILE | vocl trace PID stop | vocl trace FILE\n\n"
+     "Writes down what the running program PID does from now on; then FILE is made of it, a Trace Event JSON file for\n"
+     "Perfetto (ui.perfetto.dev) and Chrome. With FILE alone: of what a program left that has ended meanwhile. See "
+     "vocl(1).\n",
+     NULL},
+    {"explain",
+     "usage: vocl explain FILE [REPORT]\n\n"
+     "The report of `vocl run --report` from the FILE of `vocl run --trace` or `vocl trace`; as JSON if REPORT ends in "
+     ".json.\n",
      NULL},
     {"sessions", "usage: vocl sessions\n\nThis user's programs that have devices here. See vocl(1).\n", NULL},
 };

@@ -265,11 +265,11 @@ __attribute__((noreturn)) static void explain(long program)
     fail(1, "process %ld does not use VOCL", program);
 }
 
-int session_ask(long program, const char *words, bool quiet)
+void session_answer(long program, const char *words, bool quiet, char answer[SESSION_ANSWER])
 {
     struct wanted wanted = {program, 0};
     struct question question;
-    char line[REQUESTS_MOST], visible[4 * REQUESTS_MOST];
+    char line[REQUESTS_MOST], visible[SESSION_ANSWER];
     bool heard = false;
 
     for_each(is_wanted, &wanted);
@@ -283,10 +283,9 @@ int session_ask(long program, const char *words, bool quiet)
 
         rest = text_visible(rest ? rest + 1 : "", visible, sizeof(visible));
         if (!strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE))) {
-            if (*rest)
-                printf("%s\n", rest);
+            snprintf(answer, SESSION_ANSWER, "%s", rest);
             question_end(&question);
-            return 0;
+            return;
         }
         if (!strncmp(line, REQUEST_FAILED, strlen(REQUEST_FAILED)))
             fail(1, "process %ld: %s", program, rest);
@@ -299,6 +298,16 @@ int session_ask(long program, const char *words, bool quiet)
     if (heard)
         fail(1, "process %ld has ended", program);
     fail(1, "process %ld does not answer", program);
+}
+
+int session_ask(long program, const char *words, bool quiet)
+{
+    char answer[SESSION_ANSWER];
+
+    session_answer(program, words, quiet, answer);
+    if (*answer)
+        printf("%s\n", answer);
+    return 0;
 }
 
 /* ---- vocl move ---- */

@@ -14,6 +14,9 @@
  *                    vocl top
  *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
  *     calibrate.c    vocl topo calibrate (calibrate.h)
+ *     trace_run.c    vocl run --trace and --report, vocl trace, vocl explain; what they need jansson for is vocl-trace
+ *                    (trace.h): trace_main.c, trace_read.c, trace_clock.c, trace_write.c, trace_node.c, explain_read.c,
+ *                    explain_hints.c and explain_print.c
  */
 #ifndef VOCL_TOOLS_H
 #define VOCL_TOOLS_H
@@ -38,6 +41,7 @@ struct choices {
     const char *mpi;
     const char *network;
     const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
+    const char *trace, *report;                                              /* files; report: "-" for stderr */
     bool exclusive;
     bool local;
     bool recover;
@@ -77,6 +81,15 @@ int sessions_rest(int count, char **words);
 /* Ask the session of a program of this user's (or, of root, anybody's): its progress (unless quiet) and its answer are
  * printed. Returns the exit status, or ends with the reason of a failure. */
 int session_ask(long program, const char *words, bool quiet);
+/* The same, without printing the last line of the answer, and as good as its word: returns when it was done. */
+#define SESSION_ANSWER 4096
+void session_answer(long program, const char *words, bool quiet, char answer[SESSION_ANSWER]);
+
+/* `vocl run --trace` or `--report`: the program runs, and then what it did is written. Returns the exit status. */
+int trace_run(const struct choices *choices, char **program);
+/* `vocl trace` and `vocl explain`, from that word on. Return the exit status. */
+int trace_command(int count, char **words);
+int explain_command(int count, char **words);
 
 /* How `vocl topo` ends if it is told something wrong. */
 #define topo_misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)

@@ -117,13 +117,14 @@ static struct choices parse_options(int count, char **words, bool with_door)
         {"mem", required_argument, NULL, 'M'},     {"name", required_argument, NULL, 'N'},
         {"exclusive", no_argument, NULL, 'x'},     {"share", required_argument, NULL, 's'},
         {"wait", required_argument, NULL, 'W'},    {"policy", required_argument, NULL, 'p'},
+        {"trace", required_argument, NULL, 't'},   {"report", optional_argument, NULL, 'r'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:S:RH:m:k:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:S:RH:m:k:d:D:lhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
@@ -186,6 +187,12 @@ static struct choices parse_options(int count, char **words, bool with_door)
                 misuse("--door belongs to `vocl run`");
             choose_doors(&choices, optarg);
             break;
+        case 't':
+        case 'r':
+            if (!with_door)
+                misuse("--trace and --report belong to `vocl run`");
+            *(option == 't' ? &choices.trace : &choices.report) = optarg ? optarg : "-";
+            break;
         case 'h':
             help_show(words[0]);
             exit(0);
@@ -212,6 +219,8 @@ static int run(int count, char **words)
 
     if (!*program)
         misuse("run needs a program");
+    if (choices.trace || choices.report)
+        return trace_run(&choices, program);
     environment_set_session(&choices);
     environment_set_doors(&choices);
     execvp(*program, program);
@@ -266,6 +275,10 @@ int main(int count, char **words)
         return sessions_move(count - 1, words + 1);
     if (!strcmp(command, "suspend") || !strcmp(command, "resume"))
         return sessions_rest(count - 1, words + 1);
+    if (!strcmp(command, "trace"))
+        return trace_command(count - 1, words + 1);
+    if (!strcmp(command, "explain"))
+        return explain_command(count - 1, words + 1);
     if (!strcmp(command, "doctor"))
         return doctor(count - 1, words + 1);
     if (!strcmp(command, "pool"))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/timeline.h"
 #include "transport/link.h"
 #include "wire/frame.h"
 
@@ -21,6 +22,8 @@ static void bulk_end(struct transport *t, struct bulk **at, int status)
     *at = bulk->next;
     if (!*at)
         t->bulk_last = at;
+    if (bulk->began && timeline_wanted())
+        timeline_count(TIMELINE_BULK, bulk->peer, !bulk->take, bulk->began, bulk->length);
     bulk->done(bulk->argument, status);
     free(bulk);
 }
@@ -69,7 +72,8 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
                           .memory = w->memory + w->begun,
                           .length = length,
                           .done = done,
-                          .argument = argument};
+                          .argument = argument,
+                          .began = timeline_wanted() ? (uint64_t)clock_ns() : 0};
     error = provider->bulk_start(t, bulk);
     if (error) {
         free(bulk);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/timeline.h"
 #include "transport/link.h"
 
 #define HEAR_EVERY 64 /* polls; hearing costs a system call */
@@ -394,6 +395,8 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
             return -EAGAIN;
     }
     error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
+    if (!error && timeline_wanted())
+        timeline_count(TIMELINE_FRAME, number, true, (uint64_t)clock_ns(), length);
     if (!error)
         link_hear(t, number);
     return error;

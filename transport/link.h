@@ -28,7 +28,8 @@ struct bulk { /* or a piece of it */
     size_t length;
     transport_done *done;
     void *argument;
-    union { /* the provider's */
+    uint64_t began; /* when, if that is to be written down */
+    union {         /* the provider's */
         struct plugin_request mpi;
         struct {
             uint32_t id; /* of the giver's; 0: a take that nobody has offered anything yet */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/timeline.h"
 #include "transport/link.h"
 
 #define ACK_EVERY 16 /* frames taken without having said so */
@@ -23,6 +24,8 @@ static void deliver(struct transport *t, unsigned number, bool local, const void
     int error;
 
     t->peers[number].bytes_in += HEADER + length;
+    if (timeline_wanted())
+        timeline_count(TIMELINE_FRAME, number, false, (uint64_t)clock_ns(), length);
     if (!local)
         error = t->callbacks.frame(t->callbacks.owner, number, bytes, length);
     else if (t->client)

@@ -130,6 +130,19 @@ static bool finished(const struct wire_cursor *in)
 #include "wire/commands.def"
 #include "wire/fields_end.h"
 
+bool wire_is_enqueue(uint16_t number)
+{
+    switch (number) {
+#define ENQUEUE(name, number)                                                                                          \
+    case number:                                                                                                       \
+        return true;
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+    }
+    return false;
+}
+
 unsigned wire_flags(uint16_t number)
 {
     switch (number) {

@@ -20,6 +20,7 @@
 #define WIRE_MAX_ARGUMENTS (1u << 20)
 #define WIRE_MAX_RECORDED (2u << 20)
 #define WIRE_MAX_INFO (1u << 20)
+#define WIRE_MAX_TIMELINE 32768
 #define WIRE_MAX_BLOB (192u << 20)
 
 #define WIRE_INFO_LIMITED 0x7f000001u /* of a device: bytes that the session may use; there only if it has a limit */
@@ -151,6 +152,8 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 /* What the description says of a command beside its fields. */
 enum wire_flag { WIRE_RECORDABLE = 1, WIRE_LAUNCH = 2 };
 unsigned wire_flags(uint16_t number);
+/* Whether it is a command in a queue. */
+bool wire_is_enqueue(uint16_t number);
 
 /*
  * Take the next command off a frame: its number, and a cursor over its fields. Returns 1, 0 at the frame's end, or

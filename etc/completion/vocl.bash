@@ -28,8 +28,8 @@ _vocl_program()
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)); return ;;
-        -[wHPnMNsWpDmkdg] | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --share | --wait | --policy | \
-            --devices | --mpi | --network | --door) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
+        -[wHPnMNsWpDmkdgt] | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --share | --wait | --policy | \
+            --devices | --mpi | --network | --door | --trace) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
         -*) ;;
         *) echo $i; return ;;
         esac

@@ -285,6 +285,15 @@ static void put_object_command(struct wire_buffer *out, unsigned which)
     case 19:
         PUT(flush, OBJECT(1));
         break;
+    case 20:
+        PUT(timeline, 1);
+        break;
+    case 21:
+        PUT(timeline_ask, 1);
+        break;
+    case 22:
+        PUT(timeline_end, 7);
+        break;
     }
 }
 
@@ -425,7 +434,7 @@ static void put_plain(struct wire_buffer *out)
         put_image_command(out, (unsigned)random_next() % 8);
         break;
     case 3:
-        put_object_command(out, (unsigned)random_next() % 20);
+        put_object_command(out, (unsigned)random_next() % 23);
         break;
     case 4:
         put_far_command(out, (unsigned)random_next() % 11);

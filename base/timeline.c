@@ -1,0 +1,167 @@
+/* Chunks of a mapped file, each a thread's. See timeline.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "base/timeline.h"
+
+bool timeline_on;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* what a thread has is unmapped when it ends */
+static char folder[PATH_MAX];
+static unsigned generation; /* of the file: a thread's chunk of an older one is not for this */
+static uint64_t chunks, dropped;
+
+static _Thread_local struct {
+    struct timeline_chunk *chunk;
+    unsigned generation;
+    bool inside; /* a signal's handler that calls OpenCL finds it so */
+} mine;
+
+static void unmap(void *chunk)
+{
+    munmap(chunk, TIMELINE_CHUNK);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, unmap);
+}
+
+static void fill(struct timeline_chunk *chunk)
+{
+    chunk->process = (uint32_t)getpid();
+    chunk->thread = (uint32_t)syscall(SYS_gettid);
+    chunk->dropped = dropped;
+    gethostname(chunk->host, sizeof(chunk->host) - 1);
+    snprintf(chunk->program, sizeof(chunk->program), "%s", program_invocation_short_name);
+    prctl(PR_GET_NAME, chunk->name);
+    chunk->magic = TIMELINE_MAGIC;
+}
+
+/* The file is opened anew for each chunk: the program may close what it does not know. */
+static struct timeline_chunk *map_next(void)
+{
+    const off_t at = (off_t)(chunks * TIMELINE_CHUNK);
+    struct timeline_chunk *chunk = MAP_FAILED;
+    char path[PATH_MAX + 128], host[64] = "";
+    int fd;
+
+    if ((chunks + 1) * TIMELINE_CHUNK > settings_bytes(SETTING_TIMELINE_BYTES))
+        return NULL;
+    gethostname(host, sizeof(host) - 1);
+    snprintf(path, sizeof(path), "%s/%s.%d" TIMELINE_SUFFIX, folder, host, (int)getpid());
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return NULL;
+    if (!posix_fallocate(fd, at, TIMELINE_CHUNK)) /* a full disk must not end the program by a signal */
+        chunk = mmap(NULL, TIMELINE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+    close(fd);
+    if (chunk == MAP_FAILED)
+        return NULL;
+    chunks++;
+    return chunk;
+}
+
+static struct timeline_chunk *next_chunk(void)
+{
+    struct timeline_chunk *chunk;
+
+    pthread_once(&once, make_key);
+    pthread_mutex_lock(&lock);
+    chunk = *folder ? map_next() : NULL;
+    if (chunk)
+        fill(chunk);
+    else
+        dropped++;
+    if (mine.chunk)
+        unmap(mine.chunk);
+    mine.chunk = chunk;
+    mine.generation = generation;
+    pthread_mutex_unlock(&lock);
+    pthread_setspecific(key, chunk);
+    return chunk;
+}
+
+static struct timeline_chunk *room(size_t length)
+{
+    struct timeline_chunk *chunk = mine.chunk;
+
+    if (chunk && mine.generation == __atomic_load_n(&generation, __ATOMIC_RELAXED) &&
+        sizeof(*chunk) + atomic_load_explicit(&chunk->used, memory_order_relaxed) + length <= TIMELINE_CHUNK)
+        return chunk;
+    return next_chunk();
+}
+
+void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length)
+{
+    const size_t whole = (sizeof(struct timeline_record) + length + 7) & ~(size_t)7;
+    const struct timeline_record head = {(uint16_t)kind, (uint16_t)(whole / 8), which, from, to};
+    const int error = errno;
+    struct timeline_chunk *chunk;
+
+    if (whole > TIMELINE_MOST || mine.inside)
+        return;
+    mine.inside = true;
+    chunk = room(whole);
+    if (chunk) {
+        const uint64_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+        uint8_t *at = (uint8_t *)(chunk + 1) + used;
+
+        memcpy(at, &head, sizeof(head));
+        if (length)
+            memcpy(at + sizeof(head), more, length);
+        atomic_store_explicit(&chunk->used, used + whole, memory_order_release);
+    }
+    mine.inside = false;
+    errno = error;
+}
+
+int timeline_start(const char *where)
+{
+    char path[PATH_MAX];
+
+    if (!realpath(where, path) || access(path, W_OK | X_OK))
+        return -errno;
+    pthread_mutex_lock(&lock);
+    if (strcmp(folder, path)) {
+        strcpy(folder, path);
+        chunks = dropped = 0;
+        __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&lock);
+    __atomic_store_n(&timeline_on, true, __ATOMIC_RELAXED);
+    return 0;
+}
+
+const char *timeline_folder(void)
+{
+    return folder;
+}
+
+void timeline_stop(void)
+{
+    __atomic_store_n(&timeline_on, false, __ATOMIC_RELAXED);
+}
+
+/* The child has a file of its own, if it ever does anything. The chunk stays mapped: it is the parent's. */
+void timeline_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    mine.chunk = NULL;
+    mine.inside = false;
+    chunks = dropped = 0;
+    pthread_once(&once, make_key);
+    pthread_setspecific(key, NULL);
+}

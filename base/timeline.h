@@ -1,0 +1,117 @@
+/*
+ * What a program and its workers did, and when, for `vocl run --trace` and `--report`: records in files that are mapped
+ * into the program, so that they are there also when it is killed. tools/trace_*.c makes one Trace Event JSON file of
+ * them (doc/tracing.md). Each thread writes into a chunk of its own, without a lock. Nothing but a load and a branch is
+ * left of it all while timeline_on is false.
+ *
+ * A file is a number of chunks of TIMELINE_CHUNK bytes; a chunk its header and records, each with its head and rounded
+ * up to 8 bytes. Times are nanoseconds of CLOCK_MONOTONIC, of the program's host but in what workers send.
+ */
+#ifndef VOCL_BASE_TIMELINE_H
+#define VOCL_BASE_TIMELINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define TIMELINE_MAGIC UINT64_C(0x31656e696c6c6f56)
+#define TIMELINE_CHUNK (256u << 10)
+#define TIMELINE_SUFFIX ".timeline"
+
+struct timeline_chunk {
+    uint64_t magic;
+    uint32_t process, thread;
+    _Atomic uint64_t used; /* bytes of records that are whole */
+    uint64_t dropped;      /* records that found no room, before this chunk */
+    char host[64], program[64], name[16];
+};
+
+/* What the program writes. */
+enum timeline_kind {
+    TIMELINE_CALL = 1, /* which: of OpenCL's functions, in the order of opencl.def; struct timeline_call, or nothing */
+    TIMELINE_SENT,     /* commands that no call sent; struct timeline_call */
+    TIMELINE_TRIP,     /* which: the member; the command's name */
+    TIMELINE_WAIT,     /* which: the member; struct timeline_wait */
+    TIMELINE_DATA,     /* which: the member; struct timeline_bytes: data of the program's, in or out */
+    TIMELINE_FRAME,    /* the same: what a link carries */
+    TIMELINE_BULK,     /* the same */
+    TIMELINE_CLOCK,    /* which: the member; from: it was asked, to: the answer came; u64: its time */
+    TIMELINE_MEMBER,   /* which: the member; its host's name */
+    TIMELINE_SPAN,     /* which: the member; a text: a move, and others that take their time */
+    TIMELINE_WORKER,   /* which: the member; records of the kinds below, as it sent them */
+};
+
+struct timeline_call {
+    uint64_t first; /* number of the first command to that member */
+    uint32_t count, member;
+};
+
+enum timeline_reason { TIMELINE_FOR_EVENT, TIMELINE_FOR_DATA, TIMELINE_FOR_ROOM };
+
+struct timeline_wait {
+    uint32_t reason, event;
+};
+
+struct timeline_bytes {
+    uint64_t bytes;
+    uint32_t out, direct; /* direct: in memory that the worker has, too, without a message */
+};
+
+/* What a worker sends; times by its own clock. */
+enum timeline_worker_kind {
+    TIMELINE_NAME = 1, /* which: a number from here on; text */
+    TIMELINE_DEVICE,   /* which: its number; the name */
+    TIMELINE_COMMAND,  /* struct timeline_command */
+    TIMELINE_TURN,     /* which: the device; from, to: the stream waited for its turn there */
+};
+
+struct timeline_command {
+    uint64_t number;           /* of the commands of queues, from the application */
+    uint64_t before, after;    /* native OpenCL took it in between; the record's to: it was seen to be over */
+    uint64_t times[4];         /* native: queued, submitted, started, ended; 0: there are none */
+    uint64_t bytes, global[3]; /* 0: it has none */
+    uint32_t queue, device, event, name, kernel; /* names: numbers of TIMELINE_NAME, 0: none */
+    int32_t status;
+    uint32_t out_of_order, launch;
+};
+
+struct timeline_record {
+    uint16_t kind, length; /* length: of all of it, in units of 8 bytes */
+    uint32_t which;
+    uint64_t from, to;
+};
+
+#define TIMELINE_MOST (TIMELINE_CHUNK / 4) /* bytes of a record */
+
+extern bool timeline_on;
+
+/* Whether anything is to be written: predicted not to be. */
+static inline bool timeline_wanted(void)
+{
+    return __builtin_expect(__atomic_load_n(&timeline_on, __ATOMIC_RELAXED), false);
+}
+
+/* What this thread does from now on is written into a file of this folder, which must be there. 0 or negative errno. */
+int timeline_start(const char *folder);
+void timeline_stop(void);
+const char *timeline_folder(void);
+/* Without a folder nothing is written, and nothing is lost but the record; errno stays what it is. */
+void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length);
+void timeline_after_fork(void);
+
+static inline void timeline_text(enum timeline_kind kind, uint32_t which, uint64_t from, const char *text)
+{
+    timeline_put(kind, which, from, (uint64_t)clock_ns(), text, __builtin_strlen(text) + 1);
+}
+
+static inline void timeline_count(enum timeline_kind kind, uint32_t member, bool out, uint64_t from, uint64_t bytes)
+{
+    const struct timeline_bytes more = {bytes, out, 0};
+
+    timeline_put(kind, member, from, (uint64_t)clock_ns(), &more, sizeof(more));
+}
+
+#endif

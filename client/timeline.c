@@ -1,0 +1,279 @@
+/*
+ * What the program does is written down: its calls, what they waited for, what went to and came from the nodes, and
+ * what these tell of their commands. A command is known by its number among those of queues that its node was sent,
+ * which both sides count; a call by the commands that it sent.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/settings.h"
+#include "client/client.h"
+#include "client/timeline.h"
+
+#define ASK_FIRST_NS 500000
+#define ASK_LAST_NS 250000000
+#define END_NS 3000000000L
+
+static _Thread_local struct {
+    bool inside;
+    struct timeline_call sent;
+} call;
+
+/* Before the first call, which starts the session. A worker's own OpenCL finds it, too. */
+__attribute__((constructor)) static void start(void)
+{
+    const char *folder = settings_string(SETTING_TIMELINE);
+
+    if (*folder && !getenv("VOCL_WORKER") && !getauxval(AT_SECURE))
+        timeline_start(folder);
+}
+
+/* ---- calls ---- */
+
+uint64_t timeline_call_begin(void)
+{
+    if (call.inside)
+        return 0;
+    call.inside = true;
+    call.sent.count = 0;
+    return (uint64_t)clock_ns();
+}
+
+void timeline_call_end(uint64_t since, uint32_t function)
+{
+    timeline_put(TIMELINE_CALL, function, since, (uint64_t)clock_ns(), &call.sent,
+                 call.sent.count ? sizeof(call.sent) : 0);
+    call.inside = false;
+}
+
+/* ---- commands ---- */
+
+static void put_sent(const struct timeline_call *sent)
+{
+    const uint64_t now = (uint64_t)clock_ns();
+
+    timeline_put(TIMELINE_SENT, 0, now, now, sent, sizeof(*sent));
+}
+
+static void counted(struct node *node, uint32_t count)
+{
+    struct timeline_call more = {node->timeline.sent, count, node->peer};
+    struct timeline_call *sent = &call.sent;
+
+    node->timeline.sent += count;
+    if (!call.inside) {
+        put_sent(&more);
+        return;
+    }
+    if (sent->count && sent->member == more.member && sent->first + sent->count == more.first) {
+        sent->count += count;
+        return;
+    }
+    if (sent->count)
+        put_sent(sent);
+    *sent = more;
+}
+
+void timeline_folded(struct node *node)
+{
+    if (node->timeline.on)
+        counted(node, 1);
+}
+
+void timeline_count_batch(struct node *node)
+{
+    struct wire_cursor frame, fields;
+    uint32_t count = 0;
+    uint16_t number;
+
+    if (!node->timeline.on || node->batch.failed)
+        return;
+    if (node->timeline.at > node->batch.length)
+        node->timeline.at = 0;
+    frame = wire_cursor(node->batch.bytes + node->timeline.at, node->batch.length - node->timeline.at);
+    while (frame.left && wire_next(&frame, &number, &fields) == 1) {
+        if (number == WIRE_repeat)
+            count += wire_get_u32(&fields);
+        else
+            count += wire_is_enqueue(number);
+    }
+    node->timeline.at = node->batch.length;
+    if (count)
+        counted(node, count);
+}
+
+/* ---- clocks ---- */
+
+static void put_ask(struct node *node)
+{
+    const struct wire_timeline_ask m = {(uint64_t)clock_ns()};
+
+    wire_put_timeline_ask(&node->batch, &m);
+    node->timeline.asked = (long)m.asked;
+}
+
+/* Often at first, then as clocks drift. */
+void timeline_pushing(struct node *node)
+{
+    timeline_count_batch(node);
+    if (!node->timeline.on || node->batch.failed || clock_ns() - node->timeline.asked < node->timeline.pause)
+        return;
+    put_ask(node);
+    node->timeline.at = node->batch.length;
+    node->timeline.pause = node->timeline.pause > ASK_LAST_NS / 2 ? ASK_LAST_NS : 2 * node->timeline.pause;
+}
+
+/* ---- what others tell of ---- */
+
+void timeline_waited(uint64_t since, enum timeline_reason reason, const struct node *node, uint32_t event)
+{
+    const struct timeline_wait more = {reason, event};
+
+    if (since)
+        timeline_put(TIMELINE_WAIT, node->peer, since, (uint64_t)clock_ns(), &more, sizeof(more));
+}
+
+void timeline_trip(uint64_t since, const struct node *node, uint16_t number)
+{
+    if (since)
+        timeline_text(TIMELINE_TRIP, node->peer, since, wire_name(number));
+}
+
+void timeline_data(uint64_t since, const struct node *node, bool out, bool direct, uint64_t bytes)
+{
+    const struct timeline_bytes more = {bytes, out, direct};
+
+    if (since)
+        timeline_put(TIMELINE_DATA, node->peer, since, (uint64_t)clock_ns(), &more, sizeof(more));
+}
+
+void timeline_span(uint64_t since, const struct node *node, const char *format, ...)
+{
+    va_list arguments;
+    char text[256];
+
+    if (!since)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    timeline_text(TIMELINE_SPAN, node->peer, since, text);
+}
+
+bool timeline_note(const struct node *node, uint16_t number, struct wire_cursor *fields)
+{
+    const uint64_t now = (uint64_t)clock_ns();
+    struct wire_timeline_records records;
+    struct wire_timeline_time time;
+
+    if (number == WIRE_timeline_time) {
+        if (!wire_get_timeline_time(fields, &time))
+            return false;
+        if (timeline_wanted() && time.asked <= now)
+            timeline_put(TIMELINE_CLOCK, node->peer, time.asked, now, &time.here, sizeof(time.here));
+        return true;
+    }
+    if (!wire_get_timeline_records(fields, &records))
+        return false;
+    if (timeline_wanted())
+        timeline_put(TIMELINE_WORKER, node->peer, now, now, records.records, records.records_length);
+    return true;
+}
+
+/* ---- start and stop ---- */
+
+void timeline_open_node(struct node *node)
+{
+    const struct wire_timeline m = {1};
+
+    if (!timeline_wanted() || !node->alive || node->timeline.on)
+        return;
+    timeline_text(TIMELINE_MEMBER, node->peer, (uint64_t)clock_ns(),
+                  transport_peer_host(session_transport(node->session), node->peer));
+    wire_put_timeline(&node->batch, &m);
+    put_ask(node);
+    node->timeline = (struct node_timeline){
+        .on = true, .at = node->batch.length, .asked = node->timeline.asked, .pause = ASK_FIRST_NS};
+    node->repeats = 0; /* what is counted does not go into a command before it */
+    session_need_progress(node->session);
+}
+
+static void each_node(struct session *session, void (*function)(struct node *))
+{
+    for (unsigned i = 0; i < session_node_count(session); i++)
+        function(session_node(session, i));
+    for (unsigned i = 0; i < session_spare_count(session); i++) {
+        if (session_spare(session, i)->peer)
+            function(session_spare(session, i));
+    }
+}
+
+void timeline_open(struct session *session)
+{
+    each_node(session, timeline_open_node);
+}
+
+/* Native calls of a driver in this process could be too late. */
+static void end_node(struct node *node)
+{
+    struct wire_timeline_end end = {0};
+    struct wire_timeline_end_reply reply;
+    struct call ask;
+
+    if (!node->timeline.on || !node->alive || node->in_process)
+        return;
+    session_lock(node->session);
+    put_ask(node);
+    session_unlock(node->session);
+    call_send_timeline_end(node, &end, &ask);
+    ask.until = clock_ns() + END_NS;
+    if (!call_wait_timeline_end(&ask, &reply))
+        call_free(&ask);
+}
+
+void timeline_end(struct session *session)
+{
+    if (timeline_wanted() && !session_polls())
+        each_node(session, end_node);
+}
+
+static void close_node(struct node *node)
+{
+    const struct wire_timeline m = {0};
+
+    if (!node->timeline.on)
+        return;
+    wire_put_timeline(&node->batch, &m);
+    node->timeline.on = false;
+    session_need_progress(node->session);
+}
+
+bool timeline_request(struct session *session, const char *words, char *text, size_t size)
+{
+    bool start = !strncmp(words, "start ", 6);
+    int error;
+
+    if (start == timeline_wanted() || (!start && strcmp(words, "stop"))) {
+        snprintf(text, size, start ? "it is traced already" : "it is not traced");
+        return false;
+    }
+    if (start) {
+        error = timeline_start(words + 6);
+        session_lock(session);
+        timeline_open(session);
+        session_unlock(session);
+        snprintf(text, size, "%s", error ? strerror(-error) : "");
+        return !error;
+    }
+    timeline_end(session);
+    session_lock(session);
+    each_node(session, close_node);
+    timeline_stop();
+    session_unlock(session);
+    snprintf(text, size, "%s", timeline_folder());
+    return true;
+}

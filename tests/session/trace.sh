@@ -1,0 +1,134 @@
+#!/bin/sh
+# Traces and reports: what a program that was counted by hand did is in the file, calls, round trips and bytes, and the
+# file is as doc/tracing.md has it; of a program that was killed, of two workers, of clocks that differ, of a move.
+. "$(dirname "$0")/../lib.sh"
+[ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
+need python3 python3
+traced=$top_builddir/tests/session/traced
+trace=$scratch/out.json
+export VOCL_SHARE=0 # each way a message
+
+# checked WORD...: the file is good, and has that
+checked()
+{
+    python3 "$top_srcdir/tests/session/trace_check.py" "$trace" "$@" || fail "$at"
+    [ ! -e "$trace.parts" ] || fail "$at: left: $(ls "$trace.parts")"
+}
+
+# Every entry point is in it.
+rows=$(grep -c -e '^EXPORTED' -e '^BY_NAME' "$top_srcdir/base/opencl.def")
+hooks=$(cd "$top_srcdir" && cat libvocl/*.c | grep -o '^    TIMELINE([A-Za-z0-9]*' | sort -u | wc -l)
+own=$(sed -n 's/^BY_NAME(\([A-Za-z0-9]*\),.*, \([A-Za-z_0-9]*\))$/\2/p' "$top_srcdir/base/opencl.def" | sort -u)
+same=$(sed -n 's/^BY_NAME(\([A-Za-z0-9]*\),.*, \([A-Za-z_0-9]*\))$/\2/p' "$top_srcdir/base/opencl.def" | wc -l)
+shared=$((same - $(echo "$own" | wc -l)))
+shared=$((shared + $(sed -n 's/^EXPORTED[A-Z_]*(\([A-Za-z0-9]*\),.*/\1/p' "$top_srcdir/base/opencl.def" | sort > "$scratch/rows"
+    echo "$own" | comm -12 - "$scratch/rows" | wc -l)))
+[ "$hooks" -eq $((rows - shared)) ] || fail "$rows functions, $shared of them other names, and $hooks begin with TIMELINE()"
+
+at="a worker"
+timeout -k 10 60 vocl run --trace "$trace" --report="$scratch/report.json" -- "$traced" 20 || fail "$at: $?"
+checked 20 workers=1
+
+at="its report"
+cat > "$scratch/report.py" <<'END'
+import json, sys
+r = json.load(open(sys.argv[1]))
+f = {x["name"]: x for x in r["functions"]}
+c = {x["name"]: x for x in r["commands"]}
+assert f["clEnqueueReadBuffer"]["calls"] == f["clEnqueueReadBuffer"]["round_trips"] == 40, f
+assert f["clEnqueueWriteBuffer"]["calls"] == 40 and f["clEnqueueWriteBuffer"]["round_trips"] == 0, f
+assert f["clFinish"]["round_trips"] == 2, f
+assert f["clEnqueueReadBuffer"]["bytes_in"] == 160 and f["clEnqueueWriteBuffer"]["bytes_out"] == 40 * 4096, f
+assert r["workers"][0]["bytes_out"] == 40 * 4096 and r["workers"][0]["bytes_in"] == 160, r["workers"]
+assert r["launches"] == 40 and c["twice"]["count"] == c["thrice"]["count"] == 20 and c["twice"]["running_us"] > 0, c
+waited = sum(r["waited_%s_us" % what] for what in ("network", "device", "turn", "compiler"))
+assert 0 < waited + r["session_start_us"] <= r["wall_us"] * 1.001 and 0 < r["native_estimate_us"] <= r["wall_us"], r
+END
+python3 "$scratch/report.py" "$scratch/report.json" || fail "$at: $(cat "$scratch/report.json")"
+vocl explain "$trace" > "$scratch/text" || fail "$at: vocl explain: $?"
+grep -q '^ *clEnqueueReadBuffer  *40 ' "$scratch/text" || fail "$at: $(cat "$scratch/text")"
+vocl explain "$trace" "$scratch/again.json" && cmp "$scratch/again.json" "$scratch/report.json" || fail "$at: not the same"
+vocl run --report -- "$traced" 20 2> "$scratch/text" || fail "$at: $?"
+grep -q 'round trips, 40 launches' "$scratch/text" || fail "$at: $(cat "$scratch/text")"
+
+at="a hint"
+vocl run --report -- "$traced" 2000 2> "$scratch/text" || fail "$at: $?"
+grep -q 'the program reads 4 bytes after every kernel: 4000 round trips by clEnqueueReadBuffer' "$scratch/text" ||
+    fail "$at: $(cat "$scratch/text")"
+
+at="memory of both"
+VOCL_SHARE=1 vocl run --trace "$trace" -- "$traced" 5 || fail "$at: $?"
+checked workers=1
+
+at="two workers"
+timeout -k 10 60 vocl run --workers 2 --trace "$trace" -- "$traced" 20 || fail "$at: $?"
+checked workers=2
+
+at="the program's status"
+[ "$(status_of vocl run --trace "$trace" -- sh -c 'exit 3')" = 3 ] || fail "$at"
+[ "$(status_of vocl run --trace "$trace" -- /nowhere/program)" = 127 ] || fail "$at: no such program"
+[ "$(status_of vocl run --trace /nowhere/out.json -- true)" = 2 ] || fail "$at: no such folder"
+
+at="a program that is killed"
+[ "$(status_of timeout -k 10 60 vocl run --trace "$trace" -- "$traced" 20 kill)" = 137 ] || fail "$at: not as it ended"
+checked 20 workers=1
+
+at="two programs"
+timeout -k 10 60 vocl run --trace "$trace" -- sh -c '"$1" 10 & "$1" 10; wait' sh "$traced" || fail "$at: $?"
+checked 10 programs=2
+
+at="a move"
+VOCL_MOVE_EVERY= vocl run --spare 1 --trace "$trace" -- "$traced" 20 sleep &
+runs=$!
+program=
+find_program()
+{
+    program=$(pgrep -P $runs -x traced) && vocl sessions | grep -q "^ *$program "
+}
+wait_until 20 find_program || fail "$at: no session"
+sleep 0.5
+vocl move "$program" --to spare --quiet || fail "$at: vocl move: $?"
+sleep 0.5
+kill "$program"
+wait $runs
+[ $? = 143 ] || fail "$at: not as it ended"
+checked moves=1 workers=2
+
+at="start and stop"
+vocl run -- "$traced" 20 sleep &
+program=$!
+wait_until 20 sh -c "vocl sessions | grep -q '^ *$program '" || fail "$at: no session"
+rm -f "$trace"
+for round in 1 2; do
+    wait_until 20 vocl trace $program start "$trace" || fail "$at: start"
+    ! vocl trace $program start "$scratch/other.json" 2> "$scratch/err" || fail "$at: twice"
+    grep -q 'traced already' "$scratch/err" || fail "$at: $(cat "$scratch/err")"
+    sleep 1
+    [ ! -e "$scratch/other.json" ] || fail "$at: a file of a trace that was refused"
+    vocl trace $program stop || fail "$at: stop: $?"
+    checked workers=1
+    grep -q clEnqueueNDRangeKernel "$trace" || fail "$at: no launches"
+done
+kill $program
+wait $program
+
+# A worker in a time namespace: its clock is another.
+at="another clock"
+if unshare --time --monotonic 1000 --boottime 1000 true 2> /dev/null; then
+    cat > "$scratch/rsh" <<'END'
+#!/bin/sh
+shift
+exec unshare --time --monotonic 1000 --boottime 1000 --fork sh -c "$*"
+END
+    chmod +x "$scratch/rsh"
+    VOCL_RSH=$scratch/rsh VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=tls timeout -k 10 60 \
+        vocl run --hosts otherclock --trace "$trace" -- "$traced" 20 || fail "$at: $?"
+    checked 20 workers=1 ahead=1000000000
+else
+    echo "no time namespaces here"
+fi
+
+at="a report of nonsense"
+echo '{"traceEvents": []}' > "$scratch/none.json"
+[ "$(status_of vocl explain "$scratch/none.json")" = 1 ] || fail "$at"
+exit 0

@@ -1,0 +1,288 @@
+/* Sums over a trace, from the file that `vocl run --trace` writes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/explain.h"
+#include "tools/tools.h"
+
+/* ---- events ---- */
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static struct interval interval_of(const json_t *event)
+{
+    const double from = number_of(event, "ts");
+
+    return (struct interval){from, from + number_of(event, "dur")};
+}
+
+static void add(struct intervals *to, struct interval interval)
+{
+    to->all = trace_more(to->all, &to->count, sizeof(*to->all));
+    to->all[to->count - 1] = interval;
+}
+
+static struct sum_function *function_named(struct explained *e, const char *name)
+{
+    for (size_t i = 0; i < e->function_count; i++) {
+        if (!strcmp(e->functions[i].name, name))
+            return &e->functions[i];
+    }
+    e->functions = trace_more(e->functions, &e->function_count, sizeof(*e->functions));
+    e->functions[e->function_count - 1].name = name;
+    return &e->functions[e->function_count - 1];
+}
+
+static struct sum_command *command_named(struct explained *e, const char *name, bool kernel)
+{
+    for (size_t i = 0; i < e->command_count; i++) {
+        if (e->commands[i].kernel == kernel && !strcmp(e->commands[i].name, name))
+            return &e->commands[i];
+    }
+    e->commands = trace_more(e->commands, &e->command_count, sizeof(*e->commands));
+    e->commands[e->command_count - 1] = (struct sum_command){.name = name, .kernel = kernel, .least = INFINITY};
+    return &e->commands[e->command_count - 1];
+}
+
+static struct sum_worker *worker_of(struct explained *e, int program, int number)
+{
+    struct sum_worker *found = NULL;
+
+    for (size_t i = 0; i < e->worker_count; i++) {
+        if (e->workers[i].program == program && e->workers[i].number == number)
+            found = &e->workers[i];
+    }
+    return found;
+}
+
+static struct sum_thread *thread_of(struct explained *e, const json_t *event)
+{
+    const int pid = (int)number_of(event, "pid"), track = (int)number_of(event, "tid");
+
+    for (size_t i = 0; i < e->thread_count; i++) {
+        if (e->threads[i].pid == pid && e->threads[i].track == track)
+            return &e->threads[i];
+    }
+    e->threads = trace_more(e->threads, &e->thread_count, sizeof(*e->threads));
+    e->threads[e->thread_count - 1] = (struct sum_thread){.pid = pid, .track = track};
+    return &e->threads[e->thread_count - 1];
+}
+
+static void take_call(struct explained *e, const json_t *event, const json_t *args)
+{
+    struct sum_function *function = function_named(e, text_of(event, "name"));
+    const struct interval when = interval_of(event);
+    const double time = when.to - when.from;
+
+    function->calls++;
+    function->time += time;
+    function->most = fmax(function->most, time);
+    function->trips += (uint64_t)number_of(args, "round_trips");
+    function->waited += number_of(args, "waited_us");
+    function->bytes_out += (uint64_t)number_of(args, "bytes_out");
+    function->bytes_in += (uint64_t)number_of(args, "bytes_in");
+    thread_of(e, event)->calls += time;
+    e->in_calls += time;
+    e->first = fmin(e->first, when.from);
+    e->last = fmax(e->last, when.to);
+    e->trips += (uint64_t)number_of(args, "round_trips");
+}
+
+static void take_run(struct explained *e, const json_t *event, const json_t *args)
+{
+    const bool kernel = json_object_get(args, "kernel") != NULL;
+    struct sum_command *command = command_named(e, text_of(event, "name"), kernel);
+    const struct interval when = interval_of(event);
+    const double time = when.to - when.from;
+    const int pid = (int)number_of(event, "pid");
+
+    command->count++;
+    command->bytes += (uint64_t)number_of(args, "bytes");
+    e->launches += kernel;
+    if (!json_is_true(json_object_get(args, "native_times")))
+        return;
+    command->time += time;
+    command->least = fmin(command->least, time);
+    command->most = fmax(command->most, time);
+    command->queued += number_of(args, "queued_us") + number_of(args, "submitted_us");
+    add(&e->held,
+        (struct interval){when.from - number_of(args, "queued_us") - number_of(args, "submitted_us"), when.to});
+    for (size_t i = 0; i < e->worker_count; i++) {
+        if (e->workers[i].pid == pid)
+            add(&e->workers[i].runs, when);
+    }
+}
+
+static void take_data(struct explained *e, const json_t *event, const json_t *args)
+{
+    struct sum_worker *worker = worker_of(e, (int)number_of(event, "pid"), (int)number_of(args, "worker"));
+    const uint64_t bytes = (uint64_t)number_of(args, "bytes");
+    const bool out = !strcmp(text_of(args, "direction"), "out"), shared = json_is_true(json_object_get(args, "shared"));
+
+    if (worker)
+        *(shared ? out ? &worker->shared_out : &worker->shared_in : out ? &worker->out : &worker->in) += bytes;
+}
+
+static void take_link(struct explained *e, const json_t *event, const json_t *args)
+{
+    struct sum_worker *worker = worker_of(e, (int)number_of(event, "pid"), (int)number_of(args, "worker"));
+    const uint64_t bytes = (uint64_t)number_of(args, "bytes");
+    const bool out = !strcmp(text_of(args, "direction"), "out");
+
+    if (!worker)
+        return;
+    *(out ? &worker->link_out : &worker->link_in) += bytes;
+    if (!strcmp(text_of(event, "name"), "frame"))
+        ++*(out ? &worker->frames_out : &worker->frames_in);
+}
+
+static void take_event(struct explained *e, const json_t *event)
+{
+    const char *category = text_of(event, "cat"), *name = text_of(event, "name");
+    const json_t *args = json_object_get(event, "args");
+
+    if (strcmp(text_of(event, "ph"), "X"))
+        return;
+    if (!strcmp(category, "call"))
+        take_call(e, event, args);
+    else if (!strcmp(category, "run"))
+        take_run(e, event, args);
+    else if (!strcmp(category, "data"))
+        take_data(e, event, args);
+    else if (!strcmp(category, "link"))
+        take_link(e, event, args);
+    else if (!strcmp(category, "turn"))
+        add(&e->turns, interval_of(event));
+    else if (!strcmp(category, "trip") && strstr(name, "_program"))
+        add(&e->builds, interval_of(event));
+    else if (!strcmp(category, "trip") || !strcmp(category, "wait"))
+        add(&e->waits, interval_of(event));
+    else if (!strcmp(category, "session") && !strcmp(name, "the session starts"))
+        e->start += number_of(event, "dur");
+}
+
+/* ---- times ---- */
+
+static int by_start(const void *one, const void *other)
+{
+    const double a = ((const struct interval *)one)->from, b = ((const struct interval *)other)->from;
+
+    return a < b ? -1 : a > b;
+}
+
+/* In order, and none overlaps another. */
+static double merge(struct intervals *of)
+{
+    size_t kept = 0;
+    double sum = 0;
+
+    if (of->count)
+        qsort(of->all, of->count, sizeof(*of->all), by_start);
+    for (size_t i = 0; i < of->count; i++) {
+        if (kept && of->all[i].from <= of->all[kept - 1].to)
+            of->all[kept - 1].to = fmax(of->all[kept - 1].to, of->all[i].to);
+        else
+            of->all[kept++] = of->all[i];
+    }
+    of->count = kept;
+    for (size_t i = 0; i < kept; i++)
+        sum += of->all[i].to - of->all[i].from;
+    return sum;
+}
+
+/* How much of it is within one of those, which are merged. */
+static double covered(const struct intervals *by, struct interval what)
+{
+    size_t low = 0, high = by->count;
+    double sum = 0;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (by->all[middle].to <= what.from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < by->count && by->all[low].from < what.to; low++)
+        sum += fmin(by->all[low].to, what.to) - fmax(by->all[low].from, what.from);
+    return sum;
+}
+
+double explain_wall(const struct explained *e)
+{
+    return e->last > e->first ? e->last - e->first : 0;
+}
+
+/* While somebody waited, a command was queued or ran natively, or it was not the session's turn there; the rest is the
+ * network's. */
+static void split_waits(struct explained *e)
+{
+    double all;
+
+    merge(&e->held);
+    merge(&e->turns);
+    e->compiler = merge(&e->builds);
+    all = merge(&e->waits);
+    for (size_t i = 0; i < e->waits.count; i++) {
+        const double device = covered(&e->held, e->waits.all[i]);
+
+        e->device += device;
+        e->turn += fmin(covered(&e->turns, e->waits.all[i]), e->waits.all[i].to - e->waits.all[i].from - device);
+    }
+    e->network = all - e->device - e->turn;
+    e->native = explain_wall(e) - e->network - e->turn - e->start;
+    e->native = fmax(e->native, 0);
+    for (size_t i = 0; i < e->worker_count; i++)
+        e->workers[i].busy = merge(&e->workers[i].runs);
+}
+
+/* ---- the file ---- */
+
+static void find_workers(struct explained *e, const json_t *about)
+{
+    const json_t *program, *worker;
+    size_t i, k;
+
+    json_array_foreach(json_object_get(about, "programs"), i, program)
+    {
+        e->dropped += (uint64_t)number_of(program, "records_dropped");
+        json_array_foreach(json_object_get(program, "workers"), k, worker)
+        {
+            e->workers = trace_more(e->workers, &e->worker_count, sizeof(*e->workers));
+            e->workers[e->worker_count - 1] = (struct sum_worker){.pid = (int)number_of(worker, "pid"),
+                                                                  .program = (int)number_of(program, "pid"),
+                                                                  .number = (int)number_of(worker, "worker"),
+                                                                  .host = text_of(worker, "host"),
+                                                                  .clock_error = number_of(worker, "clock_error_us")};
+        }
+    }
+}
+
+struct explained *explain_read(json_t *root)
+{
+    const json_t *about = json_object_get(root, "otherData"), *events = json_object_get(root, "traceEvents"), *event;
+    struct explained *e = calloc(1, sizeof(*e));
+    size_t i;
+
+    if (!e)
+        fail(1, "out of memory");
+    if (strcmp(text_of(about, "producer"), "vocl") || !json_is_array(events))
+        fail(1, "this is no trace of VOCL's");
+    e->first = INFINITY;
+    find_workers(e, about);
+    json_array_foreach(events, i, event) take_event(e, event);
+    split_waits(e);
+    return e;
+}

@@ -1,0 +1,144 @@
+/*
+ * vocl-trace: what programs left in a folder (base/timeline.h) as one Trace Event JSON file, and a report of it.
+ *
+ *   trace_main.c     its command line
+ *   trace_read.c     files: checked, and taken apart
+ *   trace_clock.c    the clocks of members, and of devices, in terms of the program's
+ *   trace_write.c    the file: tracks of programs; trace_node.c: those of workers
+ *   explain_read.c   the file again: sums
+ *   explain_print.c  the report; explain_hints.c: what could be done about it
+ */
+#ifndef VOCL_TOOLS_TRACE_H
+#define VOCL_TOOLS_TRACE_H
+
+#include <jansson.h>
+
+#include "base/timeline.h"
+
+/* A record, with what follows its head. */
+struct item {
+    struct timeline_record head;
+    const void *more;
+    size_t length; /* of that */
+    uint32_t thread;
+};
+
+struct command {
+    struct timeline_command what;
+    uint64_t over;                              /* it was seen to be, by the worker's clock */
+    uint64_t queued, submitted, started, ended; /* by the program's clock */
+    uint64_t sent;                              /* when the call that sent it began, 0: not known */
+    uint32_t caller;                            /* the thread of that */
+    uint64_t flow;                              /* number of the arrow to it, 0: none */
+    uint64_t waited;                            /* the end of a wait for it, 0: none */
+    uint32_t waiter;                            /* the thread of that */
+    bool native;                                /* times are the native OpenCL's */
+};
+
+struct turn {
+    uint32_t device;
+    uint64_t from, to;
+};
+
+struct name {
+    uint32_t number;
+    const char *text;
+};
+
+/* A worker, while it was a member of that number. */
+struct member {
+    uint32_t number;
+    const char *host;
+    uint64_t since;            /* by the program's clock */
+    const struct item **asked; /* TIMELINE_CLOCK */
+    size_t asked_count;
+    struct command *commands; /* by their numbers */
+    size_t command_count;
+    struct turn *turns;
+    size_t turn_count;
+    struct name *names, *devices;
+    size_t name_count, device_count;
+    /* the program's time is its own - offset - drift * (its own - origin) */
+    uint64_t origin;
+    double offset, drift, error; /* ns; drift: without a unit */
+};
+
+struct thread {
+    uint32_t number;
+    char name[16];
+};
+
+struct process {
+    uint32_t number;
+    char host[64], program[64];
+    uint64_t dropped;
+    struct item *items; /* by the time of their end */
+    size_t item_count;
+    struct thread *threads;
+    size_t thread_count;
+    struct member *members;
+    size_t member_count;
+};
+
+struct trace {
+    struct process *processes;
+    size_t process_count;
+    uint64_t start; /* the earliest time, which is 0 in the file */
+};
+
+/* ---- trace_read.c ---- */
+/* The files of a folder; ends the program if there is nothing in it. What is not whole is left out. */
+void trace_read(const char *folder, struct trace *trace);
+/* The member that had that number then, or NULL. */
+struct member *trace_member(const struct process *process, uint32_t number, uint64_t time);
+/* What a call sent, perhaps nothing. */
+struct timeline_call trace_sent(const struct item *item);
+const char *trace_name(const struct name *names, size_t count, uint32_t number, const char *fallback);
+/* One more in an array of so many; ends the program without memory. */
+void *trace_more(void *array, size_t *count, size_t size);
+
+/* ---- trace_clock.c ---- */
+struct command *trace_find_command(const struct member *member, uint64_t number);
+void trace_clocks(struct process *process);
+
+/* ---- trace_write.c ---- */
+struct writer {
+    FILE *file;
+    const struct trace *trace;
+    bool any;
+    uint64_t last_flow;
+};
+/* Into the file; false: it could not be written. */
+bool trace_write(struct trace *trace, FILE *file);
+/* One event; takes over arguments, which may be NULL. phase: X (to is its end), i, b, e, s, t, f, or M. */
+struct event {
+    const char *phase, *name, *category;
+    uint64_t from, to, id; /* id: 0: none */
+    uint32_t process, track;
+    json_t *arguments;
+};
+void trace_event(struct writer *w, const struct event *event);
+void trace_track(struct writer *w, uint32_t process, uint32_t track, int order, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Of things that may overlap: the first of a track's lanes that is free from then on, taken until then. */
+struct lanes {
+    uint64_t busy[64];
+    unsigned used;
+};
+unsigned trace_lane(struct lanes *lanes, uint64_t from, uint64_t to);
+/* Numbers of processes and tracks in the file. */
+#define TRACE_MEMBERS 1000 /* members of the process p are p * 1000 and their index */
+uint32_t trace_process(size_t index);
+uint32_t trace_member_process(size_t process, size_t member);
+
+/* ---- trace_node.c ---- */
+void trace_write_member(struct writer *w, size_t process, size_t index);
+
+/* ---- explain_*.c ---- */
+struct explained;
+/* Of the file's contents; ends the program if it is none of ours. */
+struct explained *explain_read(json_t *root);
+void explain_print(const struct explained *e, FILE *file);
+json_t *explain_json(const struct explained *e);
+
+#endif

@@ -1,0 +1,275 @@
+/* What programs left: files of chunks, of which the last may be half written, and which anybody could have changed. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tools/tools.h"
+#include "tools/trace.h"
+
+void *trace_more(void *array, size_t *count, size_t size)
+{
+    if (!(*count & (*count - 1))) { /* 0, 1, 2, 4, ...: full */
+        array = realloc(array, (*count ? 2 * *count : 1) * size);
+        if (!array)
+            fail(1, "out of memory");
+    }
+    memset((char *)array + *count * size, 0, size);
+    ++*count;
+    return array;
+}
+
+struct timeline_call trace_sent(const struct item *item)
+{
+    struct timeline_call sent = {0};
+
+    if (item->length >= sizeof(sent))
+        memcpy(&sent, item->more, sizeof(sent));
+    return sent;
+}
+
+const char *trace_name(const struct name *names, size_t count, uint32_t number, const char *fallback)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (names[i].number == number)
+            return names[i].text;
+    }
+    return fallback;
+}
+
+struct member *trace_member(const struct process *process, uint32_t number, uint64_t time)
+{
+    struct member *found = NULL;
+
+    for (size_t i = 0; i < process->member_count; i++) {
+        struct member *member = &process->members[i];
+
+        if (member->number == number && (!found || member->since <= time))
+            found = member;
+    }
+    return found;
+}
+
+/* ---- records ---- */
+
+/* The next of them: NULL at their end, or if it cannot be. */
+static const struct timeline_record *next(const uint8_t **at, const uint8_t *end, struct item *item)
+{
+    const struct timeline_record *head = (const void *)*at;
+    size_t length;
+
+    if ((size_t)(end - *at) < sizeof(*head))
+        return NULL;
+    length = 8 * (size_t)head->length;
+    if (length < sizeof(*head) || length > (size_t)(end - *at))
+        return NULL;
+    *item = (struct item){.head = *head, .more = head + 1, .length = length - sizeof(*head)};
+    *at += length;
+    return head;
+}
+
+static const char *text_of(const struct item *item)
+{
+    return item->length && memchr(item->more, '\0', item->length) ? item->more : "";
+}
+
+static bool is_whole(const struct item *item)
+{
+    static const size_t least[] = {[TIMELINE_CALL] = 0,
+                                   [TIMELINE_SENT] = sizeof(struct timeline_call),
+                                   [TIMELINE_TRIP] = 1,
+                                   [TIMELINE_WAIT] = sizeof(struct timeline_wait),
+                                   [TIMELINE_DATA] = sizeof(struct timeline_bytes),
+                                   [TIMELINE_FRAME] = sizeof(struct timeline_bytes),
+                                   [TIMELINE_BULK] = sizeof(struct timeline_bytes),
+                                   [TIMELINE_CLOCK] = 8,
+                                   [TIMELINE_MEMBER] = 1,
+                                   [TIMELINE_SPAN] = 1,
+                                   [TIMELINE_WORKER] = 0};
+
+    return item->head.kind && item->head.kind <= TIMELINE_WORKER && item->length >= least[item->head.kind] &&
+           item->head.from <= item->head.to;
+}
+
+static void find_thread(struct process *process, const struct timeline_chunk *chunk)
+{
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct thread *thread = &process->threads[i];
+
+        if (thread->number != chunk->thread)
+            continue;
+        snprintf(thread->name, sizeof(thread->name), "%.15s", chunk->name); /* it may have got one meanwhile */
+        return;
+    }
+    process->threads = trace_more(process->threads, &process->thread_count, sizeof(*process->threads));
+    process->threads[process->thread_count - 1].number = chunk->thread;
+    snprintf(process->threads[process->thread_count - 1].name, 16, "%.15s", chunk->name);
+}
+
+static void take_chunk(struct process *process, const struct timeline_chunk *chunk)
+{
+    const uint8_t *at = (const uint8_t *)(chunk + 1), *end;
+    struct item item;
+    uint64_t used = atomic_load(&chunk->used);
+
+    if (used > TIMELINE_CHUNK - sizeof(*chunk))
+        return;
+    end = at + used;
+    process->number = chunk->process;
+    snprintf(process->host, sizeof(process->host), "%.63s", chunk->host);
+    snprintf(process->program, sizeof(process->program), "%.63s", chunk->program);
+    if (chunk->dropped > process->dropped)
+        process->dropped = chunk->dropped;
+    find_thread(process, chunk);
+    while (next(&at, end, &item)) {
+        if (!is_whole(&item))
+            continue;
+        item.thread = chunk->thread;
+        process->items = trace_more(process->items, &process->item_count, sizeof(item));
+        process->items[process->item_count - 1] = item;
+    }
+}
+
+/* ---- members ---- */
+
+static void take_worker_record(struct member *member, const struct item *item)
+{
+    struct command *command;
+
+    switch (item->head.kind) {
+    case TIMELINE_NAME:
+        member->names = trace_more(member->names, &member->name_count, sizeof(*member->names));
+        member->names[member->name_count - 1] = (struct name){item->head.which, text_of(item)};
+        break;
+    case TIMELINE_DEVICE:
+        member->devices = trace_more(member->devices, &member->device_count, sizeof(*member->devices));
+        member->devices[member->device_count - 1] = (struct name){item->head.which, text_of(item)};
+        break;
+    case TIMELINE_COMMAND:
+        if (item->length < sizeof(command->what))
+            break;
+        member->commands = trace_more(member->commands, &member->command_count, sizeof(*command));
+        command = &member->commands[member->command_count - 1];
+        memcpy(&command->what, item->more, sizeof(command->what));
+        command->over = item->head.to;
+        break;
+    case TIMELINE_TURN:
+        member->turns = trace_more(member->turns, &member->turn_count, sizeof(*member->turns));
+        member->turns[member->turn_count - 1] = (struct turn){item->head.which, item->head.from, item->head.to};
+        break;
+    }
+}
+
+static void take_worker(struct member *member, const struct item *item)
+{
+    const uint8_t *at = item->more, *end = at + item->length;
+    struct item one;
+
+    while (next(&at, end, &one))
+        take_worker_record(member, &one);
+}
+
+static int by_end(const void *one, const void *other)
+{
+    const uint64_t a = ((const struct item *)one)->head.to, b = ((const struct item *)other)->head.to;
+
+    return a < b ? -1 : a > b;
+}
+
+static int by_number(const void *one, const void *other)
+{
+    const uint64_t a = ((const struct command *)one)->what.number, b = ((const struct command *)other)->what.number;
+
+    return a < b ? -1 : a > b;
+}
+
+static void find_members(struct process *process)
+{
+    for (size_t i = 0; i < process->item_count; i++) {
+        const struct item *item = &process->items[i];
+        struct member *member;
+
+        if (item->head.kind == TIMELINE_MEMBER) {
+            process->members = trace_more(process->members, &process->member_count, sizeof(*member));
+            process->members[process->member_count - 1] =
+                (struct member){.number = item->head.which, .host = text_of(item), .since = item->head.to};
+        }
+        member = item->head.kind == TIMELINE_CLOCK || item->head.kind == TIMELINE_WORKER
+                     ? trace_member(process, item->head.which, item->head.to)
+                     : NULL;
+        if (!member)
+            continue;
+        if (item->head.kind == TIMELINE_WORKER) {
+            take_worker(member, item);
+            continue;
+        }
+        member->asked = trace_more(member->asked, &member->asked_count, sizeof(*member->asked));
+        member->asked[member->asked_count - 1] = item;
+    }
+    for (size_t i = 0; i < process->member_count; i++)
+        if (process->members[i].command_count)
+            qsort(process->members[i].commands, process->members[i].command_count, sizeof(struct command), by_number);
+}
+
+/* ---- files ---- */
+
+static void take_file(struct trace *trace, int folder, const char *name)
+{
+    const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct process *process;
+    struct stat file;
+    const uint8_t *bytes;
+
+    if (fd < 0 || fstat(fd, &file) || !S_ISREG(file.st_mode) || file.st_size < TIMELINE_CHUNK) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    /* a copy: the program may still write */
+    bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED)
+        fail(1, "%s: %m", name);
+    trace->processes = trace_more(trace->processes, &trace->process_count, sizeof(*process));
+    process = &trace->processes[trace->process_count - 1];
+    for (off_t at = 0; at + TIMELINE_CHUNK <= file.st_size; at += TIMELINE_CHUNK) {
+        const struct timeline_chunk *chunk = (const void *)(bytes + at);
+
+        if (chunk->magic == TIMELINE_MAGIC)
+            take_chunk(process, chunk);
+    }
+    if (process->item_count)
+        qsort(process->items, process->item_count, sizeof(*process->items), by_end);
+    find_members(process);
+}
+
+void trace_read(const char *path, struct trace *trace)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    *trace = (struct trace){.start = UINT64_MAX};
+    if (!folder)
+        fail(1, "%s: %m", path);
+    while ((entry = readdir(folder))) {
+        const size_t length = strlen(entry->d_name), suffix = strlen(TIMELINE_SUFFIX);
+
+        if (length > suffix && !strcmp(entry->d_name + length - suffix, TIMELINE_SUFFIX))
+            take_file(trace, dirfd(folder), entry->d_name);
+    }
+    closedir(folder);
+    for (size_t i = 0; i < trace->process_count; i++) {
+        const struct process *process = &trace->processes[i];
+
+        for (size_t k = 0; k < process->item_count; k++) {
+            if (process->items[k].head.from < trace->start)
+                trace->start = process->items[k].head.from;
+        }
+    }
+    if (trace->start == UINT64_MAX)
+        trace->start = 0;
+}

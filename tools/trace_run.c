@@ -1,0 +1,283 @@
+/*
+ * vocl run --trace and --report, vocl trace, vocl explain. What programs write down is in the folder FILE.parts while
+ * they run; vocl-trace makes FILE of it, and reports.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/requests.h"
+#include "base/text.h"
+#include "tools/tools.h"
+
+#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
+#define PARTS ".parts"
+
+static pid_t child;
+
+/* ---- folders ---- */
+
+static void parts_of(const char *file, char path[PATH_MAX])
+{
+    if (snprintf(path, PATH_MAX, "%s" PARTS, file) >= PATH_MAX)
+        fail(EXIT_BROKEN, "%s: the name is too long", file);
+}
+
+/* Nothing but what programs left there. */
+static void empty_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        const char *dot = strrchr(entry->d_name, '.');
+
+        if (dot && !strcmp(dot, ".timeline"))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Its whole path. */
+static void make_folder(const char *file, char path[PATH_MAX])
+{
+    char parts[PATH_MAX];
+
+    parts_of(file, parts);
+    if (mkdir(parts, 0700) && errno != EEXIST)
+        fail(EXIT_BROKEN, "%s: %m", parts);
+    empty_folder(parts);
+    if (!realpath(parts, path))
+        fail(EXIT_BROKEN, "%s: %m", parts);
+}
+
+static void remove_folder(const char *path)
+{
+    empty_folder(path);
+    rmdir(path);
+}
+
+/* ---- the helper ---- */
+
+static int helper(const char *what, const char *from, const char *to)
+{
+    char *words[] = {helper_path("vocl-trace"), (char *)what, (char *)from, (char *)to, NULL};
+    const pid_t pid = fork();
+    int status;
+
+    if (!pid) {
+        execv(words[0], words);
+        fail(EXIT_BROKEN, "%s: %m", words[0]);
+    }
+    free(words[0]);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* ---- vocl run --trace, --report ---- */
+
+static void pass_on(int number)
+{
+    if (child > 0)
+        kill(child, number);
+}
+
+/* The terminal's go to both; the others are for the program. */
+static void stand_by(void)
+{
+    static const int passed[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
+    struct sigaction action = {.sa_handler = SIG_IGN, .sa_flags = SA_RESTART};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGQUIT, &action, NULL);
+    action.sa_handler = pass_on;
+    for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
+        sigaction(passed[i], &action, NULL);
+}
+
+static int start(const struct choices *choices, char **program)
+{
+    sigset_t all, before;
+    int status;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    child = fork();
+    if (child < 0)
+        fail(EXIT_BROKEN, "fork: %m");
+    if (!child) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        environment_set_session(choices);
+        environment_set_doors(choices);
+        execvp(*program, program);
+        fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE, "%s: %m", *program);
+    }
+    stand_by();
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    return status;
+}
+
+/* This one ends as the program did. */
+static int end_as(int status)
+{
+    const struct rlimit none = {0, 0};
+
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    setrlimit(RLIMIT_CORE, &none);
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+static void check_writable(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        fail(EXIT_USAGE, "%s: %m", path);
+    close(fd);
+}
+
+int trace_run(const struct choices *choices, char **program)
+{
+    const char *temporary = getenv("TMPDIR");
+    char own[PATH_MAX], folder[PATH_MAX];
+    const char *file = choices->trace ? choices->trace : own;
+    int status, bad;
+
+    free(helper_path("vocl-trace"));
+    snprintf(own, sizeof(own), "%s/vocl-report-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (!choices->trace) {
+        const int fd = mkostemp(own, O_CLOEXEC);
+
+        if (fd < 0)
+            fail(EXIT_BROKEN, "%s: %m", own);
+        close(fd);
+    }
+    check_writable(file);
+    if (choices->report && strcmp(choices->report, "-"))
+        check_writable(choices->report);
+    make_folder(file, folder);
+    if (setenv("VOCL_TIMELINE", folder, 1))
+        fail(EXIT_BROKEN, "out of memory");
+    status = start(choices, program);
+    bad = helper("make", folder, file);
+    if (!bad)
+        remove_folder(folder);
+    if (!bad && choices->report)
+        helper("explain", file, choices->report);
+    if (!choices->trace)
+        unlink(file);
+    return end_as(status);
+}
+
+/* ---- vocl trace ---- */
+
+/* Of the folder that a program, or who started it, had no time to do it with. */
+static int make_of(const char *file)
+{
+    char folder[PATH_MAX];
+    int bad;
+
+    parts_of(file, folder);
+    if (access(folder, R_OK | X_OK))
+        fail(1, "%s: %m", folder);
+    bad = helper("make", folder, file);
+    if (!bad)
+        remove_folder(folder);
+    return bad;
+}
+
+/* The program was not asked, or has refused: what was made for it goes. */
+static char unused_file[PATH_MAX], unused_folder[PATH_MAX];
+static void remove_unused(void)
+{
+    if (!*unused_file)
+        return;
+    unlink(unused_file);
+    remove_folder(unused_folder);
+}
+
+static int start_tracing(long program, const char *file)
+{
+    char folder[PATH_MAX], request[REQUESTS_MOST / 2], answer[SESSION_ANSWER];
+
+    free(helper_path("vocl-trace"));
+    parts_of(file, folder);
+    if (!access(folder, F_OK))
+        fail(1, "%s is there: it is being traced, or `vocl trace %s` makes it of what is there", folder, file);
+    check_writable(file);
+    make_folder(file, folder);
+    snprintf(unused_file, sizeof(unused_file), "%s", file);
+    snprintf(unused_folder, sizeof(unused_folder), "%s", folder);
+    atexit(remove_unused);
+    if (strchr(folder, '\n') || snprintf(request, sizeof(request), "trace start %s", folder) >= (int)sizeof(request))
+        misuse("%s: the name is too long", folder);
+    session_answer(program, request, true, answer);
+    *unused_file = '\0';
+    return 0;
+}
+
+static int stop_tracing(long program)
+{
+    char folder[SESSION_ANSWER], file[SESSION_ANSWER];
+    size_t length;
+
+    session_answer(program, "trace stop", true, folder);
+    length = strlen(folder);
+    if (length <= strlen(PARTS) || strcmp(folder + length - strlen(PARTS), PARTS))
+        fail(1, "what is traced is in %s", folder);
+    snprintf(file, sizeof(file), "%.*s", (int)(length - strlen(PARTS)), folder);
+    if (helper("make", folder, file))
+        return 1;
+    remove_folder(folder);
+    printf("%s\n", file);
+    return 0;
+}
+
+int trace_command(int count, char **words)
+{
+    uint64_t program;
+
+    if (count == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
+        help_show("trace");
+        return 0;
+    }
+    if (count == 2)
+        return make_of(words[1]);
+    if (count < 3 || !text_read_number(words[1], 1, 1u << 30, &program))
+        misuse("trace takes the number of a process, and start FILE or stop");
+    if (count == 4 && !strcmp(words[2], "start"))
+        return start_tracing((long)program, words[3]);
+    if (count == 3 && !strcmp(words[2], "stop"))
+        return stop_tracing((long)program);
+    misuse("trace takes the number of a process, and start FILE or stop");
+}
+
+/* ---- vocl explain ---- */
+
+int explain_command(int count, char **words)
+{
+    if (count == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
+        help_show("explain");
+        return 0;
+    }
+    if (count != 2 && count != 3)
+        misuse("explain takes the file of a trace");
+    return helper("explain", words[1], count == 3 ? words[2] : NULL);
+}

@@ -1,7 +1,7 @@
 /*
- * What users ask of the running session: "move to WHERE". WHERE is a host, "here" for this one, or "spare" for any
- * spare worker. If none of the spare workers is there, one comes for the move, and the one that was left goes when it
- * is over.
+ * What users ask of the running session: "move to WHERE", and in a pool "move member NUMBER to WHERE". WHERE is a host,
+ * "here" for this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move,
+ * and the one that was left goes when it is over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -85,10 +85,10 @@ static int bring(struct session *session, const char *where, struct node **out, 
     return member > 0 ? 0 : member;
 }
 
-static int move_one(struct node *node, const char *where, char *why, size_t size)
+static int move_one(struct node *node, struct node *spare, const char *where, struct move_watch *watch, char *why,
+                    size_t size)
 {
     struct session *session = node->session;
-    struct node *spare = find_at(session, where);
     const bool came = !spare;
     int error = 0;
 
@@ -100,7 +100,7 @@ static int move_one(struct node *node, const char *where, char *why, size_t size
         error = bring(session, where, &spare, why, size);
     if (error)
         return error;
-    error = session_move(node, spare->peer, why, size);
+    error = session_move_watched(node, spare->peer, watch, why, size);
     if (came) {
         session_lock(session);
         session_drop_spare(session, spare);
@@ -121,7 +121,7 @@ static void move_to(struct session *session, const char *where, const char *from
 
         if (node->in_process || (from && strcasecmp(from, transport_peer_host(session_transport(session), node->peer))))
             continue;
-        error = move_one(node, where, why, sizeof(why));
+        error = move_one(node, find_at(session, where), where, NULL, why, sizeof(why));
         moved += !error;
         if (!error)
             answer_progress(answer, "%s", why);
@@ -134,12 +134,43 @@ static void move_to(struct session *session, const char *where, const char *from
         answer_end(answer, true, "moved to %s", where);
 }
 
+static void tell_phase(void *argument, const char *phase, uint64_t bytes)
+{
+    answer_progress(argument, "phase %s %llu", phase, (unsigned long long)bytes);
+}
+
+/* In a pool, which has a place there: what is behind that member goes. */
+static void move_member(struct session *session, unsigned member, const char *where, struct answer *answer)
+{
+    struct move_watch watch = {.told = tell_phase, .argument = answer};
+    struct node *node = NULL;
+    char why[300] = "";
+    int error;
+
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        if (session_node(session, i)->peer == member && !session_node(session, i)->in_process)
+            node = session_node(session, i);
+    }
+    if (!node) {
+        answer_end(answer, false, "the session has no worker %u", member);
+        return;
+    }
+    error = move_one(node, NULL, where, &watch, why, sizeof(why));
+    if (error)
+        answer_end(answer, false, "%s", why);
+    else
+        answer_end(answer, true, "bytes %llu pause %ld us: %s", (unsigned long long)watch.bytes, watch.pause_us, why);
+}
+
 static void on_request(void *context, const char *request, struct answer *answer)
 {
     char where[256] = "", from[256] = "";
+    unsigned member;
     const int words = sscanf(request, "move to %255s from %255s", where, from);
 
-    if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
+    if (sscanf(request, "move member %u to %255s", &member, where) == 2)
+        move_member(context, member, where, answer);
+    else if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
         move_to(context, where, words == 2 ? from : NULL, answer);
     else
         answer_end(answer, false, "this session does not know what that is");

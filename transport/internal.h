@@ -113,8 +113,9 @@ struct job {
     bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
-    int lifeline;                                                    /* to vocl-launcher or vocl-join, or -1 */
-    enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE } started; /* by vocl-launcher: on this host, or by ssh */
+    int lifeline; /* to vocl-launcher or vocl-join, or -1 */
+    /* by vocl-launcher: on this host, or by ssh; by a pool's daemons */
+    enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
     struct kept calls;       /* a worker: where it is handed connections, or -1 */
     struct kept channel;     /* to the same, while the session runs (request.c), or -1 */
     struct kept pmi;         /* what MPI has of its starter, or -1 */

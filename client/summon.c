@@ -14,6 +14,8 @@
 #include "base/settings.h"
 #include "client/moving.h"
 
+#define RECORD_MS 1000 /* for who asked to take note of a result */
+
 struct arriving {
     bool over;
     int error;
@@ -85,10 +87,17 @@ static int bring(struct session *session, const char *where, struct node **out, 
     return member > 0 ? 0 : member;
 }
 
-static int move_one(struct node *node, struct node *spare, const char *where, struct move_watch *watch, char *why,
-                    size_t size)
+static void let_go(struct session *session, struct node *spare)
+{
+    session_lock(session);
+    session_drop_spare(session, spare);
+    session_unlock(session);
+}
+
+static int move_one(struct node *node, const char *where, char *why, size_t size)
 {
     struct session *session = node->session;
+    struct node *spare = find_at(session, where);
     const bool came = !spare;
     int error = 0;
 
@@ -100,12 +109,9 @@ static int move_one(struct node *node, struct node *spare, const char *where, st
         error = bring(session, where, &spare, why, size);
     if (error)
         return error;
-    error = session_move_watched(node, spare->peer, watch, why, size);
-    if (came) {
-        session_lock(session);
-        session_drop_spare(session, spare);
-        session_unlock(session);
-    }
+    error = session_move(node, spare->peer, why, size);
+    if (came)
+        let_go(session, spare);
     return error;
 }
 
@@ -121,7 +127,7 @@ static void move_to(struct session *session, const char *where, const char *from
 
         if (node->in_process || (from && strcasecmp(from, transport_peer_host(session_transport(session), node->peer))))
             continue;
-        error = move_one(node, find_at(session, where), where, NULL, why, sizeof(why));
+        error = move_one(node, where, why, sizeof(why));
         moved += !error;
         if (!error)
             answer_progress(answer, "%s", why);
@@ -139,11 +145,12 @@ static void tell_phase(void *argument, const char *phase, uint64_t bytes)
     answer_progress(argument, "phase %s %llu", phase, (unsigned long long)bytes);
 }
 
-/* In a pool, which has a place there: what is behind that member goes. */
+/* In a pool, which has a place there: what is behind that member goes. Before its old place ends it is on record that
+ * it has moved. */
 static void move_member(struct session *session, unsigned member, const char *where, struct answer *answer)
 {
     struct move_watch watch = {.told = tell_phase, .argument = answer};
-    struct node *node = NULL;
+    struct node *node = NULL, *spare;
     char why[300] = "";
     int error;
 
@@ -155,11 +162,19 @@ static void move_member(struct session *session, unsigned member, const char *wh
         answer_end(answer, false, "the session has no worker %u", member);
         return;
     }
-    error = move_one(node, NULL, where, &watch, why, sizeof(why));
-    if (error)
+    error = bring(session, where, &spare, why, sizeof(why));
+    if (!error) {
+        error = session_move_watched(node, spare->peer, &watch, why, sizeof(why));
+        if (error)
+            answer_end(answer, false, "%s", why);
+        else
+            answer_end(answer, true, "bytes %llu pause %ld us: %s", (unsigned long long)watch.bytes, watch.pause_us,
+                       why);
+        answer_await(answer, RECORD_MS);
+        let_go(session, spare);
+    } else {
         answer_end(answer, false, "%s", why);
-    else
-        answer_end(answer, true, "bytes %llu pause %ld us: %s", (unsigned long long)watch.bytes, watch.pause_us, why);
+    }
 }
 
 static void on_request(void *context, const char *request, struct answer *answer)

@@ -71,6 +71,37 @@ static int follow(struct client *client, bool quiet, char *why, size_t why_size)
     return error;
 }
 
+/* Who has that in a member of this name; or NULL. */
+static json_t *find_by(const json_t *status, const char *member, const char *value)
+{
+    json_t *node, *session;
+    size_t i, j;
+
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            if (!strcmp(text_of(session, member), value))
+                return session;
+        }
+    }
+    return NULL;
+}
+
+/* The daemon that was asked, or what it had, has gone: whether there is another in its place. */
+static bool has_moved(const struct poolfile *pool, const struct move_wish *wish)
+{
+    char why[512];
+    json_t *status = pool_try_status(pool, why, sizeof(why));
+    const json_t *there = find_by(status, "replaces", wish->part), *words = json_object_get(there, "move");
+    const bool moved = words && !*text_of(words, "phase") && !find_by(status, "part", wish->part);
+
+    if (moved && !wish->quiet)
+        show_result(words);
+    json_decref(status);
+    return moved;
+}
+
 int pool_move(const struct poolfile *pool, const struct move_wish *wish, char *why, size_t why_size)
 {
     json_t *question = json_pack("{s:s, s:s, s:s, s:i, s:i}", "do", "move", "session", wish->part, "to", wish->to,
@@ -87,6 +118,8 @@ int pool_move(const struct poolfile *pool, const struct move_wish *wish, char *w
         client_close(&client);
     }
     json_decref(question);
+    if (error && has_moved(pool, wish))
+        error = 0;
     return error;
 }
 

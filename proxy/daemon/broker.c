@@ -158,7 +158,7 @@ static void wait_in_queue(struct request *r)
     const unsigned position = queue_position(r->daemon, r->ticket);
     long left = r->until_ms - clock_ms();
 
-    if ((r->outdated || r->yields_ms) && left < 0)
+    if ((r->outdated || r->yields_ms) && left <= 0)
         left = r->since_ms + OUTDATED_MS - clock_ms();
     if (left <= 0) {
         refuse(r, *r->why ? r->why : "no devices are free");

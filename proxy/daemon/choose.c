@@ -315,6 +315,25 @@ static bool yield_to_older(struct request *r, struct candidates *list)
     return !may_pass;
 }
 
+/* The part is still to take another's place, or is already to be replaced. */
+static bool is_moving(struct request *r, const json_t *directory)
+{
+    const json_t *node = NULL, *part = find_part(directory, r->move.part, &node), *session;
+    bool moving = part && is_arriving(directory, node, part);
+    size_t i, j;
+
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            moving |= !strcmp(message_text(session, "replaces", ""), r->move.part);
+        }
+    }
+    if (moving)
+        snprintf(r->why, sizeof(r->why), "a move of it is not over yet");
+    return moving;
+}
+
 enum outcome request_place(struct request *r)
 {
     const unsigned most = r->daemon->config->devices_per_user;
@@ -332,6 +351,12 @@ enum outcome request_place(struct request *r)
         if (list && i < MOST_NODES)
             take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
+    }
+    if (*r->move.part && is_moving(r, directory)) { /* the old place will be free in a moment */
+        r->outdated = true;
+        free(list);
+        json_decref(directory);
+        return OUTCOME_WAIT;
     }
     r->held = list && is_beyond_limits(r, directory);
     if (list) {
@@ -442,30 +467,20 @@ static bool bar_places(struct request *r, const json_t *directory, const char *t
     return found;
 }
 
-static bool may_move(struct request *r, const json_t *directory, const json_t *node, const json_t *part)
+static bool may_move(struct request *r, const json_t *part)
 {
-    const json_t *other, *session;
-    size_t i, j;
-
+    *r->why = '\0';
+    if (part && !strcmp(message_text(part, "user", ""), connection_peer(r->client)->name))
+        return true;
     snprintf(r->why, sizeof(r->why), "there is no such session of yours");
-    if (!part || strcmp(message_text(part, "user", ""), connection_peer(r->client)->name))
-        return false;
-    snprintf(r->why, sizeof(r->why), "a move of it is not over yet");
-    if (is_arriving(directory, node, part))
-        return false;
-    json_array_foreach(directory, i, other){json_array_foreach(json_object_get(other, "sessions"), j, session){
-        if (!strcmp(message_text(session, "replaces", ""), message_text(part, "part", ""))) return false;
-}
-}
-*r->why = '\0';
-return true;
+    return false;
 }
 
 bool request_take_move(struct request *r, const json_t *message)
 {
     json_t *directory = peers_directory(r->daemon);
     const json_t *node = NULL, *part = find_part(directory, message_text(message, "move", ""), &node);
-    bool good = may_move(r, directory, node, part);
+    bool good = may_move(r, part);
 
     r->move.device = message_number(message, "device", -1);
     if (good) {

@@ -85,6 +85,7 @@ struct session {
     struct relay *relay;          /* of its worker's PMI, or NULL */
     char why[128];                /* it ends */
     struct connection *mover;     /* waits for its move, or NULL */
+    bool leaving;                 /* its worker ends by itself: it is told as ending */
     json_t *move;                 /* what is known of that, or NULL */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */

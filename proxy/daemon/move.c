@@ -68,25 +68,18 @@ static json_t *take_words(const json_t *message)
     return words;
 }
 
+/* Who asked hears of a move that succeeded when the old place is free: move_end(). */
 static void finish(struct session *s, json_t *words, bool good)
 {
-    struct connection *c = s->mover;
-
-    s->mover = NULL;
     json_object_del(words, "phase");
     json_decref(s->move);
     s->move = good ? words : NULL;
     daemon_log("notice", "session %s %s: %s", s->of, good ? "moves" : "stays where it is",
                message_text(words, "text", ""));
-    if (c) {
-        connection_own(c, NULL, NULL);
-        if (good)
-            connection_send(c, json_pack("{s:O}", "moved", words));
-        else
-            connection_fail(c, message_text(words, "text", "it did not move"));
-    }
-    if (!good)
+    if (!good) {
+        move_end(s, message_text(words, "text", "it did not move"));
         json_decref(words);
+    }
     daemon_changed(s->daemon);
 }
 
@@ -115,5 +108,8 @@ void move_end(struct session *s, const char *why)
     if (!c)
         return;
     connection_own(c, NULL, NULL);
-    connection_fail(c, why);
+    if (s->move && !*message_text(s->move, "phase", ""))
+        connection_send(c, json_pack("{s:O}", "moved", s->move));
+    else
+        connection_fail(c, why);
 }

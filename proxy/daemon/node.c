@@ -90,12 +90,13 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
 static json_t *describe_session(const struct session *s)
 {
     static const char *const states[] = {"reserved", "running", "ending"};
-    json_t *told = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->of,
-                             "user", s->user, "program", s->program, "from", s->from, "state", states[s->state],
-                             "devices", message_list(s->devices, s->device_count), "share", (int)s->share, "began",
-                             s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
-                             "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in,
-                             "bytes_out", (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
+    json_t *told =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->of, "user",
+                  s->user, "program", s->program, "from", s->from, "state",
+                  states[s->leaving ? SESSION_ENDING : s->state], "devices", message_list(s->devices, s->device_count),
+                  "share", (int)s->share, "began", s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds",
+                  s->cpu_seconds, "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in,
+                  "bytes_out", (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
 
     json_object_set_new(told, "part", json_string(s->id));
     json_object_set_new(told, "replaces", json_string(s->replaces));
@@ -334,7 +335,9 @@ static void client_closed(struct connection *c)
 static void leave(struct session *s, const json_t *message)
 {
     snprintf(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
+    s->leaving = true;
     silence_begins(s, SILENCE_LEFT);
+    daemon_changed(s->daemon);
 }
 
 static void client_message(struct connection *c, json_t *message)

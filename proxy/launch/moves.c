@@ -86,11 +86,16 @@ static void finish(bool good, const char *text, unsigned long long bytes, long p
         requests_answer(move.out, "%s%s\n", good ? REQUEST_DONE : REQUEST_FAILED, text);
         close(move.out);
     }
-    if (move.answers >= 0)
+    if (move.answers >= 0) {
+        if (send(move.answers, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) /* the old place may end now */
+            vocl_log(LOG_DEBUG, "the program does not listen: %s", strerror(errno));
         close(move.answers);
+    }
     client_close(&move.broker);
     if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not got it */
         attend_leave(move.to, true, text);
+    if (good) /* when the program lets go of it */
+        snprintf(move.from->why, sizeof(move.from->why), "moved to %s", move.name);
     move.answers = move.out = -1;
     move.to = NULL;
     move.state = MOVE_NONE;
@@ -270,7 +275,7 @@ void moves_hear_program(void *owner, const struct channel_message *message, int 
 {
     struct attended *node = find_member(message->number);
     const bool now = !strcmp(message->text, "now");
-    char why[100];
+    char why[sizeof(node->why)];
 
     (void)owner;
     if (fd >= 0)
@@ -278,10 +283,7 @@ void moves_hear_program(void *owner, const struct channel_message *message, int 
     if (message->kind == CHANNEL_START) {
         start(message);
     } else if (message->kind == CHANNEL_END && node) {
-        if (node == move.from && move.to)
-            snprintf(why, sizeof(why), "moved to %s", move.to->name);
-        else
-            snprintf(why, sizeof(why), "%s", now ? "lost, or not needed" : "it has moved away");
+        snprintf(why, sizeof(why), "%s", *node->why ? node->why : now ? "lost, or not needed" : "not needed");
         attend_leave(node, now, why);
     } else if (message->kind == CHANNEL_END) {
         tell_program(CHANNEL_ENDED, message->number, "there is no such worker");

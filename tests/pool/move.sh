@@ -69,11 +69,12 @@ stays()
 # From node to node, and to another device; named, or by the policy.
 begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
-session=$(part id) first=$(part node)
-move --to n2 || [ "$first" = n2 ] || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-move --to n3 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+session=$(part id)
+[ "$(part node)" = n2 ] || move --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
+[ "$(part node)" = n3 ] || move --to n3 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 grep -q 'moved from n. to n3: .*, paused for .* ms' "$scratch/asked" || fail "what is said: $(cat "$scratch/asked")"
-wait_until 10 one_part || fail "the old place is held: $(root vocl pool sessions)"
+wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
 [ "$(part node) $(part id)" = "n3 $session" ] || fail "it is on $(part node), and called $(part id)"
 move --to n3 || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
 wait_until 10 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"

@@ -69,13 +69,17 @@ static json_t *take_words(const json_t *message)
 }
 
 /* Who asked hears of a move that succeeded when the old place is free: move_end(). */
-static void finish(struct session *s, json_t *words, bool good)
+static void finish(struct session *s, json_t *words, bool good, bool leaves)
 {
     json_object_del(words, "phase");
     json_decref(s->move);
     s->move = good ? words : NULL;
     daemon_log("notice", "session %s %s: %s", s->of, good ? "moves" : "stays where it is",
                message_text(words, "text", ""));
+    if (good && leaves) {
+        snprintf(s->why, sizeof(s->why), "moved to %s", message_text(words, "to", "?"));
+        s->leaving = true;
+    }
     if (!good) {
         move_end(s, message_text(words, "text", "it did not move"));
         json_decref(words);
@@ -88,7 +92,8 @@ void move_hear(struct session *s, const json_t *message, bool over)
     json_t *words = take_words(message);
 
     if (over) {
-        finish(s, words, json_is_true(json_object_get(message, "good")));
+        finish(s, words, json_is_true(json_object_get(message, "good")),
+               !strcmp(message_text(message, "part", ""), s->id));
         return;
     }
     if (!*message_text(words, "phase", ""))

@@ -46,6 +46,7 @@ static void tell_node(struct attended *node, const json_t *message)
 /* To both daemons, and who asked here. Takes message over. */
 static void tell(json_t *message)
 {
+    json_object_set_new(message, "part", json_string(move.from->part));
     json_object_set_new(message, "from", json_string(move.from->name));
     if (*move.name)
         json_object_set_new(message, "to", json_string(move.name));

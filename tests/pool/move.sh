@@ -11,6 +11,7 @@ cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
 chmod -R a+rX "$scratch/bin"
 for host in n1 n2 n3; do
     write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'sessions-per-user = 2;' 'devices-per-user = 2;'
+    [ $host = n3 ] || sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # PoCL's second device is not like its first
     start_daemon $host
 done
 wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
@@ -35,7 +36,7 @@ begins()
     : > "$scratch/out"
     begins_as=$1
     shift
-    as "$begins_as" vocl run -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    as "$begins_as" vocl run --policy order -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 30 one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
 }
@@ -72,11 +73,11 @@ ready
 session=$(part id)
 [ "$(part node)" = n2 ] || move --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
-[ "$(part node)" = n3 ] || move --to n3 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+move --to n3 --device 0 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 grep -q 'moved from n. to n3: .*, paused for .* ms' "$scratch/asked" || fail "what is said: $(cat "$scratch/asked")"
 wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
 [ "$(part node) $(part id)" = "n3 $session" ] || fail "it is on $(part node), and called $(part id)"
-move --to n3 || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
+move --to n3 || grep -q 'has another answer' "$scratch/asked" || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
 wait_until 10 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
 move || fail "anywhere: $(cat "$scratch/asked")"
 wait_until 10 one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
@@ -84,7 +85,7 @@ wait_until 10 one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(roo
 cat "$scratch"/accounting-n? | python3 -c '
 import json, sys
 moves = [r["move"] for r in map(json.loads, sys.stdin) if r["session"] == sys.argv[1] and r["why"].startswith("moved to ")]
-assert len(moves) >= 3 and all(m["bytes"] > 0 and m["pause_us"] > 0 and m["to"] for m in moves), moves' "$session" ||
+assert len(moves) == 3 and all(m["bytes"] > 0 and m["pause_us"] > 0 and m["to"] for m in moves), moves' "$session" ||
     fail "accounting: $(cat "$scratch"/accounting-n?)"
 
 # What is refused: it stays.
@@ -118,7 +119,9 @@ for command in "moved 8 6000" "buffer_ops" "images" "programs"; do
     begins $alice $scratch/bin/$command
     moves=0
     while kill -0 $program 2> /dev/null; do
-        move --quiet && moves=$((moves + 1))
+        other=n1
+        [ "$(part node)" != n1 ] || other=n2
+        move --quiet --to $other && moves=$((moves + 1))
         sleep 0.2
     done
     wait $program || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"

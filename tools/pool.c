@@ -19,12 +19,15 @@ static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|se
                            "       vocl pool [OPTION]... drain|resume NODE...\n"
                            "       vocl pool [OPTION]... kill SESSION...\n"
                            "       vocl pool [OPTION]... move SESSION...\n"
+                           "       vocl pool [OPTION]... rebalance\n"
                            "       vocl top [OPTION]...\n"
                            "\n"
                            "status   all of: nodes, devices, sessions, queue\n"
                            "drain    lets NODE take no new sessions, until resume by the same owner\n"
                            "kill     ends SESSION\n"
                            "move     takes SESSION to another place, while it runs\n"
+                           "rebalance\n"
+                           "         says which sessions the policy would have elsewhere\n"
                            "\n"
                            "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
                            "  -j, --json         what the daemons told, as JSON\n"
@@ -35,6 +38,7 @@ static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|se
                            "  -t, --to=NODE      move: where to (default: by the policy)\n"
                            "  -d, --device=N     move: to that device\n"
                            "  -f, --from=NODE    move: what the session has there, if it has devices of several\n"
+                           "  -D, --do           rebalance: moves them there\n"
                            "  -q, --quiet        move: says nothing of how far it is\n"
                            "\n"
                            "The exit status is 0, 1 if a daemon did not do what it was asked for, or 2 after a mistake "
@@ -107,7 +111,7 @@ json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
 struct choices {
     const char *owner, *reason;
     long wait; /* seconds, or -1: not at all */
-    bool as_json, moves;
+    bool as_json, moves, carries_out;
     const char *from;
     struct move_wish wish;
 };
@@ -296,13 +300,19 @@ static void command(const struct poolfile *pool, char **words, const struct choi
 
 int main(int count, char **words)
 {
-    static const struct option options[] = {
-        {"pool", required_argument, NULL, 'P'},  {"json", no_argument, NULL, 'j'},
-        {"owner", required_argument, NULL, 'o'}, {"reason", required_argument, NULL, 'r'},
-        {"wait", required_argument, NULL, 'w'},  {"move", no_argument, NULL, 'm'},
-        {"to", required_argument, NULL, 't'},    {"device", required_argument, NULL, 'd'},
-        {"from", required_argument, NULL, 'f'},  {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"pool", required_argument, NULL, 'P'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"owner", required_argument, NULL, 'o'},
+                                            {"reason", required_argument, NULL, 'r'},
+                                            {"wait", required_argument, NULL, 'w'},
+                                            {"move", no_argument, NULL, 'm'},
+                                            {"to", required_argument, NULL, 't'},
+                                            {"device", required_argument, NULL, 'd'},
+                                            {"from", required_argument, NULL, 'f'},
+                                            {"do", no_argument, NULL, 'D'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     const char *where = settings_string(SETTING_POOL);
     const bool is_top = !strcmp(words[0], "vocl top");
     struct poolfile pool;
@@ -311,7 +321,7 @@ int main(int count, char **words)
     uint64_t number;
     int option, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jo:r:w:mt:d:f:qh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jo:r:w:mt:d:f:Dqh", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
@@ -344,6 +354,9 @@ int main(int count, char **words)
         case 'f':
             choices.from = optarg;
             break;
+        case 'D':
+            choices.carries_out = true;
+            break;
         case 'q':
             choices.wish.quiet = true;
             break;
@@ -364,6 +377,8 @@ int main(int count, char **words)
         status = top(&pool);
     else if (words[optind] && !strcmp(words[optind], "move"))
         status = move_sessions(&pool, words + optind + 1, &choices);
+    else if (words[optind] && !strcmp(words[optind], "rebalance") && !words[optind + 1])
+        status = pool_rebalance(&pool, choices.carries_out, choices.wish);
     else if (words[optind])
         command(&pool, words + optind, &choices);
     else

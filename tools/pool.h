@@ -32,6 +32,9 @@ int pool_move_session(const struct poolfile *pool, const char *id, const char *f
 /* All that the node has: how many stay; says which, and why. */
 int pool_empty_node(const struct poolfile *pool, const char *name, struct move_wish wish);
 
+/* pool_rebalance.c: what the policy would have elsewhere; the exit status. */
+int pool_rebalance(const struct poolfile *pool, bool carries_out, struct move_wish wish);
+
 /* show.c: tables on stdout */
 void show_nodes(const json_t *status);
 void show_devices(const json_t *status);

@@ -111,6 +111,7 @@ json_t *node_describe(const struct daemon *d)
 {
     json_t *devices = json_array(), *sessions = json_array();
     char drains[512];
+    json_t *told;
 
     drain_describe(d, drains, sizeof(drains));
     for (unsigned i = 0; i < d->device_count; i++) {
@@ -121,13 +122,15 @@ json_t *node_describe(const struct daemon *d)
         measure_session(s);
         json_array_append_new(sessions, describe_session(s));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
+    told = json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
                      "state",
                      *d->trouble      ? "failing"
                      : is_draining(d) ? "draining"
                                       : "up",
                      "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
                      devices, "sessions", sessions, "queue", broker_queue(d));
+    json_object_set_new(told, "policy", json_string(policy_name(d->config->policy)));
+    return told;
 }
 
 /* ---- reserved ---- */

@@ -64,6 +64,7 @@ static int copy_part(struct copying *c, const struct part *part)
     stream_finish(m->target, STREAM_NOW);
     session_unlock(m->session);
     m->bytes += part->bytes;
+    move_watched(m);
     return 0;
 }
 

@@ -24,9 +24,24 @@
 #include "base/thread.h"
 #include "client/moving.h"
 
+#define TELL_NS 300000000 /* between words on how much has been copied */
+
 static pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;
 
-void move_phase(const struct move *m, const char *name)
+static void tell(struct move *m)
+{
+    m->told = clock_ns();
+    if (m->watch)
+        m->watch->told(m->watch->argument, m->phase, m->bytes);
+}
+
+void move_watched(struct move *m)
+{
+    if (clock_ns() - m->told > TELL_NS)
+        tell(m);
+}
+
+void move_phase(struct move *m, const char *name)
 {
     const char *hold = settings_string(SETTING_MOVE_HOLD);
     const size_t length = strlen(name);
@@ -35,6 +50,8 @@ void move_phase(const struct move *m, const char *name)
 
     timeline_span(timeline_now(), m->node, "%s", name);
     vocl_log(LOG_DEBUG, "move: %s, after %ld us", name, (clock_ns() - m->began) / 1000);
+    m->phase = name;
+    tell(m);
     if (strncmp(hold, name, length) || hold[length] != ':')
         return;
     ms = atol(hold + length + 1);
@@ -197,6 +214,10 @@ static int move_now(struct move *m)
                  "worker %u is worker %u now: %u objects, %llu bytes, %llu of them in %ld us of pause, %ld us", from,
                  to, objects, (unsigned long long)m->bytes, (unsigned long long)m->bytes_paused,
                  m->halted ? (clock_ns() - m->halted) / 1000 : 0, (clock_ns() - m->began) / 1000);
+    if (m->watch) {
+        m->watch->bytes = m->bytes;
+        m->watch->pause_us = m->halted ? (clock_ns() - m->halted) / 1000 : 0;
+    }
     vocl_log(LOG_INFO, "%s%s", error ? "the session stays where it is: " : "", m->reason);
     move_phase(m, "forget");
     forget(m);
@@ -217,7 +238,12 @@ static struct node *find_spare(struct session *session, unsigned member)
 
 int session_move(struct node *node, unsigned member, char *reason, size_t size)
 {
-    struct move m = {.session = node->session, .node = node, .reason = reason, .reason_size = size};
+    return session_move_watched(node, member, NULL, reason, size);
+}
+
+int session_move_watched(struct node *node, unsigned member, struct move_watch *watch, char *reason, size_t size)
+{
+    struct move m = {.session = node->session, .node = node, .watch = watch, .reason = reason, .reason_size = size};
     const uint64_t since = timeline_now();
     int error;
 

@@ -3,6 +3,7 @@
 #define VOCL_CLIENT_MOVING_H
 
 #include "client/client.h"
+#include "client/move.h"
 
 #define PATIENCE_NS 10000000000 /* for what was enqueued, or is being released */
 #define LOOK_NS 100000
@@ -41,11 +42,16 @@ struct move {
     unsigned rounds;
     struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
     unsigned failed_here_count;
+    struct move_watch *watch; /* or NULL */
+    const char *phase;
+    long told;
     long began, halted; /* when; halted: 0 if it is not yet */
 };
 
 /* What begins now; VOCL_MOVE_HOLD may hold it. */
-void move_phase(const struct move *m, const char *name);
+void move_phase(struct move *m, const char *name);
+/* More has been copied: for who watches. */
+void move_watched(struct move *m);
 /* Whether nothing is under way, and nothing is being released. Under the lock. */
 bool move_is_settled(const struct move *m);
 /* The result is error, and that is why. */

@@ -1,7 +1,7 @@
 /*
- * What users ask of the running session: "suspend", "resume" (rest.c), and "move to WHERE". WHERE is a host, "here" for
- * this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move, and the one
- * that was left goes when it is over.
+ * What users ask of the running session: "suspend", "resume" (rest.c), "move to WHERE", and in a pool "move member
+ * NUMBER to WHERE". WHERE is a host, "here" for this one, or "spare" for any spare worker. If none of the spare workers
+ * is there, one comes for the move, and the one that was left goes when it is over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +16,8 @@
 #include "client/timeline.h"
 
 static pthread_mutex_t members = PTHREAD_MUTEX_INITIALIZER;
+
+#define RECORD_MS 1000 /* for who asked to take note of a result */
 
 struct arriving {
     bool over;
@@ -167,10 +169,47 @@ static void rest_or_not(struct session *session, bool rest, struct answer *answe
     answer_end(answer, !error, "%s", why);
 }
 
+static void tell_phase(void *argument, const char *phase, uint64_t bytes)
+{
+    answer_progress(argument, "phase %s %llu", phase, (unsigned long long)bytes);
+}
+
+/* In a pool, which has a place there: what is behind that member goes. Before its old place ends it is on record that
+ * it has moved. */
+static void move_member(struct session *session, unsigned member, const char *where, struct answer *answer)
+{
+    struct move_watch watch = {.told = tell_phase, .argument = answer};
+    struct node *node = NULL, *spare;
+    char why[300] = "";
+    int error;
+
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        if (session_node(session, i)->peer == member && !session_node(session, i)->in_process)
+            node = session_node(session, i);
+    }
+    if (!node) {
+        answer_end(answer, false, "the session has no worker %u", member);
+        return;
+    }
+    error = summon_worker(session, where, &spare, why, sizeof(why));
+    if (!error) {
+        error = session_move_watched(node, spare->peer, &watch, why, sizeof(why));
+        if (error)
+            answer_end(answer, false, "%s", why);
+        else
+            answer_end(answer, true, "bytes %llu pause %ld us: %s", (unsigned long long)watch.bytes, watch.pause_us,
+                       why);
+        answer_await(answer, RECORD_MS);
+        summon_drop(session, spare);
+    } else {
+        answer_end(answer, false, "%s", why);
+    }
+}
+
 static void on_request(void *context, const char *request, struct answer *answer)
 {
-    char where[256] = "", from[256] = "";
-    char text[1000];
+    char where[256] = "", from[256] = "", text[1000];
+    unsigned member;
     const int words = sscanf(request, "move to %255s from %255s", where, from);
 
     if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {
@@ -178,7 +217,9 @@ static void on_request(void *context, const char *request, struct answer *answer
         return;
     }
     summon_lock();
-    if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
+    if (sscanf(request, "move member %u to %255s", &member, where) == 2)
+        move_member(context, member, where, answer);
+    else if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
         move_to(context, where, words == 2 ? from : NULL, answer);
     else if (!strncmp(request, "trace ", 6))
         answer_end(answer, timeline_request(context, request + 6, text, sizeof(text)), "%s", text);

@@ -54,7 +54,7 @@ offers vocl topo // $(options tools/topo.c | grep -v -e --help)
 partial=
 offers vocl run --network // auto mpi tls plain ssh
 offers vocl run --mpi = // mpich openmpi
-offers vocl pool // status drain kill
+offers vocl pool // status drain kill move
 [ "$(completed vocl run -- ls --network x)" = "" ] || fail "a program's words are not ours"
 partial=vocl-prox
 offers vocl run --workers 2 // vocl-proxy

@@ -13,16 +13,22 @@
 #define MOST_WAIT 1000000
 #define LOOK_MS 500
 #define LEAST_ID 4
+#define LEAVE_SECONDS 30 /* for what has moved away to end */
 
 static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history\n"
                            "       vocl pool [OPTION]... drain|resume NODE...\n"
                            "       vocl pool [OPTION]... kill SESSION...|--job=JOB,...\n"
+                           "       vocl pool [OPTION]... move SESSION...\n"
+                           "       vocl pool [OPTION]... rebalance\n"
                            "       vocl top [OPTION]...\n"
                            "\n"
                            "status   all of: nodes, devices, sessions, queue\n"
                            "drain    lets NODE take no new sessions, until resume by the same owner\n"
                            "kill     ends SESSION, or with --job all sessions of batch jobs\n"
                            "history  sessions that have ended, which daemons keep an account of\n"
+                           "move     takes SESSION to another place, while it runs\n"
+                           "rebalance\n"
+                           "         says which sessions the policy would have elsewhere\n"
                            "\n"
                            "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
                            "  -j, --json         what the daemons told, as JSON\n"
@@ -33,7 +39,13 @@ static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|se
                            "  -S, --sum=KEYS     history: added up by user, day, program, node, job or end\n"
                            "  -o, --owner=NAME   whose drain it is (default: the user)\n"
                            "  -r, --reason=TEXT  why it is drained\n"
-                           "  -w, --wait=SECONDS drain: until no session is left, so long at most\n"
+                           "  -w, --wait=SECONDS drain: until no session is left, so long at most; move: for a place\n"
+                           "  -m, --move         drain: its sessions go to other nodes\n"
+                           "  -t, --to=NODE      move: where to (default: by the policy)\n"
+                           "  -d, --device=N     move: to that device\n"
+                           "  -f, --from=NODE    move: what the session has there, if it has devices of several\n"
+                           "  -D, --do           rebalance: moves them there\n"
+                           "  -q, --quiet        move: says nothing of how far it is\n"
                            "\n"
                            "The exit status is 0, 1 if a daemon did not do what it was asked for, or 2 after a mistake "
                            "on the command line.\n"
@@ -106,7 +118,9 @@ struct choices {
     const char *owner, *reason;
     long wait; /* seconds, or -1: not at all */
     struct history_choices history;
-    bool as_json;
+    bool as_json, moves, carries_out;
+    const char *from;
+    struct move_wish wish;
 };
 
 /* The node's part of what is told; borrowed, or NULL. */
@@ -159,6 +173,12 @@ static void change_node(const struct poolfile *pool, const char *what, const cha
     json_decref(status);
 }
 
+static void check_id(const char *id)
+{
+    if (strlen(id) < LEAST_ID || strspn(id, "0123456789abcdef") != strlen(id))
+        fail(2, "a session is named by at least %d digits of its name, not by \"%s\"", LEAST_ID, id);
+}
+
 /* A session may have parts on several nodes, which end by themselves, maybe before they can be asked to, when one does;
  * a beginning of its name is enough. */
 static void kill_session(const struct poolfile *pool, const char *id)
@@ -168,8 +188,7 @@ static void kill_session(const struct poolfile *pool, const char *id)
     bool ended = false;
     size_t i, j;
 
-    if (strlen(id) < LEAST_ID || strspn(id, "0123456789abcdef") != strlen(id))
-        fail(2, "a session is named by at least %d digits of its name, not by \"%s\"", LEAST_ID, id);
+    check_id(id);
     for (int ending = 0; ending < 2; ending++) { /* first, which it is */
         json_array_foreach(json_object_get(status, "nodes"), i, node)
         {
@@ -277,6 +296,37 @@ static void check_sum(const char *list)
     fail(2, "--sum takes %d at most", HISTORY_KEYS);
 }
 
+static int move_sessions(const struct poolfile *pool, char **words, const struct choices *choices)
+{
+    struct move_wish wish = choices->wish;
+    int status = 0;
+
+    wish.wait = choices->wait > 0 ? choices->wait : 0;
+    if (!*words)
+        fail(2, "move needs a session; try `vocl pool --help`");
+    for (; *words; words++) {
+        check_id(*words);
+        status |= pool_move_session(pool, *words, choices->from, wish);
+    }
+    return status;
+}
+
+/* Those that go wait for a place as long as the drain is to take. */
+static void empty_nodes(const struct poolfile *pool, char **names, const struct choices *choices)
+{
+    struct move_wish wish = choices->wish;
+    int left = 0;
+
+    wish.to = "";
+    wish.wait = choices->wait > 0 ? choices->wait : 0;
+    for (char **name = names; *name; name++)
+        left += pool_empty_node(pool, *name, wish);
+    for (char **name = names; *name && !left; name++)
+        await_sessions(pool, *name, choices->wait > LEAVE_SECONDS ? choices->wait : LEAVE_SECONDS);
+    if (left)
+        fail(1, "%d sessions stay", left);
+}
+
 /* Returns the exit status. */
 static int command(const struct poolfile *pool, char **words, const struct choices *choices)
 {
@@ -302,6 +352,10 @@ static int command(const struct poolfile *pool, char **words, const struct choic
         else
             change_node(pool, what, *words, choices);
     }
+    if (choices->moves && *what == 'd') {
+        empty_nodes(pool, names, choices);
+        return 0;
+    }
     for (words = names; *words && choices->wait >= 0 && *what == 'd'; words++)
         await_sessions(pool, *words, choices->wait);
     return 0;
@@ -315,16 +369,19 @@ int main(int count, char **words)
         {"user", required_argument, NULL, 'u'},   {"since", required_argument, NULL, 's'},
         {"sum", required_argument, NULL, 'S'},    {"owner", required_argument, NULL, 'o'},
         {"reason", required_argument, NULL, 'r'}, {"wait", required_argument, NULL, 'w'},
+        {"move", no_argument, NULL, 'm'},         {"to", required_argument, NULL, 't'},
+        {"device", required_argument, NULL, 'd'}, {"from", required_argument, NULL, 'f'},
+        {"do", no_argument, NULL, 'D'},           {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     const char *where = settings_string(SETTING_POOL);
     const bool is_top = !strcmp(words[0], "vocl top");
     struct poolfile pool;
     char why[512];
-    struct choices choices = {.owner = "", .reason = "", .wait = -1};
+    struct choices choices = {.owner = "", .reason = "", .wait = -1, .from = "", .wish = {.to = "", .device = -1}};
     uint64_t number;
     int option, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:h", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:mt:d:f:Dqh", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
@@ -360,6 +417,26 @@ int main(int count, char **words)
                 fail(2, "--wait takes a number of seconds, not \"%s\"", optarg);
             choices.wait = (long)number;
             break;
+        case 'm':
+            choices.moves = true;
+            break;
+        case 't':
+            choices.wish.to = optarg;
+            break;
+        case 'd':
+            if (!text_read_number(optarg, 0, 63, &number))
+                fail(2, "--device takes the number of a device, not \"%s\"", optarg);
+            choices.wish.device = (int)number;
+            break;
+        case 'f':
+            choices.from = optarg;
+            break;
+        case 'D':
+            choices.carries_out = true;
+            break;
+        case 'q':
+            choices.wish.quiet = true;
+            break;
         case 'h':
             fputs(help, stdout);
             return 0;
@@ -375,6 +452,10 @@ int main(int count, char **words)
         fail(2, "top takes no argument such as \"%s\"", words[optind]);
     if (is_top)
         status = top(&pool);
+    else if (words[optind] && !strcmp(words[optind], "move"))
+        status = move_sessions(&pool, words + optind + 1, &choices);
+    else if (words[optind] && !strcmp(words[optind], "rebalance") && !words[optind + 1])
+        status = pool_rebalance(&pool, choices.carries_out, choices.wish);
     else if (words[optind])
         status = command(&pool, words + optind, &choices);
     else

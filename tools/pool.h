@@ -17,6 +17,24 @@ json_t *pool_status(const struct poolfile *pool);
 /* NULL, and why. */
 json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size);
 
+/* pool_move.c */
+struct move_wish {
+    const char *part, *address; /* of a session, and its node's daemon's */
+    const char *to;             /* a node, or "": any other */
+    int device;                 /* one of its devices, or -1 */
+    long wait;                  /* for the place, in seconds */
+    bool quiet;
+};
+/* 0, or negative errno and why: it is where it was. */
+int pool_move(const struct poolfile *pool, const struct move_wish *wish, char *why, size_t why_size);
+/* The session whose name so begins; from: what it has on that node, or "". The exit status. */
+int pool_move_session(const struct poolfile *pool, const char *id, const char *from, struct move_wish wish);
+/* All that the node has: how many stay; says which, and why. */
+int pool_empty_node(const struct poolfile *pool, const char *name, struct move_wish wish);
+
+/* pool_rebalance.c: what the policy would have elsewhere; the exit status. */
+int pool_rebalance(const struct poolfile *pool, bool carries_out, struct move_wish wish);
+
 /* show.c: tables on stdout */
 void show_nodes(const json_t *status);
 void show_devices(const json_t *status);
@@ -24,6 +42,8 @@ void show_sessions(const json_t *status);
 void show_queue(const json_t *status);
 /* "1.5 GiB" */
 const char *show_bytes(double bytes, char text[16]);
+/* How far the session's move is, or what the last one was. */
+const char *show_move(const json_t *session, char *text, size_t size);
 /* "1:02:03" */
 const char *show_time(double seconds, char text[24]);
 

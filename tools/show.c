@@ -75,23 +75,43 @@ void show_devices(const json_t *status)
     }
 }
 
+/* "n1 > n2: copy, 12 MiB", or of the last one "n1 > n2: 12 MiB, 3.1 ms of pause"; "": none. */
+const char *show_move(const json_t *session, char *text, size_t size)
+{
+    const json_t *move = json_object_get(session, "move");
+    const double bytes = number_of(move, "bytes"), pause = number_of(move, "pause_us");
+    const char *phase = shown(move, "phase"), *to = shown(move, "to");
+    char shown_bytes[16] = "", ended[48] = "";
+
+    if (bytes > 0 || !*phase)
+        show_bytes(bytes, shown_bytes);
+    if (!*phase)
+        snprintf(ended, sizeof(ended), ", %.1f ms of pause", pause / 1000);
+    if (!move)
+        *text = '\0';
+    else
+        snprintf(text, size, "%s > %s: %s%s%s%s", shown(move, "from"), *to ? to : "?", phase,
+                 *phase && *shown_bytes ? ", " : "", shown_bytes, ended);
+    return text;
+}
+
 void show_sessions(const json_t *status)
 {
     json_t *node, *session;
-    char time[24], memory[16];
+    char time[24], memory[16], move[256];
     size_t i, j;
 
-    printf("%-12s %-12s %-16s %-20s %-8s %9s %5s %9s %10s %9s\n", "SESSION", "USER", "PROGRAM", "NODE", "STATE", "TIME",
-           "SHARE", "DEVICE S", "LAUNCHES", "MEMORY");
+    printf("%-12s %-12s %-16s %-20s %-8s %9s %5s %9s %10s %9s  %s\n", "SESSION", "USER", "PROGRAM", "NODE", "STATE",
+           "TIME", "SHARE", "DEVICE S", "LAUNCHES", "MEMORY", "MOVE");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
-            printf("%-12.12s %-12s %-16.16s %-20s %-8s %9s %5.0f %9.2f %10.0f %9s\n", shown(session, "id"),
+            printf("%-12.12s %-12s %-16.16s %-20s %-8s %9s %5.0f %9.2f %10.0f %9s  %s\n", shown(session, "id"),
                    shown(session, "user"), shown(session, "program"), shown(node, "name"), shown(session, "state"),
                    show_time(number_of(node, "time") - number_of(session, "began"), time), number_of(session, "share"),
                    number_of(session, "device_seconds"), number_of(session, "launches"),
-                   show_bytes(number_of(session, "memory"), memory));
+                   show_bytes(number_of(session, "memory"), memory), show_move(session, move, sizeof(move)));
         }
     }
 }

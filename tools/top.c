@@ -124,17 +124,19 @@ static void draw_devices(const json_t *status)
 
 static void draw_session(const json_t *node, const json_t *session)
 {
-    char time[24], memory[16];
+    char time[24], memory[16], move[256];
 
     show_time(number_of(node, "time") - number_of(session, "began"), time);
     show_bytes(number_of(session, "memory"), memory);
+    show_move(session, move, sizeof(move));
     if (COLS >= WIDE)
-        put(0, "%-12.12s %-12.12s %-16.16s %-16.16s %-8s %9s %5.0f %9.2f %10.0f %9s", shown(session, "id"),
+        put(0, "%-12.12s %-12.12s %-16.16s %-16.16s %-8s %9s %5.0f %9.2f %10.0f %9s  %s", shown(session, "id"),
             shown(session, "user"), shown(session, "program"), shown(node, "name"), shown(session, "state"), time,
-            number_of(session, "share"), number_of(session, "device_seconds"), number_of(session, "launches"), memory);
+            number_of(session, "share"), number_of(session, "device_seconds"), number_of(session, "launches"), memory,
+            move);
     else
-        put(0, "%-8.8s %-10.10s %-14.14s %-14.14s %9s %9.2f %9s", shown(session, "id"), shown(session, "user"),
-            shown(session, "program"), shown(node, "name"), time, number_of(session, "device_seconds"), memory);
+        put(0, "%-8.8s %-10.10s %-14.14s %-14.14s %9s %9.2f %9s  %s", shown(session, "id"), shown(session, "user"),
+            shown(session, "program"), shown(node, "name"), time, number_of(session, "device_seconds"), memory, move);
 }
 
 static void draw_sessions(const json_t *status)
@@ -144,11 +146,11 @@ static void draw_sessions(const json_t *status)
 
     row++;
     if (COLS >= WIDE)
-        put(A_REVERSE, "%-12s %-12s %-16s %-16s %-8s %9s %5s %9s %10s %9s%*s", "SESSION", "USER", "PROGRAM", "NODE",
-            "STATE", "TIME", "SHARE", "DEVICE S", "LAUNCHES", "MEMORY", COLS, "");
+        put(A_REVERSE, "%-12s %-12s %-16s %-16s %-8s %9s %5s %9s %10s %9s  %s%*s", "SESSION", "USER", "PROGRAM", "NODE",
+            "STATE", "TIME", "SHARE", "DEVICE S", "LAUNCHES", "MEMORY", "MOVE", COLS, "");
     else
-        put(A_REVERSE, "%-8s %-10s %-14s %-14s %9s %9s %9s%*s", "SESSION", "USER", "PROGRAM", "NODE", "TIME",
-            "DEVICE S", "MEMORY", COLS, "");
+        put(A_REVERSE, "%-8s %-10s %-14s %-14s %9s %9s %9s  %s%*s", "SESSION", "USER", "PROGRAM", "NODE", "TIME",
+            "DEVICE S", "MEMORY", "MOVE", COLS, "");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         json_array_foreach(json_object_get(node, "sessions"), j, session)

@@ -115,7 +115,8 @@ struct job {
     uint32_t last_tag;
     unsigned pipes; /* without MPI: connections for bulk data of each pair */
     int lifeline;   /* to vocl-launcher or vocl-join, or -1 */
-    enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE } started; /* by vocl-launcher: on this host, or by ssh */
+    /* by vocl-launcher: on this host, or by ssh; by a pool's daemons */
+    enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
     struct kept calls;       /* a worker: where it is handed connections, or -1 */
     struct kept channel;     /* to the same, while the session runs (request.c), or -1 */
     struct kept pmi;         /* what MPI has of its starter, or -1 */

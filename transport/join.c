@@ -221,9 +221,9 @@ static int check_kind(const struct transport *t, const char *host, char *why, si
         reason = "who has started this session's workers starts no others";
     else if (t->job.started == STARTED_HERE && !is_this_host(host))
         reason = "all of this session's workers are on its program's host, and so are those that come later";
-    else if (t->job.started == STARTED_THERE && t->job.provider != &provider_tls)
+    else if (t->job.started != STARTED_HERE && t->job.provider != &provider_tls)
         reason = "a session over MPI on several hosts takes on nobody";
-    else if (t->job.started == STARTED_THERE && (!host || !*host || strpbrk(host, ", \t")))
+    else if (t->job.started != STARTED_HERE && (!host || !*host || strpbrk(host, ", \t")))
         reason = "which host?";
     if (reason)
         snprintf(why, why_size, "%s", reason);

@@ -109,6 +109,14 @@ bool answer_is_wanted(struct answer *answer)
     return end.fd >= 0 && poll(&end, 1, 0) == 0;
 }
 
+bool answer_await(struct answer *answer, int milliseconds)
+{
+    struct pollfd word = {kept_fd(&answer->socket), POLLIN, 0};
+    char byte;
+
+    return word.fd >= 0 && poll(&word, 1, milliseconds) == 1 && recv(word.fd, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
 static void *run(void *argument)
 {
     struct answer *answer = argument;

@@ -106,6 +106,7 @@ int start_pool(struct start *start)
     start->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000; /* it may have waited for them */
     if (!error)
         error = tell_place(start);
+    start->job->started = STARTED_POOL;
     if (!error && start->tls)
         return enter_tls(start, -1);
     if (!error)

@@ -165,6 +165,8 @@ __attribute__((format(printf, 2, 3))) void answer_progress(struct answer *answer
 __attribute__((format(printf, 3, 4))) void answer_end(struct answer *answer, bool done, const char *format, ...);
 /* False: who asked is gone. */
 bool answer_is_wanted(struct answer *answer);
+/* Who asked has taken what was said so far, and says so; false if he does not within so long. */
+bool answer_await(struct answer *answer, int milliseconds);
 
 /*
  * End the session: peers see this side as gone. Bulk operations are abandoned (no done() is called). Frees all.

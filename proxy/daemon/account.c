@@ -30,12 +30,20 @@ static json_t *record_of(const struct session *s, int status)
 
     for (unsigned i = 0; i < s->device_count; i++)
         json_array_append_new(devices, json_string(s->daemon->devices[s->devices[i]].name));
-    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s}",
-                     "session", s->id, "node", s->daemon->config->name, "user", s->user, "uid", (int)s->uid, "program",
-                     s->program, "job", s->job, "from", s->from, "began", s->began, "ended", now, "seconds",
-                     now - s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
-                     "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
-                     (json_int_t)s->usage.bytes_out, "devices", devices, "end", end_of(s, status), "why", s->why);
+    json_t *record =
+        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s}",
+                  "session", s->of, "node", s->daemon->config->name, "user", s->user, "uid", (int)s->uid, "program",
+                  s->program, "job", s->job, "from", s->from, "began", s->began, "ended", now, "seconds",
+                  now - s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
+                  "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                  (json_int_t)s->usage.bytes_out, "devices", devices, "end", end_of(s, status), "why", s->why);
+
+    json_object_set_new(record, "part", json_string(s->id));
+    if (*s->replaces)
+        json_object_set_new(record, "replaces", json_string(s->replaces));
+    if (s->move)
+        json_object_set(record, "move", s->move);
+    return record;
 }
 
 /* Whether the last line is only begun: its daemon was lost, or there was no room. */
@@ -95,7 +103,7 @@ void sessions_account(struct session *s, int status)
 
     json_decref(record);
     daemon_log("info", "session %s ends: user=%s seconds=%.1f device-seconds=%.3f cpu-seconds=%.2f launches=%llu%s%s",
-               s->id, s->user, wall_seconds() - s->began, measure_device_seconds(s), s->cpu_seconds,
+               s->of, s->user, wall_seconds() - s->began, measure_device_seconds(s), s->cpu_seconds,
                (unsigned long long)s->usage.launches, *s->why ? ": " : "", s->why);
     if (!d->unaccounted)
         d->unaccounted = json_array();

@@ -41,7 +41,7 @@ static void request_free(struct request *r)
     free(r);
 }
 
-static void bar(struct request *r, const char *node, const char *why)
+void request_bar(struct request *r, const char *node, const char *why)
 {
     json_object_set_new(r->barred, node, json_string(why));
 }
@@ -53,16 +53,21 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     json_t *message;
     bool good, never = false;
 
-    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id, "user",
-                        peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job", r->job, "from",
-                        connection_remote(r->client), "devices", message_list(part->devices, part->count), "memory",
-                        (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share);
+    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id,
+                        "user", peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job",
+                        r->job, "from", *r->move.part ? r->move.from : connection_remote(r->client), "devices",
+                        message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
+                        r->wish.exclusive, "share", (int)r->share);
+    if (*r->move.part) {
+        json_object_set_new(message, "of", json_string(r->move.of));
+        json_object_set_new(message, "replaces", json_string(r->move.part));
+    }
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
     if (!strcmp(what, "reserve")) {
         good = session_reserve(r->daemon, message, &never, r->why, sizeof(r->why)) != NULL;
         if (never)
-            bar(r, part->node, r->why);
+            request_bar(r, part->node, r->why);
         json_decref(message);
         return good;
     }
@@ -153,7 +158,7 @@ static void wait_in_queue(struct request *r)
     const unsigned position = queue_position(r->daemon, r->ticket);
     long left = r->until_ms - clock_ms();
 
-    if ((r->outdated || r->yields_ms) && left < 0)
+    if ((r->outdated || r->yields_ms) && left <= 0)
         left = r->since_ms + OUTDATED_MS - clock_ms();
     if (left <= 0) {
         refuse(r, *r->why ? r->why : "no devices are free");
@@ -251,7 +256,7 @@ void broker_answer(struct daemon *d, const char *node, const json_t *answer)
                 snprintf(r->why, sizeof(r->why), "%s: %s", node,
                          answer ? message_text(answer, "why", "refused") : "lost");
             if (answer && json_is_true(json_object_get(answer, "never")))
-                bar(r, node, message_text(answer, "why", "refused"));
+                request_bar(r, node, message_text(answer, "why", "refused"));
             else if (answer && part->state == PART_BAD)
                 r->outdated = peer_outdate(d, node);
             changed = true;
@@ -320,7 +325,10 @@ void broker_request(struct connection *c, const json_t *message)
     *d->requests_last = r;
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
-    consider(r);
+    if (json_object_get(message, "move") && !request_take_move(r, message))
+        refuse(r, r->why);
+    else
+        consider(r);
 }
 
 static json_t *describe(const struct request *r)

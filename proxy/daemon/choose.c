@@ -12,6 +12,7 @@
 #define YIELD_MS 3000 /* for so long what an older one elsewhere could have is left to it */
 
 #define MOST_NODES 256
+#define MOST_MOVING 600 /* seconds: a move that takes longer counts as a session more */
 
 struct candidates {
     struct placement_device devices[1024];
@@ -29,6 +30,76 @@ static void leave_out_barred(const struct request *r, struct candidates *list)
             list->devices[left++] = list->devices[i];
     }
     list->count = left;
+}
+
+/* Without what the part that moves has already, and what it is not to have. */
+static void leave_out_own(const struct request *r, struct candidates *list)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; *r->move.part && i < list->count; i++) {
+        const struct placement_device *device = &list->devices[i];
+        bool own = false;
+
+        for (unsigned k = 0; k < r->move.count && !strcmp(list->names[device->node], r->move.node); k++)
+            own |= r->move.devices[k] == device->index;
+        if (!own && (r->move.device < 0 || device->index == r->move.device))
+            list->devices[left++] = *device;
+    }
+    if (*r->move.part)
+        list->count = left;
+}
+
+/* What moves goes to one node: the one where the policy has the first of its devices, or the next such. */
+static bool choose_of_one_node(const struct placement_device *devices, unsigned count,
+                               const struct placement_wish *wish, enum policy policy, unsigned *chosen, bool *ever)
+{
+    struct placement_device *left = calloc(count + 1, sizeof(*left)), *of_one = calloc(count + 1, sizeof(*left));
+    unsigned *places = calloc(count + 1, sizeof(*places)), first, there, number = count;
+    struct placement_wish one = *wish;
+    bool found = false, some;
+
+    *ever = false;
+    one.count = 1;
+    if (left && of_one && places)
+        memcpy(left, devices, count * sizeof(*left));
+    else
+        number = 0;
+    while (number && !found) {
+        bool other = false;
+
+        some = placement_choose(left, number, &one, policy, &first, &other);
+        if (!some) /* what is taken could be had once */
+            first = 0;
+        there = 0;
+        for (unsigned i = 0; i < count; i++) {
+            if (devices[i].node == left[first].node) {
+                places[there] = i;
+                of_one[there++] = devices[i];
+            }
+        }
+        found = placement_choose(of_one, there, wish, policy, chosen, &other);
+        *ever |= other;
+        for (unsigned i = 0; found && i < wish->count; i++)
+            chosen[i] = places[chosen[i]];
+        there = number;
+        number = 0;
+        for (unsigned i = 0, node = left[first].node; i < there; i++) {
+            if (left[i].node != node)
+                left[number++] = left[i];
+        }
+    }
+    free(left);
+    free(of_one);
+    free(places);
+    return found;
+}
+
+static bool choose(const struct request *r, const struct placement_device *devices, unsigned count, unsigned *chosen,
+                   bool *ever)
+{
+    return *r->move.part ? choose_of_one_node(devices, count, &r->wish, r->policy, chosen, ever)
+                         : placement_choose(devices, count, &r->wish, r->policy, chosen, ever);
 }
 
 static void take_node(const struct request *r, struct candidates *list, unsigned number, const json_t *node)
@@ -66,6 +137,33 @@ static void take_node(const struct request *r, struct candidates *list, unsigned
     }
 }
 
+static const json_t *find_part(const json_t *directory, const char *part, const json_t **where)
+{
+    const json_t *node, *session;
+    size_t i, j;
+
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            *where = node;
+            if (!strcmp(message_text(session, "part", ""), part))
+                return session;
+        }
+    }
+    return NULL;
+}
+
+/* It is to take the place of one that is there still: for so long its devices do not count. */
+static bool is_arriving(const json_t *directory, const json_t *node, const json_t *session)
+{
+    const char *replaces = message_text(session, "replaces", "");
+    const double age =
+        json_number_value(json_object_get(node, "time")) - json_number_value(json_object_get(session, "began"));
+
+    return *replaces && age < MOST_MOVING && find_part(directory, replaces, &node);
+}
+
 /* What a user has in the whole pool; a session of several nodes counts once. */
 static void count_of_user(const json_t *directory, const char *user, unsigned *sessions, unsigned *devices)
 {
@@ -83,7 +181,8 @@ static void count_of_user(const json_t *directory, const char *user, unsigned *s
 
             if (strcmp(message_text(session, "user", ""), user))
                 continue;
-            *devices += (unsigned)json_array_size(json_object_get(session, "devices"));
+            if (!is_arriving(directory, node, session))
+                *devices += (unsigned)json_array_size(json_object_get(session, "devices"));
             for (unsigned k = 0; k < *sessions && !known; k++)
                 known = !strcmp(seen[k], id);
             if (!known)
@@ -98,6 +197,8 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
     const struct config *config = r->daemon->config;
     unsigned sessions, devices;
 
+    if (*r->move.part) /* it has no more than before when it is over */
+        return false;
     count_of_user(directory, connection_peer(r->client)->name, &sessions, &devices);
     if (config->sessions_per_user && sessions >= config->sessions_per_user)
         snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
@@ -140,6 +241,20 @@ static void tell_bars(struct request *r)
     json_object_foreach(r->barred, node, why)
     {
         snprintf(r->why, sizeof(r->why), "%s: %s", node, json_string_value(why));
+    }
+}
+
+/* A node said why it will not have what moves. */
+static void tell_refusal(struct request *r)
+{
+    const char *node, *text;
+    json_t *why;
+
+    json_object_foreach(r->barred, node, why)
+    {
+        text = json_string_value(why);
+        if (text && *text)
+            snprintf(r->why, sizeof(r->why), "%s: %s", node, text);
     }
 }
 
@@ -188,9 +303,9 @@ static bool yield_to_older(struct request *r, struct candidates *list)
     memcpy(before, list->devices, list->count * sizeof(*before));
     may_pass =
         queue_serve_older(r->daemon, r->ticket, clock_ms() - r->since_ms, list->names, list->devices, list->count);
-    if (may_pass && placement_choose(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
+    if (may_pass && choose(r, list->devices, list->count, chosen, &ever)) {
         r->yields_ms = 0;
-    } else if (may_pass && placement_choose(before, list->count, &r->wish, r->policy, chosen, &ever)) {
+    } else if (may_pass && choose(r, before, list->count, chosen, &ever)) {
         if (!r->yields_ms)
             r->yields_ms = clock_ms();
         if (clock_ms() - r->yields_ms > YIELD_MS)
@@ -198,6 +313,25 @@ static bool yield_to_older(struct request *r, struct candidates *list)
     }
     free(before);
     return !may_pass;
+}
+
+/* The part is still to take another's place, or is already to be replaced. */
+static bool is_moving(struct request *r, const json_t *directory)
+{
+    const json_t *node = NULL, *part = find_part(directory, r->move.part, &node), *session;
+    bool moving = part && is_arriving(directory, node, part);
+    size_t i, j;
+
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            moving |= !strcmp(message_text(session, "replaces", ""), r->move.part);
+        }
+    }
+    if (moving)
+        snprintf(r->why, sizeof(r->why), "a move of it is not over yet");
+    return moving;
 }
 
 enum outcome request_place(struct request *r)
@@ -218,16 +352,28 @@ enum outcome request_place(struct request *r)
             take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
     }
+    if (*r->move.part && is_moving(r, directory)) { /* the old place will be free in a moment */
+        r->outdated = true;
+        free(list);
+        json_decref(directory);
+        return OUTCOME_WAIT;
+    }
     r->held = list && is_beyond_limits(r, directory);
-    stands_back = list && !r->held && yield_to_older(r, list);
-    if (list)
+    if (list) {
+        leave_out_own(r, list);
         leave_out_barred(r, list);
+    }
+    stands_back = list && !r->held && yield_to_older(r, list);
     if (!list || r->held) {
         outcome = most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
     } else if (stands_back) {
         snprintf(r->why, sizeof(r->why), "another has waited very long for its devices");
-    } else if (placement_choose(list->devices, list->count, &r->wish, r->policy, chosen, &ever)) {
+    } else if (choose(r, list->devices, list->count, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
+    } else if (*r->move.part) {
+        snprintf(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
+        tell_refusal(r);
+        outcome = ever ? OUTCOME_WAIT : OUTCOME_NEVER;
     } else if (!ever && json_object_size(r->barred)) {
         tell_bars(r);
         outcome = OUTCOME_NEVER;
@@ -244,4 +390,116 @@ enum outcome request_place(struct request *r)
     free(list);
     json_decref(directory);
     return outcome;
+}
+
+/* ---- moves ---- */
+
+/* As a pattern of fnmatch(3) that nothing else matches. */
+static void make_pattern(const char *name, char *pattern, size_t size)
+{
+    size_t length = 0;
+
+    for (; *name && length + 3 < size; name++) {
+        if (strchr("*?[\\", *name))
+            pattern[length++] = '\\';
+        pattern[length++] = *name;
+    }
+    pattern[length] = '\0';
+}
+
+/* The part's devices: their numbers, and name and type, if these are all the same. */
+static bool take_devices(struct request *r, const json_t *node, const json_t *part)
+{
+    const json_t *list = json_object_get(part, "devices"), *device;
+    const char *name = NULL, *type = "";
+    size_t i;
+
+    for (i = 0; i < json_array_size(list) && i < MOST_DEVICES; i++)
+        r->move.devices[i] = (unsigned)json_integer_value(json_array_get(list, i));
+    r->move.count = (unsigned)i;
+    json_array_foreach(json_object_get(node, "devices"), i, device)
+    {
+        bool own = false;
+
+        for (unsigned k = 0; k < r->move.count; k++)
+            own |= r->move.devices[k] == (unsigned)message_number(device, "index", -1);
+        if (!own)
+            continue;
+        if (name && strcmp(name, message_text(device, "name", "")))
+            name = "";
+        else
+            name = message_text(device, "name", "");
+        type = message_text(device, "type", "");
+    }
+    if (!name)
+        return false;
+    make_pattern(name, r->wish.name, sizeof(r->wish.name));
+    snprintf(r->wish.type, sizeof(r->wish.type), "%s", *name ? type : "");
+    r->wish.count = r->move.count;
+    return r->move.count != 0;
+}
+
+/* Where it does not go. False: not where it is to go, either. */
+static bool bar_places(struct request *r, const json_t *directory, const char *to)
+{
+    const json_t *node;
+    bool found = false;
+    size_t i;
+
+    json_array_foreach(directory, i, node)
+    {
+        const char *name = message_text(node, "name", ""), *state = message_text(node, "state", "");
+
+        if (*to ? strcmp(name, to) != 0 : !strcmp(name, r->move.node)) {
+            request_bar(r, name, "");
+            continue;
+        }
+        found = true;
+        if (*to && strcmp(state, "up")) {
+            snprintf(r->why, sizeof(r->why), "%s takes no sessions: it is %s", name, state);
+            return false;
+        }
+    }
+    if (!found && *to)
+        snprintf(r->why, sizeof(r->why), "there is no node %s", to);
+    else if (!found)
+        snprintf(r->why, sizeof(r->why), "the pool has no other node");
+    return found;
+}
+
+static bool may_move(struct request *r, const json_t *part)
+{
+    *r->why = '\0';
+    if (part && !strcmp(message_text(part, "user", ""), connection_peer(r->client)->name))
+        return true;
+    snprintf(r->why, sizeof(r->why), "there is no such session of yours");
+    return false;
+}
+
+bool request_take_move(struct request *r, const json_t *message)
+{
+    json_t *directory = peers_directory(r->daemon);
+    const json_t *node = NULL, *part = find_part(directory, message_text(message, "move", ""), &node);
+    bool good = may_move(r, part);
+
+    r->move.device = message_number(message, "device", -1);
+    if (good) {
+        snprintf(r->move.of, sizeof(r->move.of), "%s", message_text(part, "id", ""));
+        snprintf(r->move.part, sizeof(r->move.part), "%s", message_text(part, "part", ""));
+        snprintf(r->move.from, sizeof(r->move.from), "%s", message_text(part, "from", ""));
+        snprintf(r->move.node, sizeof(r->move.node), "%s", message_text(node, "name", ""));
+        snprintf(r->program, sizeof(r->program), "%s", message_text(part, "program", ""));
+        r->share = (unsigned)message_number(part, "share", 100);
+        r->wish.memory = (uint64_t)message_number(part, "limit", 0);
+        r->wish.exclusive = json_is_true(json_object_get(part, "exclusive"));
+        good = take_devices(r, node, part) && bar_places(r, directory, message_text(message, "node", ""));
+    }
+    if (good && r->move.device >= 0 && r->move.count > 1) {
+        snprintf(r->why, sizeof(r->why), "it has %u devices there: one alone is not enough", r->move.count);
+        good = false;
+    }
+    if (!good && !*r->why)
+        snprintf(r->why, sizeof(r->why), "its devices are not known");
+    json_decref(directory);
+    return good;
 }

@@ -22,6 +22,7 @@
  *     peers.c       the other daemons: what they have
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
+ *     move.c        sessions that go to another place
  *     queue.c       who waits, in one order
  *     exchange.c    daemons that mpiexec started find each other
  *     http.c        the dashboard; metrics.c figures for monitoring
@@ -65,7 +66,10 @@ struct usage {
 struct session {
     struct session *next;
     struct daemon *daemon;
-    char id[SESSION_ID], user[64], program[64], job[64], from[64];
+    char id[SESSION_ID];       /* this part of it; */
+    char of[SESSION_ID];       /* the session: the name that its first parts have, too */
+    char replaces[SESSION_ID]; /* it came in the place of that part, or "" */
+    char user[64], program[64], job[64], from[64];
     uid_t uid;
     gid_t gid;
     enum session_state state;
@@ -82,6 +86,9 @@ struct session {
     struct connection *client;    /* it stands for the program */
     struct relay *relay;          /* of its worker's PMI, or NULL */
     char why[128];                /* it ends */
+    struct connection *mover;     /* waits for its move, or NULL */
+    bool leaving;                 /* its worker ends by itself: it is told as ending */
+    json_t *move;                 /* what is known of that, or NULL */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
@@ -205,6 +212,14 @@ void session_watch(struct session *s);
 /* What is reserved goes back if nobody comes. */
 void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
+
+/* ---- move.c ---- */
+/* It is to go to another place; c hears how far it is. */
+void move_ask(struct session *s, struct connection *c, const json_t *message);
+/* What stands for its program says of the move. over: that was all. */
+void move_hear(struct session *s, const json_t *message, bool over);
+/* Nothing more will be heard of it: why. */
+void move_end(struct session *s, const char *why);
 
 /* ---- account.c ---- */
 /* The session is over: a line of what it had and used. status: its worker's, or -1. */

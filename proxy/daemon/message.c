@@ -153,20 +153,43 @@ static void drain(struct connection *c, const json_t *message, bool begins)
         connection_send(c, json_pack("{s:b}", "draining", is_draining(d)));
 }
 
+/* The first part here of the session of that name, or the part, if it may be changed by who asks. */
+static struct session *session_part(struct connection *c, const char *name)
+{
+    struct session *s = connection_daemon(c)->sessions;
+
+    while (s && strcmp(s->of, name) && strcmp(s->id, name))
+        s = s->next;
+    return s && (s->uid == connection_peer(c)->uid || is_admin(c)) ? s : NULL;
+}
+
 static void kill_session(struct connection *c, const json_t *message)
 {
-    struct daemon *d = connection_daemon(c);
     const char *id = message_text(message, "session", "");
-    struct session *s = session_find(d, id);
+    struct session *s = session_part(c, id), *next;
     char why[128];
 
-    if (!s || (s->uid != connection_peer(c)->uid && !is_admin(c))) {
+    if (!s) {
         connection_fail(c, "there is no such session here that you may end");
         return;
     }
     snprintf(why, sizeof(why), "ended by %s", connection_peer(c)->name);
-    connection_send(c, json_pack("{s:s}", "killed", s->id));
-    session_end(s, why);
+    connection_send(c, json_pack("{s:s}", "killed", id));
+    for (; s; s = next) { /* the part that it moves to, too */
+        next = s->next;
+        if (!strcmp(s->of, id))
+            session_end(s, why);
+    }
+}
+
+static void move_session(struct connection *c, const json_t *message)
+{
+    struct session *s = session_part(c, message_text(message, "session", ""));
+
+    if (!s)
+        connection_fail(c, "there is no such session here that you may move");
+    else
+        move_ask(s, c, message);
 }
 
 void message_take(struct connection *c, json_t *message)
@@ -196,6 +219,8 @@ void message_take(struct connection *c, json_t *message)
         connection_send(c, history_part(d, message, is_admin(c) ? NULL : peer->name));
     else if (!strcmp(what, "kill"))
         kill_session(c, message);
+    else if (!strcmp(what, "move"))
+        move_session(c, message);
     else if (!peer->is_daemon)
         connection_fail(c, "there is no such request");
     else if (!strcmp(what, "watch"))

@@ -19,7 +19,7 @@
 #define RESERVED_SECONDS 20
 #define GRACE_SECONDS 2
 #define MOST_VARIABLES 16
-#define MOST_RANKS 65 /* the program, and a worker on each of 64 nodes */
+#define MOST_RANKS 82 /* the program, a worker on each of 64 nodes, and those that come later */
 
 struct session *session_find(const struct daemon *d, const char *id)
 {
@@ -90,18 +90,29 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
 static json_t *describe_session(const struct session *s)
 {
     static const char *const states[] = {"reserved", "running", "ending"};
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->id,
-                     "user", s->user, "program", s->program, "job", s->job, "from", s->from, "state", states[s->state],
-                     "devices", message_list(s->devices, s->device_count), "share", (int)s->share, "slot", (int)s->slot,
-                     "began", s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
-                     "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
-                     (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
+    json_t *told =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->of,
+                  "user", s->user, "program", s->program, "job", s->job, "from", s->from, "state",
+                  states[s->leaving ? SESSION_ENDING : s->state], "devices", message_list(s->devices, s->device_count),
+                  "share", (int)s->share, "slot", (int)s->slot, "began", s->began, "device_seconds",
+                  measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches", (json_int_t)s->usage.launches,
+                  "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out", (json_int_t)s->usage.bytes_out, "memory",
+                  (json_int_t)s->usage.memory);
+
+    json_object_set_new(told, "part", json_string(s->id));
+    json_object_set_new(told, "replaces", json_string(s->replaces));
+    json_object_set_new(told, "limit", json_integer((json_int_t)s->memory));
+    json_object_set_new(told, "exclusive", json_boolean(s->exclusive));
+    if (s->move)
+        json_object_set(told, "move", s->move);
+    return told;
 }
 
 json_t *node_describe(const struct daemon *d)
 {
     json_t *devices = json_array(), *sessions = json_array();
     char drains[512];
+    json_t *told;
 
     drain_describe(d, drains, sizeof(drains));
     for (unsigned i = 0; i < d->device_count; i++) {
@@ -112,13 +123,15 @@ json_t *node_describe(const struct daemon *d)
         measure_session(s);
         json_array_append_new(sessions, describe_session(s));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
+    told = json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
                      "state",
                      *d->trouble      ? "failing"
                      : is_draining(d) ? "draining"
                                       : "up",
                      "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
                      devices, "sessions", sessions, "queue", broker_queue(d));
+    json_object_set_new(told, "policy", json_string(policy_name(d->config->policy)));
+    return told;
 }
 
 /* ---- reserved ---- */
@@ -148,6 +161,7 @@ struct session *session_new(struct daemon *d, const char *id)
     s->daemon = d;
     s->pidfd = -1;
     snprintf(s->id, sizeof(s->id), "%s", id);
+    snprintf(s->of, sizeof(s->of), "%s", id);
     s->began = wall_seconds();
     s->share = 100;
     s->slot = free_slot(d);
@@ -170,6 +184,8 @@ static void session_free(struct session *s)
     if (s->pidfd >= 0)
         close(s->pidfd);
     relay_close(s);
+    move_end(s, "its part of the session is over");
+    json_decref(s->move);
     free(s);
 }
 
@@ -283,6 +299,9 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     s = session_new(d, id);
     if (!s)
         return NULL;
+    if (strlen(message_text(wish, "of", "")) == SESSION_ID - 1)
+        snprintf(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
+    snprintf(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
     snprintf(s->user, sizeof(s->user), "%s", user);
     snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
     snprintf(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
@@ -334,12 +353,25 @@ static void client_closed(struct connection *c)
         silence_begins(s, connection_is_silent(c) ? SILENCE_TIMEOUT : SILENCE_LOST);
 }
 
+/* Its worker ends by itself; why, if that is no end of the program's. */
+static void leave(struct session *s, const json_t *message)
+{
+    snprintf(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
+    s->leaving = true;
+    silence_begins(s, SILENCE_LEFT);
+    daemon_changed(s->daemon);
+}
+
 static void client_message(struct connection *c, json_t *message)
 {
     const char *what = message_text(message, "do", ""), *text = json_string_value(json_object_get(message, "text"));
 
     if (!strcmp(what, "leave"))
-        silence_begins(connection_argument(c), SILENCE_LEFT);
+        leave(connection_argument(c), message);
+    else if (!strcmp(what, "end"))
+        session_end(connection_argument(c), message_text(message, "why", "it is not needed any more"));
+    else if (!strcmp(what, "moving") || !strcmp(what, "moved"))
+        move_hear(connection_argument(c), message, !strcmp(what, "moved"));
     else if (!strcmp(what, "pmi") && text)
         relay_take(connection_argument(c), text);
     else
@@ -386,6 +418,7 @@ static bool take_environment(const struct config *config, const json_t *message,
     const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
     const char *secret = message_text(message, "secret", "");
     const long long rank = message_number(message, "rank", 0), size = message_number(message, "size", 0);
+    const bool joins = json_is_true(json_object_get(message, "joins"));
     const json_t *given = json_object_get(message, "environment"), *variable;
     uint8_t bytes[SECRET_BYTES];
     unsigned count = 0;
@@ -405,7 +438,7 @@ static bool take_environment(const struct config *config, const json_t *message,
         const char *text = json_string_value(variable);
         bool known = false;
 
-        if (!text || strlen(text) > 200 || !is_plain(text) || count + 6 >= MOST_VARIABLES)
+        if (!text || strlen(text) > 200 || !is_plain(text) || count + 7 >= MOST_VARIABLES)
             return false;
         for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
             known |= !strncmp(text, settings[i], strlen(settings[i]));
@@ -416,7 +449,8 @@ static bool take_environment(const struct config *config, const json_t *message,
            (*secret ? asprintf(&list[count + 1], SESSION_SECRET "=%s", secret)
                     : asprintf(&list[count + 1], SESSION_TOKEN "=%s", token)) >= 0 &&
            asprintf(&list[count + 2], "PMI_RANK=%lld", rank) >= 0 &&
-           asprintf(&list[count + 3], "PMI_SIZE=%lld", size) >= 0;
+           asprintf(&list[count + 3], "PMI_SIZE=%lld", size) >= 0 &&
+           (!joins || asprintf(&list[count + 4], SESSION_JOINS "=%lld", rank) >= 0);
 }
 
 static void exited(evutil_socket_t fd, short what, void *argument)
@@ -485,7 +519,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     }
     session_attach(s, c);
     s->daemon->totals.sessions++;
-    daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->id, s->user, s->program,
+    daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->of, s->user, s->program,
                s->from, s->device_count, (int)pid);
     for (unsigned i = 0; i < s->device_count; i++)
         share_review(s->daemon, s->devices[i]);
@@ -516,7 +550,8 @@ void session_end(struct session *s, const char *why)
 {
     if (s->state == SESSION_ENDING)
         return;
-    snprintf(s->why, sizeof(s->why), "%s", why);
+    if (why != s->why)
+        snprintf(s->why, sizeof(s->why), "%s", why);
     if (s->state == SESSION_RESERVED) {
         s->state = SESSION_ENDING;
         session_gone(s, 0);

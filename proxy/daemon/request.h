@@ -23,7 +23,14 @@ struct request {
     char ticket[SESSION_ID];
     long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
     bool held;                          /* its user has as much as he may */
-    unsigned position_sent;             /* the place in the queue, from 1 */
+    struct {
+        char of[SESSION_ID], part[SESSION_ID]; /* "": it is for a new session */
+        char from[64];                         /* where the program runs */
+        char node[64];                         /* where that part is now */
+        unsigned devices[MOST_DEVICES], count; /* and what it has there */
+        long long device;                      /* the only one that it is to have, or -1 */
+    } move;                                    /* a part of a session goes to another place */
+    unsigned position_sent;                    /* the place in the queue, from 1 */
     struct part *parts;
     unsigned part_count, tries;
     bool outdated;  /* a node was otherwise than it had told */
@@ -35,5 +42,14 @@ enum outcome { OUTCOME_WAIT, OUTCOME_TRYING, OUTCOME_NEVER };
 
 /* Whether it can have its devices now; then r->parts are what it is to have, otherwise r->why says why not. */
 enum outcome request_place(struct request *r);
+
+/* ---- broker.c ---- */
+/* Why that node does not come into question for it, whoever has devices there. */
+void request_bar(struct request *r, const char *node, const char *why);
+
+/* ---- choose.c ---- */
+/* It is for a part of a running session of the same user that is to go elsewhere: what it has to have follows from what
+ * it has. False, and r->why. */
+bool request_take_move(struct request *r, const json_t *message);
 
 #endif

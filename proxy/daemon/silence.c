@@ -18,7 +18,7 @@
 
 static void end(struct session *s, const char *why)
 {
-    daemon_log("notice", "session %s ends: %s", s->id, why);
+    daemon_log("notice", "session %s ends: %s", s->of, why);
     session_end(s, why);
     worker_contained(s, SIGKILL); /* it would not listen */
 }
@@ -48,7 +48,7 @@ static void look_at(struct session *s, long now, long patience)
     if (!patience || !process_is_stopped(s->pid))
         s->ran_ms = now;
     if (patience && s->alone_until_ms && now > s->alone_until_ms) {
-        end(s, "its program has gone, or does not answer");
+        end(s, *s->why ? s->why : "its program has gone, or does not answer");
     } else if (patience && now - s->ran_ms > patience) {
         end(s, "its worker is stopped");
     } else if (idle && now - s->active_ms > idle) {

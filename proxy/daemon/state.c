@@ -100,6 +100,8 @@ int state_save(const struct session *s)
                       s->state == SESSION_ENDING, "why", s->why);
     json_object_set_new(state, "keeper", json_integer(s->keeper));
     json_object_set_new(state, "job", json_string(s->job));
+    json_object_set_new(state, "of", json_string(s->of));
+    json_object_set_new(state, "replaces", json_string(s->replaces));
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
@@ -150,6 +152,8 @@ static void adopt(struct daemon *d, const char *name)
         json_decref(state);
         return;
     }
+    snprintf(s->of, sizeof(s->of), "%s", message_text(state, "of", s->id));
+    snprintf(s->replaces, sizeof(s->replaces), "%s", message_text(state, "replaces", ""));
     snprintf(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
     snprintf(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
     snprintf(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));

@@ -30,28 +30,44 @@ static void hear_end(struct attended *node, const json_t *message, const struct 
     if (!json_object_get(message, "ended"))
         return;
     node->over = true;
-    if (*why && !node->told)
+    if (*why && !node->told && !node->leaving)
         hooks->ended(node->name, why);
     node->told |= *why;
 }
 
-static void hear(struct attended *nodes, unsigned i, const struct attend_hooks *hooks)
+static void hear(struct attended *node, const struct attend_hooks *hooks)
 {
-    struct attended *node = &nodes[i];
     json_t *message = NULL;
     int error = client_receive(&node->client, &message, 100);
 
     if (error == -ETIMEDOUT)
         return;
-    if (!error && json_object_get(message, "pmi"))
-        hooks->pmi(i, text_of(message, "pmi"));
+    if (!error)
+        hooks->said(node, message);
     if (!error)
         hear_end(node, message, hooks);
     json_decref(message);
     if (!error)
         return;
     client_close(&node->client); /* the daemon's end is not the worker's */
-    hooks->lost(i);
+    hooks->lost(node);
+}
+
+static void say_leave(struct attended *node)
+{
+    json_t *leave = json_pack("{s:s, s:s}", "do", node->now ? "end" : "leave", "why", node->why);
+
+    if (node->client.fd >= 0)
+        client_send(&node->client, leave);
+    json_decref(leave);
+}
+
+void attend_leave(struct attended *node, bool now, const char *why)
+{
+    node->leaving = true;
+    node->now |= now;
+    snprintf(node->why, sizeof(node->why), "%s", why);
+    say_leave(node);
 }
 
 void attend_beat(struct attended *nodes, unsigned count)
@@ -62,9 +78,9 @@ void attend_beat(struct attended *nodes, unsigned count)
     }
 }
 
-static void attach(struct attended *node, const struct poolfile *pool, const char *session)
+static void attach(struct attended *node, const struct poolfile *pool)
 {
-    json_t *question = json_pack("{s:s, s:s}", "do", "attach", "session", session), *answer = NULL;
+    json_t *question = json_pack("{s:s, s:s}", "do", "attach", "session", node->part), *answer = NULL;
     char why[256];
     int error = client_connect_within(&node->client, pool, node->address, TRY_MS, why, sizeof(why));
 
@@ -75,12 +91,14 @@ static void attach(struct attended *node, const struct poolfile *pool, const cha
     node->over |= !error && json_object_get(answer, "error");
     if (error || node->over)
         client_close(&node->client);
+    else if (node->leaving)
+        say_leave(node);
     json_decref(question);
     json_decref(answer);
 }
 
 /* One of those that are lost, the next time another. */
-static void attach_next(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session)
+static void attach_next(struct attended *nodes, unsigned count, const struct poolfile *pool)
 {
     static long tried_ms;
     static unsigned next;
@@ -92,7 +110,7 @@ static void attach_next(struct attended *nodes, unsigned count, const struct poo
 
         if (node->client.fd >= 0 || node->over)
             continue;
-        attach(node, pool, session);
+        attach(node, pool);
         tried_ms = clock_ms();
         return;
     }
@@ -122,46 +140,57 @@ static int least(int most, int tick)
     return most >= 0 && most < tick ? most : tick;
 }
 
-void attend(struct attended *nodes, unsigned count, const struct poolfile *pool, const char *session, int lifeline,
+/* Who is over is told of once. */
+static void tell_over(struct attended *nodes, unsigned count, const struct attend_hooks *hooks)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (nodes[i].over && nodes[i].member) {
+            hooks->over(&nodes[i]);
+            nodes[i].member = 0;
+        }
+    }
+}
+
+void attend(struct attended *nodes, const unsigned *node_count, const struct poolfile *pool, int lifeline,
             const struct attend_hooks *hooks)
 {
-    const unsigned all_of_them = count + 2 + REQUESTS_WIDTH;
-    struct pollfd *ready = calloc(all_of_them, sizeof(*ready));
+    const unsigned before = 1 + hooks->width + REQUESTS_WIDTH;
+    struct pollfd *ready = calloc(before + ATTEND_MOST, sizeof(*ready));
 
     while (ready) {
         const int most = surrogate_look(lifeline);
+        const unsigned count = *node_count;
         bool all = true;
 
         ready[0] = (struct pollfd){lifeline, POLLIN | POLLRDHUP, 0};
-        ready[1] = (struct pollfd){*hooks->own, POLLIN, 0};
+        hooks->poll(ready + 1);
+        requests_poll(ready + 1 + hooks->width);
         for (unsigned i = 0; i < count; i++) {
-            ready[i + 2] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
+            ready[before + i] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
             all &= nodes[i].client.fd >= 0 || nodes[i].over;
         }
-        requests_poll(ready + count + 2);
-        if (socket_poll(ready, all_of_them, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) < 0)
+        if (socket_poll(ready, before + count, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) <
+            0)
             continue;
         if (ready[0].revents && !surrogate_hear(lifeline))
             break;
-        if (ready[1].revents)
-            hooks->readable();
         for (unsigned i = 0; i < count; i++) {
-            if (ready[i + 2].revents)
-                hear(nodes, i, hooks);
+            if (ready[before + i].revents && nodes[i].client.fd == ready[before + i].fd)
+                hear(&nodes[i], hooks);
         }
-        requests_turn(ready + count + 2, NULL, NULL);
-        attend_beat(nodes, count);
-        attach_next(nodes, count, pool, session);
+        hooks->turn(ready + 1);
+        requests_turn(ready + 1 + hooks->width, hooks->heard, NULL);
+        attend_beat(nodes, *node_count);
+        attach_next(nodes, *node_count, pool);
+        tell_over(nodes, *node_count, hooks);
     }
-    for (unsigned i = 0; i < count; i++) {
-        json_t *leave = json_pack("{s:s}", "do", "leave");
-
-        if (nodes[i].client.fd >= 0)
-            client_send(&nodes[i].client, leave);
-        json_decref(leave);
+    for (unsigned i = 0; i < *node_count; i++) {
+        if (!nodes[i].leaving)
+            attend_leave(&nodes[i], false, "");
+        nodes[i].leaving = false;
     }
     surrogate_end();
     requests_close();
-    hear_last_words(nodes, count, hooks);
+    hear_last_words(nodes, *node_count, hooks);
     free(ready);
 }

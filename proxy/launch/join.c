@@ -31,15 +31,15 @@
 #include "base/text.h"
 #include "pool/client.h"
 #include "proxy/launch/attend.h"
+#include "proxy/launch/moves.h"
 #include "proxy/launch/pmi.h"
 #include "proxy/launch/requests.h"
 
 #define LIFELINE 3
-#define MOST_NODES 64
 #define MOST_TRIES 30 /* to find a daemon again, once one was there */
 #define RETRY_MS 1000
 
-static struct attended nodes[MOST_NODES];
+static struct attended nodes[ATTEND_MOST];
 static unsigned node_count;
 static struct pmi *server;
 static int own_pmi = -1; /* where rank 0 speaks it */
@@ -109,10 +109,12 @@ static void take_grant(const json_t *message)
         snprintf(network, sizeof(network), "%s", text_of(message, "network"));
     json_array_foreach(list, i, node)
     {
-        if (node_count == MOST_NODES)
+        if (node_count == ATTEND_FIRST)
             break;
         snprintf(nodes[node_count].name, sizeof(nodes->name), "%s", text_of(node, "name"));
         snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
+        snprintf(nodes[node_count].part, sizeof(nodes->part), "%s", session);
+        nodes[node_count].member = node_count + 1;
         nodes[node_count].client.fd = -1;
         node_count++;
     }
@@ -237,15 +239,27 @@ static void add_settings(json_t *environment)
     }
 }
 
-static void start_worker(struct attended *node, const struct poolfile *pool)
+/* What starts a worker; joins: it comes to a session that runs. */
+static json_t *start_message(const char *part, const char *where, unsigned number, unsigned size, bool joins)
 {
-    json_t *message, *answer, *environment = json_array();
-    char why[512];
+    json_t *environment = json_array();
 
     add_settings(environment);
-    message = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o}", "do", "start", "session", session, "endpoint", endpoint,
-                        by_tls() ? "secret" : "token", token_text, "rank", (int)(node - nodes) + 1, "size",
-                        (int)node_count + 1, "environment", environment);
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:o}", "do", "start", "session", part, "endpoint", where,
+                     by_tls() ? "secret" : "token", token_text, "rank", (int)number, "size", (int)size, "joins", joins,
+                     "environment", environment);
+}
+
+static json_t *start_newcomer(const char *part, const char *where, unsigned number)
+{
+    return start_message(part, where, number, number + 1, true);
+}
+
+static void start_worker(struct attended *node, const struct poolfile *pool)
+{
+    json_t *message = start_message(session, endpoint, node->member, node_count + 1, false), *answer;
+    char why[512];
+
     if (client_connect(&node->client, pool, node->address, why, sizeof(why)))
         give_up(why);
     client_beat(&node->client); /* from here on the daemon misses it */
@@ -283,16 +297,20 @@ static void read_session(void)
         exit(1);
 }
 
-static void hear_pmi(unsigned node, const char *text)
+static void hear_node(struct attended *node, const json_t *message)
 {
-    if (server && pmi_hear(server, node + 1, text, strlen(text)))
+    const char *text = json_string_value(json_object_get(message, "pmi"));
+
+    if (text && server && pmi_hear(server, node->member, text, strlen(text)))
         end_pmi();
+    if (!text)
+        moves_hear_daemon(node, message);
 }
 
 /* The daemon's end is not the worker's, if that has started. */
-static void lose_pmi(unsigned node)
+static void lose_pmi(struct attended *node)
 {
-    if (server && pmi_lose(server, node + 1))
+    if (server && pmi_lose(server, node->member))
         end_pmi();
 }
 
@@ -328,13 +346,37 @@ static void tell_end(const char *node, const char *why)
 static void describe(void)
 {
     char list[512] = "";
+    size_t length = 0;
 
-    for (unsigned i = 0; i < node_count && strlen(list) + sizeof(nodes[i].name) + 1 < sizeof(list); i++)
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", nodes[i].name);
+    for (unsigned i = 0; i < node_count && length + sizeof(nodes->name) + 1 < sizeof(list); i++) {
+        if (!nodes[i].over && !nodes[i].leaving)
+            length +=
+                (size_t)snprintf(list + length, sizeof(nodes->name) + 1, "%s%s", length ? "," : "", nodes[i].name);
+    }
     requests_describe(list, by_tls() ? "tls" : "mpi");
 }
 
-static const struct attend_hooks hooks = {tell_end, hear_pmi, lose_pmi, &own_pmi, hear_own};
+static void poll_others(struct pollfd *fds)
+{
+    fds[0] = (struct pollfd){own_pmi, POLLIN, 0};
+    moves_poll(fds + 1);
+}
+
+static void turn_others(const struct pollfd *fds)
+{
+    if (fds[0].revents && own_pmi >= 0)
+        hear_own();
+    moves_turn(fds + 1);
+}
+
+static const struct attend_hooks hooks = {.ended = tell_end,
+                                          .over = moves_lose,
+                                          .said = hear_node,
+                                          .lost = lose_pmi,
+                                          .heard = moves_hear_program,
+                                          .width = 1 + MOVES_WIDTH,
+                                          .poll = poll_others,
+                                          .turn = turn_others};
 
 int main(void)
 {
@@ -364,6 +406,14 @@ int main(void)
     describe();
     start_workers(&pool, &broker);
     client_close(&broker);
-    attend(nodes, node_count, &pool, session, LIFELINE, &hooks);
+    moves_open(&(struct moves_session){
+        .nodes = nodes,
+        .count = &node_count,
+        .pool = &pool,
+        .refusal =
+            by_tls() ? NULL : "a session over MPI takes on no workers: network = \"tls\" in the pool's configuration",
+        .start = start_newcomer,
+        .moved = describe});
+    attend(nodes, &node_count, &pool, LIFELINE, &hooks);
     return 0;
 }

@@ -30,6 +30,7 @@ static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state
 static struct asker askers[MOST_ASKERS];
 static char waiting[16 * REQUESTS_MOST]; /* of requests that have come */
 static size_t waiting_length;
+static bool (*own_answers)(const char *words, int out);
 
 void requests_open(int program)
 {
@@ -65,7 +66,7 @@ void requests_channel(int fd)
 /* ---- answers ---- */
 
 /* Whole, or not at all: who does not take them does without. */
-__attribute__((format(printf, 2, 3))) static void answer(int out, const char *format, ...)
+void requests_answer(int out, const char *format, ...)
 {
     char line[REQUESTS_MOST];
     va_list arguments;
@@ -104,7 +105,7 @@ static void answer_session(int out)
     char name[256];
 
     program_name(program, name, sizeof(name));
-    answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s\n", (int)program, name, session_network, session_nodes,
+    requests_answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s\n", (int)program, name, session_network, session_nodes,
            *session_state ? " " : "", session_state);
 }
 
@@ -144,33 +145,50 @@ bool requests_tell(const struct channel_message *message, int fd)
            !socket_send_descriptors(channel, message, sizeof(*message), &fd, fd >= 0);
 }
 
-/* To the program; why not, or NULL: out is the asker's then. */
-static const char *pass_on(const char *words, int out)
+int requests_ask(const char *words, const char **why)
 {
     struct channel_message message = {.kind = CHANNEL_REQUEST};
-    struct asker *asker = askers;
     int ends[2];
     bool told;
 
-    while (asker < askers + MOST_ASKERS && asker->answer >= 0)
-        asker++;
-    if (channel < 0)
-        return "its session is still starting, or cannot be asked anything";
-    if (asker == askers + MOST_ASKERS)
-        return "too many requests are under way";
-    if (process_is_stopped(socket_process(lifeline)))
-        return "the program is stopped";
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
-        return strerror(errno);
+    *why = channel < 0                                    ? "its session is still starting, or cannot be asked anything"
+           : process_is_stopped(socket_process(lifeline)) ? "the program is stopped"
+                                                          : NULL;
+    if (!*why && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        *why = strerror(errno);
+    if (*why)
+        return -1;
     snprintf(message.text, sizeof(message.text), "%s", words);
     told = requests_tell(&message, ends[1]);
     close(ends[1]);
-    if (!told) {
-        close(ends[0]);
-        return "the program does not take requests";
-    }
-    *asker = (struct asker){out, ends[0]};
+    if (told)
+        return ends[0];
+    close(ends[0]);
+    *why = "the program does not take requests";
+    return -1;
+}
+
+/* To the program; why not, or NULL: out is the asker's then. */
+static const char *pass_on(const char *words, int out)
+{
+    struct asker *asker = askers;
+    const char *why;
+    int answers;
+
+    while (asker < askers + MOST_ASKERS && asker->answer >= 0)
+        asker++;
+    if (asker == askers + MOST_ASKERS)
+        return "too many requests are under way";
+    answers = requests_ask(words, &why);
+    if (answers < 0)
+        return why;
+    *asker = (struct asker){out, answers};
     return NULL;
+}
+
+void requests_on(bool (*asked)(const char *words, int out))
+{
+    own_answers = asked;
 }
 
 /* The end of a pipe of the process that asks, which the kernel opens only if that is the same user's. */
@@ -202,10 +220,10 @@ static void take_request(const char *line)
     }
     if (!strcmp(line + length, REQUEST_SESSION))
         answer_session(out);
-    else if (!(why = pass_on(line + length, out)))
+    else if ((own_answers && own_answers(line + length, out)) || !(why = pass_on(line + length, out)))
         return;
     else
-        answer(out, REQUEST_FAILED "%s\n", why);
+        requests_answer(out, REQUEST_FAILED "%s\n", why);
     close(out);
 }
 

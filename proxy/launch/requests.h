@@ -30,6 +30,12 @@ void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner);
 bool requests_has_program(void);
 /* To the program, with a descriptor, or -1: false if it cannot be told now. */
 bool requests_tell(const struct channel_message *message, int fd);
+/* The program is asked by this process: where its answers come, as lines in packets of their own, or -1 and why not. */
+int requests_ask(const char *words, const char **why);
+/* A line of an answer, whole or not at all: to the end of who asked. */
+__attribute__((format(printf, 2, 3))) void requests_answer(int out, const char *format, ...);
+/* What this process answers by itself: true, and the asker's end is its own now. */
+void requests_on(bool (*asked)(const char *words, int out));
 void requests_close(void);
 
 #endif

@@ -1,0 +1,412 @@
+/* Moves of a pool's session: see moves.h. There is one at a time. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/requests.h"
+#include "base/text.h"
+#include "proxy/launch/moves.h"
+
+#define REACH_MS 4000 /* a daemon: those of the other nodes wait meanwhile */
+
+static struct moves_session session;
+
+static struct {
+    enum {
+        MOVE_NONE,
+        MOVE_PLACE,   /* it waits for a place */
+        MOVE_PROGRAM, /* the program moves */
+    } state;
+    struct attended *from, *to; /* to: its worker has been started, or NULL */
+    struct client broker;       /* what it has granted goes back when this closes */
+    char part[64], name[64], address[128];
+    int answers, out; /* the program's; and where somebody on this host waits for them, or -1 */
+    bool unwanted;
+} move = {.broker.fd = -1, .answers = -1, .out = -1};
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+/* ---- how far it is ---- */
+
+static void tell_node(struct attended *node, const json_t *message)
+{
+    if (node && node->client.fd >= 0 && !node->over)
+        client_send(&node->client, message);
+}
+
+/* To both daemons, and who asked here. Takes message over. */
+static void tell(json_t *message)
+{
+    json_object_set_new(message, "part", json_string(move.from->part));
+    json_object_set_new(message, "from", json_string(move.from->name));
+    if (*move.name)
+        json_object_set_new(message, "to", json_string(move.name));
+    tell_node(move.from, message);
+    tell_node(move.to, message);
+    json_decref(message);
+}
+
+static void tell_phase(const char *phase, const char *text)
+{
+    tell(json_pack("{s:s, s:s, s:s}", "do", "moving", "phase", phase, "text", text));
+    if (move.out >= 0)
+        requests_answer(move.out, REQUEST_PROGRESS "%s%s%s\n", phase, *text ? ": " : "", text);
+}
+
+/* "phase NAME BYTES", or a sentence: what the program says of it. */
+static void take_progress(const char *words)
+{
+    unsigned long long bytes;
+    char phase[32];
+
+    if (sscanf(words, "phase %31s %llu", phase, &bytes) == 2)
+        tell(json_pack("{s:s, s:s, s:I}", "do", "moving", "phase", phase, "bytes", (json_int_t)bytes));
+    else if (move.out >= 0)
+        requests_answer(move.out, REQUEST_PROGRESS "%s\n", words);
+}
+
+/* That was all. text: the result, or why it goes on where it was. */
+static void finish(bool good, const char *text, unsigned long long bytes, long pause_us)
+{
+    char visible[REQUESTS_MOST];
+
+    text = text_visible(text, visible, sizeof(visible) / 4);
+    tell(json_pack("{s:s, s:b, s:s, s:I, s:I}", "do", "moved", "good", good, "text", text, "bytes", (json_int_t)bytes,
+                   "pause_us", (json_int_t)pause_us));
+    vocl_log(LOG_INFO, "%s %s: %s", move.from->name, good ? "moves" : "does not move", text);
+    if (move.out >= 0) {
+        requests_answer(move.out, "%s%s\n", good ? REQUEST_DONE : REQUEST_FAILED, text);
+        close(move.out);
+    }
+    if (move.answers >= 0) {
+        if (send(move.answers, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) /* the old place may end now */
+            vocl_log(LOG_DEBUG, "the program does not listen: %s", strerror(errno));
+        close(move.answers);
+    }
+    client_close(&move.broker);
+    if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not got it */
+        attend_leave(move.to, true, text);
+    if (good) /* when the program lets go of it */
+        snprintf(move.from->why, sizeof(move.from->why), "moved to %s", move.name);
+    move.answers = move.out = -1;
+    move.to = NULL;
+    move.state = MOVE_NONE;
+    if (good)
+        session.moved();
+}
+
+static void fail(const char *text)
+{
+    finish(false, text, 0, 0);
+}
+
+/* ---- a place ---- */
+
+/* The daemon of the node that is left is asked: it knows best what is there. */
+static void begin(struct attended *from, const char *to, long long device, long long wait, int out)
+{
+    json_t *request;
+    char why[256];
+    int error;
+
+    move.from = from;
+    move.to = NULL;
+    move.out = out;
+    move.unwanted = false;
+    snprintf(move.name, sizeof(move.name), "%s", to);
+    if (session.refusal) {
+        fail(session.refusal);
+        return;
+    }
+    request = json_pack("{s:s, s:s, s:s, s:I, s:I, s:i}", "do", "request", "move", from->part, "node", to, "device",
+                        (json_int_t)device, "wait", (json_int_t)wait, "count", 1);
+    error = client_connect_within(&move.broker, session.pool, from->address, REACH_MS, why, sizeof(why));
+    if (!error && (error = client_send(&move.broker, request)))
+        client_explain(&move.broker, error, why, sizeof(why));
+    json_decref(request);
+    if (error) {
+        fail(why);
+        return;
+    }
+    move.state = MOVE_PLACE;
+}
+
+static void ask_program(void)
+{
+    char words[256], host[128];
+    const char *port, *why;
+
+    if (address_split(move.address, host, sizeof(host), &port)) {
+        fail("the place's address is none");
+        return;
+    }
+    snprintf(words, sizeof(words), "move member %u to %s", move.from->member, host);
+    move.answers = requests_ask(words, &why);
+    move.state = MOVE_PROGRAM;
+    if (move.answers < 0)
+        fail(why);
+    else
+        tell_phase("starting", "");
+}
+
+static void take_grant(const json_t *message)
+{
+    const json_t *node = json_array_get(json_object_get(message, "nodes"), 0);
+
+    snprintf(move.part, sizeof(move.part), "%s", text_of(message, "granted"));
+    snprintf(move.name, sizeof(move.name), "%s", text_of(node, "name"));
+    snprintf(move.address, sizeof(move.address), "%s", text_of(node, "address"));
+    if (json_array_size(json_object_get(message, "nodes")) != 1)
+        fail("there is no one place for it");
+    else
+        ask_program();
+}
+
+static void hear_broker(void)
+{
+    json_t *message = NULL;
+    char why[256];
+    int error = client_receive(&move.broker, &message, 100);
+
+    if (error == -ETIMEDOUT)
+        return;
+    if (error) {
+        client_explain(&move.broker, error, why, sizeof(why));
+        if (move.state == MOVE_PLACE)
+            fail(why);
+        else
+            client_close(&move.broker);
+        return;
+    }
+    if (json_object_get(message, "error"))
+        fail(text_of(message, "error"));
+    else if (json_object_get(message, "queued"))
+        tell_phase("waiting", text_of(message, "why"));
+    else if (json_object_get(message, "granted") && move.state == MOVE_PLACE)
+        take_grant(message);
+    json_decref(message);
+}
+
+/* ---- the program ---- */
+
+static void tell_program(enum channel_kind kind, unsigned number, const char *text)
+{
+    struct channel_message message = {.kind = kind, .number = number};
+
+    snprintf(message.text, sizeof(message.text), "%s", text);
+    if (requests_has_program() && !requests_tell(&message, -1))
+        vocl_log(LOG_DEBUG, "the program is not told of worker %u: %s", number, text);
+}
+
+/* A place in the list for one more; that of one that is over, if there is any. */
+static struct attended *free_place(void)
+{
+    for (unsigned i = 0; i < *session.count; i++) {
+        struct attended *node = &session.nodes[i];
+
+        if (node->over && !node->member && node != move.from)
+            return node;
+    }
+    return *session.count < ATTEND_MOST ? &session.nodes[(*session.count)++] : NULL;
+}
+
+static int start_worker(struct attended *node, unsigned number, const char *endpoint, char *why, size_t why_size)
+{
+    json_t *message, *answer = NULL;
+    int error;
+
+    *node = (struct attended){.client.fd = -1, .over = true};
+    snprintf(node->name, sizeof(node->name), "%s", move.name);
+    snprintf(node->address, sizeof(node->address), "%s", move.address);
+    snprintf(node->part, sizeof(node->part), "%s", move.part);
+    error = client_connect_within(&node->client, session.pool, node->address, REACH_MS, why, why_size);
+    if (error)
+        return error;
+    client_beat(&node->client);
+    message = session.start(move.part, endpoint, number);
+    error = client_call(&node->client, message, &answer, why, why_size);
+    json_decref(message);
+    json_decref(answer);
+    if (error) {
+        client_close(&node->client);
+        return error;
+    }
+    node->over = false;
+    node->member = number;
+    return 0;
+}
+
+static void start(const struct channel_message *message)
+{
+    const char *tab = strchr(message->text, '\t');
+    struct attended *node = move.state == MOVE_PROGRAM && !move.to ? free_place() : NULL;
+    char why[300];
+
+    attend_beat(session.nodes, *session.count);
+    if (!node || !tab) {
+        tell_program(CHANNEL_ENDED, message->number, "the pool has granted nothing");
+    } else if (start_worker(node, message->number, tab + 1, why, sizeof(why))) {
+        tell_program(CHANNEL_ENDED, message->number, why);
+    } else {
+        move.to = node;
+        tell_program(CHANNEL_STARTED, message->number, "0");
+    }
+    client_close(&move.broker);
+}
+
+static struct attended *find_member(unsigned number)
+{
+    for (unsigned i = 0; number && i < *session.count; i++) {
+        if (session.nodes[i].member == number)
+            return &session.nodes[i];
+    }
+    return NULL;
+}
+
+void moves_hear_program(void *owner, const struct channel_message *message, int fd)
+{
+    struct attended *node = find_member(message->number);
+    const bool now = !strcmp(message->text, "now");
+    char why[sizeof(node->why)];
+
+    (void)owner;
+    if (fd >= 0)
+        close(fd); /* nobody's connections are handed over here */
+    if (message->kind == CHANNEL_START) {
+        start(message);
+    } else if (message->kind == CHANNEL_END && node) {
+        snprintf(why, sizeof(why), "%s", *node->why ? node->why : now ? "lost, or not needed" : "not needed");
+        attend_leave(node, now, why);
+    } else if (message->kind == CHANNEL_END) {
+        tell_program(CHANNEL_ENDED, message->number, "there is no such worker");
+    }
+}
+
+void moves_lose(struct attended *node)
+{
+    tell_program(CHANNEL_ENDED, node->member, *node->why ? node->why : "its daemon has ended it");
+    if (node == move.from && move.state == MOVE_PLACE)
+        fail("what was to move is over");
+}
+
+static void take_result(char *words)
+{
+    unsigned long long bytes = 0;
+    long pause_us = 0;
+    int at = 0;
+
+    sscanf(words, "bytes %llu pause %ld us: %n", &bytes, &pause_us, &at);
+    finish(true, words + at, bytes, pause_us);
+}
+
+static void hear_answer(void)
+{
+    char line[REQUESTS_MOST + 1];
+    ssize_t got = recv(move.answers, line, REQUESTS_MOST, MSG_DONTWAIT);
+    const char *space;
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        fail("the program has ended, or does not answer");
+        return;
+    }
+    line[got] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    space = strchr(line, ' ');
+    if (!strncmp(line, REQUEST_PROGRESS, strlen(REQUEST_PROGRESS)))
+        take_progress(space + 1);
+    else if (!strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE)))
+        take_result(line + strlen(REQUEST_DONE));
+    else
+        fail(space ? space + 1 : "it does not move");
+}
+
+/* ---- who asks ---- */
+
+void moves_hear_daemon(struct attended *node, const json_t *message)
+{
+    const json_t *wish = json_object_get(message, "move");
+
+    if (json_object_get(message, "unmove") && move.state == MOVE_PLACE && node == move.from) {
+        fail("nobody waits for it any more");
+    } else if (wish && move.state != MOVE_NONE) {
+        json_t *refusal = json_pack("{s:s, s:b, s:s}", "do", "moved", "good", 0, "text", "a move of it is under way");
+
+        tell_node(node, refusal);
+        json_decref(refusal);
+    } else if (wish) {
+        begin(node, text_of(wish, "to"), json_integer_value(json_object_get(wish, "device")),
+              json_integer_value(json_object_get(wish, "wait")), -1);
+    }
+}
+
+/* `vocl move PID --to NODE [--from NODE]` on this host. */
+static bool on_request(const char *words, int out)
+{
+    char to[64] = "", from[64] = "";
+    struct attended *found = NULL;
+    unsigned parts = 0;
+
+    if (sscanf(words, "move to %63s from %63s", to, from) < 1 || !strcmp(to, "spare"))
+        return false;
+    for (unsigned i = 0; i < *session.count; i++) {
+        struct attended *node = &session.nodes[i];
+
+        if (node->over || node->leaving || (*from && strcmp(node->name, from)))
+            continue;
+        found = node;
+        parts++;
+    }
+    if (move.state == MOVE_NONE && parts == 1) {
+        begin(found, to, -1, 0, out);
+        return true;
+    }
+    requests_answer(out, REQUEST_FAILED "%s\n",
+                    move.state != MOVE_NONE ? "a move of it is under way"
+                    : parts                 ? "it has devices of several nodes: of which (--from)?"
+                                            : "it has no devices there");
+    close(out);
+    return true;
+}
+
+/* ---- a turn ---- */
+
+void moves_open(const struct moves_session *given)
+{
+    session = *given;
+    requests_on(on_request);
+}
+
+void moves_poll(struct pollfd *fds)
+{
+    fds[0] = (struct pollfd){move.broker.fd, POLLIN, 0};
+    fds[1] = (struct pollfd){move.answers, POLLIN, 0};
+    fds[2] = (struct pollfd){move.state == MOVE_PLACE ? move.out : -1, 0, 0};
+}
+
+void moves_turn(const struct pollfd *fds)
+{
+    char why[256];
+    int error;
+
+    if (fds[0].revents && fds[0].fd == move.broker.fd)
+        hear_broker();
+    if (fds[1].revents && fds[1].fd == move.answers)
+        hear_answer();
+    if (fds[2].revents && fds[2].fd == move.out && move.state == MOVE_PLACE)
+        fail("nobody waits for it any more");
+    if (move.state != MOVE_PLACE || move.broker.fd < 0 || !(error = client_beat(&move.broker)))
+        return;
+    client_explain(&move.broker, error, why, sizeof(why));
+    fail(why);
+}

@@ -1,0 +1,171 @@
+#!/bin/sh
+# Sessions of a pool of three nodes move: programs print what they print natively while they go from node to node, a node
+# is emptied, and where a move is refused or fails the program goes on where it was, and nothing is left behind.
+. "$(dirname "$0")/pool-lib.sh"
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+at_most 280
+for program in parity/images session/moved session/moved_commands; do
+    "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/"
+done
+cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
+chmod -R a+rX "$scratch/bin"
+for host in n1 n2 n3; do
+    write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'sessions-per-user = 2;' 'devices-per-user = 2;'
+    [ $host = n3 ] || sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # PoCL's second device is not like its first
+    start_daemon $host
+done
+wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+
+# part FIELD: of the only session, as it is told: "node", or a member of it
+part()
+{
+    root vocl pool --json sessions | python3 -c '
+import json, sys
+for node in json.load(sys.stdin)["nodes"]:
+    for s in node["sessions"]:
+        print(node["name"] if sys.argv[1] == "node" else s[sys.argv[1]])' "$1"
+}
+one_part()
+{
+    [ "$(part node | wc -l)" = 1 ] && [ "$(part state)" = running ]
+}
+# begins USER COMMAND...: and runs, on one node; $program, $scratch/out, $scratch/err
+begins()
+{
+    rm -f "$scratch/enough"
+    : > "$scratch/out"
+    begins_as=$1
+    shift
+    as "$begins_as" vocl run --policy order -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
+}
+ready()
+{
+    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+}
+# ends right: the program, which goes on until there is a file
+ends()
+{
+    touch "$scratch/enough"
+    wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
+    wait_until 10 no_sessions || fail "$1: left: $(root vocl pool sessions)"
+}
+# move ARGUMENT...: the only session's owner moves it
+move()
+{
+    as $alice timeout -k 5 60 vocl pool move "$@" "$(part id)" > "$scratch/asked" 2>&1
+}
+# stays WHY ARGUMENT...: it does not
+stays()
+{
+    stays_why=$1 stays_at=$(part node)
+    shift
+    move "$@" && fail "moved: $*: $(cat "$scratch/asked")"
+    grep -q "$stays_why" "$scratch/asked" || fail "$*: not \"$stays_why\": $(cat "$scratch/asked")"
+    wait_until 10 one_part || fail "$*: left: $(root vocl pool sessions)"
+    [ "$(part node)" = "$stays_at" ] || fail "$*: it is elsewhere"
+}
+
+# From node to node, and to another device; named, or by the policy.
+begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"
+ready
+session=$(part id)
+[ "$(part node)" = n2 ] || move --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
+move --to n3 --device 0 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+grep -q 'moved from n. to n3: .*, paused for .* ms' "$scratch/asked" || fail "what is said: $(cat "$scratch/asked")"
+wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
+[ "$(part node) $(part id)" = "n3 $session" ] || fail "it is on $(part node), and called $(part id)"
+move --to n3 || grep -q 'has another answer' "$scratch/asked" || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
+wait_until 10 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
+move || fail "anywhere: $(cat "$scratch/asked")"
+wait_until 10 one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
+# the page and the accounting file have it
+cat "$scratch"/accounting-n? | python3 -c '
+import json, sys
+moves = [r["move"] for r in map(json.loads, sys.stdin) if r["session"] == sys.argv[1] and r["why"].startswith("moved to ")]
+assert len(moves) == 3 and all(m["bytes"] > 0 and m["pause_us"] > 0 and m["to"] for m in moves), moves' "$session" ||
+    fail "accounting: $(cat "$scratch"/accounting-n?)"
+
+# What is refused: it stays.
+here=$(part node)
+stays 'there is no node n9' --to n9
+stays 'there is no other such place' --to n1 --device 7
+other=n1
+[ "$here" != n1 ] || other=n2
+root vocl pool drain $other || fail "drain"
+stays "$other takes no sessions: it is draining" --to $other
+root vocl pool resume $other
+as $bob vocl pool move --to $other "$session" 2> "$scratch/asked" && fail "another user moves it"
+grep -q 'no such session here that you may move' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
+
+# The node to which it goes is lost: where it was it goes on.
+kill -STOP "$(cat "$scratch/$other.pid")"
+stays 'does not answer\|there is no other\|takes no sessions\|Connection timed out\|lost\|no such place' --to $other
+kill -CONT "$(cat "$scratch/$other.pid")"
+wait_until 20 nodes_up 3 || fail "after a stop: $(root vocl pool nodes)"
+
+# What the policy, which is to fill nodes in use, would do: nothing with one session.
+root vocl pool rebalance > "$scratch/asked" && grep -q 'all is where pack would have it' "$scratch/asked" ||
+    fail "rebalance: $(cat "$scratch/asked")"
+
+# An administrator empties the node.
+here=$(part node)
+root vocl pool drain --move $here > "$scratch/asked" 2>&1 || fail "drain --move: $(cat "$scratch/asked")"
+wait_until 10 one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool sessions)"
+root vocl pool resume $here
+ends "moved by hand"
+
+# What programs print while they are moved once a second, or more often.
+for command in "moved 8 6000" "images"; do
+    $scratch/bin/$command > "$scratch/native" 2> /dev/null || fail "$command natively"
+    begins $alice $scratch/bin/$command
+    moves=0
+    while kill -0 $program 2> /dev/null; do
+        case $(part node) in
+        n1) other=n2 ;;
+        n2) other=n1 ;;
+        *) continue ;; # two for a moment, or it has ended
+        esac
+        move --quiet --to $other && moves=$((moves + 1))
+        sleep 0.2
+    done
+    wait $program || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
+    diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
+    echo "$command: $moves moves"
+    wait_until 10 no_sessions || fail "$command: left: $(root vocl pool sessions)"
+done
+
+# No program is at risk: the new worker is killed in each phase, the command and the daemon, too.
+for victim in worker command daemon; do
+    begins $alice env VOCL_MOVE_HOLD=copy:2000 "$scratch/bin/moved" 4 0 "$scratch/enough"
+    ready
+    here=$(part node) other=n1
+    [ "$here" != n1 ] || other=n2
+    : > "$scratch/asked"
+    as $alice vocl pool move --to $other "$(part id)" > "$scratch/asked" 2>&1 &
+    asking=$!
+    wait_until 20 grep -q copy "$scratch/asked" || fail "$victim: $(cat "$scratch/asked")"
+    root vocl pool sessions | grep -q 'copy' || fail "what is seen: $(root vocl pool sessions)"
+    case $victim in
+    worker) ip netns pids $base-$other | while read -r pid; do
+        [ "$(tr '\0' ' ' < /proc/$pid/cmdline | grep -c -- --worker)" = 0 ] || kill -9 $pid
+    done ;;
+    command) pkill -9 -P $asking vocl-pool || kill -9 $asking ;;
+    daemon)
+        kill -9 "$(cat "$scratch/$other.pid")"
+        start_daemon $other
+        ;;
+    esac
+    wait $asking
+    echo "$victim: status $?: $(tail -n 1 "$scratch/asked")"
+    wait_until 20 one_part || fail "$victim: left: $(root vocl pool sessions)"
+    [ $victim != worker ] || [ "$(part node)" = "$here" ] || fail "$victim: it is elsewhere"
+    ends "$victim"
+done
+grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
+for host in n1 n2 n3; do
+    [ "$(ip netns pids $base-$host | wc -l)" = 1 ] || fail "processes left on $host: $(ip netns pids $base-$host | xargs ps -o pid,args -p)"
+done
+exit 0

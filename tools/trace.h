@@ -29,7 +29,6 @@ struct command {
     uint64_t queued, submitted, started, ended; /* by the program's clock */
     uint64_t sent;                              /* when the call that sent it began, 0: not known */
     uint32_t caller;                            /* the thread of that */
-    uint64_t flow;                              /* number of the arrow to it, 0: none */
     uint64_t waited;                            /* the end of a wait for it, 0: none */
     uint32_t waiter;                            /* the thread of that */
     bool native;                                /* times are the native OpenCL's */

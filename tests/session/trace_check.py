@@ -5,6 +5,7 @@ usage: trace_check.py FILE [ROUNDS] [workers=N] [moves=N] [programs=N] [ahead=US
 ROUNDS: of tests/session/traced; without it only what is true of all is looked at. ahead: clocks of workers, which are
 otherwise the program's own.
 """
+import bisect
 import json
 import sys
 from collections import Counter, defaultdict
@@ -60,7 +61,9 @@ def check_flows(trace, tracks):
         need(phases in ("sf", "stf"), f"arrow {number} is {phases}")
         need(all(a["ts"] <= b["ts"] for a, b in zip(events, events[1:])), f"arrow {number} goes back in time")
         for e in events:
-            need(any(s["ts"] - SLACK <= e["ts"] <= s["ts"] + s["dur"] + SLACK for s in tracks[e["pid"], e["tid"]]),
+            track = tracks[e["pid"], e["tid"]]
+            before = bisect.bisect_right(track, e["ts"] + SLACK, key=lambda s: s["ts"])
+            need(any(e["ts"] <= track[i]["ts"] + track[i]["dur"] + SLACK for i in range(before - 1, -1, -1)),
                  f"arrow {number} ends nowhere: {e}")
         need(events[0]["pid"] != events[1]["pid"], f"arrow {number} does not leave its process")
     return flows

@@ -155,6 +155,7 @@ for victim in worker command daemon; do
     command) pkill -9 -P $asking vocl-pool || kill -9 $asking ;;
     daemon)
         kill -9 "$(cat "$scratch/$other.pid")"
+        wait "$(cat "$scratch/$other.pid")" 2> /dev/null # its port and state directory are free again
         start_daemon $other
         ;;
     esac

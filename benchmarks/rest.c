@@ -1,8 +1,8 @@
 /*
  * A session that is put to rest and woken by `vocl suspend` and `vocl resume`, of the program itself: how fast contents
- * of 256 MiB come and go (GB/s, 10^9 bytes), beside the program's own reads and writes of as much in the same rounds,
- * and what all of it takes (ms). Run it as VOCL_NETWORK=tls VOCL_SHARE=0 vocl run -- build/benchmarks/rest, with
- * VOCL_HOSTS for the rate of a link.
+ * of 256 MiB come and go (GB/s, 10^9 bytes), beside the program's own writes of as much into a new buffer and reads
+ * into new memory in the same rounds, and what all of it takes (ms). Run it as VOCL_NETWORK=tls VOCL_SHARE=0 vocl run
+ * -- build/benchmarks/rest, with VOCL_HOSTS for the rate of a link.
  */
 #include <unistd.h>
 
@@ -41,18 +41,23 @@ int main(int count, char **words)
     EXPECT(memory != NULL);
     for (size_t i = 0; i < BYTES / 4; i++)
         memory[i] = (uint32_t)i * pattern;
-    buffer = clCreateBuffer(b.context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
-    CHECK(status);
     EACH_ROUND (round, 1, bench_rounds(&b, 9, 3)) {
         unsigned long bytes;
-        double start = bench_now(), contents, all;
+        double start, contents, all;
+        uint32_t *fresh;
 
+        buffer = clCreateBuffer(b.context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
+        CHECK(status);
+        start = bench_now();
         CHECK(clEnqueueWriteBuffer(b.queue, buffer, CL_TRUE, 0, BYTES, memory, 0, NULL, NULL));
         CHECK(clFinish(b.queue));
         round_add(&round, &writes, BYTES / (bench_now() - start));
+        fresh = malloc(BYTES);
+        EXPECT(fresh != NULL);
         start = bench_now();
-        CHECK(clEnqueueReadBuffer(b.queue, buffer, CL_TRUE, 0, BYTES, memory, 0, NULL, NULL));
+        CHECK(clEnqueueReadBuffer(b.queue, buffer, CL_TRUE, 0, BYTES, fresh, 0, NULL, NULL));
         round_add(&round, &reads, BYTES / (bench_now() - start));
+        free(fresh);
         ask("suspend", &bytes, &contents, &all);
         EXPECT(bytes >= BYTES);
         round_add(&round, &suspends, BYTES / contents);
@@ -64,6 +69,7 @@ int main(int count, char **words)
         CHECK(clEnqueueReadBuffer(b.queue, buffer, CL_TRUE, 0, BYTES, memory, 0, NULL, NULL));
         for (size_t i = 0; i < BYTES / 4; i += 1021)
             EXPECT(memory[i] == (uint32_t)i * pattern);
+        CHECK(clReleaseMemObject(buffer));
     }
     series_report(&writes, "rest_program_writes", "GB/s");
     series_report(&resumes, "rest_resume_contents", "GB/s");

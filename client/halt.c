@@ -70,10 +70,10 @@ static bool must_wait(bool quiet)
     return now == HALT_ALL || !deliver_runs();
 }
 
-/* Under the lock. */
+/* Under the lock. It counts until the halt ends: who comes while nodes are being put to rest wants them back, too. */
 static void want(void)
 {
-    if (atomic_load(&halt_now) != HALT_REST || wanted)
+    if (wanted)
         return;
     wanted = true;
     pthread_cond_signal(&call);
@@ -90,7 +90,8 @@ static bool pass(bool quiet)
     if (!may)
         atomic_store_explicit(&halt_self.depth, 0, memory_order_release);
     while (must_wait(quiet) && before == atomic_load(&let_through)) {
-        want();
+        if (!quiet)
+            want();
         pthread_cond_wait(&over, &lock);
     }
     if (!may && before != atomic_load(&let_through)) {
@@ -132,7 +133,7 @@ void halt_set(enum halt halt)
 {
     pthread_mutex_lock(&lock);
     halter = pthread_self();
-    wanted = false;
+    wanted &= halt != HALT_NONE;
     atomic_store(&halt_now, halt);
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);

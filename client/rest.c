@@ -32,6 +32,7 @@ struct rest {
     struct store *store;
     struct resting *nodes;
     unsigned count;
+    long contents; /* how many ns they took */
     char *reason;
     size_t reason_size;
     long began;
@@ -218,16 +219,18 @@ static int begin(struct rest *r)
     if (!error)
         error = for_all(r, list_objects);
     move_phase(m, "take");
+    r->contents = -clock_ns();
     if (!error)
         error = store_take(r->store, r->reason, r->reason_size);
+    r->contents += clock_ns();
     move_phase(m, "go");
     if (!error)
         error = send_away(r);
     store_close(r->store);
     drop_objects(r);
     if (!error)
-        snprintf(r->reason, r->reason_size, "it rests: %zu bytes are kept, %ld us", store_bytes(r->store),
-                 (clock_ns() - r->began) / 1000);
+        snprintf(r->reason, r->reason_size, "it rests: %zu bytes are kept, %ld us for them, %ld us",
+                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
     halt_set(error ? HALT_NONE : HALT_REST);
     return error;
 }
@@ -347,8 +350,10 @@ static int end(struct rest *r)
     if (!error)
         error = for_all(r, make);
     move_phase(m, "give");
+    r->contents = -clock_ns();
     if (!error)
         error = for_all(r, give);
+    r->contents += clock_ns();
     move_phase(m, "wake");
     if (!error)
         error = wake(r);
@@ -357,8 +362,8 @@ static int end(struct rest *r)
         give_up(r);
     summon_unlock();
     if (!error)
-        snprintf(r->reason, r->reason_size, "it goes on: %zu bytes were given back, %ld us", store_bytes(r->store),
-                 (clock_ns() - r->began) / 1000);
+        snprintf(r->reason, r->reason_size, "it goes on: %zu bytes were given back, %ld us for them, %ld us",
+                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
     return error;
 }
 

@@ -74,15 +74,30 @@ void program_keep_step(cl_program program, const struct program_step *step)
     pthread_mutex_unlock(&program->lock);
 }
 
+/* Whether what it was linked from, or the headers that it was compiled with, have been compiled or built since. */
+static bool inputs_changed(cl_program program)
+{
+    const struct program_step *step = &program->step;
+    bool changed = false;
+
+    pthread_mutex_lock(&program->lock);
+    for (cl_uint i = 0; i < step->input_count; i++)
+        changed |= atomic_load(&step->inputs[i]->steps) != step->input_steps[i];
+    pthread_mutex_unlock(&program->lock);
+    return changed;
+}
+
 const char *program_bound(const struct object *object, const struct node *node)
 {
-    const struct _cl_program *program = (const struct _cl_program *)object;
+    struct _cl_program *program = (struct _cl_program *)object;
 
     (void)node;
     if (program->special)
         return "a program has specialization constants";
     if (program->mixed)
         return "a program was built for some of its devices, and then for others";
+    if (inputs_changed(program))
+        return "what a program was linked from has been compiled anew since";
     return NULL;
 }
 

@@ -13,14 +13,14 @@ rests()
     grep -c 'it goes on' "$scratch/err"
 }
 
-# always HOW PROGRAM...: put to rest every half second, or every $every ms.
+# always HOW PROGRAM...: put to rest every 400 ms, or every $every.
 always()
 {
     how=$1
     shift
     timeout -k 10 200 "$@" > "$scratch/native" 2> /dev/null
     native=$?
-    env $how "$mark" VOCL_REST_EVERY="${every:-500}" VOCL_LOG=info timeout -k 10 200 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
+    env $how "$mark" VOCL_REST_EVERY="${every:-400}" VOCL_LOG=info timeout -k 10 200 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
     [ $? = $native ] || fail "$*, $how: status $?, natively $native: $(tail -n 5 "$scratch/err")"
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
     echo "$how $*: $(rests) rests"
@@ -28,15 +28,15 @@ always()
 
 mkdir "$scratch/store"
 for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
-    always "$how" "$session/moved" 4 2000
+    always "$how" "$session/moved" 4 1500
     [ "$(rests)" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err")"
 done
 [ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
 every=60
-for program in buffer_ops callbacks command_buffer images map_unmap several_contexts svm user_events; do
+for program in buffer_ops callbacks map_unmap svm user_events; do
     always VOCL_SHARE=1 "$parity/$program"
 done
-for program in contents threads kernel_printf; do
+for program in contents images several_contexts; do
     always VOCL_SHARE=0 "$parity/$program"
 done
 VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \

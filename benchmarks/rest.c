@@ -1,0 +1,82 @@
+/*
+ * A session that is put to rest and woken by `vocl suspend` and `vocl resume`, of the program itself: how fast contents
+ * of 256 MiB come and go (GB/s, 10^9 bytes), beside the program's own writes of as much into a new buffer and reads
+ * into new memory in the same rounds, and what all of it takes (ms). Run it as VOCL_NETWORK=tls VOCL_SHARE=0 vocl run
+ * -- build/benchmarks/rest, with VOCL_HOSTS for the rate of a link.
+ */
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { BYTES = 256 << 20 };
+
+/* Bytes, ns for them and ns in all, as the command says. */
+static void ask(const char *what, unsigned long *bytes, double *contents, double *all)
+{
+    char command[64], line[512] = "";
+    unsigned long us, total;
+    FILE *pipe;
+
+    snprintf(command, sizeof(command), "vocl %s %d", what, (int)getpid());
+    pipe = popen(command, "r");
+    EXPECT(pipe != NULL);
+    EXPECT(fgets(line, sizeof(line), pipe) != NULL);
+    EXPECT(pclose(pipe) == 0);
+    EXPECT(strchr(line, ':') != NULL);
+    EXPECT(sscanf(strchr(line, ':') + 1, "%lu%*[^,], %lu us for them, %lu us", bytes, &us, &total) == 3);
+    *contents = (double)us * 1000;
+    *all = (double)total / 1000;
+}
+
+int main(int count, char **words)
+{
+    struct series reads = {0}, writes = {0}, suspends = {0}, resumes = {0}, suspended = {0}, resumed = {0};
+    const cl_uint pattern = 12345;
+    uint32_t *memory = malloc(BYTES);
+    struct bench b;
+    cl_mem buffer;
+    cl_int status;
+
+    bench_open(&b, count, words);
+    EXPECT(memory != NULL);
+    for (size_t i = 0; i < BYTES / 4; i++)
+        memory[i] = (uint32_t)i * pattern;
+    EACH_ROUND (round, 1, bench_rounds(&b, 9, 3)) {
+        unsigned long bytes;
+        double start, contents, all;
+        uint32_t *fresh;
+
+        buffer = clCreateBuffer(b.context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
+        CHECK(status);
+        start = bench_now();
+        CHECK(clEnqueueWriteBuffer(b.queue, buffer, CL_TRUE, 0, BYTES, memory, 0, NULL, NULL));
+        CHECK(clFinish(b.queue));
+        round_add(&round, &writes, BYTES / (bench_now() - start));
+        fresh = malloc(BYTES);
+        EXPECT(fresh != NULL);
+        start = bench_now();
+        CHECK(clEnqueueReadBuffer(b.queue, buffer, CL_TRUE, 0, BYTES, fresh, 0, NULL, NULL));
+        round_add(&round, &reads, BYTES / (bench_now() - start));
+        free(fresh);
+        ask("suspend", &bytes, &contents, &all);
+        EXPECT(bytes >= BYTES);
+        round_add(&round, &suspends, BYTES / contents);
+        round_add(&round, &suspended, all);
+        ask("resume", &bytes, &contents, &all);
+        round_add(&round, &resumes, BYTES / contents);
+        round_add(&round, &resumed, all);
+        memset(memory, 0, BYTES);
+        CHECK(clEnqueueReadBuffer(b.queue, buffer, CL_TRUE, 0, BYTES, memory, 0, NULL, NULL));
+        for (size_t i = 0; i < BYTES / 4; i += 1021)
+            EXPECT(memory[i] == (uint32_t)i * pattern);
+        CHECK(clReleaseMemObject(buffer));
+    }
+    series_report(&writes, "rest_program_writes", "GB/s");
+    series_report(&resumes, "rest_resume_contents", "GB/s");
+    series_report(&reads, "rest_program_reads", "GB/s");
+    series_report(&suspends, "rest_suspend_contents", "GB/s");
+    series_report(&suspended, "rest_suspend", "ms");
+    series_report(&resumed, "rest_resume", "ms");
+    bench_close(&b);
+    return 0;
+}

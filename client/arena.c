@@ -164,7 +164,8 @@ bool arena_shared_with(struct node *node)
     bool good;
 
     pthread_mutex_lock(&arena.sharing);
-    if (node->memory == NODE_MEMORY_UNKNOWN && !settings_share_memory())
+    /* what the program wrote there without a word could not be written there again */
+    if (node->memory == NODE_MEMORY_UNKNOWN && (!settings_share_memory() || node->journal))
         node->memory = NODE_MEMORY_APART;
     if (node->memory == NODE_MEMORY_UNKNOWN) {
         if (arena.session == node->session) {

@@ -9,6 +9,8 @@
  *   deliver.h    deliver.c: functions of the application
  *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends;
  *                make_again.c: objects; copy_over.c: contents; summon.c: what users ask)
+ *   recover.h    recover.c: a worker that is lost is replaced (journal.h: journal.c, what it was told; shorten.c,
+ *                what of it is left; checkpoint.c, contents; replay.c: another one is told it)
  *   halt.h       halt.c: no call is half-way meanwhile
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   info.h       info.c: what nodes answer to queries
@@ -39,6 +41,7 @@
 #include "client/layout.h"
 #include "client/move.h"
 #include "client/objects.h"
+#include "client/recover.h"
 #include "client/session.h"
 #include "client/stream.h"
 #include "client/svm.h"

@@ -346,16 +346,16 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
     pthread_mutex_unlock(&root->lock);
 }
 
-static atomic_bool watched;
+static atomic_int watched;
 
 void coherence_watch(bool on)
 {
-    atomic_store(&watched, on);
+    atomic_fetch_add(&watched, on ? 1 : -1);
 }
 
 bool coherence_watched(void)
 {
-    return atomic_load_explicit(&watched, memory_order_relaxed);
+    return atomic_load_explicit(&watched, memory_order_relaxed) > 0;
 }
 
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)

@@ -19,7 +19,8 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
 void coherence_sent(struct enqueue *e);
 /* The part of a whole that begins there: where it ends, and the node that has it. */
 size_t coherence_part(cl_mem root, size_t start, struct node **node);
-/* While watched, every command that writes marks the whole that it writes (struct _cl_mem's written). */
+/* While watched, by however many, every command that writes marks the whole that it writes (struct _cl_mem's written).
+ */
 void coherence_watch(bool on);
 bool coherence_watched(void);
 /* Every part of a whole that the node has contents of: visit() is called with its beginning and its end, 0 and 1 for an

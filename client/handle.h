@@ -24,6 +24,9 @@ struct kind {
     int (*settle_on)(struct object *object, struct node *node, struct object *const *all, const bool *done);
     /* A number that changes whenever settle_on() would do something else. Left out: it never would. */
     uint32_t (*state)(const struct object *object);
+    /* What commands told the node of it is told again with the next one. Left out: they tell nothing that is left out
+     * later. */
+    void (*renew)(struct object *object, struct node *node);
     /* Why it cannot be made on another node again, or NULL. Left out: it always can. */
     const char *(*bound)(const struct object *object, const struct node *node);
     /* Release it on all its nodes in another way than by wire_release; false: not this one. */

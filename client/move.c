@@ -122,6 +122,8 @@ static int check(struct move *m)
 {
     if (m->node->in_process)
         return move_refuse(m, -ENOTSUP, "devices of the program's own process do not move");
+    if (m->node->journal)
+        return move_refuse(m, -ENOTSUP, "sessions that replace lost workers (VOCL_RECOVER) do not move");
     if (!m->target)
         return move_refuse(m, -ENODEV, "there is no such spare worker");
     if (!m->node->alive || !m->target->alive)

@@ -70,6 +70,8 @@ void make_drop(struct move *m);
 
 /* ---- summon.c: who is asked from outside ---- */
 void summon_start(struct session *session);
+/* A worker comes to that host, or "here", and is spare; 0, or a negative errno value and why. */
+int summon_worker(struct session *session, const char *where, struct node **out, char *why, size_t size);
 
 /* ---- copy_over.c ---- */
 /* While the program goes on: until what it writes meanwhile is little, or gets no less. */

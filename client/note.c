@@ -15,24 +15,28 @@ static bool note_event_status(struct node *node, struct wire_cursor *fields)
 
     if (!wire_get_event_status(fields, &m) || m.status > CL_SUBMITTED)
         return false;
+    if (node->journal)
+        recover_note_event(node, m.event, m.status);
     event = handle_find(WIRE_EVENT, m.event);
     if (event && event->queue && event->node == node)
         event_set_status(event, m.status, m.times_count, m.times);
     return true;
 }
 
-static bool note_output(struct wire_cursor *fields)
+static bool note_output(struct node *node, struct wire_cursor *fields)
 {
     struct wire_output m;
     const uint8_t *at;
-    uint32_t left;
+    uint32_t left, before;
     ssize_t wrote;
 
     if (!wire_get_output(fields, &m))
         return false;
     if (m.stream == 1)
         fflush(stdout);
-    for (at = m.text, left = m.text_length; left; at += wrote, left -= (uint32_t)wrote) {
+    before = recover_printed(node, m.stream, m.text_length);
+    for (at = (const uint8_t *)m.text + before, left = m.text_length - before; left;
+         at += wrote, left -= (uint32_t)wrote) {
         wrote = write((int)m.stream, at, left);
         if (wrote < 0 && errno == EINTR)
             wrote = 0;
@@ -96,6 +100,18 @@ static bool note_context_error(struct node *node, struct wire_cursor *fields)
     return true;
 }
 
+/* Who was told something again answers again what nobody asks any more. */
+static bool note_reply(struct node *node, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_cursor in = fields;
+
+    if (!node->journal)
+        return call_answer(node, number, fields);
+    recover_note_reply(node, wire_get_u32(&in));
+    call_answer(node, number, fields);
+    return !in.failed;
+}
+
 bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
 {
     struct wire_read_data data;
@@ -103,7 +119,7 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
     struct wire_destroyed destroyed;
 
     if (number & WIRE_REPLY)
-        return call_answer(node, number, fields);
+        return note_reply(node, number, fields);
     switch (number) {
     case WIRE_event_status:
         return note_event_status(node, &fields);
@@ -115,10 +131,11 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
     case WIRE_queue_error:
         return note_queue_error(node, &fields);
     case WIRE_output:
-        return note_output(&fields);
+        return note_output(node, &fields);
     case WIRE_destroyed:
         return wire_get_destroyed(&fields, &destroyed) &&
-               (block_note(node, destroyed.object) || destructor_note(node, destroyed.kind, destroyed.object));
+               (block_note(node, destroyed.object) || destructor_note(node, destroyed.kind, destroyed.object) ||
+                node->journal);
     case WIRE_context_error:
         return note_context_error(node, &fields);
     }

@@ -55,9 +55,11 @@ enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
 struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
-    unsigned peer, index;   /* index: of its bit in sets of nodes */
-    bool alive, in_process; /* in_process: local.c's */
-    struct node *aim;       /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
+    unsigned peer, index;    /* index: of its bit in sets of nodes */
+    bool alive, in_process;  /* in_process: local.c's */
+    bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
+    struct journal *journal; /* what it was told, or NULL */
+    struct node *aim;        /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
     pthread_t aimer;
     size_t mark;   /* stream.c: where a broadcast begins in the batch */
     uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */

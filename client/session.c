@@ -151,6 +151,20 @@ void session_drop_spare(struct session *session, struct node *spare)
     spare->last = NULL;
 }
 
+void session_replace(struct node *node, struct node *spare)
+{
+    struct session *session = node->session;
+
+    session->members[node->peer] = NULL;
+    session->members[spare->peer] = node;
+    node->peer = spare->peer;
+    spare->alive = false;
+    spare->peer = 0;
+    wire_buffer_free(&spare->batch);
+    free(spare->last);
+    spare->last = NULL;
+}
+
 static struct node *node_of(const struct session *session, unsigned peer)
 {
     return peer < session->member_count ? session->members[peer] : NULL;
@@ -188,6 +202,17 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
     return more < 0 ? -EBADMSG : 0;
 }
 
+void session_lose(struct node *node)
+{
+    node->alive = false;
+    wire_buffer_free(&node->batch);
+    call_lose(node);
+    transfer_lose(node);
+    event_lose(node);
+    destructor_lose(node);
+    block_lose(node);
+}
+
 static void on_lost(void *owner, unsigned peer, const char *why)
 {
     struct session *session = owner;
@@ -197,13 +222,8 @@ static void on_lost(void *owner, unsigned peer, const char *why)
         return;
     vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,
              transport_peer_host(session->transport, peer), why ? why : "this process ends");
-    node->alive = false;
-    wire_buffer_free(&node->batch);
-    call_lose(node);
-    transfer_lose(node);
-    event_lose(node);
-    destructor_lose(node);
-    block_lose(node);
+    if (!why || !recover_begin(node))
+        session_lose(node);
 }
 
 /* ---- who drives ---- */
@@ -395,6 +415,7 @@ static void on_ending(void *owner)
     session->stop = true;
     session->ender = pthread_self();
     halt_end();
+    recover_stop();
     transport_wake(session->transport);
     pthread_cond_broadcast(&session->aside);
     deliver_wake();
@@ -467,12 +488,14 @@ static struct session *session_start(const struct front_end *front)
         transport_close(session->transport);
         return NULL;
     }
+    recover_open(session);
     session->view = front->open(session);
     if (!session->view) {
         on_ending(session);
         return NULL;
     }
     move_start(session);
+    recover_start(session);
     return session;
 }
 
@@ -501,6 +524,7 @@ static void after_fork(void)
     arrival_after_fork();
     deliver_after_fork();
     halt_after_fork();
+    recover_after_fork();
     start_failed = false;
     if (!session)
         return;

@@ -25,6 +25,10 @@ struct node *session_add_spare(struct session *session, unsigned peer);
 void session_drop_spare(struct session *session, struct node *spare);
 /* Two nodes change their members. Under the lock. */
 void session_swap(struct node *one, struct node *other);
+/* The node's worker, which is lost, is the spare one's from now on, and there is none spare. Under the lock. */
+void session_replace(struct node *node, struct node *spare);
+/* The node's worker is lost, with all that is under way there. Under the lock. */
+void session_lose(struct node *node);
 /* The process' session, started if need be; NULL when there is none to be had. */
 struct session *session_get(const struct front_end *front);
 const struct front_end *session_front(const struct session *session);

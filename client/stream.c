@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "client/client.h"
+#include "client/journal.h"
 
 #define FRAME_FULL (48u << 10)
 #define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
@@ -69,11 +70,13 @@ void stream_push(struct node *node)
 {
     int error;
 
-    if (!node->batch.length || !node->alive)
+    if (!node->batch.length || !node->alive || node->mending)
         return;
     error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
-    if (error == -EAGAIN)
+    if (error == -EAGAIN || (error == -ECONNRESET && recover_will(node))) /* its loss is told in a moment */
         return;
+    if (!error && node->journal)
+        journal_sent(node->journal, node->batch.bytes, node->batch.length);
     wire_trace("->", node->peer, node->batch.bytes, node->batch.length);
     if (error)
         vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));
@@ -230,6 +233,15 @@ int native_outcome(struct node *node, const struct object *object)
     error = call_verdict(reply.error);
     call_free(&call);
     return error;
+}
+
+bool call_is_open(const struct node *node, uint32_t id)
+{
+    for (const struct call *call = session_under_way(node->session)->calls; call; call = call->next) {
+        if (call->node == node && call->id == id)
+            return call->status == 1;
+    }
+    return false;
 }
 
 bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields)

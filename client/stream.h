@@ -50,6 +50,8 @@ int call_verdict(cl_int error);
  * only it should judge. */
 int native_outcome(struct node *node, const struct object *object);
 /* From note.c, under the lock. */
+/* Whether an answer to that call is waited for. */
+bool call_is_open(const struct node *node, uint32_t id);
 bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields);
 void call_lose(struct node *node);
 

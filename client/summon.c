@@ -51,8 +51,7 @@ static struct node *find_at(struct session *session, const char *where)
     return found;
 }
 
-/* A worker comes; 0, or a negative errno value and why. */
-static int bring(struct session *session, const char *where, struct node **out, char *why, size_t size)
+int summon_worker(struct session *session, const char *where, struct node **out, char *why, size_t size)
 {
     struct arriving *arriving = calloc(1, sizeof(*arriving));
     int member = -ENOMEM;
@@ -97,7 +96,7 @@ static int move_one(struct node *node, const char *where, char *why, size_t size
         return -ENODEV;
     }
     if (came)
-        error = bring(session, where, &spare, why, size);
+        error = summon_worker(session, where, &spare, why, size);
     if (error)
         return error;
     error = session_move(node, spare->peer, why, size);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "client/client.h"
+#include "client/journal.h"
 
 struct transfer {
     struct transfer *next;
@@ -14,6 +15,7 @@ struct transfer {
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
     bool packed, reading, detached, started, waiting, done;
+    bool kept; /* in the journal */
     cl_int status;
     cl_event event;
     struct object *keep;
@@ -110,6 +112,8 @@ static void transfer_end(struct transfer *transfer, cl_int status)
         return;
     }
     transfer_unlink(transfer);
+    if (transfer->reading && !status)
+        recover_note_data(transfer->node, transfer->tag);
     if (transfer->reading && !status && transfer->packed)
         layout_copy(&transfer->layout, &tight);
     transfer->done = true;
@@ -127,10 +131,15 @@ static void transfer_end(struct transfer *transfer, cl_int status)
 
 static void moved(void *argument, int status)
 {
-    transfer_end(argument, status ? NODE_LOST_STATUS : CL_SUCCESS);
+    struct transfer *transfer = argument;
+
+    if (status && recover_will(transfer->node))
+        transfer->started = false;
+    else
+        transfer_end(transfer, status ? NODE_LOST_STATUS : CL_SUCCESS);
 }
 
-static void start_moving(struct transfer *transfer)
+static void begin_moving(struct transfer *transfer)
 {
     struct transport *transport = session_transport(transfer->node->session);
     const unsigned peer = transfer->node->peer;
@@ -142,6 +151,18 @@ static void start_moving(struct transfer *transfer)
                 : transport_give(transport, peer, transfer->tag, transfer->memory, transfer->length, moved, transfer);
     if (error)
         moved(transfer, error);
+}
+
+static void start_moving(struct transfer *transfer)
+{
+    struct journal *journal = transfer->node->journal;
+
+    if (transfer->node->mending && !transfer->reading)
+        return; /* transfer_resume() */
+    if (journal && !transfer->reading && !transfer->kept)
+        journal_data(journal, transfer->tag, transfer->memory, transfer->length);
+    transfer->kept = true;
+    begin_moving(transfer);
 }
 
 static void pack(struct transfer *transfer)
@@ -465,5 +486,43 @@ void transfer_lose(struct node *node)
         } else {
             transfer = transfer->next;
         }
+    }
+}
+
+/* ---- when a worker is replaced ---- */
+
+static struct transfer *find_open(const struct node *node, uint32_t tag, bool reading)
+{
+    struct transfer *transfer = *all_of(node);
+
+    while (transfer && !(transfer->node == node && transfer->tag == tag && transfer->reading == reading))
+        transfer = transfer->next;
+    return transfer;
+}
+
+bool transfer_is_open(const struct node *node, uint32_t tag)
+{
+    const struct transfer *transfer = find_open(node, tag, true);
+
+    return transfer && !transfer->waiting;
+}
+
+bool transfer_give_again(struct node *node, uint32_t tag)
+{
+    struct transfer *transfer = find_open(node, tag, false);
+
+    if (transfer && !transfer->waiting && !transfer->started && transfer->kept)
+        begin_moving(transfer);
+    return transfer;
+}
+
+void transfer_resume(struct node *node)
+{
+    struct transfer *next;
+
+    for (struct transfer *transfer = *all_of(node); transfer; transfer = next) {
+        next = transfer->next;
+        if (transfer->node == node && !transfer->reading && !transfer->started && !transfer->waiting)
+            start_moving(transfer);
     }
 }

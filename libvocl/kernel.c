@@ -11,6 +11,16 @@ static void argument_clear(struct argument *argument)
 }
 
 /* Its arguments go with its next launch there. */
+static void kernel_renew(struct object *object, struct node *node)
+{
+    cl_kernel kernel = (cl_kernel)object;
+
+    spin_lock(&kernel->lock);
+    for (uint32_t i = 0; kernel->arguments && i < kernel->description->argument_count; i++)
+        kernel->arguments[i].known &= ~node_bit(node);
+    spin_unlock(&kernel->lock);
+}
+
 static int kernel_create_on(struct object *object, struct node *node)
 {
     cl_kernel kernel = (cl_kernel)object;
@@ -20,10 +30,7 @@ static int kernel_create_on(struct object *object, struct node *node)
                                          .name_length = (uint32_t)strlen(kernel->description->name)};
     struct wire_clone_kernel clone = {.kernel = object->id};
 
-    spin_lock(&kernel->lock);
-    for (uint32_t i = 0; i < kernel->description->argument_count; i++)
-        kernel->arguments[i].known &= ~node_bit(node);
-    spin_unlock(&kernel->lock);
+    kernel_renew(object, node);
     if (kernel->made_from) {
         clone.source = kernel->made_from->object.id;
         wire_put_clone_kernel(stream_begin(node), &clone);
@@ -58,6 +65,7 @@ const struct kind kernel_kind = {
     .size = sizeof(struct _cl_kernel),
     .context = kernel_context,
     .create_on = kernel_create_on,
+    .renew = kernel_renew,
     .destroy = kernel_destroy,
 };
 

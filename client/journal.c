@@ -1,0 +1,236 @@
+/* The journal of a node: what is kept, and how it is made less at a checkpoint. */
+#include "client/journal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "client/client.h"
+#include "client/recover.h"
+
+#define LONGEST_LOG ((size_t)32 << 20) /* numbers of events do not come again so soon */
+
+struct kept {
+    struct kept *next;
+    uint32_t tag;
+    size_t length;
+    uint8_t bytes[];
+};
+
+struct journal *journal_new(struct node *node, size_t limit)
+{
+    struct journal *j = calloc(1, sizeof(*j));
+
+    if (j) {
+        j->node = node;
+        j->limit = limit;
+    }
+    return j;
+}
+
+static void drop_kept(struct journal *j)
+{
+    for (unsigned i = 0; i < sizeof(j->kept) / sizeof(*j->kept); i++) {
+        while (j->kept[i]) {
+            struct kept *kept = j->kept[i];
+
+            j->kept[i] = kept->next;
+            free(kept);
+        }
+    }
+    j->kept_bytes = 0;
+}
+
+static void saved_free(struct saved *saved)
+{
+    free(saved->bytes);
+    free(saved);
+}
+
+void journal_off(struct journal *j)
+{
+    j->off = true;
+    wire_buffer_free(&j->base);
+    wire_buffer_free(&j->log);
+    if (j->giving) /* it is being sent: the worker is lost, or goes on without */
+        return;
+    drop_kept(j);
+    while (j->saved) {
+        struct saved *saved = j->saved;
+
+        j->saved = saved->next;
+        saved_free(saved);
+    }
+}
+
+/* ---- what is sent ---- */
+
+static void look_if_full(struct journal *j)
+{
+    if (j->log.failed) {
+        vocl_log(LOG_ERROR, "no memory for what worker %u is told: its loss would be one", j->node->peer);
+        journal_off(j);
+        return;
+    }
+    if (!j->since)
+        j->since = clock_ns();
+    if (!j->full && (j->log.length > LONGEST_LOG || j->log.length + j->kept_bytes > j->limit)) {
+        j->full = true;
+        recover_checkpoint_soon();
+    }
+}
+
+void journal_sent(struct journal *j, const void *bytes, size_t length)
+{
+    if (j->off)
+        return;
+    wire_put_bytes(&j->log, bytes, length);
+    look_if_full(j);
+}
+
+void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t length)
+{
+    struct kept **at = &j->kept[tag % (sizeof(j->kept) / sizeof(*j->kept))], *kept;
+
+    if (j->off)
+        return;
+    kept = malloc(sizeof(*kept) + length);
+    j->log.failed |= !kept;
+    if (kept) {
+        *kept = (struct kept){.next = *at, .tag = tag, .length = length};
+        memcpy(kept->bytes, bytes, length);
+        *at = kept;
+        j->kept_bytes += length;
+    }
+    look_if_full(j);
+}
+
+const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *length)
+{
+    const struct kept *kept = j->kept[tag % (sizeof(j->kept) / sizeof(*j->kept))];
+
+    while (kept && kept->tag != tag)
+        kept = kept->next;
+    *length = kept ? kept->length : 0;
+    return kept ? kept->bytes : NULL;
+}
+
+void journal_known(struct journal *j, uint16_t number, uint32_t what)
+{
+    const uint32_t command[4] = {sizeof(command), number, what, 0};
+
+    if (!j->off)
+        wire_put_bytes(&j->log, command, sizeof(command));
+}
+
+/* ---- what cannot be told again ---- */
+
+static const char *bound(uint16_t number)
+{
+    switch (number) {
+    case WIRE_svm_alloc:
+        return "shared virtual memory";
+    case WIRE_usm_alloc:
+        return "unified shared memory";
+    case WIRE_create_addressed_buffer:
+        return "device addresses";
+    case WIRE_create_pipe:
+        return "pipes";
+    case WIRE_set_content_size:
+        return "cl_pocl_content_size";
+    case WIRE_export_event:
+    case WIRE_migrate_out:
+    case WIRE_migrate_in:
+        return "what several workers of a context have told each other";
+    }
+    return NULL;
+}
+
+static const char *bound_in(const struct wire_buffer *commands)
+{
+    struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
+    const char *why = NULL;
+    uint16_t number;
+
+    while (!why && wire_next(&at, &number, &fields) == 1)
+        why = bound(number);
+    return why;
+}
+
+const char *journal_bound(const struct journal *j)
+{
+    const char *why = j->off ? "what it was told was not kept" : bound_in(&j->base);
+
+    return why ? why : bound_in(&j->log);
+}
+
+/* ---- contents ---- */
+
+struct saved *journal_find_saved(const struct journal *j, uint32_t memory)
+{
+    struct saved *saved = j->saved;
+
+    while (saved && saved->memory != memory)
+        saved = saved->next;
+    return saved;
+}
+
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes)
+{
+    struct saved *saved = journal_find_saved(j, memory);
+
+    if (!saved) {
+        saved = calloc(1, sizeof(*saved));
+        if (!saved)
+            return false;
+        saved->next = j->saved;
+        j->saved = saved;
+    }
+    free(saved->bytes);
+    saved->memory = memory;
+    saved->whole = *whole;
+    saved->bytes = bytes;
+    return true;
+}
+
+static void drop_unused(struct journal *j)
+{
+    struct saved **at = &j->saved;
+
+    while (*at) {
+        struct saved *saved = *at;
+        const struct object *object = handle_find(WIRE_MEMORY, saved->memory);
+
+        if (object && atomic_load(&object->uses) != USES_RELEASED) {
+            at = &saved->next;
+            continue;
+        }
+        *at = saved->next;
+        saved_free(saved);
+    }
+}
+
+/* ---- a checkpoint ---- */
+
+int journal_compact(struct journal *j)
+{
+    struct wire_buffer base = {0};
+    int error = journal_shorten(&j->base, &j->log, &base);
+
+    if (error) {
+        wire_buffer_free(&base);
+        return error;
+    }
+    wire_buffer_free(&j->base);
+    wire_buffer_free(&j->log);
+    j->base = base;
+    drop_kept(j);
+    drop_unused(j);
+    j->since = 0;
+    j->full = false;
+    memset(j->printed, 0, sizeof(j->printed));
+    memset(j->skip, 0, sizeof(j->skip));
+    j->losses = 0;
+    return 0;
+}

@@ -1,0 +1,64 @@
+/*
+ * What a node was told, for another worker to be told it again if this one is lost (recover.c).
+ *
+ *   base     the commands that make what there was at the last checkpoint, without contents
+ *   saved    contents as they were then
+ *   log      the commands since, as they were sent, and in between what became known of them
+ *   kept     bulk data that went beside the log
+ *
+ * All of it under the session's lock.
+ */
+#ifndef VOCL_CLIENT_JOURNAL_H
+#define VOCL_CLIENT_JOURNAL_H
+
+#include "client/objects.h"
+
+/* Between the commands of the log, as commands of these numbers, which are never sent: that an event was complete, or
+ * the data of a read were there, was known when what follows was sent. The field is the event, or the tag. */
+enum { JOURNAL_EVENT = 0x7f00, JOURNAL_DATA = 0x7f01 };
+
+/* Contents of a memory object. */
+struct saved {
+    struct saved *next;
+    uint32_t memory;
+    struct wire_region whole; /* WIRE_PIECE or WIRE_IMAGE */
+    uint8_t *bytes;
+};
+
+struct kept;
+
+struct journal {
+    struct node *node;
+    struct wire_buffer base, log;
+    struct saved *saved;
+    struct kept *kept[256]; /* by tag */
+    size_t kept_bytes, limit;
+    long since;          /* when the first command of the log was sent; 0: there is none */
+    bool full, off;      /* off: it could not be used any more, nothing is kept */
+    uint64_t printed[2]; /* bytes that kernels have printed since the checkpoint, on stdout and stderr */
+    uint64_t skip[2];    /* of these are to come again */
+    unsigned giving;     /* bulk operations under way that use what is kept */
+    unsigned losses;     /* since the checkpoint */
+    bool lost;           /* while it is replaced: the new one is lost, too */
+    struct replay *replay;
+};
+
+struct journal *journal_new(struct node *node, size_t limit);
+/* Everything is given back, and nothing is kept from now on. */
+void journal_off(struct journal *j);
+/* These bytes, whole commands, have gone to the node. */
+void journal_sent(struct journal *j, const void *bytes, size_t length);
+/* Data that go beside a command. */
+void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t length);
+const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *length);
+/* number: JOURNAL_EVENT or JOURNAL_DATA. */
+void journal_known(struct journal *j, uint16_t number, uint32_t what);
+/* Why what was sent cannot be told to another worker, or NULL. */
+const char *journal_bound(const struct journal *j);
+/* All that was sent is over, contents were saved: the log becomes base. 0 or -ENOMEM: all is as it was. */
+int journal_compact(struct journal *j);
+struct saved *journal_find_saved(const struct journal *j, uint32_t memory);
+/* Instead of what was saved of that object, if anything; takes the bytes. */
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes);
+
+#endif

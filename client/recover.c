@@ -1,0 +1,355 @@
+/*
+ * Workers that are lost are replaced. Two threads: one waits for losses, one takes checkpoints, so that a loss during a
+ * checkpoint is one as any other.
+ */
+#include "client/recover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/thread.h"
+#include "client/journal.h"
+#include "client/moving.h"
+
+#define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
+#define MOST_TRIES 10
+#define MOST_FULL 16 /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
+#define SECOND 1000000000L
+
+/* Under the session's lock. */
+static struct {
+    struct session *session;
+    pthread_cond_t lost, full;
+} recovery;
+
+static void init_conditions(void)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&recovery.lost, &attributes);
+    pthread_cond_init(&recovery.full, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void recover_open(struct session *session)
+{
+    const char *how = settings_string(SETTING_RECOVER);
+    const char *limit = settings_string(SETTING_RECOVER_LOG);
+
+    if (!*how)
+        return;
+    if (strcmp(how, "replay") || !halt_can()) {
+        vocl_log(LOG_ERROR, "lost workers are not replaced: %s",
+                 strcmp(how, "replay") ? "VOCL_RECOVER has to be replay" : "this system has no membarrier");
+        return;
+    }
+    init_conditions();
+    recovery.session = session;
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (!node->in_process)
+            node->journal = journal_new(node, (size_t)settings_bytes(SETTING_RECOVER_LOG));
+    }
+    vocl_log(LOG_DEBUG, "lost workers are replaced; a checkpoint every %s bytes", limit);
+    coherence_watch(true);
+}
+
+void recover_after_fork(void)
+{
+    if (recovery.session)
+        coherence_watch(false);
+    recovery.session = NULL;
+}
+
+void recover_stop(void)
+{
+    if (!recovery.session)
+        return;
+    pthread_cond_broadcast(&recovery.lost);
+    pthread_cond_broadcast(&recovery.full);
+}
+
+bool recover_will(const struct node *node)
+{
+    return node->journal && !node->journal->off && !session_stops(node->session);
+}
+
+static void give_up(struct node *node, const char *why)
+{
+    vocl_log(LOG_ERROR, "worker %u is not replaced: %s", node->peer, why);
+    journal_off(node->journal);
+}
+
+bool recover_begin(struct node *node)
+{
+    struct journal *j = node->journal;
+    const char *bound;
+
+    if (!recover_will(node))
+        return false;
+    j->lost = true;
+    bound = journal_bound(j);
+    if (!bound && ++j->losses > MOST_LOSSES)
+        bound = "too many have been lost since the last checkpoint";
+    if (bound)
+        give_up(node, bound);
+    if (bound && !node->mending)
+        return false;
+    node->mending = true; /* if it was already, who does it sees that it has failed */
+    pthread_cond_signal(&recovery.lost);
+    session_news(node->session);
+    return true;
+}
+
+/* ---- what a node tells ---- */
+
+void recover_note_event(struct node *node, uint32_t event, cl_int status)
+{
+    const struct _cl_event *known = handle_find(WIRE_EVENT, event);
+
+    if (status > CL_COMPLETE)
+        return;
+    if (node->mending)
+        replay_event(node->journal, event);
+    if (status == CL_COMPLETE && known && known->queue && !known->ended && atomic_load(&known->status) > CL_COMPLETE)
+        journal_known(node->journal, JOURNAL_EVENT, event);
+}
+
+void recover_note_reply(struct node *node, uint32_t call)
+{
+    if (node->mending)
+        replay_reply(node->journal, call);
+}
+
+void recover_note_data(struct node *node, uint32_t tag)
+{
+    if (node->journal)
+        journal_known(node->journal, JOURNAL_DATA, tag);
+}
+
+uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
+{
+    struct journal *j = node->journal;
+    uint64_t skip;
+
+    if (!j)
+        return 0;
+    skip = j->skip[stream - 1] < length ? j->skip[stream - 1] : length;
+    j->skip[stream - 1] -= skip;
+    j->printed[stream - 1] += length - skip;
+    return (uint32_t)skip;
+}
+
+/* ---- another worker ---- */
+
+/* 0 with one that fits; -ECONNRESET: one was lost as it was asked, and the next may do. */
+static int spare_that_fits(struct node *node, struct node **out, char *why, size_t size)
+{
+    struct session *session = node->session;
+    int error = -ENODEV;
+
+    for (unsigned i = 0; i < session_spare_count(session); i++) {
+        struct node *spare = session_spare(session, i);
+
+        if (!spare->peer || !spare->alive)
+            continue;
+        error = session_front(session)->fits(node, spare, why, size);
+        if (!error)
+            *out = spare;
+        if (!error || error == -ECONNRESET)
+            return error;
+    }
+    return error;
+}
+
+static int come_from(struct node *node, const char *where, struct node **out, char *why, size_t size)
+{
+    struct session *session = node->session;
+    struct node *spare = NULL;
+    int error = summon_worker(session, where, &spare, why, size);
+
+    if (error)
+        return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
+    error = session_front(session)->fits(node, spare, why, size);
+    if (!error) {
+        *out = spare;
+        return 0;
+    }
+    session_lock(session);
+    if (!spare->alive)
+        error = -ECONNRESET;
+    session_drop_spare(session, spare);
+    session_unlock(session);
+    return error;
+}
+
+/* A spare one, or one that comes: where the lost one was, or on another of the hosts. */
+static int find_another(struct node *node, struct node **out, char *why, size_t size)
+{
+    struct session *session = node->session;
+    int error = spare_that_fits(node, out, why, size);
+    char host[256], other[256];
+
+    snprintf(host, sizeof(host), "%s", transport_peer_host(session_transport(session), node->peer));
+    if (error && error != -ECONNRESET)
+        error = come_from(node, host, out, why, size);
+    for (unsigned i = 0; error && error != -ECONNRESET && i < session_node_count(session); i++) {
+        snprintf(other, sizeof(other), "%s",
+                 transport_peer_host(session_transport(session), session_node(session, i)->peer));
+        if (*other && strcasecmp(other, host))
+            error = come_from(node, other, out, why, size);
+    }
+    return error;
+}
+
+/* Under the lock. */
+static void end_mending(struct node *node, int error)
+{
+    node->mending = false;
+    if (error) {
+        session_lose(node);
+    } else {
+        transfer_resume(node);
+        stream_push(node);
+    }
+    session_news(node->session);
+    session_need_progress(node->session);
+}
+
+static void mend(struct node *node)
+{
+    struct session *session = node->session;
+    struct journal *j = node->journal;
+    const long since = clock_ns();
+    const unsigned was = node->peer;
+    char why[300] = "";
+    int error = -ECONNRESET;
+
+    for (unsigned tries = 0; error == -ECONNRESET && tries < MOST_TRIES && !j->off && !session_stops(session);
+         tries++) {
+        struct node *another = NULL;
+
+        session_unlock(session);
+        error = find_another(node, &another, why, sizeof(why));
+        if (error == -ECONNRESET)
+            nanosleep(&(struct timespec){0, 50000000}, NULL);
+        session_lock(session);
+        if (!error && !another->alive)
+            error = -ECONNRESET;
+        if (error)
+            continue;
+        session_replace(node, another);
+        j->lost = false;
+        error = replay(node);
+        vocl_log(LOG_DEBUG, "replay to worker %u: %s", node->peer, error ? strerror(-error) : "done");
+    }
+    if (error && !j->off)
+        give_up(node, *why ? why : strerror(-error));
+    if (!error)
+        vocl_log(LOG_WARN, "worker %u is worker %u now: %zu bytes of commands and data again, %ld ms", was, node->peer,
+                 j->log.length + j->kept_bytes, (clock_ns() - since) / 1000000);
+    end_mending(node, error);
+}
+
+static struct node *find_mending(struct session *session)
+{
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        if (session_node(session, i)->mending)
+            return session_node(session, i);
+    }
+    return NULL;
+}
+
+static void *mend_thread(void *argument)
+{
+    struct session *session = argument;
+    struct node *node;
+
+    session_lock(session);
+    while (!session_stops(session)) {
+        node = find_mending(session);
+        if (node)
+            mend(node);
+        else
+            pthread_cond_wait(&recovery.lost, session_mutex(session));
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+/* ---- checkpoints ---- */
+
+void recover_checkpoint_soon(void)
+{
+    pthread_cond_signal(&recovery.full);
+}
+
+static bool is_due(const struct node *node, long every)
+{
+    const struct journal *j = node->journal;
+
+    return node->alive && !node->mending && j && !j->off && j->since &&
+           (j->full || (every && clock_ns() - j->since > every * SECOND));
+}
+
+/* Under the lock, which is let go. False: it is too early. */
+static bool take_one(struct node *node)
+{
+    struct journal *j = node->journal;
+    char why[300] = "";
+    int error;
+
+    session_unlock(node->session);
+    error = checkpoint(node, why, sizeof(why));
+    session_lock(node->session);
+    if (error)
+        vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));
+    if (error && j->log.length + j->kept_bytes > MOST_FULL * j->limit)
+        give_up(node, "the program leaves no moment for a checkpoint");
+    return !error;
+}
+
+static void *checkpoint_thread(void *argument)
+{
+    struct session *session = argument;
+    const long every = settings_number(SETTING_RECOVER_EVERY);
+    struct timespec until;
+    bool wait = false;
+
+    session_lock(session);
+    while (!session_stops(session)) {
+        if (wait) {
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_sec++;
+            pthread_cond_timedwait(&recovery.full, session_mutex(session), &until);
+        }
+        wait = true;
+        for (unsigned i = 0; i < session_node_count(session) && !session_stops(session); i++) {
+            if (is_due(session_node(session, i), every) && take_one(session_node(session, i)))
+                wait = false;
+        }
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+void recover_start(struct session *session)
+{
+    pthread_t mender, taker;
+
+    if (recovery.session != session)
+        return;
+    if (!thread_start(&mender, mend_thread, session))
+        pthread_detach(mender);
+    if (!thread_start(&taker, checkpoint_thread, session))
+        pthread_detach(taker);
+}

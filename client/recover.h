@@ -1,0 +1,50 @@
+/*
+ * VOCL_RECOVER: a worker that is lost is replaced, and the program goes on. What the node was told since the last
+ * checkpoint is in its journal (journal.h); another worker takes the lost one's place, and is told it again (replay.c).
+ */
+#ifndef VOCL_CLIENT_RECOVER_H
+#define VOCL_CLIENT_RECOVER_H
+
+#include "client/objects.h"
+#include "client/stream.h"
+
+struct journal;
+
+/* ---- recover.c ---- */
+/* A new session, before any of its nodes is told anything: their journals, if that is what the settings say. */
+void recover_open(struct session *session);
+/* It can be asked for members. */
+void recover_start(struct session *session);
+/* It ends. Under the lock. */
+void recover_stop(void);
+void recover_after_fork(void);
+/* The node's worker is lost: true, and it is being replaced, and calls wait. Under the lock, as all that follows. */
+bool recover_begin(struct node *node);
+/* Whether what fails because its worker is lost is to be done again. */
+bool recover_will(const struct node *node);
+/* A journal is as long as it may be. */
+void recover_checkpoint_soon(void);
+/* What a node tells. */
+void recover_note_event(struct node *node, uint32_t event, cl_int status);
+void recover_note_reply(struct node *node, uint32_t call);
+/* Of a read that is over. */
+void recover_note_data(struct node *node, uint32_t tag);
+/* The first bytes of what kernels print that have been printed before. stream: 1 or 2. */
+uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length);
+
+/* ---- checkpoint.c ---- */
+/* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
+ * program's calls wait. */
+int checkpoint(struct node *node, char *why, size_t size);
+
+/* ---- replay.c ---- */
+/* The new worker of the node is told all; -ECONNRESET: it is lost, too. Under the lock. */
+int replay(struct node *node);
+void replay_event(struct journal *j, uint32_t event);
+void replay_reply(struct journal *j, uint32_t call);
+
+/* ---- shorten.c ---- */
+/* Of two parts of a journal, what makes the objects that there are after them; 0 or -ENOMEM. */
+int journal_shorten(const struct wire_buffer *base, const struct wire_buffer *log, struct wire_buffer *out);
+
+#endif

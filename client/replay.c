@@ -1,0 +1,444 @@
+/*
+ * A new worker is told what the lost one was told: the objects of the last checkpoint, their contents, and the commands
+ * since, in the same order.
+ *
+ * What the program had learned, and may have acted upon, is learned again before what it did then: the log says where
+ * an event was known to be complete, or data were there, and there the replay waits for the same. So commands that were
+ * kept apart by the program alone are kept apart again. Reads whose data the program has are not done again; in their
+ * place in the queue is a marker.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "client/client.h"
+#include "client/journal.h"
+#include "client/recover.h"
+
+#define FRAME (48u << 10)
+#define SHARE ((size_t)16 << 20) /* of contents, at a time */
+#define COMPLETE (1u << CL_COMPLETE)
+
+struct fence { /* a read that is not done again: when it would have been over */
+    struct fence *next;
+    struct object *event;
+    uint32_t tag;
+};
+
+struct queue_seen {
+    uint32_t queue, context;
+    bool in_order;
+};
+
+struct replay {
+    struct journal *j;
+    struct node *node;
+    struct wire_buffer out;
+    uint32_t *done; /* events that were heard to be over, by slot */
+    uint32_t room;
+    uint32_t wanted, answered; /* an event, and the last call */
+    struct fence *fences;
+    struct queue_seen *queues; /* by slot */
+    uint32_t queue_room;
+    bool failed;
+};
+
+void replay_event(struct journal *j, uint32_t event)
+{
+    struct replay *r = j->replay;
+    const uint32_t slot = event & 0xffffff;
+    uint32_t *more;
+
+    if (!r)
+        return;
+    if (slot >= r->room) {
+        more = realloc(r->done, (slot * 2 + 64) * sizeof(*more));
+        r->failed |= !more;
+        if (!more)
+            return;
+        memset(more + r->room, 0, (slot * 2 + 64 - r->room) * sizeof(*more));
+        r->done = more;
+        r->room = slot * 2 + 64;
+    }
+    r->done[slot] = event;
+}
+
+void replay_reply(struct journal *j, uint32_t call)
+{
+    if (j->replay)
+        j->replay->answered = call;
+}
+
+/* ---- sending, and waiting ---- */
+
+static bool has_failed(const struct replay *r)
+{
+    return r->j->lost || r->j->off || r->failed || r->out.failed;
+}
+
+static bool sent(void *argument)
+{
+    struct replay *r = argument;
+    int error;
+
+    if (has_failed(r) || !r->out.length)
+        return true;
+    error = transport_send(session_transport(r->node->session), r->node->peer, r->out.bytes, r->out.length);
+    if (!error) {
+        wire_trace("=>", r->node->peer, r->out.bytes, r->out.length);
+        r->out.length = 0;
+    }
+    return !error;
+}
+
+static bool is_done(const struct replay *r, uint32_t event)
+{
+    const uint32_t slot = event & 0xffffff;
+
+    return slot < r->room && r->done[slot] == event;
+}
+
+static bool reached(void *argument)
+{
+    struct replay *r = argument;
+
+    return has_failed(r) || is_done(r, r->wanted);
+}
+
+static bool answered(void *argument)
+{
+    struct replay *r = argument;
+
+    return has_failed(r) || r->answered == r->wanted;
+}
+
+static void flush(struct replay *r)
+{
+    session_wait(r->node->session, sent, r);
+}
+
+static void wait_for_event(struct replay *r, uint32_t event)
+{
+    flush(r);
+    r->wanted = event;
+    session_wait(r->node->session, reached, r);
+}
+
+static void wait_for_call(struct replay *r, uint32_t call)
+{
+    flush(r);
+    r->wanted = call;
+    session_wait(r->node->session, answered, r);
+}
+
+/* ---- data beside the commands ---- */
+
+static void gave(void *argument, int status)
+{
+    (void)status; /* its loss is told as such */
+    ((struct journal *)argument)->giving--;
+}
+
+static void give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
+{
+    r->j->giving++;
+    if (transport_give(session_transport(r->node->session), r->node->peer, tag, bytes, length, gave, r->j)) {
+        r->j->giving--;
+        r->j->lost = true;
+    }
+}
+
+/* From the program's memory if it goes on being sent, else as it was kept. */
+static void give_again(struct replay *r, uint32_t tag)
+{
+    const uint8_t *bytes;
+    size_t length;
+
+    if (!tag || transfer_give_again(r->node, tag))
+        return;
+    bytes = journal_find_data(r->j, tag, &length);
+    if (bytes)
+        give(r, tag, bytes, length);
+    else
+        vocl_log(LOG_DEBUG, "replay: no data under %x", tag);
+}
+
+static void restore(struct replay *r, const struct saved *saved)
+{
+    for (size_t at = 0; at < saved->whole.size && !has_failed(r);) {
+        struct wire_bring m = {.memory = saved->memory, .part = saved->whole};
+        const size_t left = saved->whole.size - at;
+
+        if (m.part.kind == WIRE_PIECE) {
+            m.part.origin[0] = at;
+            m.part.size = left < SHARE ? left : SHARE;
+        }
+        if (m.part.size > WIRE_MAX_INLINE) {
+            m.tag = wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1));
+        } else {
+            m.data = saved->bytes + at;
+            m.data_length = (uint32_t)m.part.size;
+        }
+        wire_put_bring(&r->out, &m);
+        if (m.tag)
+            give(r, m.tag, saved->bytes + at, m.part.size);
+        if (m.tag || r->out.length > FRAME)
+            flush(r);
+        at += m.part.size;
+    }
+}
+
+/* ---- reads ---- */
+
+static void keep_queue(struct replay *r, const struct wire_create_queue *m)
+{
+    const uint32_t slot = m->queue & 0xffffff;
+    struct queue_seen *more;
+
+    if (slot >= r->queue_room) {
+        more = realloc(r->queues, (slot * 2 + 16) * sizeof(*more));
+        r->failed |= !more;
+        if (!more)
+            return;
+        memset(more + r->queue_room, 0, (slot * 2 + 16 - r->queue_room) * sizeof(*more));
+        r->queues = more;
+        r->queue_room = slot * 2 + 16;
+    }
+    r->queues[slot] =
+        (struct queue_seen){m->queue, m->context, !(m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)};
+}
+
+struct read {
+    uint32_t queue, event, subscribe, tag;
+    const uint32_t *wait;
+    uint32_t wait_count;
+};
+
+/* It waited for nothing: nor does what is in its place. */
+static void put_over(struct replay *r, const struct read *read, uint32_t context)
+{
+    const struct wire_create_user_event create = {.event = read->event, .context = context};
+    const struct wire_set_user_event set = {.event = read->event, .status = CL_COMPLETE};
+    const struct wire_subscribe_event subscribe = {.event = read->event, .mask = COMPLETE};
+
+    if (!read->event)
+        return;
+    wire_put_create_user_event(&r->out, &create);
+    wire_put_set_user_event(&r->out, &set);
+    wire_put_subscribe_event(&r->out, &subscribe);
+}
+
+static void put_markers(struct replay *r, const struct read *read)
+{
+    struct wire_enqueue_marker m = {.queue = read->queue,
+                                    .event = read->event,
+                                    .subscribe = read->subscribe | COMPLETE,
+                                    .wait = read->wait,
+                                    .wait_count = read->wait_count};
+    struct fence *fence = calloc(1, sizeof(*fence));
+
+    if (fence)
+        fence->event = handle_new(WIRE_EVENT);
+    r->failed |= !fence || !fence->event;
+    if (r->failed) {
+        free(fence);
+        return;
+    }
+    fence->tag = read->tag;
+    fence->next = r->fences;
+    r->fences = fence;
+    if (read->event) {
+        wire_put_enqueue_marker(&r->out, &m);
+        m.wait = &read->event;
+        m.wait_count = 1;
+    }
+    m.event = fence->event->id;
+    m.subscribe = COMPLETE;
+    wire_put_enqueue_marker(&r->out, &m);
+}
+
+static void put_read(struct replay *r, const struct read *read, const uint8_t *bytes, size_t length)
+{
+    const uint32_t slot = read->queue & 0xffffff;
+    const struct queue_seen *queue = slot < r->queue_room ? &r->queues[slot] : NULL;
+
+    if (transfer_is_open(r->node, read->tag))
+        wire_put_bytes(&r->out, bytes, length);
+    else if (queue && queue->queue == read->queue && !queue->in_order && !read->wait_count)
+        put_over(r, read, queue->context);
+    else
+        put_markers(r, read);
+}
+
+static void drop_fence(struct replay *r, struct fence **at)
+{
+    struct fence *fence = *at;
+    const struct wire_release m = {.kind = WIRE_EVENT, .object = fence->event->id};
+
+    *at = fence->next;
+    wire_put_release(&r->out, &m);
+    handle_free(fence->event);
+    free(fence);
+}
+
+static void wait_for_data(struct replay *r, uint32_t tag)
+{
+    for (struct fence **at = &r->fences; *at; at = &(*at)->next) {
+        if ((*at)->tag != tag)
+            continue;
+        wait_for_event(r, (*at)->event->id);
+        drop_fence(r, at);
+        return;
+    }
+}
+
+/* ---- one command ---- */
+
+static uint32_t first_word(struct wire_cursor fields)
+{
+    return wire_get_u32(&fields);
+}
+
+/* Nobody waits for what it was sent for any more. */
+static bool is_answered(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    switch (number) {
+    case WIRE_list_platforms:
+    case WIRE_describe_platform:
+    case WIRE_describe_device:
+    case WIRE_get_info:
+    case WIRE_outcome:
+    case WIRE_changes:
+        return !call_is_open(r->node, first_word(fields));
+    }
+    return false;
+}
+
+static bool is_slow(uint16_t number)
+{
+    switch (number) {
+#define SLOW_CALL(name, number) case number:
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+        return true;
+    }
+    return false;
+}
+
+#define DATA_OF(name)                                                                                                  \
+    case WIRE_##name: {                                                                                                \
+        struct wire_##name m;                                                                                          \
+                                                                                                                       \
+        if (wire_get_##name(&in, &m))                                                                                  \
+            give_again(r, m.tag);                                                                                      \
+        break;                                                                                                         \
+    }
+#define READ(name)                                                                                                     \
+    case WIRE_##name: {                                                                                                \
+        struct wire_##name m;                                                                                          \
+                                                                                                                       \
+        if (wire_get_##name(&in, &m)) {                                                                                \
+            const struct read read = {m.queue, m.event, m.subscribe, m.tag, m.wait, m.wait_count};                     \
+                                                                                                                       \
+            put_read(r, &read, bytes, length);                                                                         \
+        }                                                                                                              \
+        return;                                                                                                        \
+    }
+
+static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    const uint8_t *bytes = fields.at - WIRE_HEADER;
+    const size_t length = fields.left + WIRE_HEADER;
+    struct wire_cursor in = fields;
+
+    if (is_answered(r, number, fields))
+        return;
+    switch (number) {
+    case JOURNAL_EVENT:
+        wait_for_event(r, first_word(fields));
+        return;
+    case JOURNAL_DATA:
+        wait_for_data(r, first_word(fields));
+        return;
+    case WIRE_create_queue: {
+        struct wire_create_queue m;
+
+        if (wire_get_create_queue(&in, &m))
+            keep_queue(r, &m);
+        break;
+    }
+    case WIRE_release_watched: {
+        struct wire_release_watched m;
+        struct wire_release_notify instead;
+
+        if (!wire_get_release_watched(&in, &m) || call_is_open(r->node, m.call))
+            break;
+        instead = (struct wire_release_notify){.kind = m.kind, .object = m.object};
+        wire_put_release_notify(&r->out, &instead);
+        return;
+    }
+    case WIRE_take: {
+        struct wire_take m;
+
+        if (wire_get_take(&in, &m) && !transfer_is_open(r->node, m.tag))
+            return;
+        break;
+    }
+        READ(read_buffer)
+        READ(read_rect)
+        READ(read_image)
+        DATA_OF(write_buffer)
+        DATA_OF(write_rect)
+        DATA_OF(write_image)
+        DATA_OF(create_buffer)
+        DATA_OF(create_image)
+        DATA_OF(bring)
+    }
+    wire_put_bytes(&r->out, bytes, length);
+    if (is_slow(number))
+        wait_for_call(r, first_word(fields));
+}
+
+/* The buffer may become longer, and be elsewhere, while something is waited for. */
+static void tell_all(struct replay *r, const struct wire_buffer *commands)
+{
+    size_t at = 0;
+
+    while (at < commands->length && !has_failed(r)) {
+        struct wire_cursor frame = wire_cursor(commands->bytes + at, commands->length - at), fields;
+        uint16_t number;
+
+        if (wire_next(&frame, &number, &fields) != 1) {
+            r->failed = true;
+            return;
+        }
+        at += fields.left + WIRE_HEADER;
+        tell(r, number, fields);
+        if (r->out.length > FRAME)
+            flush(r);
+    }
+}
+
+int replay(struct node *node)
+{
+    struct replay r = {.j = node->journal, .node = node};
+    int error;
+
+    node->journal->replay = &r;
+    memcpy(node->journal->skip, node->journal->printed, sizeof(node->journal->skip));
+    tell_all(&r, &node->journal->base);
+    flush(&r);
+    for (const struct saved *saved = node->journal->saved; saved && !has_failed(&r); saved = saved->next)
+        restore(&r, saved);
+    tell_all(&r, &node->journal->log);
+    while (r.fences)
+        drop_fence(&r, &r.fences);
+    flush(&r);
+    error = r.j->lost ? -ECONNRESET : has_failed(&r) ? -EIO : 0;
+    node->journal->replay = NULL;
+    wire_buffer_free(&r.out);
+    free(r.done);
+    free(r.queues);
+    return error;
+}

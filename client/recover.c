@@ -25,6 +25,7 @@
 /* Under the session's lock. */
 static struct {
     struct session *session;
+    bool begun; /* before that a loss is one of the start */
     pthread_cond_t lost, full;
 } recovery;
 
@@ -68,6 +69,7 @@ void recover_after_fork(void)
     if (recovery.session)
         coherence_watch(false);
     recovery.session = NULL;
+    recovery.begun = false;
 }
 
 void recover_stop(void)
@@ -80,7 +82,7 @@ void recover_stop(void)
 
 bool recover_will(const struct node *node)
 {
-    return node->journal && !node->journal->off && !session_stops(node->session);
+    return node->journal && recovery.begun && !node->journal->off && !session_stops(node->session);
 }
 
 static void give_up(struct node *node, const char *why)
@@ -348,8 +350,12 @@ void recover_start(struct session *session)
 
     if (recovery.session != session)
         return;
-    if (!thread_start(&mender, mend_thread, session))
-        pthread_detach(mender);
+    if (thread_start(&mender, mend_thread, session))
+        return;
+    pthread_detach(mender);
     if (!thread_start(&taker, checkpoint_thread, session))
         pthread_detach(taker);
+    session_lock(session);
+    recovery.begun = true;
+    session_unlock(session);
 }

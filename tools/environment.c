@@ -76,6 +76,8 @@ void environment_set_session(const struct choices *choices)
         unsetenv("VOCL_WORKERS");
     }
     set_given("VOCL_SPARE", choices->spare);
+    if (choices->recover)
+        set("VOCL_RECOVER", "replay");
     if (choices->local)
         set("VOCL_LOCAL", "1");
     if (choices->pool) {

@@ -30,6 +30,7 @@ static const char session[] =
     "Which devices:\n"
     "  -w, --workers=N    use N workers on this host (default 1)\n"
     "  -S, --spare=N      and N that the program does not see, for it to move to (default 0)\n"
+    "  -R, --recover      a worker that is lost is replaced, and the program goes on\n"
     "  -H, --hosts=A,B    use one worker on each of these hosts\n"
     "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
     "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"

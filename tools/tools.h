@@ -38,6 +38,7 @@ struct choices {
     const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
     bool exclusive;
     bool local;
+    bool recover;
     bool preload;
     bool icd;
 };

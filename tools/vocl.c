@@ -109,6 +109,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
     static const struct option options[] = {
         {"workers", required_argument, NULL, 'w'},
         {"spare", required_argument, NULL, 'S'},
+        {"recover", no_argument, NULL, 'R'},
         {"hosts", required_argument, NULL, 'H'},
         {"mpi", required_argument, NULL, 'm'},
         {"network", required_argument, NULL, 'k'},
@@ -131,13 +132,16 @@ static struct choices parse_options(int count, char **words, bool with_door)
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:S:H:m:k:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:S:RH:m:k:d:D:lhP:n:g:M:N:xs:W:p:", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
             break;
         case 'S':
             choices.spare = check_number("--spare", optarg, 0);
+            break;
+        case 'R':
+            choices.recover = true;
             break;
         case 'H':
             check_hosts(optarg);

@@ -84,7 +84,7 @@ int enter_ranks(struct start *start, int pmi, bool local)
                                  size,
                                  "PMI_RANK=0",
                                  "MPIR_CVAR_NOLOCAL=1",
-                                 local ? LAUNCH_UCX : *start->devices ? start->devices : NULL,
+                                 local ? launch_ucx() : *start->devices ? start->devices : NULL,
                                  NULL};
     int error;
 

@@ -97,6 +97,11 @@ static void add_preload(char ***list)
     free(copy);
 }
 
+const char *launch_ucx(void)
+{
+    return *settings_string(SETTING_RECOVER) ? "UCX_TLS=posix,sysv,self" : LAUNCH_UCX;
+}
+
 char **launch_environment(const struct start *start, bool local)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
@@ -118,7 +123,7 @@ char **launch_environment(const struct start *start, bool local)
         list_add(&list, "UCX_LOG_LEVEL=error");
     list_add(&list, "MPIR_CVAR_NOLOCAL=1");
     if (local && !getenv("UCX_TLS"))
-        list_add(&list, LAUNCH_UCX);
+        list_add(&list, "%s", launch_ucx());
     return list;
 }
 

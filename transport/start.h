@@ -91,5 +91,8 @@ int launch_hear(struct start *start);
 int launch_line(int fd, char *line, size_t size, long milliseconds);
 /* Where workers and program need no network to reach each other: what UCX is told. */
 #define LAUNCH_UCX "UCX_TLS=posix,sysv,cma,self"
+/* The same, or, where a worker may be lost and the session goes on (VOCL_RECOVER), without reading other processes'
+ * memory: MPI fails, for all, if such a process is gone. */
+const char *launch_ucx(void);
 
 #endif

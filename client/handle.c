@@ -127,6 +127,16 @@ void *handle_find(unsigned kind, uint32_t id)
     return object;
 }
 
+uint32_t handle_highest(unsigned kind)
+{
+    uint32_t highest;
+
+    pthread_mutex_lock(&pools_lock);
+    highest = pools[kind].next;
+    pthread_mutex_unlock(&pools_lock);
+    return highest;
+}
+
 void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument)
 {
     struct pool *pool = &pools[kind];

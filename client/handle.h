@@ -67,6 +67,8 @@ int handle_release(void *handle, unsigned kind, int invalid);
 void handle_free(struct object *object);
 /* The live object with that number on the wire, or NULL. */
 void *handle_find(unsigned kind, uint32_t id);
+/* The highest slot that a number of that kind has had so far (its lower 24 bits). */
+uint32_t handle_highest(unsigned kind);
 /* Every live object of a kind; only creation and destruction wait meanwhile. */
 void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument);
 void handle_after_fork(void);

@@ -21,8 +21,7 @@
 
 struct fence { /* a read that is not done again: when it would have been over */
     struct fence *next;
-    struct object *event;
-    uint32_t tag;
+    uint32_t event, tag;
 };
 
 struct queue_seen {
@@ -37,7 +36,8 @@ struct replay {
     uint32_t *done; /* events that were heard to be over, by slot */
     uint32_t room;
     uint32_t wanted, answered; /* an event, and the last call */
-    struct fence *fences;
+    struct fence *fences, *unused;
+    uint32_t last_fence;       /* events that the log cannot know, above all slots that there were */
     struct queue_seen *queues; /* by slot */
     uint32_t queue_room;
     bool failed;
@@ -228,6 +228,26 @@ static void put_over(struct replay *r, const struct read *read, uint32_t context
     wire_put_subscribe_event(&r->out, &subscribe);
 }
 
+static struct fence *fence_new(struct replay *r)
+{
+    struct fence *fence = r->unused;
+
+    if (fence) {
+        r->unused = fence->next;
+    } else {
+        fence = calloc(1, sizeof(*fence));
+        r->failed |= !fence || r->last_fence >= 0xffffff;
+        if (r->failed) {
+            free(fence);
+            return NULL;
+        }
+        fence->event = ++r->last_fence;
+    }
+    fence->next = r->fences;
+    r->fences = fence;
+    return fence;
+}
+
 static void put_markers(struct replay *r, const struct read *read)
 {
     struct wire_enqueue_marker m = {.queue = read->queue,
@@ -235,24 +255,17 @@ static void put_markers(struct replay *r, const struct read *read)
                                     .subscribe = read->subscribe | COMPLETE,
                                     .wait = read->wait,
                                     .wait_count = read->wait_count};
-    struct fence *fence = calloc(1, sizeof(*fence));
+    struct fence *fence = fence_new(r);
 
-    if (fence)
-        fence->event = handle_new(WIRE_EVENT);
-    r->failed |= !fence || !fence->event;
-    if (r->failed) {
-        free(fence);
+    if (!fence)
         return;
-    }
     fence->tag = read->tag;
-    fence->next = r->fences;
-    r->fences = fence;
     if (read->event) {
         wire_put_enqueue_marker(&r->out, &m);
         m.wait = &read->event;
         m.wait_count = 1;
     }
-    m.event = fence->event->id;
+    m.event = fence->event;
     m.subscribe = COMPLETE;
     wire_put_enqueue_marker(&r->out, &m);
 }
@@ -273,12 +286,14 @@ static void put_read(struct replay *r, const struct read *read, const uint8_t *b
 static void drop_fence(struct replay *r, struct fence **at)
 {
     struct fence *fence = *at;
-    const struct wire_release m = {.kind = WIRE_EVENT, .object = fence->event->id};
+    const struct wire_release m = {.kind = WIRE_EVENT, .object = fence->event};
 
     *at = fence->next;
     wire_put_release(&r->out, &m);
-    handle_free(fence->event);
-    free(fence);
+    if (is_done(r, fence->event))
+        r->done[fence->event & 0xffffff] = 0;
+    fence->next = r->unused;
+    r->unused = fence;
 }
 
 static void wait_for_data(struct replay *r, uint32_t tag)
@@ -286,7 +301,7 @@ static void wait_for_data(struct replay *r, uint32_t tag)
     for (struct fence **at = &r->fences; *at; at = &(*at)->next) {
         if ((*at)->tag != tag)
             continue;
-        wait_for_event(r, (*at)->event->id);
+        wait_for_event(r, (*at)->event);
         drop_fence(r, at);
         return;
     }
@@ -422,7 +437,7 @@ static void tell_all(struct replay *r, const struct wire_buffer *commands)
 
 int replay(struct node *node)
 {
-    struct replay r = {.j = node->journal, .node = node};
+    struct replay r = {.j = node->journal, .node = node, .last_fence = handle_highest(WIRE_EVENT)};
     int error;
 
     node->journal->replay = &r;
@@ -438,6 +453,12 @@ int replay(struct node *node)
     error = r.j->lost ? -ECONNRESET : has_failed(&r) ? -EIO : 0;
     node->journal->replay = NULL;
     wire_buffer_free(&r.out);
+    while (r.unused) {
+        struct fence *fence = r.unused;
+
+        r.unused = fence->next;
+        free(fence);
+    }
     free(r.done);
     free(r.queues);
     return error;

@@ -43,7 +43,6 @@ static void init_conditions(void)
 void recover_open(struct session *session)
 {
     const char *how = settings_string(SETTING_RECOVER);
-    const char *limit = settings_string(SETTING_RECOVER_LOG);
 
     if (!*how)
         return;
@@ -60,7 +59,6 @@ void recover_open(struct session *session)
         if (!node->in_process)
             node->journal = journal_new(node, (size_t)settings_bytes(SETTING_RECOVER_LOG));
     }
-    vocl_log(LOG_DEBUG, "lost workers are replaced; a checkpoint every %s bytes", limit);
     coherence_watch(true);
 }
 
@@ -358,4 +356,5 @@ void recover_start(struct session *session)
     session_lock(session);
     recovery.begun = true;
     session_unlock(session);
+    vocl_log(LOG_DEBUG, "a loss is no longer one of the start: workers are replaced");
 }

@@ -4,6 +4,8 @@
 . "$(dirname "$0")/../lib.sh"
 parity=$top_builddir/tests/parity
 moved=$top_builddir/tests/session/moved
+graph=$top_builddir/tests/session/graph
+two=$top_srcdir/tests/net/two-hosts
 mark=VOCL_TEST_MARK=$$
 # Once in a while PoCL itself takes long on a loaded machine.
 at_most 900
@@ -11,8 +13,9 @@ at_most 900
 # the workers of the running program
 workers()
 {
-    session_processes "$mark" | while read -r process; do
-        [ "$(cat /proc/$process/comm 2> /dev/null)" != vocl-proxy ] || echo "$process"
+    grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
+        ! tr '\0' ' ' < "${process%environ}cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' ||
+            echo "$process" | tr -dc '0-9\n'
     done
 }
 
@@ -21,20 +24,16 @@ any_worker()
     [ -n "$(workers)" ]
 }
 
-# harm SIGNAL TIMES PAUSE...: a worker gets the signal after so many seconds, and then again the next one
+# harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal
 harm()
 {
     signal=$1
-    times=$2
-    shift 2
-    [ $# -gt 0 ] || set -- 0
-    while [ $times -gt 0 ]; do
-        wait_until 20 any_worker || return 0
-        sleep "$1"
-        worker=$(workers | head -n 1)
-        [ -z "$worker" ] || kill -$signal "$worker" 2> /dev/null
-        times=$((times - 1))
-        [ $# -eq 1 ] || shift
+    shift
+    wait_until 20 grep -q 'no longer one of the start' "$scratch/err" || return 0
+    for pause in "$@"; do
+        sleep "$pause"
+        wait_until 5 any_worker || return 0
+        kill -$signal "$(workers | $which -n 1)" 2> /dev/null
     done
 }
 
@@ -43,65 +42,87 @@ replaced()
     grep -c 'is worker . now' "$scratch/err"
 }
 
-# survives HOW PROGRAM...: as natively, with $signal to its worker $times times, after $pauses
+checkpoints()
+{
+    grep -c 'checkpoint of worker' "$scratch/err"
+}
+
+# survives HARM HOW PROGRAM...: HARM is what harm() takes, HOW has settings and the command before the program
 survives()
 {
-    how=$1
-    shift
-    timeout -k 10 200 "$@" > "$scratch/native" 2> /dev/null
-    native=$?
+    harm=$1 how=$2
+    shift 2
     : > "$scratch/err"
-    env $how "$mark" VOCL_RECOVER=replay VOCL_LOG=info timeout -k 10 120 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 120 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    harm $signal $times $pauses &
+    harm $harm > /dev/null 2>&1 &
     harmer=$!
     wait $program
     status=$?
     kill $harmer 2> /dev/null
     wait $harmer 2> /dev/null
-    [ $status = $native ] || fail "$*, $how: status $status, natively $native: $(tail -n 9 "$scratch/err")"
-    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
+    [ $status = 0 ] || fail "$*, $how: status $status: $(grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     all=$((all + $(replaced)))
-    echo "$signal $how $*: $(replaced) replaced, $(grep -c 'checkpoint of worker' "$scratch/err") checkpoints"
+    echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(checkpoints) checkpoints"
 }
 
-all=0
-signal=KILL
+# the same, and it prints what it prints natively, which is in $scratch/native
+survives_well()
+{
+    survives "$@"
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
+}
 
-# Without it a loss is an error.
-: > "$scratch/err"
-env "$mark" VOCL_LOG=info vocl run -- "$moved" 1 3000 > "$scratch/out" 2> "$scratch/err" &
-program=$!
-harm KILL 1 1
-wait $program && fail "a program that does not recover has not missed its worker"
+any_replaced()
+{
+    [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err")"
+}
 
-# Killed once, twice, and again while the next one is told everything.
-times=1 pauses=0.7
-survives "VOCL_RECOVER_LOG=256M" "$moved" 1 1500
-[ "$all" -gt 0 ] || fail "nothing was replaced: $(cat "$scratch/err")"
-times=2 pauses="0.9 0.3"
-survives "VOCL_RECOVER_LOG=4K" "$moved" 1 1500
-grep -q 'checkpoint of worker' "$scratch/err" || fail "no checkpoint was taken: $(cat "$scratch/err")"
-times=5 pauses="0.8 0"
-survives "VOCL_RECOVER_LOG=64K" "$moved" 1 1500
+all=0 which=tail
+"$moved" 1 100 > "$scratch/native" || fail "moved, natively"
+
+# Killed once, again and again, and while the next one is told everything; and one that is spare takes its place.
+survives_well "KILL 0.5" "vocl run" "$moved" 1 1200
+any_replaced
+survives_well "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 1200
+any_replaced
+[ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
+survives_well "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 1500
+any_replaced
+which=head
+survives_well "KILL 0.5" "VOCL_NETWORK=tls vocl run --spare 1" "$moved" 1 1200
+any_replaced
+which=tail
 
 # Stopped: found by its silence.
-signal=STOP times=1 pauses=0.7
-survives "VOCL_PEER_TIMEOUT=2" "$moved" 1 1500
+survives_well "STOP 0.5" "VOCL_PEER_TIMEOUT=2 vocl run" "$moved" 1 1200
+any_replaced
+
+# On another host.
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
+    survives_well "KILL 0.5" "$two" "$moved" 1 1500
+    any_replaced
+fi
 
 # Programs of all kinds, at some moment or other.
-signal=KILL times=3 pauses="0.3 0.2 0.1"
-for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts user_events contents \
-        host_access threads kernel_printf; do
-    survives "VOCL_RECOVER_LOG=1M" "$parity/$program"
+for program in buffer_ops callbacks images map_unmap programs contents kernel_printf threads; do
+    timeout -k 10 200 "$parity/$program" > "$scratch/native" 2> /dev/null
+    survives_well "KILL 0.1 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
 done
 
 # Random graphs of commands: each checks itself.
 for seed in 1 2 3 4; do
-    times=4 pauses="0.4 0.$seed 0.2 0.3"
-    survives "VOCL_RECOVER_LOG=$((seed % 2 * 200 + 56))K" "$top_builddir/tests/session/graph" $seed 3000
+    survives "KILL 0.3 0.$seed 0.2" "VOCL_RECOVER_LOG=$((seed % 2 * 200 + 56))K vocl run" "$graph" $seed 4000
 done
 [ "$all" -gt 9 ] || fail "hardly anything was replaced: $all"
 
-true
+# What cannot be done again: the loss is an error, as without it, and the log has the reason.
+: > "$scratch/err"
+env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 60 vocl run -- "$parity/effects" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+harm KILL 0.5
+wait $program && ! any_worker && grep -q 'is lost' "$scratch/err" && fail "shared virtual memory has survived"
+! grep -q 'is lost' "$scratch/err" || grep -q 'not replaced: shared virtual memory' "$scratch/err" ||
+    fail "no reason is told: $(grep error: "$scratch/err")"
+wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"

@@ -20,7 +20,7 @@ struct saving {
     struct object **objects;
     unsigned count, room;
     bool failed;
-    size_t bytes;
+    size_t bytes, before; /* of contents; of what they are instead of */
 };
 
 static void collect(struct object *object, void *argument)
@@ -124,7 +124,13 @@ static int save_one(struct saving *s, cl_mem memory, uint8_t **bytes)
 
 static bool has_changed(const struct journal *j, cl_mem memory)
 {
-    return atomic_load(&memory->written) || memory->hosted || !journal_find_saved(j, memory->object.id);
+    struct session *session = j->node->session;
+    bool saved;
+
+    session_lock(session);
+    saved = journal_find_saved(j, memory->object.id);
+    session_unlock(session);
+    return atomic_load(&memory->written) || memory->hosted || !saved;
 }
 
 /* ---- the journal begins anew ---- */
@@ -203,6 +209,7 @@ static int save(struct saving *s)
 
     session_lock(session);
     handle_each(WIRE_MEMORY, collect, s);
+    s->before = j->log.length + j->kept_bytes;
     session_unlock(session);
     bytes = calloc(s->count + 1, sizeof(*bytes));
     if (!bytes || s->failed)
@@ -230,7 +237,6 @@ int checkpoint(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
     struct saving s = {.node = node};
-    const size_t before = node->journal->log.length + node->journal->kept_bytes;
     int error = quiesce(&m);
 
     if (!error)
@@ -240,6 +246,6 @@ int checkpoint(struct node *node, char *why, size_t size)
     free(m.ends);
     if (!error)
         vocl_log(LOG_INFO, "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %ld us of pause",
-                 node->peer, s.bytes, before, (clock_ns() - m.halted) / 1000);
+                 node->peer, s.bytes, s.before, (clock_ns() - m.halted) / 1000);
     return error;
 }

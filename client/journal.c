@@ -53,7 +53,7 @@ void journal_off(struct journal *j)
     j->off = true;
     wire_buffer_free(&j->base);
     wire_buffer_free(&j->log);
-    if (j->giving) /* it is being sent: the worker is lost, or goes on without */
+    if (j->giving || j->replay) /* it is being sent */
         return;
     drop_kept(j);
     while (j->saved) {

@@ -40,6 +40,7 @@ struct journal {
     unsigned giving;     /* bulk operations under way that use what is kept */
     unsigned losses;     /* since the checkpoint */
     bool lost;           /* while it is replaced: the new one is lost, too */
+    char host[256];      /* that the lost one was on */
     struct replay *replay;
 };
 

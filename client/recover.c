@@ -97,6 +97,7 @@ bool recover_begin(struct node *node)
     if (!recover_will(node))
         return false;
     j->lost = true;
+    snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(node->session), node->peer));
     bound = journal_bound(j);
     if (!bound && ++j->losses > MOST_LOSSES)
         bound = "too many have been lost since the last checkpoint";
@@ -197,14 +198,16 @@ static int find_another(struct node *node, struct node **out, char *why, size_t 
 {
     struct session *session = node->session;
     int error = spare_that_fits(node, out, why, size);
-    char host[256], other[256];
+    const char *host = node->journal->host;
+    char other[256];
 
-    snprintf(host, sizeof(host), "%s", transport_peer_host(session_transport(session), node->peer));
     if (error && error != -ECONNRESET)
         error = come_from(node, host, out, why, size);
     for (unsigned i = 0; error && error != -ECONNRESET && i < session_node_count(session); i++) {
+        session_lock(session);
         snprintf(other, sizeof(other), "%s",
                  transport_peer_host(session_transport(session), session_node(session, i)->peer));
+        session_unlock(session);
         if (*other && strcasecmp(other, host))
             error = come_from(node, other, out, why, size);
     }

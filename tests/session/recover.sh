@@ -108,7 +108,7 @@ fi
 # Programs of all kinds, at some moment or other.
 for program in buffer_ops callbacks images map_unmap programs contents kernel_printf threads; do
     timeout -k 10 200 "$parity/$program" > "$scratch/native" 2> /dev/null
-    survives_well "KILL 0.1 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
+    survives_well "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
 done
 
 # Random graphs of commands: each checks itself.

@@ -9,8 +9,8 @@
  *     doctor.c       vocl doctor (doctor.h), of doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
  *                    doctor_session.c and doctor_try.c
  *     fail.c         how all of them end
- *     pool.c         vocl pool (pool.h); show.c prints its tables, history.c and history_sum.c its history, top.c is
- *                    vocl top
+ *     pool.c         vocl pool (pool.h); show.c prints its tables, history.c and history_sum.c its history, top.c
+ *                    and top_draw.c (top.h) are vocl top
  *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
  *     calibrate.c    vocl topo calibrate (calibrate.h)
  */

@@ -53,10 +53,11 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     json_t *message;
     bool good, never = false;
 
-    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id, "user",
-                        peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job", r->job, "from",
-                        connection_remote(r->client), "devices", message_list(part->devices, part->count), "memory",
-                        (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share);
+    message =
+        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id, "user",
+                  peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job", r->job,
+                  "from", connection_remote(r->client), "devices", message_list(part->devices, part->count), "memory",
+                  (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share);
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
     if (!strcmp(what, "reserve")) {

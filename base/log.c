@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 
@@ -96,4 +97,14 @@ void vocl_trace(const char *format, ...)
     va_start(arguments, format);
     put("trace", format, arguments);
     va_end(arguments);
+}
+
+void vocl_log_stage(const char *stage)
+{
+    static long since_us;
+    const long now = clock_us();
+
+    if (stage)
+        vocl_log(LOG_DEBUG, "stage: %.1f ms %s", (double)(now - since_us) / 1000, stage);
+    since_us = now;
 }

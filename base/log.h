@@ -12,6 +12,9 @@ __attribute__((format(printf, 2, 3))) void vocl_log(enum log_level level, const 
 const char *vocl_log_level(void);
 /* Whether VOCL_LOG could be this text. */
 bool vocl_log_is_level(const char *text);
+/* At debug: that this stage of a session's start is over, and how long it took, since the last or since NULL was told.
+ */
+void vocl_log_stage(const char *stage);
 /* VOCL_TRACE=1: every command, on both sides. */
 bool vocl_tracing(void);
 __attribute__((format(printf, 1, 2))) void vocl_trace(const char *format, ...);

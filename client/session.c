@@ -521,6 +521,7 @@ static struct session *session_start(const struct front_end *front)
         free(session);
         return NULL;
     }
+    vocl_log_stage(NULL);
     init_lock(session);
     session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
     session->front = front;
@@ -544,6 +545,7 @@ static struct session *session_start(const struct front_end *front)
         on_ending(session);
         return NULL;
     }
+    vocl_log_stage("devices told");
     move_start(session);
     recover_start(session);
     return session;

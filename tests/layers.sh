@@ -27,7 +27,7 @@ allowed()
     proxy/worker) echo "proxy/worker/* proxy/control.h topology/* executor/executor.h transport/transport.h wire/* base/*" ;;
     proxy/daemon) echo "proxy/daemon/* proxy/control.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
     proxy/launch) echo "proxy/launch/* pool/* transport/starter.h base/*" ;;
-    proxy/slurm)  echo "base/*" ;;
+    proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;;
     tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;

@@ -122,14 +122,39 @@ static void say_failure(struct tried *tried, long seconds)
         doctor_say(WRONG, "a session", "%s", *why ? why : "it failed, and says nothing: VOCL_LOG=debug tells more");
 }
 
+/* Of the start, what libvocl tells about its stages: " (1.2 ms this, 3.4 ms that)", or nothing. */
+static void describe_start(const char *errors, char *text, size_t size)
+{
+    static const char mark[] = " debug: stage: ";
+
+    *text = '\0';
+    for (const char *at = errors; (at = strstr(at, mark));) {
+        const size_t length = strlen(text);
+
+        at += strlen(mark);
+        snprintf(text + length, size - length, "%s%.*s", length ? ", " : " (", (int)strcspn(at, "\n"), at);
+    }
+    if (*text)
+        snprintf(text + strlen(text), size - strlen(text), ")");
+}
+
 void doctor_try_session(void)
 {
     const long limit_ms = settings_number(SETTING_START_TIMEOUT) * 1000 + COMPILE_MS;
-    char mode[] = DOCTOR_SESSION, *helper = helper_path("vocl-doctor"), *save = NULL, stages[600] = "";
+    char mode[] = DOCTOR_SESSION, *helper = helper_path("vocl-doctor"), *save = NULL, stages[1000] = "", start[400];
     char *words[] = {helper, mode, NULL};
-    struct tried tried = doctor_try(words, NULL, 0, limit_ms);
+    const char *log = getenv("VOCL_LOG");
+    struct tried tried;
     unsigned devices = 0;
     double sum = 0;
+
+    setenv("VOCL_LOG", "debug", 1);
+    tried = doctor_try(words, NULL, 0, limit_ms);
+    if (log)
+        setenv("VOCL_LOG", log, 1);
+    else
+        unsetenv("VOCL_LOG");
+    describe_start(tried.errors, start, sizeof(start));
 
     for (char *line = strtok_r(tried.output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         const size_t length = strlen(stages);
@@ -139,7 +164,8 @@ void doctor_try_session(void)
         if (sscanf(line, "devices %u", &devices) == 1)
             continue;
         sum += ms;
-        snprintf(stages + length, sizeof(stages) - length, "%.1f ms%s, ", ms, name);
+        snprintf(stages + length, sizeof(stages) - length, "%.1f ms%s%s, ", ms, name, start);
+        *start = '\0'; /* of the first */
     }
     if (tried.status)
         say_failure(&tried, limit_ms / 1000);

@@ -1,4 +1,4 @@
-/* `vocl top`: the pool, live, in the terminal. */
+/* `vocl top`: the pool, live, in the terminal. What is on the screen is top_draw.c's. */
 #include <curses.h>
 #include <locale.h>
 #include <signal.h>
@@ -8,11 +8,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "tools/pool.h"
+#include "base/clock.h"
+#include "tools/top.h"
 
 #define REFRESH_MS 1000
-#define WIDE 116 /* columns of the terminal with which everything has room */
-#define MOST_COLUMNS 512
 
 /* ---- the terminal as it was, whatever ends this program ---- */
 
@@ -50,7 +49,8 @@ static void open_screen(void)
     initscr();
     noecho();
     curs_set(0);
-    timeout(REFRESH_MS);
+    keypad(stdscr, TRUE);
+    top_colours();
     remember("sgr0");
     remember("rmcup");
     remember("cnorm");
@@ -58,144 +58,115 @@ static void open_screen(void)
         sigaction(signals[i], &(struct sigaction){.sa_handler = on_signal, .sa_flags = SA_NODEFER}, NULL);
 }
 
-/* ---- what is drawn: lines that end where the terminal does ---- */
+/* ---- keys ---- */
 
-static int row;
-
-static void put_line(const char *text, int attributes)
+static void scroll_by(struct top *t, int sessions)
 {
-    if (row >= LINES - 1) {
-        if (row++ == LINES - 1)
-            mvaddnstr(LINES - 1, 0, "...", COLS);
+    t->first += sessions;
+    if (t->first < 0)
+        t->first = 0;
+}
+
+/* False: to quit. */
+static bool obey(struct top *t, int key)
+{
+    if (t->help) { /* any key goes back */
+        t->help = key == ERR;
+        return key != 'q' && key != 'Q';
+    }
+    switch (key) {
+    case 'q':
+    case 'Q':
+        return false;
+    case 'h':
+    case '?':
+        t->help = true;
+        break;
+    case '>':
+    case KEY_RIGHT:
+        t->sort = (t->sort + 1) % TOP_COLUMNS;
+        break;
+    case '<':
+    case KEY_LEFT:
+        t->sort = (t->sort + TOP_COLUMNS - 1) % TOP_COLUMNS;
+        break;
+    case 'r':
+        t->reverse = !t->reverse;
+        break;
+    case 'd':
+        t->busiest_first = !t->busiest_first;
+        break;
+    case 'c':
+        t->no_chart = !t->no_chart;
+        break;
+    case '\t':
+    case 'n':
+        t->chosen++;
+        break;
+    case 'p':
+    case ' ':
+        t->paused = !t->paused;
+        break;
+    case KEY_DOWN:
+    case 'j':
+        scroll_by(t, 1);
+        break;
+    case KEY_UP:
+    case 'k':
+        scroll_by(t, -1);
+        break;
+    case KEY_NPAGE:
+        scroll_by(t, LINES / 2);
+        break;
+    case KEY_PPAGE:
+        scroll_by(t, -LINES / 2);
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+/* What the pool told takes the place of what it told before. */
+static void take(struct top *t, json_t *status)
+{
+    if (t->paused) {
+        json_decref(status);
         return;
     }
-    attron(attributes);
-    mvaddnstr(row++, 0, text, COLS);
-    attroff(attributes);
-}
-
-__attribute__((format(printf, 2, 3))) static void put(int attributes, const char *format, ...)
-{
-    char line[MOST_COLUMNS];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    put_line(line, attributes);
-}
-
-static const char *draw_bar(double part, int width, char text[32])
-{
-    const int full = (int)(part * width + 0.5);
-
-    text[0] = '[';
-    for (int i = 0; i < width; i++)
-        text[1 + i] = i < full ? '|' : ' ';
-    strcpy(text + 1 + width, "]");
-    return text;
-}
-
-static void draw_devices(const json_t *status)
-{
-    const bool wide = COLS >= WIDE;
-    const int bar = wide ? 20 : 10, names = wide ? 20 : 14;
-    char used[32], text[32];
-    json_t *node, *device;
-    size_t i, j;
-
-    put(A_REVERSE, "%-*s %3s %-11s %8s %-*s %s%*s", names, "NODE", "NR", "TYPE", "SESSIONS", bar + 8, "LOAD", "NAME",
-        COLS, "");
-    json_array_foreach(json_object_get(status, "nodes"), i, node)
-    {
-        if (strcmp(text_of(node, "state"), "up"))
-            put(0, "%-*.*s %s", names, names, shown(node, "name"), shown(node, "state"));
-        json_array_foreach(json_object_get(node, "devices"), j, device)
-        {
-            const double load = number_of(device, "load");
-
-            snprintf(used, sizeof(used), "%.0f", number_of(device, "sessions"));
-            put(0, "%-*.*s %3.0f %-11.11s %8s %s %4.0f%%  %s", names, names, shown(node, "name"),
-                number_of(device, "index"), shown(device, "type"), used, draw_bar(load, bar, text), 100 * load,
-                shown(device, "name"));
-        }
-    }
-}
-
-static void draw_session(const json_t *node, const json_t *session)
-{
-    char time[24], memory[16], move[256];
-
-    show_time(number_of(node, "time") - number_of(session, "began"), time);
-    show_bytes(number_of(session, "memory"), memory);
-    show_move(session, move, sizeof(move));
-    if (COLS >= WIDE)
-        put(0, "%-12.12s %-12.12s %-16.16s %-16.16s %-8s %9s %5.0f %9.2f %10.0f %9s  %s", shown(session, "id"),
-            shown(session, "user"), shown(session, "program"), shown(node, "name"), shown(session, "state"), time,
-            number_of(session, "share"), number_of(session, "device_seconds"), number_of(session, "launches"), memory,
-            move);
-    else
-        put(0, "%-8.8s %-10.10s %-14.14s %-14.14s %9s %9.2f %9s  %s", shown(session, "id"), shown(session, "user"),
-            shown(session, "program"), shown(node, "name"), time, number_of(session, "device_seconds"), memory, move);
-}
-
-static void draw_sessions(const json_t *status)
-{
-    json_t *node, *session;
-    size_t i, j;
-
-    row++;
-    if (COLS >= WIDE)
-        put(A_REVERSE, "%-12s %-12s %-16s %-16s %-8s %9s %5s %9s %10s %9s  %s%*s", "SESSION", "USER", "PROGRAM", "NODE",
-            "STATE", "TIME", "SHARE", "DEVICE S", "LAUNCHES", "MEMORY", "MOVE", COLS, "");
-    else
-        put(A_REVERSE, "%-8s %-10s %-14s %-14s %9s %9s %9s  %s%*s", "SESSION", "USER", "PROGRAM", "NODE", "TIME",
-            "DEVICE S", "MEMORY", "MOVE", COLS, "");
-    json_array_foreach(json_object_get(status, "nodes"), i, node)
-    {
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            draw_session(node, session);
-        }
-    }
-}
-
-/* status NULL: nobody answers, and why. */
-static void draw(const json_t *status, const char *why)
-{
-    erase();
-    row = 0;
-    if (!status) {
-        put(0, "vocl top: no daemon answers; q quits");
-        put(0, "%s", why);
-    } else {
-        put(0, "vocl top: %zu nodes, %zu waiting; q quits", json_array_size(json_object_get(status, "nodes")),
-            json_array_size(json_object_get(status, "queue")));
-        row++;
-        draw_devices(status);
-        draw_sessions(status);
-    }
-    refresh();
+    json_decref(t->before);
+    t->before = t->status;
+    t->status = status;
+    if (status)
+        top_remember(t);
 }
 
 int top(const struct poolfile *pool)
 {
-    json_t *status = pool_status(pool); /* who cannot be asked at all is no matter for a screen */
-    char why[512] = "";
+    struct top t = {.status = pool_status(pool)}; /* who cannot be asked at all is no matter for a screen */
+    long next_ms;
+    int key;
 
     if (!isatty(STDOUT_FILENO)) {
-        show_devices(status);
-        json_decref(status);
+        show_devices(t.status);
+        json_decref(t.status);
         return 0;
     }
     open_screen();
-    for (int key = 0; key != 'q' && key != 'Q';) {
-        draw(status, why);
-        key = getch();
-        json_decref(status);
-        status = pool_try_status(pool, why, sizeof(why));
-    }
-    json_decref(status);
+    top_remember(&t);
+    do {
+        next_ms = clock_ms() + REFRESH_MS;
+        do { /* keys are obeyed at once; the pool is asked once a second */
+            top_draw(&t);
+            timeout(next_ms > clock_ms() ? (int)(next_ms - clock_ms()) : 0);
+            key = getch();
+            t.over = !obey(&t, key);
+        } while (!t.over && key != ERR && clock_ms() < next_ms);
+        if (!t.over)
+            take(&t, pool_try_status(pool, t.why, sizeof(t.why)));
+    } while (!t.over);
+    json_decref(t.status);
+    json_decref(t.before);
     endwin();
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "transport/meeting.h"
 
@@ -118,6 +119,7 @@ int enter_tls(struct start *start, int pmi)
     error = meeting_open(start);
     if (error)
         return error;
+    vocl_log_stage("workers started and connected by TLS");
     error = channel_open(job);
     if (error)
         return error;

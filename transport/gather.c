@@ -118,6 +118,8 @@ int gather_workers(struct start *start)
             error = consider(start, &caller, refused);
     }
     stop_listening(start);
+    if (!error)
+        vocl_log_stage("workers started");
     return error;
 }
 
@@ -142,6 +144,7 @@ int gather_ranks(struct start *start)
         strangers |= !member->rank;
         member->rank = record.value;
     }
+    vocl_log_stage("all in MPI");
     if (strangers && peers_introduce(job)) {
         snprintf(start->why, start->why_size, "a worker was lost while the others were introduced to it");
         return -ECONNRESET;

@@ -103,6 +103,8 @@ int start_pool(struct start *start)
 {
     int pmi = -1, error = get_devices(start);
 
+    if (!error)
+        vocl_log_stage("devices granted by the pool");
     start->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000; /* it may have waited for them */
     if (!error)
         error = tell_place(start);

@@ -41,15 +41,65 @@ ended()
     screen kill-server
 }
 
+# key KEYS PATTERN: after these keys the screen shows that
+key()
+{
+    screen send-keys -t top $1
+    wait_until 10 shows "$2" || fail "$columns columns: no $2 after $1: $(cat "$scratch/screen")"
+}
 for columns in 80 140; do
     start $columns
-    [ "$(grep -c . "$scratch/screen")" = 5 ] || fail "$columns columns: not five lines: $(cat "$scratch/screen")"
-    for line in '^vocl top: 1 nodes' '^NODE  *NR ' '^a-node-with-a.* 0 cpu ' '^SESSION ' "^[0-9a-f]* *$(echo "$user" | cut -c 1-10)"; do
+    for line in '^vocl top: 1 nodes, 1 devices, 1 sessions, 0 waiting' '^NODE  *NR TYPE SESS LOAD  *MEMORY  *NAME' \
+            '^a-node-with-a.* 0 cpu  *1 *\[[| ]*\] *[0-9]*% *\[[| ]*\] *[0-9]*%' '^LOAD of all devices' '^100%' '^  0%' \
+            '^SESSION .* DEV%v' "^[0-9a-f]* *$(echo "$user" | cut -c 1-10)  *burn  *a-node-wit" '^q quit  h help'; do
         grep -q -e "$line" "$scratch/screen" || fail "$columns columns: no line $line: $(cat "$scratch/screen")"
     done
+    [ "$(awk '{ print length }' "$scratch/screen" | sort -n | tail -n 1)" -le $columns ] || fail "longer than the screen"
+    key h 'keys$'
+    key x '^NODE '
+    key '>' 'DEVICE Sv'
+    key r 'DEVICE S^'
+    key '< <' 'TIME^'
+    key n '^LOAD of a-node-with-a-long-name 0'
+    key d 'LOAD v'
+    key p 'PAUSED'
+    key p '0 waiting$'
+    screen send-keys -t top c
+    gone()
+    {
+        ! shows '^LOAD of'
+    }
+    wait_until 10 gone || fail "the chart stays: $(cat "$scratch/screen")"
     screen send-keys -t top q
     ended q
 done
+columns=80
+# another comes, and has to wait
+sorted()
+{
+    shows ' burn ' && [ "$(grep -c ' burn ' "$scratch/screen")" = 2 ]
+}
+start 80
+VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2>&1 &
+second=$!
+running="$running $second"
+wait_until 20 sorted || fail "not both sessions: $(cat "$scratch/screen")"
+VOCL_POOL=$scratch/pool vocl run --exclusive --wait 60 -- "$top_builddir/tests/pool/burn" 0 1 > /dev/null 2>&1 &
+running="$running $!"
+wait_until 20 shows 'waits for 1 devices' || fail "who waits: $(cat "$scratch/screen")"
+screen send-keys -t top q
+ended q
+kill $second $!
+# without colours, in a terminal that has none, and in a small one
+for environment in 'NO_COLOR=1' 'TERM=vt100' 'COLUMNS=40 LINES=8'; do
+    sed -i "s,^.*VOCL_POOL,$environment VOCL_POOL," "$scratch/shell"
+    start 80
+    screen capture-pane -e -p -t top | grep -q "$(printf '\033')\[[0-9;]*3[0-7]m" && fail "$environment: colours"
+    screen send-keys -t top q
+    wait_until 10 test -s "$scratch/after" || fail "$environment: it goes on: $(cat "$scratch/screen")"
+    screen kill-server # a vt100 has no other screen to go back to
+done
+sed -i 's,^.*VOCL_POOL,VOCL_POOL,' "$scratch/shell"
 for signal in TERM HUP INT QUIT; do
     start 80
     pkill -$signal -P "$(screen list-panes -t top -F '#{pane_pid}')" || fail "nobody to send SIG$signal to"

@@ -11,7 +11,7 @@ right()
 {
     vocl doctor "$@" > "$scratch/out" 2>&1 || fail "doctor $*: status $?: $(cat "$scratch/out")"
     ! grep '^wrong' "$scratch/out" || fail "doctor $*: status 0"
-    grep -q '^ok .*a session: [1-9].* kernel compiled' "$scratch/out" || fail "doctor $*: no stages: $(cat "$scratch/out")"
+    grep -q '^ok .*a session: [1-9].* ms workers started and their devices told ([0-9.]* ms [^()]*, [0-9.]* ms devices told), .* kernel compiled' "$scratch/out" || fail "doctor $*: no stages: $(cat "$scratch/out")"
 }
 
 # wrong WHAT PATTERN COMMAND...: found, and told with what to do about it

@@ -125,6 +125,8 @@ int coherence_open(cl_mem memory, bool contents)
 {
     struct coherence *c;
 
+    if (contents && !memory->parent)
+        written_note(memory, 0, extent(memory));
     if (memory->context->node_count < 2 || memory->parent || memory->arena)
         return 0;
     c = calloc(1, sizeof(*c));
@@ -353,6 +355,16 @@ void coherence_watch(bool on)
     atomic_store(&coherence_watching, on);
 }
 
+void written_note_all(cl_mem memory)
+{
+    cl_mem root = memory_root(memory);
+    size_t offset = 0, size = memory->size;
+
+    locate(root, memory, &offset, &size);
+    written_note(root, offset, size);
+    atomic_store(&memory->ever.all, true);
+}
+
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
 {
     cl_mem root = memory_root(memory);
@@ -360,9 +372,12 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
 
     if (coherence_watched() && !e->record_use)
         atomic_store(&root->written, true);
-    if (!root->coherence || e->record_use)
+    if (e->record_use)
         return;
     locate(root, memory, &offset, &size);
+    written_note(root, offset, size);
+    if (!root->coherence)
+        return;
     more = realloc(e->written, (e->written_count + 1) * sizeof(*more));
     if (!more) {
         wrote(e, root, offset, size);
@@ -400,7 +415,7 @@ int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl
     int error = 0;
 
     if (!c)
-        return visit(argument, root, 0, extent(root));
+        return written_each(root, visit, argument);
     for (unsigned i = 0; i < c->count && !error; i++) {
         if (!c->pieces[i].anything && find_holder(&c->pieces[i], node))
             error = visit(argument, root, c->pieces[i].start, c->pieces[i].end);

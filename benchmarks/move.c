@@ -4,6 +4,7 @@
  * contents go, and one on both to measure the rate from worker to worker. 1 GiB of buffers (--quick: 128 MiB).
  *
  *   move_link        from one worker to another, as a migration
+ *   move_link_fresh  the same into memory that nobody has touched yet, as that at a move's target is
  *   move_rest_*      nothing is written meanwhile: whole is the time of the move by that of its bytes at the link's
  *                    rate, pause in ms
  *   move_rewritten_* a sixteenth is rewritten all the time: the pause also by the time that is allowed, which is that
@@ -54,7 +55,7 @@ static struct moved move(void)
 }
 
 /* Bytes in a nanosecond. */
-static double link_rate(const struct bench *b, cl_context context)
+static double link_rate(const struct bench *b, cl_context context, bool fresh, const char *name)
 {
     struct series rate = {0}, shown = {0};
     const size_t size = part_size * 4;
@@ -65,6 +66,11 @@ static double link_rate(const struct bench *b, cl_context context)
     EACH_ROUND (round, 1, bench_rounds(b, 7, 3)) {
         cl_command_queue here = queues[round.number & 1], there = queues[!(round.number & 1)];
 
+        if (fresh) {
+            CHECK(clReleaseMemObject(buffer));
+            buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status);
+            CHECK(status);
+        }
         CHECK(clEnqueueFillBuffer(there, buffer, &value, sizeof(value), 0, size, 0, NULL, NULL));
         CHECK(clFinish(there));
         double start = bench_now();
@@ -75,7 +81,7 @@ static double link_rate(const struct bench *b, cl_context context)
         value++;
     }
     CHECK(clReleaseMemObject(buffer));
-    series_report(&shown, "move_link", "GB/s");
+    series_report(&shown, name, "GB/s");
     return series_median(&rate);
 }
 
@@ -90,9 +96,9 @@ static void *rewrite(void *argument)
     return NULL;
 }
 
-static void measure(struct bench *b, double rate, bool rewritten)
+static void measure(struct bench *b, double rate, double fresh, bool rewritten)
 {
-    struct series whole = {0}, pause = {0}, allowed = {0}, bytes = {0};
+    struct series whole = {0}, by_fresh = {0}, pause = {0}, allowed = {0}, bytes = {0};
     const double limit_ms = 2.0 * (double)part_size / rate / 1e6 + 50;
     pthread_t writer;
 
@@ -107,6 +113,7 @@ static void measure(struct bench *b, double rate, bool rewritten)
         if (rewritten)
             pthread_join(writer, NULL);
         round_add(&round, &whole, (double)m.all_us * 1e3 / ((double)m.bytes / rate));
+        round_add(&round, &by_fresh, (double)m.all_us * 1e3 / ((double)m.bytes / fresh));
         round_add(&round, &pause, (double)m.pause_us / 1e3);
         round_add(&round, &allowed, (double)m.pause_us / 1e3 / limit_ms);
         round_add(&round, &bytes, (double)m.bytes / (double)(part_size * PARTS));
@@ -115,6 +122,7 @@ static void measure(struct bench *b, double rate, bool rewritten)
     if (rewritten)
         series_report(&allowed, "move_rewritten_pause_by_allowed", "ratio");
     series_report(&whole, rewritten ? "move_rewritten_whole" : "move_rest_whole", "ratio");
+    series_report(&by_fresh, rewritten ? "move_rewritten_whole_by_fresh" : "move_rest_whole_by_fresh", "ratio");
     series_report(&bytes, rewritten ? "move_rewritten_bytes" : "move_rest_bytes", "ratio");
 }
 
@@ -125,7 +133,7 @@ int main(int count, char **words)
     cl_context both;
     cl_int status;
     struct bench b;
-    double rate;
+    double rate, fresh;
 
     bench_open(&b, count, words);
     part_size = (size_t)(b.quick ? 8 : 64) << 20;
@@ -140,7 +148,8 @@ int main(int count, char **words)
         queues[i] = clCreateCommandQueueWithProperties(both, devices[i], NULL, &status);
         CHECK(status);
     }
-    rate = link_rate(&b, both);
+    rate = link_rate(&b, both, false, "move_link");
+    fresh = link_rate(&b, both, true, "move_link_fresh");
     for (int i = 0; i < 2; i++)
         CHECK(clReleaseCommandQueue(queues[i]));
     CHECK(clReleaseContext(both));
@@ -149,8 +158,8 @@ int main(int count, char **words)
         CHECK(clEnqueueFillBuffer(b.queue, parts[i], &i, sizeof(i), 0, part_size, 0, NULL, NULL));
     }
     CHECK(clFinish(b.queue));
-    measure(&b, rate, false);
-    measure(&b, rate, true);
+    measure(&b, rate, fresh, false);
+    measure(&b, rate, fresh, true);
     for (int i = 0; i < PARTS; i++)
         CHECK(clReleaseMemObject(parts[i]));
     bench_close(&b);

@@ -23,7 +23,8 @@
  *   transfer.h   transfer.c: data to and from nodes
  *   data_command.h   data_command.c: the way of all commands that move data
  *   coherence.h  coherence.c: which node has what, and migrates it from another; shared.c: data that both
- *                see; hostptr.c, hostptr_copy.c: the program's memory as a buffer's; memory.c: what is common
+ *                see; written.c: what of an object has been written; hostptr.c, hostptr_copy.c: the program's memory as
+ *                a buffer's; memory.c: what is common
  *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
  *   svm.h        address.c: commands on addresses; svm_remote.c: shared virtual memory without the arena;
  *                usm.c: unified shared memory; addressed.c: buffers that have an address on their device

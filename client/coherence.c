@@ -125,6 +125,8 @@ int coherence_open(cl_mem memory, bool contents)
 {
     struct coherence *c;
 
+    if (contents && !memory->parent)
+        written_note(memory, 0, extent(memory));
     if (memory->context->node_count < 2 || memory->parent || memory->arena)
         return 0;
     c = calloc(1, sizeof(*c));
@@ -353,17 +355,29 @@ void coherence_watch(bool on)
     atomic_fetch_add(&coherence_watching, on ? 1 : -1);
 }
 
+void written_note_all(cl_mem memory)
+{
+    cl_mem root = memory_root(memory);
+    size_t offset = 0, size = memory->size;
+
+    locate(root, memory, &offset, &size);
+    written_note(root, offset, size);
+    atomic_store(&memory->ever.all, true);
+}
+
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
 {
     cl_mem root = memory_root(memory);
     struct written *more;
 
-    coherence_touch(root);
     if (coherence_watched() && !e->record_use)
         atomic_store(&root->written, true);
-    if (!root->coherence || e->record_use)
+    if (e->record_use)
         return;
     locate(root, memory, &offset, &size);
+    written_note(root, offset, size);
+    if (!root->coherence)
+        return;
     more = realloc(e->written, (e->written_count + 1) * sizeof(*more));
     if (!more) {
         wrote(e, root, offset, size);
@@ -395,34 +409,13 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node)
     return end;
 }
 
-void coherence_touch(cl_mem memory)
-{
-    cl_mem root = memory_root(memory);
-
-    if (!atomic_load_explicit(&root->touched, memory_order_relaxed))
-        atomic_store(&root->touched, true);
-}
-
-/* Whoever gives a buffer contents without a command of its own is in the flags. */
-static bool never_written(cl_mem root)
-{
-    return !atomic_load(&root->touched) && !root->hosted &&
-           !(root->flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR));
-}
-
-int coherence_each_written(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t),
-                           void *argument)
-{
-    return never_written(root) ? 0 : coherence_each(root, node, visit, argument);
-}
-
 int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
 {
     const struct coherence *c = root->coherence;
     int error = 0;
 
     if (!c)
-        return visit(argument, root, 0, extent(root));
+        return written_each(root, visit, argument);
     for (unsigned i = 0; i < c->count && !error; i++) {
         if (!c->pieces[i].anything && find_holder(&c->pieces[i], node))
             error = visit(argument, root, c->pieces[i].start, c->pieces[i].end);

@@ -30,11 +30,19 @@ static inline bool coherence_watched(void)
 /* Every part of a whole that the node has contents of: visit() is called with its beginning and its end, 0 and 1 for an
  * image, until it returns an error. */
 int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);
-/* The same, of a whole that a command may have written, or that was made with contents. */
-int coherence_each_written(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t),
-                           void *argument);
-/* Commands may write it from now on: a kernel has it as an argument. */
-void coherence_touch(cl_mem memory);
+/* ---- written.c ---- */
+/* A command may write that of a whole, of an image 0 and 1. */
+void written_note(cl_mem root, size_t offset, size_t size);
+/* A kernel may write all of the memory object. */
+void written_note_all(cl_mem memory);
+static inline bool written_all(cl_mem memory)
+{
+    return atomic_load_explicit(&memory->ever.all, memory_order_relaxed);
+}
+/* All that may have been written, as coherence_each(); and how many bytes that are. */
+int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);
+size_t written_bytes(cl_mem root);
+
 /* It was written at a node without a command. */
 void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node);
 

@@ -195,7 +195,7 @@ static size_t find_written(struct move *m, unsigned *list, unsigned *count)
             continue;
         if (atomic_exchange(&memory->written, false)) {
             list[(*count)++] = i;
-            bytes += memory->size;
+            bytes += memory->coherence ? memory->size : written_bytes(memory);
         }
         handle_unhold(m->session, &memory->object);
     }

@@ -188,6 +188,12 @@ struct mapping {
     bool owned; /* the memory is the mapping's own */
 };
 
+/* written.c: where it ends, where it begins as counted from the object's end, and in which of 64 parts it is. */
+struct ever_written {
+    atomic_bool all;
+    atomic_uint_fast64_t end, back, grains;
+};
+
 struct _cl_mem {
     struct object object;
     cl_context context;
@@ -203,7 +209,7 @@ struct _cl_mem {
     struct region *region;       /* it is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
     atomic_bool written;         /* since that was watched last; of a whole */
-    atomic_bool touched;         /* ever, perhaps; of a whole */
+    struct ever_written ever;    /* of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;

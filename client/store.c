@@ -200,7 +200,7 @@ int store_plan(struct store *store, const struct node *node, struct object *cons
 
     for (unsigned i = 0; !error && i < count; i++) {
         if (has_contents(objects[i]))
-            error = coherence_each_written((cl_mem)objects[i], node, plan_piece, &planning);
+            error = coherence_each((cl_mem)objects[i], node, plan_piece, &planning);
     }
     return error;
 }
@@ -418,7 +418,7 @@ int store_give(struct store *store, const struct node *node, struct node *member
         return refuse(reason, size, -errno, "what was stored cannot be read", "");
     for (unsigned i = 0; !error && i < count; i++) {
         if (has_contents(objects[i]))
-            error = coherence_each_written((cl_mem)objects[i], node, give_piece, &m);
+            error = coherence_each((cl_mem)objects[i], node, give_piece, &m);
     }
     error = moving_end(&m, error);
     store_close(store);

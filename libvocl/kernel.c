@@ -219,6 +219,17 @@ cl_int clReleaseKernel(cl_kernel kernel)
 
 /* ---- arguments ---- */
 
+unsigned argument_use(const struct argument_description *d, cl_mem memory)
+{
+    if (memory->flags & CL_MEM_READ_ONLY)
+        return USE_READ;
+    if (d->access == CL_KERNEL_ARG_ACCESS_READ_ONLY && !strncmp(d->type_name, "image", 5))
+        return USE_READ;
+    if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_CONSTANT || d->qualifier & CL_KERNEL_ARG_TYPE_CONST))
+        return USE_READ;
+    return USE_READ | USE_WRITE; /* also where it only writes: perhaps not all of it */
+}
+
 /* What an argument is, by the node's description; without one by whether the value is a live handle. */
 static uint32_t argument_kind(const struct argument_description *d, size_t size, const void *value)
 {
@@ -253,8 +264,9 @@ static cl_int argument_memory(cl_kernel kernel, const struct argument_descriptio
         return CL_INVALID_MEM_OBJECT;
     if (d->what && d->image != (memory->type != CL_MEM_OBJECT_BUFFER))
         return CL_INVALID_ARG_VALUE;
-    coherence_touch(memory);
     out->id = memory->object.id;
+    if (!written_all(memory) && argument_use(d, memory) & USE_WRITE)
+        written_note_all(memory);
     return CL_SUCCESS;
 }
 

@@ -85,20 +85,6 @@ static cl_int check_recorded(cl_uint dims, const size_t *offset, const size_t *g
     return CL_SUCCESS;
 }
 
-/* What a kernel may do with a memory object among its arguments. */
-static unsigned argument_use(const struct argument_description *d, cl_mem memory)
-{
-    bool image = !strncmp(d->type_name, "image", 5);
-
-    if (memory->flags & CL_MEM_READ_ONLY)
-        return USE_READ;
-    if (image && d->access == CL_KERNEL_ARG_ACCESS_READ_ONLY)
-        return USE_READ;
-    if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_CONSTANT || d->qualifier & CL_KERNEL_ARG_TYPE_CONST))
-        return USE_READ;
-    return USE_READ | USE_WRITE; /* also where it only writes: perhaps not all of it */
-}
-
 /* Before the lock is taken, for it may have to wait. */
 static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
 {

@@ -10,6 +10,8 @@ void include_collect(struct node *node, const char *source, const char *options,
 
 /* ---- program.c, build.c, kernel.c ---- */
 /* The arguments that the node does not have; under the kernel's lock. */
+/* What a kernel may do with a memory object among its arguments (enum use). */
+unsigned argument_use(const struct argument_description *d, cl_mem memory);
 void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *out);
 void arguments_clean(cl_kernel kernel, const struct node *node);
 /* An address as an argument; good: it is one. */

@@ -80,6 +80,19 @@ for what in commands parts; do
     done
 done
 
+# Of a large buffer goes what has been written of it: 1 MiB, in two pieces; the other buffer a kernel has.
+rm -f "$scratch/enough"
+: > "$scratch/out"
+env "$mark" VOCL_SHARE=0 VOCL_LOG=info vocl run --spare 1 -- "$top_builddir/tests/session/moved_little" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+wait_until 30 grep -q ready "$scratch/out" || fail "moved_little: $(tail -n 5 "$scratch/out" "$scratch/err")"
+vocl move $program --to spare > "$scratch/asked" || fail "moved_little: $(cat "$scratch/asked")"
+touch "$scratch/enough"
+wait $program || fail "moved_little: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+bytes=$(sed -n 's/.* objects, \([0-9]*\) bytes.*/\1/p' "$scratch/err")
+[ "$bytes" -ge 1114112 ] && [ "$bytes" -lt 12000000 ] || fail "moved_little: $bytes bytes: $(cat "$scratch/err")"
+echo "of 64 MiB and 64 KiB go $bytes bytes"
+
 # The target dies where a phase begins.
 "$moved" 4 1000 | tail -n 1 > "$scratch/native"
 for phase in early copy objects contents change; do

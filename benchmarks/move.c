@@ -1,0 +1,167 @@
+/*
+ * What a move of the session to a spare worker costs, against the same link's rate: run through VOCL with
+ * `--through "env VOCL_SHARE=0 vocl run --workers 2 --spare 1 --"`, one context on the first device, of which the
+ * contents go, and one on both to measure the rate from worker to worker. 1 GiB of buffers (--quick: 128 MiB).
+ *
+ *   move_link        from one worker to another, as a migration
+ *   move_link_fresh  the same into memory that nobody has touched yet, as that at a move's target is
+ *   move_rest_*      nothing is written meanwhile: whole is the time of the move by that of its bytes at the link's
+ *                    rate, pause in ms
+ *   move_rewritten_* a sixteenth is rewritten all the time: the pause also by the time that is allowed, which is that
+ *                    of twice what is rewritten at the link's rate and 50 ms
+ */
+#include <stdatomic.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { PARTS = 16 };
+
+struct moved {
+    unsigned long long bytes, paused_bytes;
+    long pause_us, all_us;
+};
+
+static size_t part_size;
+static cl_command_queue queues[2];
+static cl_mem parts[PARTS];
+static atomic_bool stop;
+
+/* All nodes move, one after the other: of the one with the contents. */
+static struct moved move(void)
+{
+    struct moved m = {0};
+    char command[64], line[400];
+    unsigned of, to, objects;
+    bool found = false;
+    FILE *answer;
+
+    snprintf(command, sizeof(command), "vocl move %d --to spare", (int)getpid());
+    answer = popen(command, "r");
+    EXPECT(answer != NULL);
+    while (fgets(line, sizeof(line), answer)) {
+        struct moved one = {0};
+
+        if (sscanf(line, "worker %u is worker %u now: %u objects, %llu bytes, %llu of them in %ld us of pause, %ld us",
+                   &of, &to, &objects, &one.bytes, &one.paused_bytes, &one.pause_us, &one.all_us) == 7 &&
+            one.bytes >= m.bytes) {
+            m = one;
+            found = true;
+        }
+    }
+    EXPECT(!pclose(answer) && found);
+    return m;
+}
+
+/* Bytes in a nanosecond. */
+static double link_rate(const struct bench *b, cl_context context, bool fresh, const char *name)
+{
+    struct series rate = {0}, shown = {0};
+    const size_t size = part_size * 4;
+    cl_int status, value = 0;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status);
+
+    CHECK(status);
+    EACH_ROUND (round, 1, bench_rounds(b, 7, 3)) {
+        cl_command_queue here = queues[round.number & 1], there = queues[!(round.number & 1)];
+
+        if (fresh) {
+            CHECK(clReleaseMemObject(buffer));
+            buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status);
+            CHECK(status);
+        }
+        CHECK(clEnqueueFillBuffer(there, buffer, &value, sizeof(value), 0, size, 0, NULL, NULL));
+        CHECK(clFinish(there));
+        double start = bench_now();
+        CHECK(clEnqueueMigrateMemObjects(here, 1, &buffer, 0, 0, NULL, NULL));
+        CHECK(clFinish(here));
+        round_add(&round, &rate, size / (bench_now() - start));
+        round_add(&round, &shown, size / (bench_now() - start));
+        value++;
+    }
+    CHECK(clReleaseMemObject(buffer));
+    series_report(&shown, name, "GB/s");
+    return series_median(&rate);
+}
+
+static void *rewrite(void *argument)
+{
+    const struct bench *b = argument;
+
+    for (cl_int value = 0; !atomic_load(&stop); value++) {
+        CHECK(clEnqueueFillBuffer(b->queue, parts[0], &value, sizeof(value), 0, part_size, 0, NULL, NULL));
+        CHECK(clFinish(b->queue));
+    }
+    return NULL;
+}
+
+static void measure(struct bench *b, double rate, double fresh, bool rewritten)
+{
+    struct series whole = {0}, by_fresh = {0}, pause = {0}, allowed = {0}, bytes = {0};
+    const double limit_ms = 2.0 * (double)part_size / rate / 1e6 + 50;
+    pthread_t writer;
+
+    EACH_ROUND (round, 0, bench_rounds(b, 3, 1)) {
+        struct moved m;
+
+        atomic_store(&stop, false);
+        if (rewritten)
+            EXPECT(!pthread_create(&writer, NULL, rewrite, b));
+        m = move();
+        atomic_store(&stop, true);
+        if (rewritten)
+            pthread_join(writer, NULL);
+        round_add(&round, &whole, (double)m.all_us * 1e3 / ((double)m.bytes / rate));
+        round_add(&round, &by_fresh, (double)m.all_us * 1e3 / ((double)m.bytes / fresh));
+        round_add(&round, &pause, (double)m.pause_us / 1e3);
+        round_add(&round, &allowed, (double)m.pause_us / 1e3 / limit_ms);
+        round_add(&round, &bytes, (double)m.bytes / (double)(part_size * PARTS));
+    }
+    series_report(&pause, rewritten ? "move_rewritten_pause" : "move_rest_pause", "ms");
+    if (rewritten)
+        series_report(&allowed, "move_rewritten_pause_by_allowed", "ratio");
+    series_report(&whole, rewritten ? "move_rewritten_whole" : "move_rest_whole", "ratio");
+    series_report(&by_fresh, rewritten ? "move_rewritten_whole_by_fresh" : "move_rest_whole_by_fresh", "ratio");
+    series_report(&bytes, rewritten ? "move_rewritten_bytes" : "move_rest_bytes", "ratio");
+}
+
+int main(int count, char **words)
+{
+    cl_device_id devices[2];
+    cl_uint device_count = 0;
+    cl_context both;
+    cl_int status;
+    struct bench b;
+    double rate, fresh;
+
+    bench_open(&b, count, words);
+    part_size = (size_t)(b.quick ? 8 : 64) << 20;
+    CHECK(clGetDeviceIDs(b.platform, CL_DEVICE_TYPE_ALL, 2, devices, &device_count));
+    if (device_count < 2) {
+        puts("# needs two workers");
+        return 77;
+    }
+    both = clCreateContext(NULL, 2, devices, NULL, NULL, &status);
+    CHECK(status);
+    for (int i = 0; i < 2; i++) {
+        queues[i] = clCreateCommandQueueWithProperties(both, devices[i], NULL, &status);
+        CHECK(status);
+    }
+    rate = link_rate(&b, both, false, "move_link");
+    fresh = link_rate(&b, both, true, "move_link_fresh");
+    for (int i = 0; i < 2; i++)
+        CHECK(clReleaseCommandQueue(queues[i]));
+    CHECK(clReleaseContext(both));
+    for (int i = 0; i < PARTS; i++) {
+        parts[i] = bench_buffer(&b, CL_MEM_READ_WRITE, part_size);
+        CHECK(clEnqueueFillBuffer(b.queue, parts[i], &i, sizeof(i), 0, part_size, 0, NULL, NULL));
+    }
+    CHECK(clFinish(b.queue));
+    measure(&b, rate, fresh, false);
+    measure(&b, rate, fresh, true);
+    for (int i = 0; i < PARTS; i++)
+        CHECK(clReleaseMemObject(parts[i]));
+    bench_close(&b);
+    return 0;
+}

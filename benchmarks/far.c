@@ -121,9 +121,9 @@ static void waits(const struct bench *b)
 
     for (int i = 0; i < 3; i++)
         work.buffers[i] = bench_buffer(b, CL_MEM_READ_WRITE, 4096);
-    printf("read_4KiB %g us\n", shortest(b, 20, read_little, buffer));
-    printf("read_1MiB %g us\n", shortest(b, 10, read_much, buffer));
-    printf("write_1MiB %g us\n", shortest(b, 10, write_much, buffer));
+    printf("wait_read_4KiB %g us\n", shortest(b, 20, read_little, buffer));
+    printf("wait_read_1MiB %g us\n", shortest(b, 10, read_much, buffer));
+    printf("wait_write_1MiB %g us\n", shortest(b, 10, write_much, buffer));
     printf("map_read_4KiB %g us\n", shortest(b, 10, map_to_read, buffer));
     CHECK(clFinish(b->queue));
     printf("map_invalidate_16MiB %g us\n", shortest(b, 3, map_to_write, buffer));
@@ -150,7 +150,8 @@ static void enqueue(const struct stream *s, size_t bytes)
         const size_t at = bytes * i % ((size_t)MAPPED * 2);
 
         if (s->writes)
-            CHECK(clEnqueueWriteBuffer(s->queue, s->buffers[i % BUFFERS], CL_FALSE, 0, bytes, there + at, 0, NULL, NULL));
+            CHECK(
+                clEnqueueWriteBuffer(s->queue, s->buffers[i % BUFFERS], CL_FALSE, 0, bytes, there + at, 0, NULL, NULL));
         else
             CHECK(clEnqueueReadBuffer(s->queue, s->buffers[i % BUFFERS], CL_FALSE, 0, bytes, back + at, 0, NULL, NULL));
     }
@@ -162,7 +163,7 @@ static double rate(const struct bench *b, const struct stream *first, const stru
 {
     double best = 0;
 
-    for (int round = 0; round < bench_rounds(b, 5, 3); round++) {
+    for (int round = 0; round < bench_rounds(b, 5, 2); round++) {
         double start = bench_now();
 
         enqueue(first, bytes);

@@ -250,6 +250,30 @@ int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
     return enqueue_end(e, blocking, event);
 }
 
+int enqueue_overwriting(struct enqueue *e, cl_bool blocking, cl_event *event)
+{
+    struct session *session = e->node->session;
+    const uint64_t since = deliver_now_begun();
+    cl_command_queue queue = e->queue;
+    int error;
+
+    if (!blocking || event || e->list_count || e->node->memory == NODE_MEMORY_SHARED || !queue_in_order(queue))
+        return enqueue_nothing(e, blocking, event);
+    e->subscribe = WIRE_ORDERS;
+    enqueue_put_marker(e, stream_begin(e->node));
+    error = stream_end(e->node, STREAM_SOON);
+    if (!error) {
+        enqueue_leave(e);
+        arrival_wait(session, e->arrival);
+    }
+    error = enqueue_finish(e, error, NULL);
+    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
+        error = queue_wait_idle(queue);
+    queue_wait_callbacks(queue, since);
+    hostptr_look();
+    return error;
+}
+
 /* ---- commands that do nothing where they stand ---- */
 
 int enqueue_marker(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list, cl_event *event)

@@ -64,6 +64,10 @@ int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, s
 
 /* A command that moves no data but has its place in the queue. */
 int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event);
+/* The same for one after which the program overwrites memory of its own, whatever the node does meanwhile: as with a
+ * blocking write only what still moves from and into the program's memory is waited for, and what is enqueued later, in
+ * any queue, comes behind what came before (WIRE_ORDERS). */
+int enqueue_overwriting(struct enqueue *e, cl_bool blocking, cl_event *event);
 
 /* ---- host.c: commands that the program itself carries out ---- */
 struct host_command {

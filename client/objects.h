@@ -90,6 +90,7 @@ enum device_clock { CLOCK_UNKNOWN, CLOCK_OTHER, CLOCK_RAW, CLOCK_STEADY };
 
 struct _cl_device_id {
     struct object object;
+    uint32_t slot; /* its number among the handles, in whose place is the node's */
     struct node *node;
     cl_device_id parent;         /* of a sub-device */
     struct partition *partition; /* the same: what it is a part of */

@@ -43,12 +43,17 @@ static void describe(cl_device_id device)
     device->any_pointer = type & CL_DEVICE_TYPE_CPU || svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
 }
 
-cl_int device_ask(cl_device_id device)
+void device_ask_begin(cl_device_id device, struct call *call)
 {
     struct wire_describe_device m = {.device = device->object.id};
+
+    call_send_describe_device(device->node, &m, call);
+}
+
+cl_int device_ask_end(cl_device_id device, struct call *call)
+{
     struct wire_describe_device_reply reply;
-    struct call call;
-    cl_int error = cl_error(call_describe_device(device->node, &m, &reply, &call));
+    cl_int error = cl_error(call_wait_describe_device(call, &reply));
 
     if (error)
         return error;
@@ -56,30 +61,36 @@ cl_int device_ask(cl_device_id device)
         error = CL_OUT_OF_RESOURCES;
     else
         describe(device);
-    call_free(&call);
+    call_free(call);
     return error;
+}
+
+cl_int device_ask(cl_device_id device)
+{
+    struct call call;
+
+    device_ask_begin(device, &call);
+    return device_ask_end(device, &call);
 }
 
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out)
 {
     cl_device_id device = handle_new(WIRE_DEVICE);
-    uint32_t own;
-    cl_int error;
 
     if (!device)
         return CL_OUT_OF_HOST_MEMORY;
-    own = device->object.id;
+    device->slot = device->object.id;
     device->object.id = id;
     device->node = node;
     device->platform = platform;
-    error = device_ask(device);
-    if (!error) {
-        *out = device;
-        return CL_SUCCESS;
-    }
-    device->object.id = own; /* of the slot */
+    *out = device;
+    return CL_SUCCESS;
+}
+
+void device_give_up(cl_device_id device)
+{
+    device->object.id = device->slot;
     handle_free(&device->object);
-    return error;
 }
 
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret)

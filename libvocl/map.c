@@ -135,6 +135,8 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
         error = cl_error(enqueue_nothing(&e, blocking, event));
     else if (buffer->arena)
         error = map_in_place(&e, buffer, mapping, blocking, event);
+    else if (flags == CL_MAP_WRITE_INVALIDATE_REGION && !memory_root(buffer)->host_pointer)
+        error = cl_error(enqueue_overwriting(&e, blocking, event));
     else
         error = cl_error(flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
                                                                  : enqueue_transfer(&e, &read, event));
@@ -236,7 +238,8 @@ void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, 
     if (slice_pitch)
         *slice_pitch = image->slice_pitch;
     if (flags == CL_MAP_WRITE_INVALIDATE_REGION || image_is_nothing(region)) {
-        error = cl_error(enqueue_nothing(&e, blocking, event));
+        error = cl_error(mapping->owned && !image_is_nothing(region) ? enqueue_overwriting(&e, blocking, event)
+                                                                     : enqueue_nothing(&e, blocking, event));
     } else {
         image_layout(image, region, mapping->row_pitch, mapping->slice_pitch, pointer, &read.layout);
         read.part = part_image(image, origin, region);

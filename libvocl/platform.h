@@ -26,10 +26,13 @@ int device_ask_fits(cl_device_id device, struct node *target, char *reason, size
 unsigned choose_devices(cl_device_id *devices, unsigned count);
 
 /* ---- device.c ---- */
-/* A root device, known to the node under that number. */
+/* A root device, known to the node under that number: it is yet to be asked for what it is, or given up. */
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
-/* The device has a number: what its node tells of it. */
+void device_give_up(cl_device_id device);
+/* The device has a number: what its node tells of it. Many can be asked at once. */
 cl_int device_ask(cl_device_id device);
+void device_ask_begin(cl_device_id device, struct call *call);
+cl_int device_ask_end(cl_device_id device, struct call *call);
 /* What the node told of it, if it is of that size; else to stays as it is. */
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size);
 

@@ -77,49 +77,71 @@ static void choose_platform(struct view *view)
     }
 }
 
-static cl_int describe_platform(struct view *view, struct node *node, uint32_t number)
+/* The answer to a call that was sent. */
+static cl_int hear_platform(struct view *view, struct node *node, uint32_t number, bool there, struct call *call)
 {
-    struct wire_describe_platform m = {.platform = number};
     struct wire_describe_platform_reply reply;
-    struct call call;
-    cl_int error = cl_error(call_describe_platform(node, &m, &reply, &call));
+    cl_int error = cl_error(call_wait_describe_platform(call, &reply));
     unsigned version;
 
     if (error)
         return error;
-    if (reply.error) {
-        call_free(&call);
-        return CL_OUT_OF_RESOURCES;
+    if (reply.error || !there) {
+        call_free(call);
+        return there ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
     }
     error = keep_platform(view, node, number, reply.infos, reply.infos_length, &version);
     if (!error)
         error = describe_devices(view, node, number, version, reply.devices, reply.devices_count);
-    call_free(&call);
+    call_free(call);
     return error;
 }
 
-static cl_int ask_devices(struct view *view, struct node *node)
+static cl_int describe_platform(struct view *view, struct node *node, uint32_t number)
 {
-    struct wire_list_platforms m;
-    struct wire_list_platforms_reply reply;
+    struct wire_describe_platform m = {.platform = number};
     struct call call;
-    cl_int error = cl_error(call_list_platforms(node, &m, &reply, &call));
 
-    if (error)
-        return error;
-    call_free(&call);
-    if (reply.count > MOST_PLATFORMS)
-        return CL_OUT_OF_RESOURCES;
-    for (uint32_t i = 0; !error && i < reply.count; i++)
+    call_send_describe_platform(node, &m, &call);
+    return hear_platform(view, node, number, true, &call);
+}
+
+/* What every node is asked before the first answer has come: how many platforms it has, and at once what the first one
+ * is, as there is nearly always one. */
+struct question {
+    struct call list, first;
+};
+
+static void ask_node(struct node *node, struct question *question)
+{
+    struct wire_list_platforms list;
+    struct wire_describe_platform first = {.platform = 0};
+
+    call_send_list_platforms(node, &list, &question->list);
+    call_send_describe_platform(node, &first, &question->first);
+}
+
+static cl_int hear_devices(struct view *view, struct node *node, struct question *question)
+{
+    struct wire_list_platforms_reply reply = {.count = 0};
+    cl_int error = cl_error(call_wait_list_platforms(&question->list, &reply)), first;
+    const uint32_t count = error ? 0 : reply.count;
+
+    if (!error)
+        call_free(&question->list);
+    first = hear_platform(view, node, 0, count && count <= MOST_PLATFORMS, &question->first);
+    if (!error)
+        error = count > MOST_PLATFORMS ? CL_OUT_OF_RESOURCES : first;
+    for (uint32_t i = 1; !error && i < count; i++)
         error = describe_platform(view, node, i);
     return error;
 }
 
-static void describe_node(struct view *view, struct node *node)
+static void hear_node(struct view *view, struct node *node, struct question *question)
 {
     const unsigned before = view->device_count;
 
-    if (ask_devices(view, node))
+    if (hear_devices(view, node, question))
         vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
     else if (view->device_count == before)
         vocl_log(LOG_ERROR,
@@ -128,21 +150,57 @@ static void describe_node(struct view *view, struct node *node)
                  transport_peer_host(session_transport(node->session), node->peer));
 }
 
+/* All devices of all nodes at once; those that do not tell are left out. */
+static void describe_all(struct view *view)
+{
+    struct call *calls = calloc(view->device_count + 1, sizeof(*calls));
+    unsigned told = 0;
+
+    for (unsigned i = 0; calls && i < view->device_count; i++)
+        device_ask_begin(view->devices[i], &calls[i]);
+    for (unsigned i = 0; i < view->device_count; i++) {
+        cl_device_id device = view->devices[i];
+
+        if (calls && !device_ask_end(device, &calls[i])) {
+            view->devices[told++] = device;
+            continue;
+        }
+        vocl_log(LOG_ERROR, "worker %u does not tell of a device", device->node->peer);
+        device_give_up(device);
+    }
+    view->device_count = told;
+    free(calls);
+}
+
+/* False: no memory. */
+static bool describe_nodes(struct view *view, struct session *session)
+{
+    const unsigned count = session_node_count(session), last = count - 1;
+    struct question *questions = calloc(count + 1, sizeof(*questions));
+
+    if (!questions)
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        ask_node(session_node(session, i), &questions[i]);
+    for (unsigned i = 0; i < count; i++) {
+        /* the last member's devices come first, if it is of this process */
+        const unsigned node = session_node(session, last)->in_process ? (i + last) % count : i;
+
+        hear_node(view, session_node(session, node), &questions[node]);
+    }
+    free(questions);
+    return true;
+}
+
 static void *open_view(struct session *session)
 {
     struct view *view = calloc(1, sizeof(*view));
-    const unsigned count = session_node_count(session);
-    const unsigned last = count - 1;
 
-    if (!view || !(view->platform = handle_new(KIND_PLATFORM))) {
+    if (!view || !(view->platform = handle_new(KIND_PLATFORM)) || !describe_nodes(view, session)) {
         free(view);
         return NULL;
     }
-    for (unsigned i = 0; i < count; i++) { /* the last member's devices come first, if it is of this process */
-        const unsigned node = session_node(session, last)->in_process ? (i + last) % count : i;
-
-        describe_node(view, session_node(session, node));
-    }
+    describe_all(view);
     view->device_count = choose_devices(view->devices, view->device_count);
     choose_platform(view);
     return view;

@@ -53,8 +53,8 @@ unsigned distance_streams(long us, unsigned most)
     return needed > most - FEW ? most : FEW + (unsigned)needed;
 }
 
-/* The system gives a connection room as it finds out what it needs, and until then who writes waits for round trips. What
- * is asked for stays, so nothing is, where that would be less. */
+/* The system gives a connection room as it finds out what it needs, and until then who writes waits for round trips.
+ * What is asked for stays, so nothing is, where that would be less. */
 void distance_make_room(int fd, long us)
 {
     const uint64_t most = most_of("/proc/sys/net/ipv4/tcp_wmem", 4 << 20);

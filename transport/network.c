@@ -52,8 +52,8 @@ int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t
 {
     const char *wanted = settings_string(SETTING_NETWORK);
 
-    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls") &&
-        !network_is_plain() && !network_is_ssh()) {
+    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls") && !network_is_plain() &&
+        !network_is_ssh()) {
         snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi, tls, plain or ssh, not \"%s\"", wanted);
         return -EINVAL;
     }

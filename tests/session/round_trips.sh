@@ -1,0 +1,36 @@
+#!/bin/sh
+# How often a program waits for a node that is far away, counted by what the node tells: nothing is told unasked here, and
+# what is asked at once is waited for once.
+. "$(dirname "$0")/../lib.sh"
+alone
+export VOCL_NETWORK=tls VOCL_SHARE=0
+
+# traced NAME KIND STEPS
+traced()
+{
+    VOCL_TRACE=1 timeout -k 10 120 vocl run -- "$top_builddir/tests/session/waits" "$2" "$3" > "$scratch/out" 2> "$scratch/$1" ||
+        fail "$2 $3: status $?: $(cat "$scratch/out"; grep -v ' 1: ' "$scratch/$1" | tail -n 5)"
+}
+
+# each KIND MOST: what the node tells for each step that is more
+each()
+{
+    traced few "$1" 20
+    traced many "$1" 120
+    told=$((($(grep -c '<- 1: ' "$scratch/many") - $(grep -c '<- 1: ' "$scratch/few") + 50) / 100))
+    echo "$1: $told"
+    [ "$told" -le "$2" ] || fail "$1: $told a step: $(grep -o '<- 1: [a-z_]*' "$scratch/many" | sort | uniq -c)"
+}
+each read 1
+each read_much 1
+each map_read 1
+each write 0
+each overwrite 0
+each launch 0
+
+# The start: every time that it says something after it has heard something. Platforms and the first one, devices, the
+# build, and the finish.
+traced start launch 1
+turns=$(grep -o -e '\(->\|<-\) 1: ' "$scratch/start" | uniq | grep -c '<-')
+echo "start: $turns"
+[ "$turns" -le 4 ] || fail "the start waits $turns times: $(grep -o -e '\(->\|<-\) 1: [a-z_]*' "$scratch/start")"

@@ -4,6 +4,7 @@
  *     vocl.c         the command line
  *     environment.c  what a program is run with
  *     vendors.c      the ICD file of a VOCL that lies anywhere
+ *     deploy.c       --deploy: hosts get this VOCL; deploy.sh is what they do for it
  *     devices.c      vocl devices
  *     sessions.c     vocl sessions, vocl move
  *     help.c         what --help prints
@@ -38,6 +39,7 @@ struct choices {
     const char *network;
     const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
     bool exclusive;
+    bool deploy;
     bool local;
     bool preload;
     bool icd;
@@ -61,6 +63,9 @@ void help_show(const char *command);
 
 /* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI, VOCL_NETWORK. */
 void environment_set_session(const struct choices *choices);
+
+/* Sees to it that each of these hosts has this VOCL, and that sessions use it there (VOCL_PROXY); or ends with the reasons. */
+void deploy(const char *hosts);
 
 /* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */
 void environment_set_doors(const struct choices *choices);

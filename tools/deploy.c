@@ -363,11 +363,13 @@ void deploy(const char *hosts)
         fail(EXIT_BROKEN, "%s is VOCL %s, and this is " PACKAGE_VERSION, bundle.path, bundle.id);
     count = list_hosts(list, told);
     for (unsigned i = 0; i < count; i++) {
-        told[i].process = fork();
-        if (told[i].process == 0)
+        pid_t process = fork(); /* what is told is seen there, too */
+
+        if (process == 0)
             deploy_to(&bundle, &told[i]);
-        if (told[i].process < 0)
+        if (process < 0)
             fail(EXIT_BROKEN, "no process for %s: %m", told[i].host);
+        told[i].process = process;
     }
     attend(told, count);
     for (unsigned i = 0; i < count; i++) {

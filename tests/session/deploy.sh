@@ -76,7 +76,7 @@ END
 fish=$(command -v fish || echo /bin/sh)
 for user in one two three four five full; do
     case $user in
-    one) shell=/bin/greets ;;
+    one) shell=/home/greets ;;
     two) shell=$fish ;;
     *) shell=/bin/sh ;;
     esac
@@ -105,7 +105,6 @@ done
 mount --bind "$scratch/users" /etc/passwd
 cp "$scratch/greets" /home/greets
 chmod 755 /home/greets
-sed -i 's|/bin/greets|/home/greets|' "$scratch/users"
 for folder in /tmp /dev/shm /var/tmp; do
     mount --bind $folder $folder
     mount -o remount,bind,noexec,nosuid $folder
@@ -114,7 +113,7 @@ done
 for folder in "$top_builddir" "$top_srcdir" "$scratch/bundle"; do
     [ ! -d "$folder" ] || mount -t tmpfs none "$folder"
 done
-for file in libmpich.so.12 libucp.so.0 libucs.so.0 libuct.so.0 libucm.so.0 libOpenCL.so.1 libssl.so.3 libjansson.so.4; do
+for file in libmpich.so.12 libucp.so.0 libucs.so.0 libuct.so.0 libucm.so.0 libOpenCL.so.1 libssl.so.3 libevent_core-2.1.so.7; do
     file=$(readlink -f "/usr/lib/$(uname -m)-linux-gnu/$file") || continue
     [ ! -e "$file" ] || mount --bind /dev/null "$file"
 done

@@ -1,6 +1,6 @@
 /*
- * `vocl run --deploy`: hosts get the VOCL that the program has, as the bundle (packaging/bundle), by ssh, or what is used in
- * its place. Each host has a process of its own here, which speaks with the script that the host's /bin/sh does
+ * `vocl run --deploy`: hosts get the VOCL that the program has, as the bundle (packaging/bundle), by ssh, or what is
+ * used in its place. Each host has a process of its own here, which speaks with the script that the host's /bin/sh does
  * (deploy.sh); how far they are is in memory that all of them see.
  */
 #include <errno.h>
@@ -32,8 +32,8 @@
 #define SAYS "vocl-deploy "
 #define LOOK_NS 100000000
 
-/* Any login shell understands this, and then it is /bin/sh that reads: the script's length, and the script. Who reads byte
- * by byte takes nothing of what follows. */
+/* Any login shell understands this, and then it is /bin/sh that reads: the script's length, and the script. Who reads
+ * byte by byte takes nothing of what follows. */
 #define COMMAND "exec /bin/sh -c 'read -r n && s=$(dd bs=1 count=$n 2> /dev/null) && eval \"$s\"'"
 
 __asm__(".section .rodata\n"
@@ -126,8 +126,10 @@ static void find_bundle(struct bundle *bundle)
         if (is_bundle(bundle, path))
             return;
     }
-    fail(EXIT_BROKEN, "--deploy: no vocl-" PACKAGE_VERSION "-%s.tar.xz is beside this tool; `make bundle` makes it, "
-                      "and VOCL_BUNDLE says where it is", machine.machine);
+    fail(EXIT_BROKEN,
+         "--deploy: no vocl-" PACKAGE_VERSION "-%s.tar.xz is beside this tool; `make bundle` makes it, "
+         "and VOCL_BUNDLE says where it is",
+         machine.machine);
 }
 
 /* ---- one host ---- */
@@ -221,8 +223,9 @@ static const char *hear(struct host *host)
             give_up(host->told, "%s", at + 7);
         return at;
     }
-    give_up(host->told, host->told->how == ASKS ? "it cannot be asked: `ssh %s true` has to work without questions"
-                                                : "the connection broke (%s)",
+    give_up(host->told,
+            host->told->how == ASKS ? "it cannot be asked: `ssh %s true` has to work without questions"
+                                    : "the connection broke (%s)",
             host->told->host);
 }
 

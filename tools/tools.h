@@ -54,8 +54,8 @@ char *library_path(void);
 /* The absolute path of a program that only VOCL's own start; the caller frees it. */
 char *helper_path(const char *name);
 
-/* A folder with an ICD file that names this library, for it may lie anywhere; NULL, and a message: there can be none. The
- * caller frees it. */
+/* A folder with an ICD file that names this library, for it may lie anywhere; NULL, and a message: there can be none.
+ * The caller frees it. */
 char *vendors_of_bundle(const char *library);
 
 /* The --help of a subcommand that takes a session's options; NULL: of `vocl` itself. */
@@ -64,7 +64,8 @@ void help_show(const char *command);
 /* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI, VOCL_NETWORK. */
 void environment_set_session(const struct choices *choices);
 
-/* Sees to it that each of these hosts has this VOCL, and that sessions use it there (VOCL_PROXY); or ends with the reasons. */
+/* Sees to it that each of these hosts has this VOCL, and that sessions use it there (VOCL_PROXY); or ends with the
+ * reasons. */
 void deploy(const char *hosts);
 
 /* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */

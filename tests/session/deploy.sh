@@ -183,7 +183,7 @@ for time in first second; do
     done
 done
 near "$vocl" devices --deploy --hosts three > "$scratch/out" 2> "$scratch/err" || fail "devices: $(cat "$scratch/out" "$scratch/err")"
-grep -q '^three .*CPU' "$scratch/out" || fail "devices: $(cat "$scratch/out")"
+grep -q ' CPU ' "$scratch/out" || fail "devices: $(cat "$scratch/out")"
 
 # The node cannot come here: nobody listens while there is a session.
 cat > "$scratch/look" <<'END'

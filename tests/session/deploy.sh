@@ -196,15 +196,15 @@ END
 
 cat > "$scratch/cut" <<END
 #!/bin/sh
-head -c 3000000 | ssh -F $keys/ssh -x -T "\$@"
+dd bs=64k count=60 2> /dev/null | ssh -F $keys/ssh -x -T "\$@"
 END
 cat > "$scratch/change" <<END
 #!/bin/sh
-{ head -c 3000000; head -c 1000 | tr '\0-\377' '\1-\377\0'; cat; } | ssh -F $keys/ssh -x -T "\$@"
+{ dd bs=64k count=60 2> /dev/null; dd bs=1000 count=1 2> /dev/null | tr '\0-\377' '\1-\377\0'; cat; } | ssh -F $keys/ssh -x -T "\$@"
 END
 cat > "$scratch/break" <<END
 #!/bin/sh
-{ head -c 3000000; kill -9 \$\$; } | ssh -F $keys/ssh -x -T "\$@"
+{ dd bs=64k count=60 2> /dev/null; kill -9 \$\$; } | ssh -F $keys/ssh -x -T "\$@"
 END
 chmod +x "$scratch/cut" "$scratch/change" "$scratch/break"
 nothing_there()

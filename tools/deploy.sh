@@ -46,7 +46,11 @@ else
     xz | gzip) unpack="$packed -dc" ;;
     *) unpack=cat ;;
     esac
-    why=$({ $unpack | tar -xf - -C "$new"; } 2>&1) || failed "$(echo "$why" | head -n 1) ($(df -Pk "$base" | sed -n '2s/.* \([0-9]*\) *[0-9]*%.*/\1/p') KiB are free in $base)"
+    if ! why=$({ $unpack | tar -xf - -C "$new"; } 2>&1); then
+        free=$(df -Pk "$base" | awk 'NR == 2 { print $4 }')
+        [ "${free:-0}" -gt 1024 ] || failed "the home is full: $free KiB are free in $base"
+        failed "what has come is not whole: $(echo "$why" | head -n 1)"
+    fi
     for made in "$new"/*/; do
         made=${made%/}
     done

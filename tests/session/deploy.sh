@@ -214,11 +214,11 @@ nothing_there()
 for way in cut change break; do
     ! rsh=$scratch/$way near "$vocl" devices --deploy --hosts four > "$scratch/out" 2> "$scratch/err" || fail "$way: it goes on"
     grep -q '^vocl: four: ' "$scratch/err" || fail "$way: not said: $(cat "$scratch/err")"
-    grep '^vocl: four: ' "$scratch/err"
+    grep '^vocl: four: what has come is not ' "$scratch/err" || fail "$way: $(cat "$scratch/err")"
     wait_until 10 nothing_there four || fail "$way: left: $(ls -A "$home/four/.cache/vocl")"
 done
 ! near "$vocl" devices --deploy --hosts full > "$scratch/out" 2> "$scratch/err" || fail "a full home: it goes on"
-grep -q '^vocl: full: .*No space left.*KiB are free' "$scratch/err" || fail "a full home: $(cat "$scratch/err")"
+grep -q '^vocl: full: the home is full: .*KiB are free' "$scratch/err" || fail "a full home: $(cat "$scratch/err")"
 grep '^vocl: full: ' "$scratch/err"
 wait_until 10 nothing_there full || fail "left in a full home: $(ls -A "$home/full/.cache/vocl")"
 ! near "$vocl" devices --deploy --hosts nobodyshost > "$scratch/out" 2> "$scratch/err" || fail "a user who is not let in"

@@ -49,7 +49,7 @@ else
     if ! why=$({ $unpack | tar -xf - -C "$new"; } 2>&1); then
         free=$(df -Pk "$base" | awk 'NR == 2 { print $4 }')
         [ "${free:-0}" -gt 1024 ] || failed "the home is full: $free KiB are free in $base"
-        failed "what has come is not whole: $(echo "$why" | head -n 1)"
+        failed "what has come is not whole${why:+: $(echo "$why" | tail -n 1)}"
     fi
     for made in "$new"/*/; do
         made=${made%/}

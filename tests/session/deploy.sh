@@ -72,6 +72,7 @@ UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PrintMotd no
+PermitRootLogin no
 END
 fish=$(command -v fish || echo /bin/sh)
 for user in one two three four five full; do
@@ -133,6 +134,8 @@ for user in one two three four five full; do
     printf 'Host %s\nUser %s\n' $user $user
 done > "$keys/ssh"
 cat >> "$keys/ssh" <<END
+Host nobodyshost
+User nobody-$$
 Host *
 HostName 10.94.0.2
 IdentityFile $keys/user
@@ -213,8 +216,8 @@ nothing_there()
 }
 for way in cut change break; do
     ! rsh=$scratch/$way near "$vocl" devices --deploy --hosts four > "$scratch/out" 2> "$scratch/err" || fail "$way: it goes on"
-    grep -q '^vocl: four: ' "$scratch/err" || fail "$way: not said: $(cat "$scratch/err")"
-    grep '^vocl: four: what has come is not ' "$scratch/err" || fail "$way: $(cat "$scratch/err")"
+    grep -aq '^vocl: four: ' "$scratch/err" || fail "$way: not said: $(cat "$scratch/err")"
+    grep -a '^vocl: four: what has come is not ' "$scratch/err" || fail "$way: $(cat "$scratch/err")"
     wait_until 10 nothing_there four || fail "$way: left: $(ls -A "$home/four/.cache/vocl")"
 done
 ! near "$vocl" devices --deploy --hosts full > "$scratch/out" 2> "$scratch/err" || fail "a full home: it goes on"

@@ -246,7 +246,7 @@ wait $process_1 && wait $process_2 || fail "two at a time: $(cat "$scratch"/out.
 for old in 1 2 3 4; do
     ssh_to_node four "mkdir .cache/vocl/0.0.$old-aaaa .cache/vocl/.new-$old && touch -d '$old weeks ago' .cache/vocl/0.0.$old-aaaa .cache/vocl/.new-$old"
 done
-near "$vocl" devices --deploy --hosts four > "$scratch/out" 2> "$scratch/err" || fail "one that is broken: $(cat "$scratch/err")"
+near "$vocl" devices --deploy --hosts four > "$scratch/out" 2> "$scratch/err" || fail "one that is broken: $(cat "$scratch/err"; tail -n 20 "$scratch/sshd")"
 grep -q 'has got VOCL' "$scratch/err" || fail "what is broken is used"
 [ "$(ls -A "$home/four/.cache/vocl" | tr '\n' ' ')" = "0.0.1-aaaa 0.0.2-aaaa $id " ] ||
     fail "old ones: $(ls -A "$home/four/.cache/vocl")"

@@ -1,4 +1,5 @@
-/* Where VOCL lies, if it is not where it was installed: in a bundle, one folder that can lie anywhere (packaging/bundle). */
+/* Where VOCL lies, if it is not where it was installed: in a bundle, one folder that can lie anywhere
+ * (packaging/bundle). */
 #ifndef VOCL_BASE_PLACE_H
 #define VOCL_BASE_PLACE_H
 

@@ -50,8 +50,16 @@ bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS])
     return words[count] && words[count + 1];
 }
 
-const char *const rsh_own[] = {"HOME",   "PATH",            "USER",           "LOGNAME",         "SHELL",
-                               "TMPDIR", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "OCL_ICD_VENDORS",
+const char *const rsh_own[] = {"HOME",
+                               "PATH",
+                               "USER",
+                               "LOGNAME",
+                               "SHELL",
+                               "TMPDIR",
+                               "LD_LIBRARY_PATH",
+                               "XDG_CACHE_HOME",
+                               "XDG_RUNTIME_DIR",
+                               "OCL_ICD_VENDORS",
                                NULL};
 
 static bool is_own(const char *variable)

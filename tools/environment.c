@@ -103,6 +103,8 @@ void environment_set_session(const struct choices *choices)
     if (choices->mpi)
         set("VOCL_MPI", choices->mpi);
     set_given("VOCL_NETWORK", choices->network);
+    if (choices->deploy && !choices->network && !getenv("VOCL_NETWORK"))
+        set("VOCL_NETWORK", "ssh"); /* who has no VOCL there will seldom have let in anything else */
 
     /* A user who finds no device wants to know why. */
     if (!getenv("VOCL_LOG"))

@@ -37,6 +37,7 @@ static const char session[] =
     "  -S, --spare=N      and N that the program does not see, for it to move to (default 0)\n"
     "  -R, --recover      a worker that is lost is replaced, and the program goes on\n"
     "  -H, --hosts=A,B    use one worker on each of these hosts\n"
+    "  -y, --deploy       run and devices: hosts that lack this VOCL get it, by ssh, in ~/.cache/vocl\n"
     "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
     "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
     "\n"

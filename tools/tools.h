@@ -4,6 +4,7 @@
  *     vocl.c         the command line
  *     environment.c  what a program is run with
  *     vendors.c      the ICD file of a VOCL that lies anywhere
+ *     deploy.c       --deploy: hosts get this VOCL; deploy.sh is what they do for it
  *     devices.c      vocl devices
  *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume
  *     help.c         what --help prints
@@ -43,6 +44,7 @@ struct choices {
     const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
     const char *trace, *report;                                              /* files; report: "-" for stderr */
     bool exclusive;
+    bool deploy;
     bool local;
     bool recover;
     bool preload;
@@ -58,8 +60,8 @@ char *library_path(void);
 /* The absolute path of a program that only VOCL's own start; the caller frees it. */
 char *helper_path(const char *name);
 
-/* A folder with an ICD file that names this library, for it may lie anywhere; NULL, and a message: there can be none. The
- * caller frees it. */
+/* A folder with an ICD file that names this library, for it may lie anywhere; NULL, and a message: there can be none.
+ * The caller frees it. */
 char *vendors_of_bundle(const char *library);
 
 /* The --help of a subcommand that takes a session's options; NULL: of `vocl` itself. */
@@ -67,6 +69,10 @@ void help_show(const char *command);
 
 /* Where sessions find their devices: VOCL_WORKERS, VOCL_HOSTS, VOCL_MPI, VOCL_NETWORK. */
 void environment_set_session(const struct choices *choices);
+
+/* Sees to it that each of these hosts has this VOCL, and that sessions use it there (VOCL_PROXY); or ends with the
+ * reasons. */
+void deploy(const char *hosts);
 
 /* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */
 void environment_set_doors(const struct choices *choices);

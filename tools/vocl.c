@@ -108,23 +108,35 @@ static void check_environment(const struct choices *choices)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'}, {"spare", required_argument, NULL, 'S'},
-        {"recover", no_argument, NULL, 'R'},       {"hosts", required_argument, NULL, 'H'},
-        {"mpi", required_argument, NULL, 'm'},     {"network", required_argument, NULL, 'k'},
-        {"door", required_argument, NULL, 'd'},    {"devices", required_argument, NULL, 'D'},
-        {"local", no_argument, NULL, 'l'},         {"pool", required_argument, NULL, 'P'},
-        {"count", required_argument, NULL, 'n'},   {"gpus", required_argument, NULL, 'g'},
-        {"mem", required_argument, NULL, 'M'},     {"name", required_argument, NULL, 'N'},
-        {"exclusive", no_argument, NULL, 'x'},     {"share", required_argument, NULL, 's'},
-        {"wait", required_argument, NULL, 'W'},    {"policy", required_argument, NULL, 'p'},
-        {"trace", required_argument, NULL, 't'},   {"report", optional_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'},
+        {"spare", required_argument, NULL, 'S'},
+        {"recover", no_argument, NULL, 'R'},
+        {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},
+        {"network", required_argument, NULL, 'k'},
+        {"door", required_argument, NULL, 'd'},
+        {"devices", required_argument, NULL, 'D'},
+        {"deploy", no_argument, NULL, 'y'},
+        {"local", no_argument, NULL, 'l'},
+        {"pool", required_argument, NULL, 'P'},
+        {"count", required_argument, NULL, 'n'},
+        {"gpus", required_argument, NULL, 'g'},
+        {"mem", required_argument, NULL, 'M'},
+        {"name", required_argument, NULL, 'N'},
+        {"exclusive", no_argument, NULL, 'x'},
+        {"share", required_argument, NULL, 's'},
+        {"wait", required_argument, NULL, 'W'},
+        {"policy", required_argument, NULL, 'p'},
+        {"trace", required_argument, NULL, 't'},
+        {"report", optional_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:S:RH:m:k:d:D:lhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:S:RH:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
@@ -150,6 +162,9 @@ static struct choices parse_options(int count, char **words, bool with_door)
         case 'D':
             check_devices(optarg);
             choices.devices = optarg;
+            break;
+        case 'y':
+            choices.deploy = true;
             break;
         case 'l':
             choices.local = true;
@@ -207,9 +222,18 @@ static struct choices parse_options(int count, char **words, bool with_door)
         misuse("--workers and --hosts exclude each other");
     if (choices.pool && (choices.workers || choices.hosts || choices.local))
         misuse("--pool and --workers, --hosts, --local exclude each other");
+    if (choices.deploy && !choices.hosts && (choices.workers || choices.pool || !*settings_string(SETTING_HOSTS)))
+        misuse("--deploy needs --hosts");
     if (choices.workers && !atol(choices.workers) && !choices.local)
         misuse("--workers=0 needs --local");
     return choices;
+}
+
+static void prepare_session(const struct choices *choices)
+{
+    environment_set_session(choices);
+    if (choices->deploy)
+        deploy(settings_string(SETTING_HOSTS));
 }
 
 static int run(int count, char **words)
@@ -219,9 +243,9 @@ static int run(int count, char **words)
 
     if (!*program)
         misuse("run needs a program");
+    prepare_session(&choices);
     if (choices.trace || choices.report)
         return trace_run(&choices, program);
-    environment_set_session(&choices);
     environment_set_doors(&choices);
     execvp(*program, program);
     fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE, "%s: %m", *program);
@@ -233,7 +257,7 @@ static int devices(int count, char **words)
 
     if (words[optind])
         misuse("devices takes no argument such as \"%s\"", words[optind]);
-    environment_set_session(&choices);
+    prepare_session(&choices);
     return devices_list();
 }
 
@@ -254,6 +278,8 @@ static int doctor(int count, char **words)
 
     if (words[optind])
         misuse("doctor takes no argument such as \"%s\"", words[optind]);
+    if (choices.deploy)
+        misuse("--deploy belongs to `vocl run` and `vocl devices`");
     environment_set_session(&choices);
     become("vocl-doctor", "vocl doctor", name);
 }

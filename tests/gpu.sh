@@ -1,0 +1,13 @@
+#!/bin/sh
+# What is done on a machine with a GPU works where there is none: its short form, and the report that it makes.
+. "$(dirname "$0")/lib.sh"
+at_most 600
+need_foreign_programs
+"$top_srcdir/tests/gpu/run" --quick --output "$scratch/report.md" "$top_builddir" > "$scratch/out" 2>&1 ||
+    fail "$(cat "$scratch/out" "$scratch/report.md")"
+cat "$scratch/report.md"
+for part in '^# VOCL on ' '^## Parity' '4 runs printed what they print natively' '^## PCI' '^| launch' '^## Staging' '^## Several sessions' \
+        '^## Limits of memory' 'moves, the same results' '^0 things went wrong'; do
+    grep -q "$part" "$scratch/report.md" || fail "no \"$part\" in the report"
+done
+exit 0

@@ -1,0 +1,78 @@
+# What `vocl run --deploy` has a host's /bin/sh do. Before it come assignments of id (VERSION-HASH) and about (what that
+# VOCL says of itself); its standard input is what comes next: the word xz, gzip or tar, and such an archive. What it says
+# to `vocl` are lines that begin with vocl-deploy; others are the login shell's.
+say()
+{
+    echo "vocl-deploy $*"
+}
+failed()
+{
+    say failed "$*"
+    exit 1
+}
+# runs PROGRAM: is it the vocl-proxy that is wanted?
+runs()
+{
+    said=$("$1" --about 2>&1 < /dev/null) && [ "$said" = "$about" ]
+}
+umask 077
+[ -n "$HOME" ] && [ -d "$HOME" ] || failed "no home folder there"
+base=$HOME/.cache/vocl
+to=$base/$id
+if runs "$to/bin/vocl-proxy"; then
+    touch -c "$to" 2> /dev/null # it is used
+    say there
+    exit 0
+fi
+
+# Nobody else meets what is not complete: it has another name until then.
+why=$(mkdir -p "$base" 2>&1) || failed "$why"
+new=$base/.new-$$-$(date +%s)
+trap 'rm -rf "$new"' EXIT
+trap 'exit 1' HUP INT TERM PIPE
+why=$(mkdir "$new" 2>&1) || failed "$why"
+installed=$(command -v vocl-proxy) && runs "$installed" || installed=
+if [ -n "$installed" ]; then
+    made=$new/made
+    why=$(mkdir -p "$made/bin" 2>&1 && ln -s "$installed" "$made/bin/vocl-proxy" 2>&1) || failed "$why"
+else
+    unpackers=tar
+    for unpacker in xz gzip; do
+        ! command -v $unpacker > /dev/null 2>&1 || unpackers="$unpackers $unpacker"
+    done
+    say send "$unpackers"
+    read -r packed || exit 1
+    case $packed in
+    xz | gzip) unpack="$packed -dc" ;;
+    *) unpack=cat ;;
+    esac
+    if ! why=$({ $unpack | tar -xf - -C "$new"; } 2>&1); then
+        free=$(df -Pk "$base" | awk 'NR == 2 { print $4 }')
+        [ "${free:-0}" -gt 1024 ] || failed "the home is full: $free KiB are free in $base"
+        failed "what has come is not whole${why:+: $(echo "$why" | tail -n 1)}"
+    fi
+    for made in "$new"/*/; do
+        made=${made%/}
+    done
+    hash=${id##*-}
+    [ "$(sha256sum < "$made/SHA256SUMS" | cut -c "1-${#hash}")" = "$hash" ] &&
+        (cd "$made" && sha256sum -c SHA256SUMS > /dev/null 2>&1) || failed "what has come is not what was sent"
+    runs "$made/bin/vocl-proxy" || failed "VOCL does not run there: $(echo "$said" | tail -n 1)"
+fi
+
+# One that was there and is of no use goes; of two who come at a time the second finds the first's.
+if [ -e "$to" ] && ! runs "$to/bin/vocl-proxy"; then
+    mv "$to" "$new/broken" 2> /dev/null
+fi
+[ -e "$to" ] || mv "$made" "$to" 2> /dev/null
+[ "$made" = "$to" ] || rm -rf "$to/${made##*/}" # where the first came in between
+runs "$to/bin/vocl-proxy" || failed "VOCL does not run there: $said"
+
+# Those that were not used for a day, but for the last two, and those that run.
+ls -1td "$base"/*-*/ 2> /dev/null | sed '1,3d' | while read -r old; do
+    old=${old%/}
+    [ "$old" != "$to" ] && [ -n "$(find "$old" -prune -mtime +0)" ] || continue
+    ls -l /proc/[0-9]*/exe 2> /dev/null | grep -qF "$old/" || rm -rf "$old"
+done
+find "$base" -maxdepth 1 -name '.new-*' -mtime +0 -exec rm -rf {} +
+say there "${installed:+$installed}"

@@ -355,7 +355,7 @@ void coherence_watch(bool on)
     atomic_fetch_add(&coherence_watching, on ? 1 : -1);
 }
 
-void written_note_all(cl_mem memory)
+void coherence_note_all(cl_mem memory)
 {
     cl_mem root = memory_root(memory);
     size_t offset = 0, size = memory->size;

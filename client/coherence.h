@@ -30,19 +30,8 @@ static inline bool coherence_watched(void)
 /* Every part of a whole that the node has contents of: visit() is called with its beginning and its end, 0 and 1 for an
  * image, until it returns an error. */
 int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);
-/* ---- written.c ---- */
-/* A command may write that of a whole, of an image 0 and 1. */
-void written_note(cl_mem root, size_t offset, size_t size);
 /* A kernel may write all of the memory object. */
-void written_note_all(cl_mem memory);
-static inline bool written_all(cl_mem memory)
-{
-    return atomic_load_explicit(&memory->ever.all, memory_order_relaxed);
-}
-/* All that may have been written, as coherence_each(); and how many bytes that are. */
-int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);
-size_t written_bytes(cl_mem root);
-
+void coherence_note_all(cl_mem memory);
 /* It was written at a node without a command. */
 void coherence_written(cl_mem root, size_t offset, size_t size, struct node *node);
 
@@ -66,6 +55,17 @@ void part_after(struct enqueue *e, const struct part *part);
 /* All that a copy needs before it is sent. *sent: another node has its source, and it was sent as a transfer straight
  * from there, with e's event; nothing is left to do. */
 int part_copy(struct enqueue *e, const struct part *from, const struct part *to, bool *sent);
+
+/* ---- written.c: what of an object has been written ---- */
+/* A command may write that of a whole, of an image 0 and 1. */
+void written_note(cl_mem root, size_t offset, size_t size);
+static inline bool written_all(cl_mem memory)
+{
+    return atomic_load_explicit(&memory->ever.all, memory_order_relaxed);
+}
+/* All that may have been written, as coherence_each(); and how many bytes that are. */
+int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);
+size_t written_bytes(cl_mem root);
 
 /* ---- shared.c: data in memory that the node has, too ---- */
 /* Whether the node has the memory, too. */

@@ -266,7 +266,7 @@ static cl_int argument_memory(cl_kernel kernel, const struct argument_descriptio
         return CL_INVALID_ARG_VALUE;
     out->id = memory->object.id;
     if (!written_all(memory) && argument_use(d, memory) & USE_WRITE)
-        written_note_all(memory);
+        coherence_note_all(memory);
     return CL_SUCCESS;
 }
 

@@ -106,7 +106,7 @@ static void answer_session(int out)
 
     program_name(program, name, sizeof(name));
     requests_answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s\n", (int)program, name, session_network, session_nodes,
-           *session_state ? " " : "", session_state);
+                    *session_state ? " " : "", session_state);
 }
 
 static void asker_end(struct asker *asker)

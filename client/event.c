@@ -266,8 +266,9 @@ static void set_status(cl_event event, cl_int status, bool here)
 static void arrived(void *argument)
 {
     cl_event event = argument;
+    const bool lost = event->end_status == CL_COMPLETE && event->node && !node_is_there(event->node);
 
-    set_status(event, event->end_status, false);
+    set_status(event, lost ? NODE_LOST_STATUS : event->end_status, false); /* lost: the data will never be there */
     handle_drop(event);
 }
 

@@ -356,7 +356,8 @@ static void client_closed(struct connection *c)
 /* Its worker ends by itself; why, if that is no end of the program's. */
 static void leave(struct session *s, const json_t *message)
 {
-    snprintf(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
+    if (s->state != SESSION_ENDING) /* who ends it has said why */
+        snprintf(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
     s->leaving = true;
     silence_begins(s, SILENCE_LEFT);
     daemon_changed(s->daemon);

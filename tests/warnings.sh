@@ -9,8 +9,8 @@ compile()
 {
     tr '\n' '\0' | xargs -0 -n 1 -P "$(nproc)" "$@" -std=gnu11 -Wall -Wextra -Werror -fvisibility=hidden -pthread \
         -I"$top_builddir" -I. -Iinclude -D_GNU_SOURCE= -DCL_TARGET_OPENCL_VERSION=300 $OPENCL_CFLAGS $mpi_flags \
-        -DLIBDIR='""' -DPKGLIBEXECDIR='""' -DPKGDATADIR='""' -DSYSCONFDIR='""' -DRUNSTATEDIR='""' \
-        -DXTQ_SOURCE_DIR='""' -DDEVCOM_SOURCE_DIR='""' -DTOPOLOGY_SOURCE_DIR='""' -DDASHBOARD='""' > "$scratch/out" 2>&1 ||
+        -DBINDIR='""' -DLIBDIR='""' -DPKGLIBEXECDIR='""' -DPKGDATADIR='""' -DSYSCONFDIR='""' -DRUNSTATEDIR='""' \
+        -DXTQ_SOURCE_DIR='""' -DDEVCOM_SOURCE_DIR='""' -DTOPOLOGY_SOURCE_DIR='""' -DDASHBOARD='""' -DDEPLOY_SCRIPT='""' > "$scratch/out" 2>&1 ||
         fail "$(head -n 100 "$scratch/out")"
 }
 
@@ -18,6 +18,7 @@ sources | grep '\.c$' > "$scratch/all"
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || sed -i -E '/^(pool|proxy|tools)\//d; /tests\/pool\//d' "$scratch/all"
 # these are compiled otherwise: with executor/direct.h, for OpenCL 1.2, and by benchmarks/devcom_run, if there is what they use
 sed -i '/^executor\/vendors.c/d; /^tests\/session\/mpi_app.c/d; /^benchmarks\/devcom_\(gaspi\|shmem\).c/d' "$scratch/all"
+[ -e "$VOCL_LIBEXECDIR/spank_vocl.so" ] || sed -i '/^proxy\/slurm\//d' "$scratch/all"
 [ -s "$scratch/all" ] || fail "no sources"
 grep -vE '^(tests|benchmarks)/' "$scratch/all" > "$scratch/ours"
 

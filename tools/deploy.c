@@ -98,8 +98,8 @@ static bool is_bundle(struct bundle *bundle, const char *path)
 {
     struct stat found;
 
-    snprintf(bundle->path, sizeof(bundle->path), "%s", path);
-    if (!is_quotable(path) || stat(path, &found))
+    if (snprintf(bundle->path, sizeof(bundle->path), "%s", path) >= (int)sizeof(bundle->path) || !is_quotable(path) ||
+        stat(path, &found))
         return false;
     bundle->folder = S_ISDIR(found.st_mode);
     return read_id(bundle);

@@ -150,7 +150,8 @@ END
 echo "node $(cut -d ' ' -f 1,2 "$keys/host.pub")" > "$keys/known"
 home=/proc/$daemon/root/home
 
-# What is run here has the bundle, and nothing else of VOCL. It must not write there, which root could.
+# What is run here has the bundle, and nothing else of VOCL. It must not write there, which root could. Of the node's users
+# only the first could use a folder for kernels that is named here.
 cat > "$scratch/near" <<'END'
 mount --make-rprivate /
 mount --bind "$bundle" "$bundle" && mount -o remount,bind,ro "$bundle" || exit 99
@@ -159,7 +160,7 @@ END
 export bundle
 near()
 {
-    ip netns exec "$near" env -u VOCL_LIBEXECDIR VOCL_RSH="${rsh:-ssh -F $keys/ssh -x -T}" VOCL_LOG="${log:-info}" VOCL_SHARE=0 \
+    ip netns exec "$near" env -u VOCL_LIBEXECDIR -u POCL_CACHE_DIR VOCL_RSH="${rsh:-ssh -F $keys/ssh -x -T}" VOCL_LOG="${log:-info}" VOCL_SHARE=0 \
         unshare -m sh "$scratch/near" timeout -k 10 150 "$@"
 }
 vocl=$bundle/bin/vocl

@@ -48,7 +48,7 @@ int queue_wait_idle(cl_command_queue queue)
     timeline_waited(since, TIMELINE_FOR_EVENT, e.node, e.event_id);
     if (!error)
         arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed with something before it */
-    if (!error && !node_is_there(queue->node)) /* data that had been announced were still to come */
+    if (!error && !node_is_there(queue->node))         /* data that had been announced were still to come */
         error = -ECONNRESET;
     if (!error)
         queue_finished(queue, number, atomic_load(&e.event->status) == CL_COMPLETE);

@@ -232,7 +232,13 @@ static int check_kind(const struct transport *t, const char *host, char *why, si
 
 int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
 {
-    return check_kind(t, host, why, why_size);
+    int error = check_kind(t, host, why, why_size);
+
+    if (!error && t->job.started == STARTED_POOL) { /* which moves it, and so has a place for who comes */
+        snprintf(why, why_size, "in a pool workers come when the pool has granted a place, for moves alone");
+        error = -ENOTSUP;
+    }
+    return error;
 }
 
 static unsigned free_number(struct transport *t)

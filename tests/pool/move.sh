@@ -99,6 +99,9 @@ stays "$other takes no sessions: it is draining" --to $other
 root vocl pool resume $other
 as $bob vocl pool move --to $other "$session" 2> "$scratch/asked" && fail "another user moves it"
 grep -q 'no such session here that you may move' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
+asked=$(as $alice vocl sessions | awk '$1 ~ /^[0-9]+$/ { print $1; exit }')
+as $alice vocl suspend "$asked" > "$scratch/asked" 2>&1 && fail "it rests, and no place is kept for it"
+grep -q 'in a pool workers come when' "$scratch/asked" || fail "suspend $asked: $(cat "$scratch/asked")"
 
 # The node to which it goes is lost: where it was it goes on.
 kill -STOP "$(cat "$scratch/$other.pid")"

@@ -9,6 +9,3 @@ VOCL_SHARE=0 VOCL_PEER_TIMEOUT=2 UCX_RNDV_THRESH=1m
 export VOCL_SHARE VOCL_PEER_TIMEOUT UCX_RNDV_THRESH
 survives "$top_builddir/tests/devcom/kill" 1000
 survives "$top_builddir/tests/devcom/kill" 20000 stop
-# where the first to notice is MPI, which cannot send any more
-UCX_TLS=^cma survives "$top_builddir/tests/devcom/kill" 5000
-UCX_TLS=^cma survives "$top_builddir/tests/devcom/kill" 20000

@@ -44,6 +44,8 @@ static void reserve(struct connection *c, const json_t *message)
 
     connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
                          : json_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
+    if (!s && !never) /* he takes what he knows of this node for outdated now */
+        daemon_changed(d);
 }
 
 static void release(struct connection *c, const json_t *message)

@@ -106,8 +106,9 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
         return error;
     times[1] = times[2] = event ? device_time(queue->device) : 0;
     layout_copy(to, from);
-    timeline_data(began, queue->node, type == CL_COMMAND_WRITE_BUFFER || type == CL_COMMAND_WRITE_BUFFER_RECT, true,
-                  layout_bytes(to));
+    if (began)
+        timeline_data(began, queue->node, type == CL_COMMAND_WRITE_BUFFER || type == CL_COMMAND_WRITE_BUFFER_RECT, true,
+                      layout_bytes(to));
     times[3] = event ? device_time(queue->device) : 0;
     times[3] += times[3] == times[2];
     error = end(queue, type, times, event);

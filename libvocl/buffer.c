@@ -299,13 +299,23 @@ cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size)
 
 /* ---- read and write ---- */
 
+static cl_int enqueue_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_bool blocking, size_t offset,
+                            const struct layout *here, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const struct data_command m = {.type = writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
+                                   .writes = writes,
+                                   .blocking = blocking,
+                                   .part = part_piece(buffer, offset, here->row_bytes),
+                                   .layout = *here};
+
+    return memory_enqueue(queue, &m, count, list, event);
+}
+
+/* What needs no command does not pay for the making of one: half the time of a copy of 4 KiB. */
 static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_bool blocking, size_t offset,
                          size_t size, const void *memory, cl_uint count, const cl_event *list, cl_event *event)
 {
-    struct data_command m = {.type = writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
-                             .writes = writes,
-                             .blocking = blocking,
-                             .layout = layout_linear(memory, size)};
+    const struct layout here = layout_linear(memory, size);
     cl_int error = buffer_check(queue, buffer);
 
     if (!error && (!memory || buffer_check_range(buffer, offset, size)))
@@ -314,8 +324,13 @@ static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_
         error = memory_check_host(buffer, writes ? CL_MAP_WRITE : CL_MAP_READ);
     if (error)
         return error;
-    m.part = part_piece(buffer, offset, size);
-    return memory_move(queue, &m, count, list, event);
+    if (buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
+        const struct layout there = layout_linear(buffer->arena + offset, size);
+
+        return cl_error(direct_move(queue, writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking,
+                                    writes ? &there : &here, writes ? &here : &there, count, list, event));
+    }
+    return enqueue_piece(queue, buffer, writes, blocking, offset, &here, count, list, event);
 }
 
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,

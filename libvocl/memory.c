@@ -314,21 +314,26 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
 
 /* ---- data ---- */
 
+cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
+                      cl_event *event)
+{
+    struct enqueue e;
+    cl_int error = enqueue_begin(&e, queue, count, list, event, m->type);
+
+    if (error)
+        return error;
+    return cl_error(layout_bytes(&m->layout) ? enqueue_transfer(&e, m, event)
+                                             : enqueue_nothing(&e, m->blocking, event));
+}
+
 cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event)
 {
-    const size_t bytes = layout_bytes(&m->layout);
-    struct enqueue e;
-    cl_int error;
-
-    if (m->part.memory->direct && direct_may(queue, m->blocking, bytes, count, list, event)) {
+    if (m->part.memory->direct && direct_may(queue, m->blocking, layout_bytes(&m->layout), count, list, event)) {
         const struct layout there = data_command_there(m);
 
         return cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
                                     m->writes ? &m->layout : &there, count, list, event));
     }
-    error = enqueue_begin(&e, queue, count, list, event, m->type);
-    if (error)
-        return error;
-    return cl_error(bytes ? enqueue_transfer(&e, m, event) : enqueue_nothing(&e, m->blocking, event));
+    return memory_enqueue(queue, m, count, list, event);
 }

@@ -14,6 +14,9 @@ cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
 /* A read or write whose arguments are good: at once, if it can be (client/direct.c), or as a command. */
 cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event);
+/* Likewise, and as a command. */
+cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
+                      cl_event *event);
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 

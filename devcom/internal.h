@@ -286,6 +286,8 @@ void nic_chain_forget(struct devcom *d, int rank, unsigned queue, uint32_t numbe
 /* busy: something is under way to that rank. */
 bool nic_busy(const struct devcom *d, int rank, unsigned queue);
 bool nic_target_lost(const struct devcom *d, unsigned queue);
+/* What is under way to ranks that are lost counts no more. */
+void nic_give_up(struct devcom *d, unsigned queue);
 bool nic_left(struct devcom *d, unsigned queue);
 bool nic_arrived(struct devcom *d, unsigned queue);
 int nic_refusal(struct devcom *d, unsigned queue);

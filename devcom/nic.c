@@ -86,7 +86,7 @@ bool nic_busy(const struct devcom *d, int rank, unsigned queue)
 bool nic_left(struct devcom *d, unsigned queue)
 {
     for (int rank = 0; rank < d->size; rank++) {
-        if (atomic_load(&nic_lane(d->nic, rank, queue)->leaving))
+        if (atomic_load(&nic_lane(d->nic, rank, queue)->leaving) && (nic_busy(d, rank, queue) || !board_lost(d, rank)))
             return false;
     }
     return true;
@@ -108,6 +108,19 @@ bool nic_target_lost(const struct devcom *d, unsigned queue)
             return true;
     }
     return false;
+}
+
+void nic_give_up(struct devcom *d, unsigned queue)
+{
+    for (int rank = 0; rank < d->size; rank++) {
+        struct lane *lane = nic_lane(d->nic, rank, queue);
+
+        if (!board_lost(d, rank))
+            continue;
+        pthread_mutex_lock(&lane->lock);
+        atomic_store(&lane->arrived, atomic_load(&lane->sent));
+        pthread_mutex_unlock(&lane->lock);
+    }
 }
 
 int nic_refusal(struct devcom *d, unsigned queue)

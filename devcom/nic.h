@@ -51,7 +51,7 @@ enum { WIRE_LAST = 1, WIRE_BULK = 2, WIRE_ACKS = 4, WIRE_PLACE = 8 };
  * value: the last one's error. With WIRE_ACKS, question of a put: how many operations of its queue have been done the
  * other way, the low 32 bits. With WIRE_PLACE, of a put of one block: place: the number of its place from now on;
  * stride[0]: by how much the value grows. Of questions and answers: bytes: the question's number. Of chains: question:
- * the table's number; bytes: how many places, or all data's. */
+ * the table's number; bytes: how many places, or all data's. Of a probe that nobody waits for, question: 1. */
 struct wire {
     uint8_t kind, flags, op, queue;
     uint16_t segment, place;
@@ -125,6 +125,7 @@ struct nic {
     _Atomic long beat_us;
     long silence_us, tick_us;
     _Atomic size_t eager_bytes; /* 0: to be measured */
+    _Atomic size_t train_car;   /* at most eager_bytes; 0: no trains */
     _Atomic bool eager_measured;
     struct table *tables; /* of others; under the lock of what is received */
     _Atomic uint64_t tables_made;
@@ -207,9 +208,9 @@ void nic_take_question(struct nic *nic, int rank, const struct wire *wire);
 void nic_take_answer(struct nic *nic, const struct wire *wire);
 void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more_bytes);
 
-/* Send so many bytes, with the descriptor or by themselves, and wait until they have arrived. Errors as of nic_ask().
- */
-int nic_probe(struct nic *nic, int rank, size_t bytes, bool bulk, long timeout_us);
+/* Send so many messages of so many bytes, with the descriptor or by themselves, and wait until the last has arrived.
+ * Errors as of nic_ask(). */
+int nic_probe(struct nic *nic, int rank, unsigned count, size_t bytes, bool bulk, long timeout_us);
 /* Another's: the answer, and the data are forgotten. */
 void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire);
 
@@ -218,6 +219,8 @@ void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
 /* given: what the program wants; 0: nothing. */
 void nic_eager_open(struct nic *nic, size_t given);
 size_t nic_eager_bytes(const struct nic *nic);
+/* Of a put of so many bytes in one block: of how many each message of its train is; 0: it is no train. */
+size_t nic_train_car(const struct nic *nic, size_t bytes);
 /* Before a put of so many bytes, with no lock: measure, if it matters and nobody has. */
 void nic_eager_find(struct nic *nic, int rank, size_t bytes);
 

@@ -66,7 +66,8 @@ void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
     if (wire->flags & WIRE_BULK &&
         (wire->bytes > sizeof(nowhere) || nic_receive_bulk(nic, rank, tag, nowhere, (int)wire->bytes, MPI_BYTE)))
         return;
-    nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);
+    if (!wire->question)
+        nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);
 }
 
 /* ---- asking ---- */
@@ -143,12 +144,16 @@ int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment
     return ask(d->nic, rank, &wire, 0, d->spin_us, timeout_us, answer);
 }
 
-int nic_probe(struct nic *nic, int rank, size_t bytes, bool bulk, long timeout_us)
+int nic_probe(struct nic *nic, int rank, unsigned count, size_t bytes, bool bulk, long timeout_us)
 {
-    struct wire wire = {.kind = WIRE_PROBE, .flags = bulk ? WIRE_BULK : 0, .bytes = bytes};
+    struct wire wire = {.kind = WIRE_PROBE, .flags = bulk ? WIRE_BULK : 0, .bytes = bytes, .question = 1};
     int64_t answer[2];
+    int error = 0;
 
-    return ask(nic, rank, &wire, bytes, timeout_us, timeout_us, answer);
+    while (!error && count-- > 1)
+        error = send_question(nic, rank, &wire, bytes);
+    wire.question = 0;
+    return error ? error : ask(nic, rank, &wire, bytes, timeout_us, timeout_us, answer);
 }
 
 int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)

@@ -270,7 +270,7 @@ static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
     struct nic *nic = d->nic;
     struct lane *lane = nic_lane(nic, t->rank, t->queue);
     struct transfer whole = *t;
-    size_t most = t->segment && !t->segment->host ? d->o.chunk_bytes : PIECE_BYTES;
+    size_t most = t->segment && !t->segment->host ? d->o.chunk_bytes : PIECE_BYTES, car;
     int error = 0;
 
     if (board_lost(d, t->rank))
@@ -280,6 +280,9 @@ static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
         flatten(&whole.remote);
     }
     nic_eager_find(nic, t->rank, layout_total(&t->local));
+    car = get || t->data ? 0 : nic_train_car(nic, layout_total(&whole.local));
+    if (car && car < most && whole.local.count[0] == 1 && whole.local.count[1] == 1)
+        most = car;
     pthread_mutex_lock(&lane->lock);
     if (atomic_load(&lane->sent) - atomic_load(&lane->arrived) >= d->o.queue_depth)
         error = -EAGAIN;

@@ -496,11 +496,19 @@ int queue_flush_own(struct devcom *d, long timeout_us)
     return queue_wait(d, d->o.queues, timeout_us, nic_left);
 }
 
+/* Who is told of a loss has lost what was under way to it, and can go on with the others (gaspi_queue_purge). */
+static int queue_fence(struct devcom *d, unsigned queue, long timeout_us)
+{
+    int error = queue_wait(d, queue, timeout_us, nic_arrived);
+
+    if (error == -ECONNRESET)
+        nic_give_up(d, queue);
+    return error || !d->nic ? error : nic_refusal(d, queue);
+}
+
 int queue_fence_own(struct devcom *d, long timeout_us)
 {
-    int error = queue_wait(d, d->o.queues, timeout_us, nic_arrived);
-
-    return error || !d->nic ? error : nic_refusal(d, d->o.queues);
+    return queue_fence(d, d->o.queues, timeout_us);
 }
 
 int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us)
@@ -510,7 +518,5 @@ int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us)
 
 int devcom_queue_fence(struct devcom *d, unsigned queue, long timeout_us)
 {
-    int error = queue >= d->o.queues ? -EINVAL : queue_wait(d, queue, timeout_us, nic_arrived);
-
-    return error || !d->nic ? error : nic_refusal(d, queue);
+    return queue >= d->o.queues ? -EINVAL : queue_fence(d, queue, timeout_us);
 }

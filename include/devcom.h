@@ -197,8 +197,9 @@ int devcom_get(struct devcom *d, const struct devcom_put *gets, unsigned count, 
 
 /* Until what the queue has under way has left this rank's memory (gaspi_wait). -EINVAL, -ETIMEDOUT, -ECONNRESET. */
 int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us);
-/* Until it is where it should be; the first of what targets refused since the last fence. -EINVAL, -ETIMEDOUT,
- * -ECONNRESET, or a target's error. */
+/* Until it is where it should be; the first of what targets refused since the last fence. -EINVAL, -ETIMEDOUT, or a
+ * target's error. -ECONNRESET: a rank is lost to which something was under way; that is given up (gaspi_queue_purge),
+ * and the next fence is about the others. */
 int devcom_queue_fence(struct devcom *d, unsigned queue, long timeout_us);
 
 /* ---- signals (section 4.2.3, OpenSHMEM's signals) ---- */

@@ -21,14 +21,15 @@ sessions()
 {
     vocl pool --pool "$scratch/pool" --json sessions
 }
-# jobs: of which job each session is, and how many devices it has
+# jobs [held]: of which job each session is, and how many devices it has; or of what is held
 jobs()
 {
     sessions | python3 -c '
 import json, sys
 for node in json.load(sys.stdin)["nodes"]:
     for session in node["sessions"]:
-        print(session["job"], len(session["devices"]))' | sort
+        if (session["state"] == "held") == (len(sys.argv) > 1):
+            print(session["job"], len(session["devices"]))' "$@" | sort
 }
 count()
 {
@@ -52,11 +53,40 @@ wait_until 30 count 2 || fail "not a session for each task: $(jobs; cat "$scratc
 number=$(squeue --noheader --format %i)
 [ "$(jobs)" = "$number.0.0 1
 $number.0.1 1" ] || fail "the job is $number; its sessions: $(jobs)"
+[ "$(jobs held)" = "$(jobs)" ] || fail "the sessions are $(jobs), and held is $(jobs held)"
 sessions | grep -q '"share": 50' || fail "the share: $(sessions)"
 scancel "$number"
 wait $job
 wait_until 20 count 0 || fail "sessions outlive their job: $(jobs)"
-[ "$(grep -c "\"job\":\"$number.0.[01]\"" "$scratch/accounting")" = 2 ] || fail "the account: $(cat "$scratch/accounting")"
+[ "$(grep "\"job\":\"$number.0.[01]\"" "$scratch/accounting" | grep -c burn)" = 2 ] || fail "the account: $(cat "$scratch/accounting")"
+
+[ -z "$(jobs held)" ] || fail "devices are held for a job that is over: $(jobs held)"
+
+# between two programs of a task nobody else gets its devices, and when it is over everybody does
+cat > "$scratch/two" <<END
+#!/bin/sh
+vocl devices > $scratch/out.1 2>&1
+touch $scratch/between
+until [ -e $scratch/go ]; do sleep 0.1; done
+vocl devices > $scratch/out.2 2>&1
+END
+chmod +x "$scratch/two"
+srun --vocl=3 --vocl-exclusive "$scratch/two" 2> "$scratch/err" &
+job=$!
+wait_until 30 test -e "$scratch/between" || fail "a task with two programs: $(cat "$scratch/err")"
+[ "$(jobs held | cut -d ' ' -f 2)" = 3 ] && [ -z "$(jobs)" ] || fail "between programs: held $(jobs held), sessions $(jobs)"
+VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 && fail "devices that a task holds: $(cat "$scratch/out")"
+touch "$scratch/go"
+wait $job || fail "a task with two programs: $(cat "$scratch/err")"
+for program in 1 2; do
+    [ "$(grep -c pthread "$scratch/out.$program")" = 3 ] || fail "program $program of a task: $(cat "$scratch/out.$program")"
+done
+held_nothing()
+{
+    [ -z "$(jobs held)" ]
+}
+wait_until 10 held_nothing || fail "held after its task: $(jobs held)"
+VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 || fail "after a task: $(cat "$scratch/out")"
 
 # more than there are: an error after the plugin's time of waiting
 srun --vocl=1 --vocl-exclusive "$burn" 0 60 > /dev/null 2> "$scratch/err" &

@@ -67,11 +67,13 @@ static json_t *describe_session(const struct session *s)
     json_t *told =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->of,
                   "user", s->user, "program", s->program, "job", s->job, "from", s->from, "state",
-                  states[s->held ? 3 : s->leaving ? SESSION_ENDING : s->state], "devices", message_list(s->devices, s->device_count),
-                  "share", (int)s->share, "slot", (int)s->slot, "began", s->began, "device_seconds",
-                  measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches", (json_int_t)s->usage.launches,
-                  "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out", (json_int_t)s->usage.bytes_out, "memory",
-                  (json_int_t)s->usage.memory);
+                  states[s->held      ? 3
+                         : s->leaving ? SESSION_ENDING
+                                      : s->state],
+                  "devices", message_list(s->devices, s->device_count), "share", (int)s->share, "slot", (int)s->slot,
+                  "began", s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
+                  "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                  (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
 
     json_object_set_new(told, "part", json_string(s->id));
     json_object_set_new(told, "replaces", json_string(s->replaces));

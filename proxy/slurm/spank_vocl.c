@@ -1,11 +1,11 @@
 /*
  * spank_vocl.so, a plugin of Slurm's: `srun --vocl=2 program` gives each task of the job devices of a pool.
  *
- * What a task needs for that is what `vocl run --hold` would set in its environment, so that is asked for it (task_init); it
- * holds the devices until the task's process has ended. A batch job's script, and the shell of an interactive one, hold
- * nothing: they would keep from their steps what these are for. Sessions, and what is held,
- * carry the name job.step.task: by it they are accounted, and those that are left when the step or the job is over are
- * ended, whatever became of their program (exit, job_epilog).
+ * What a task needs for that is what `vocl run --hold` would set in its environment, so that is asked for it
+ * (task_init); it holds the devices until the task's process has ended. A batch job's script, and the shell of an
+ * interactive one, hold nothing: they would keep from their steps what these are for. Sessions, and what is held, carry
+ * the name job.step.task: by it they are accounted, and those that are left when the step or the job is over are ended,
+ * whatever became of their program (exit, job_epilog).
  *
  * Arguments, in plugstack.conf: vocl=PATH of the command, pool=WHERE as `vocl run --pool` takes it, wait=SECONDS if
  * --vocl-wait does not say so.

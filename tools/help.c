@@ -48,6 +48,7 @@ static const char session[] =
     "  -M, --mem=BYTES    each with so much memory, such as 8G\n"
     "  -N, --name=PATTERN each with such a name\n"
     "  -x, --exclusive    which nobody else uses meanwhile\n"
+    "      --hold         held while the program runs, for it and what it starts, from one session to the next\n"
     "  -s, --share=N      the weight of the program where others use them, too (default 100)\n"
     "  -W, --wait=SECONDS wait so long for them (default 0)\n"
     "  -p, --policy=NAME  pack, spread, least-loaded or order (default: the pool's)\n"

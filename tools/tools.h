@@ -6,6 +6,7 @@
  *     vendors.c      the ICD file of a VOCL that lies anywhere
  *     deploy.c       --deploy: hosts get this VOCL; deploy.sh is what they do for it
  *     devices.c      vocl devices
+ *     hold.c         --hold
  *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume
  *     help.c         what --help prints
  *     doctor.c       vocl doctor (doctor.h), of doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
@@ -42,6 +43,7 @@ struct choices {
     const char *mpi;
     const char *network;
     const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
+    const char *hold;                                                        /* a process, or "" for the program */
     const char *trace, *report;                                              /* files; report: "-" for stderr */
     bool exclusive;
     bool deploy;
@@ -73,6 +75,9 @@ void environment_set_session(const struct choices *choices);
 /* Sees to it that each of these hosts has this VOCL, and that sessions use it there (VOCL_PROXY); or ends with the
  * reasons. */
 void deploy(const char *hosts);
+
+/* Devices of the pool are held until that process has ended (VOCL_POOL_HOLD), or it ends with the reason; hold.c. */
+void hold_devices(const char *process);
 
 /* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */
 void environment_set_doors(const struct choices *choices);

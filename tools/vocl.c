@@ -92,14 +92,14 @@ static void check_environment(const struct choices *choices)
 {
     const char *log = getenv("VOCL_LOG"), *pool = getenv("VOCL_POOL");
     const bool asks = choices->count || choices->memory || choices->name || choices->share || choices->wait ||
-                      choices->policy || choices->exclusive;
+                      choices->policy || choices->exclusive || choices->hold;
 
     if (log && *log && !vocl_log_is_level(log))
         misuse("VOCL_LOG takes none, error, warn, info or debug, not \"%s\"", log);
     if (!asks || choices->pool)
         return;
     if (choices->workers || choices->hosts || choices->local)
-        misuse("--count, --gpus, --mem, --name, --exclusive, --share, --wait and --policy are for pools only");
+        misuse("--count, --gpus, --mem, --name, --exclusive, --share, --wait, --policy and --hold are for pools only");
     if (pool && *pool ? !strcmp(pool, "none") : access(SETTINGS_POOL_FILE, R_OK))
         misuse("there is no pool to ask for devices: no --pool, VOCL_POOL or " SETTINGS_POOL_FILE);
 }
@@ -108,29 +108,18 @@ static void check_environment(const struct choices *choices)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'},
-        {"spare", required_argument, NULL, 'S'},
-        {"recover", no_argument, NULL, 'R'},
-        {"hosts", required_argument, NULL, 'H'},
-        {"mpi", required_argument, NULL, 'm'},
-        {"network", required_argument, NULL, 'k'},
-        {"door", required_argument, NULL, 'd'},
-        {"devices", required_argument, NULL, 'D'},
-        {"deploy", no_argument, NULL, 'y'},
-        {"local", no_argument, NULL, 'l'},
-        {"pool", required_argument, NULL, 'P'},
-        {"count", required_argument, NULL, 'n'},
-        {"gpus", required_argument, NULL, 'g'},
-        {"mem", required_argument, NULL, 'M'},
-        {"name", required_argument, NULL, 'N'},
-        {"exclusive", no_argument, NULL, 'x'},
-        {"share", required_argument, NULL, 's'},
-        {"wait", required_argument, NULL, 'W'},
-        {"policy", required_argument, NULL, 'p'},
-        {"trace", required_argument, NULL, 't'},
-        {"report", optional_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'}, {"spare", required_argument, NULL, 'S'},
+        {"recover", no_argument, NULL, 'R'},       {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},     {"network", required_argument, NULL, 'k'},
+        {"door", required_argument, NULL, 'd'},    {"devices", required_argument, NULL, 'D'},
+        {"deploy", no_argument, NULL, 'y'},        {"local", no_argument, NULL, 'l'},
+        {"pool", required_argument, NULL, 'P'},    {"count", required_argument, NULL, 'n'},
+        {"gpus", required_argument, NULL, 'g'},    {"mem", required_argument, NULL, 'M'},
+        {"name", required_argument, NULL, 'N'},    {"exclusive", no_argument, NULL, 'x'},
+        {"share", required_argument, NULL, 's'},   {"wait", required_argument, NULL, 'W'},
+        {"policy", required_argument, NULL, 'p'},  {"hold", optional_argument, NULL, 'o'},
+        {"trace", required_argument, NULL, 't'},   {"report", optional_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
@@ -197,6 +186,11 @@ static struct choices parse_options(int count, char **words, bool with_door)
         case 'p':
             choices.policy = check_policy(optarg);
             break;
+        case 'o':
+            if (!with_door)
+                misuse("--hold belongs to `vocl run`");
+            choices.hold = optarg ? check_number("--hold", optarg, 1) : "";
+            break;
         case 'd':
             if (!with_door)
                 misuse("--door belongs to `vocl run`");
@@ -244,6 +238,8 @@ static int run(int count, char **words)
     if (!*program)
         misuse("run needs a program");
     prepare_session(&choices);
+    if (choices.hold)
+        hold_devices(choices.hold);
     if (choices.trace || choices.report)
         return trace_run(&choices, program);
     environment_set_doors(&choices);

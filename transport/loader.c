@@ -30,9 +30,10 @@ const char *loader_program_mpi(void)
 }
 
 /* UCX, below MPICH, reads these when it is loaded: it must neither print nor catch signals in the application, and no
- * frame is to wait for a rendezvous, which takes both sides several looks. */
+ * frame is to wait for a rendezvous, which takes both sides several looks. Its module for FUSE (1.18) is one that it
+ * loads with RTLD_GLOBAL while it is loaded itself, which glibc (2.41) does not survive in a fresh namespace. */
 static const char *const ucx[][2] = {
-    {"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LEVEL", "fatal"}, {"UCX_RNDV_THRESH", "80k"}};
+    {"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LEVEL", "fatal"}, {"UCX_RNDV_THRESH", "80k"}, {"UCX_MODULES", "^fuse"}};
 
 bool loader_foreign_memory(void)
 {

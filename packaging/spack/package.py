@@ -1,5 +1,5 @@
 # A recipe for Spack: in a repository of one's own (spack repo create), as packages/vocl/package.py.
-# Not tried with Spack itself; Python can read it.
+# Not tried with Spack itself: tests/recipes.sh runs it with a stand-in, and compares its options with configure's.
 from spack.package import *
 
 
@@ -11,6 +11,8 @@ class Vocl(AutotoolsPackage):
     variant("tls", default=True, description="Sessions over TLS, which those to other hosts are")
     variant("pool", default=True, description="Pools of devices: the daemon and its clients")
     variant("munge", default=True, when="+pool", description="Authentication by MUNGE")
+
+    variant("slurm", default=False, when="+pool", description="The plugin by which Slurm gives jobs devices of a pool")
 
     depends_on("c", type="build")
     depends_on("autoconf", type="build")
@@ -29,6 +31,7 @@ class Vocl(AutotoolsPackage):
     depends_on("libconfig", when="+pool")
     depends_on("libmicrohttpd", when="+pool")
     depends_on("munge", when="+munge")
+    depends_on("slurm", when="+slurm")
 
     def autoreconf(self, spec, prefix):
         Executable("./autogen.sh")()
@@ -43,4 +46,5 @@ class Vocl(AutotoolsPackage):
         args += self.enable_or_disable("pool")
         if self.spec.satisfies("+pool"):
             args += self.with_or_without("munge")
+            args += self.with_or_without("slurm")
         return args

@@ -62,6 +62,8 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
         json_object_set_new(message, "of", json_string(r->move.of));
         json_object_set_new(message, "replaces", json_string(r->move.part));
     }
+    if (*r->within)
+        json_object_set_new(message, "within", json_string(r->within));
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
     if (!strcmp(what, "reserve")) {
@@ -315,9 +317,10 @@ void broker_request(struct connection *c, const json_t *message)
     snprintf(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
     snprintf(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
     snprintf(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
+    snprintf(r->within, sizeof(r->within), "%s", message_text(message, "within", ""));
     policy_read(message_text(message, "policy", ""), &r->policy);
     r->share = (unsigned)share;
-    r->until_ms = r->since_ms + (long)wait * 1000;
+    r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* what is held is there or not */
     r->since_ms -= queue_age(d, message_text(message, "ticket", ""), connection_peer(c)->name);
     draw_name(r->ticket);
     r->timer = evtimer_new(d->base, on_timer, r);

@@ -164,6 +164,15 @@ static bool is_arriving(const json_t *directory, const json_t *node, const json_
     return *replaces && age < MOST_MOVING && find_part(directory, replaces, &node);
 }
 
+/* Its devices count as those of its hold. */
+static bool is_within(const json_t *directory, const json_t *session)
+{
+    const char *within = message_text(session, "within", "");
+    const json_t *node;
+
+    return *within && find_part(directory, within, &node);
+}
+
 /* What a user has in the whole pool; a session of several nodes counts once. */
 static void count_of_user(const json_t *directory, const char *user, unsigned *sessions, unsigned *devices)
 {
@@ -181,6 +190,8 @@ static void count_of_user(const json_t *directory, const char *user, unsigned *s
 
             if (strcmp(message_text(session, "user", ""), user))
                 continue;
+            if (is_within(directory, session))
+                continue;
             if (!is_arriving(directory, node, session))
                 *devices += (unsigned)json_array_size(json_object_get(session, "devices"));
             for (unsigned k = 0; k < *sessions && !known; k++)
@@ -197,7 +208,7 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
     const struct config *config = r->daemon->config;
     unsigned sessions, devices;
 
-    if (*r->move.part) /* it has no more than before when it is over */
+    if (*r->move.part || *r->within) /* it has no more than before, or when it is over */
         return false;
     count_of_user(directory, connection_peer(r->client)->name, &sessions, &devices);
     if (config->sessions_per_user && sessions >= config->sessions_per_user)
@@ -334,6 +345,56 @@ static bool is_moving(struct request *r, const json_t *directory)
     return moving;
 }
 
+/* Devices of its hold, on as many nodes as these are: the first ones, if it wants fewer. */
+static void take_held(struct request *r, unsigned most, const json_t *session, const json_t *node)
+{
+    struct part *part = &r->parts[r->part_count++];
+    const json_t *index;
+    size_t i;
+
+    snprintf(part->node, sizeof(part->node), "%s", message_text(node, "name", ""));
+    snprintf(part->address, sizeof(part->address), "%s", message_text(node, "address", ""));
+    json_array_foreach(json_object_get(session, "devices"), i, index)
+    {
+        if (i < MOST_DEVICES && i < most)
+            part->devices[part->count++] = (unsigned)json_integer_value(index);
+    }
+}
+
+static enum outcome place_within(struct request *r, const json_t *directory)
+{
+    const char *user = connection_peer(r->client)->name;
+    const json_t *node, *session;
+    unsigned count = 0;
+    size_t i, j;
+
+    r->parts = calloc(MOST_PARTS, sizeof(*r->parts));
+    r->part_count = 0;
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            if (!r->parts || count == r->wish.count || r->part_count == MOST_PARTS ||
+                strcmp(message_text(session, "id", ""), r->within) ||
+                strcmp(message_text(session, "state", ""), "held") || strcmp(message_text(session, "user", ""), user))
+                continue;
+            take_held(r, r->wish.count - count, session, node);
+            count += r->parts[r->part_count - 1].count;
+        }
+    }
+    if (count == r->wish.count)
+        return OUTCOME_TRYING;
+    free(r->parts);
+    r->parts = NULL;
+    r->part_count = 0;
+    r->outdated = true; /* it may have been granted a moment ago */
+    if (count)
+        snprintf(r->why, sizeof(r->why), "only %u of these devices are held (VOCL_POOL_HOLD)", count);
+    else
+        snprintf(r->why, sizeof(r->why), "there is no such hold of yours (VOCL_POOL_HOLD), or it is over");
+    return OUTCOME_WAIT;
+}
+
 enum outcome request_place(struct request *r)
 {
     const unsigned most = r->daemon->config->devices_per_user;
@@ -357,6 +418,12 @@ enum outcome request_place(struct request *r)
         free(list);
         json_decref(directory);
         return OUTCOME_WAIT;
+    }
+    if (*r->within) {
+        outcome = place_within(r, directory);
+        free(list);
+        json_decref(directory);
+        return outcome;
     }
     r->held = list && is_beyond_limits(r, directory);
     if (list) {
@@ -470,6 +537,10 @@ static bool bar_places(struct request *r, const json_t *directory, const char *t
 static bool may_move(struct request *r, const json_t *part)
 {
     *r->why = '\0';
+    if (part && *message_text(part, "within", "")) {
+        snprintf(r->why, sizeof(r->why), "its devices are held for it, and others are not");
+        return false;
+    }
     if (part && !strcmp(message_text(part, "user", ""), connection_peer(r->client)->name))
         return true;
     snprintf(r->why, sizeof(r->why), "there is no such session of yours");

@@ -10,6 +10,7 @@
  *     stranger.c    who has not shown it yet
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
+ *     hold.c        devices that are held for the sessions of somebody, one after the other
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
@@ -69,6 +70,7 @@ struct session {
     char id[SESSION_ID];       /* this part of it; */
     char of[SESSION_ID];       /* the session: the name that its first parts have, too */
     char replaces[SESSION_ID]; /* it came in the place of that part, or "" */
+    char within[SESSION_ID];   /* its devices are of that hold, or "" */
     char user[64], program[64], job[64], from[64];
     uid_t uid;
     gid_t gid;
@@ -78,6 +80,7 @@ struct session {
     unsigned slot;            /* the least number that no other has now, for metrics */
     unsigned share;           /* weight */
     bool exclusive, started;  /* started: there was a worker */
+    bool held;                /* there will be none: it keeps the devices for others (hold.c) */
     double began;             /* wall clock, seconds */
     pid_t pid, keeper;        /* keeper: the parent of the worker, which pid is */
     unsigned long start_time; /* of the process, in clock ticks since the host's start */
@@ -212,6 +215,22 @@ void session_watch(struct session *s);
 /* What is reserved goes back if nobody comes. */
 void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
+
+/* After so many seconds, in the place of what was to be. */
+void session_set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds);
+
+/* ---- hold.c ---- */
+/* What was reserved is kept for sessions that name it, as long as c is there. False: it cannot be any more. */
+bool hold_begin(struct session *s, struct connection *c);
+/* Who held it has gone. */
+void hold_end(struct session *s);
+/* Of which a session has its devices: NULL if of none that is still there. */
+struct session *hold_of(const struct session *s);
+/* How many use a device, and what they have of its memory; a hold counts for all that are within it. taken: one of them
+ * has it for itself. */
+unsigned hold_users(const struct daemon *d, unsigned device, uint64_t *memory, bool *taken);
+/* Why a new session cannot have its devices of the hold that it names; NULL: it has them. *never: it will not. */
+const char *hold_refuse(struct session *s, uint64_t memory, bool *never);
 
 /* ---- move.c ---- */
 /* It is to go to another place; c hears how far it is. */

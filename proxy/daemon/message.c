@@ -112,6 +112,17 @@ static void start(struct connection *c, const json_t *message)
         connection_send(c, json_pack("{s:s}", "started", s->id));
 }
 
+/* What was reserved is not for a worker but to be kept. */
+static void hold(struct connection *c, const json_t *message)
+{
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+
+    if (s && s->uid == connection_peer(c)->uid && hold_begin(s, c))
+        connection_send(c, json_pack("{s:s}", "held", s->id));
+    else
+        connection_fail(c, "there is no such reservation of yours here");
+}
+
 /* Who stood for a session's program comes back to this daemon, or to the one after it. */
 static void attach(struct connection *c, const json_t *message)
 {
@@ -213,6 +224,8 @@ void message_take(struct connection *c, json_t *message)
         tell_status(c);
     else if (!strcmp(what, "start"))
         start(c, message);
+    else if (!strcmp(what, "hold"))
+        hold(c, message);
     else if (!strcmp(what, "attach"))
         attach(c, message);
     else if (!strcmp(what, "drain") || !strcmp(what, "resume"))

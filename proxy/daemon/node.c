@@ -41,32 +41,6 @@ bool session_uses(const struct session *s, unsigned device, unsigned *ordinal)
     return false;
 }
 
-/* What a session has of each of its devices: what it asked for, or what it uses without having asked. The worker tells
- * of all its devices together. */
-static uint64_t memory_of(const struct session *s)
-{
-    const uint64_t used = s->device_count ? s->usage.memory / s->device_count : 0;
-
-    return used > s->memory ? used : s->memory;
-}
-
-/* taken: one of them has it for itself. */
-static unsigned users_of(const struct daemon *d, unsigned device, uint64_t *memory, bool *taken)
-{
-    unsigned count = 0, ordinal;
-
-    *memory = 0;
-    *taken = false;
-    for (const struct session *s = d->sessions; s; s = s->next) {
-        if (!session_uses(s, device, &ordinal))
-            continue;
-        *memory += memory_of(s);
-        *taken |= s->exclusive;
-        count++;
-    }
-    return count;
-}
-
 /* ---- what is told of them ---- */
 
 static json_t *describe_device(const struct daemon *d, unsigned index)
@@ -75,7 +49,7 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
     const struct device_rule *rule = config_rule(d->config, device->name);
     uint64_t taken, all = rule->memory && rule->memory < device->memory ? rule->memory : device->memory, left;
     bool alone;
-    unsigned users = users_of(d, index, &taken, &alone);
+    unsigned users = hold_users(d, index, &taken, &alone);
     const double load = device_load(device);
 
     left = device->memory > taken ? device->memory - taken : 0;
@@ -89,18 +63,21 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
 
 static json_t *describe_session(const struct session *s)
 {
-    static const char *const states[] = {"reserved", "running", "ending"};
+    static const char *const states[] = {"reserved", "running", "ending", "held"};
     json_t *told =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->of,
                   "user", s->user, "program", s->program, "job", s->job, "from", s->from, "state",
-                  states[s->leaving ? SESSION_ENDING : s->state], "devices", message_list(s->devices, s->device_count),
-                  "share", (int)s->share, "slot", (int)s->slot, "began", s->began, "device_seconds",
-                  measure_device_seconds(s), "cpu_seconds", s->cpu_seconds, "launches", (json_int_t)s->usage.launches,
-                  "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out", (json_int_t)s->usage.bytes_out, "memory",
-                  (json_int_t)s->usage.memory);
+                  states[s->held      ? 3
+                         : s->leaving ? SESSION_ENDING
+                                      : s->state],
+                  "devices", message_list(s->devices, s->device_count), "share", (int)s->share, "slot", (int)s->slot,
+                  "began", s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
+                  "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                  (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
 
     json_object_set_new(told, "part", json_string(s->id));
     json_object_set_new(told, "replaces", json_string(s->replaces));
+    json_object_set_new(told, "within", json_string(s->within));
     json_object_set_new(told, "limit", json_integer((json_int_t)s->memory));
     json_object_set_new(told, "exclusive", json_boolean(s->exclusive));
     if (s->move)
@@ -189,7 +166,7 @@ static void session_free(struct session *s)
     free(s);
 }
 
-static void set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds)
+void session_set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds)
 {
     const struct timeval time = {(long)seconds, (long)(seconds * 1e6) % 1000000};
 
@@ -213,7 +190,7 @@ static void lapsed(evutil_socket_t fd, short what, void *argument)
 
 void session_expect(struct session *s)
 {
-    set_timer(s, lapsed, RESERVED_SECONDS);
+    session_set_timer(s, lapsed, RESERVED_SECONDS);
 }
 
 static bool take_devices(struct session *s, const json_t *wish)
@@ -241,7 +218,7 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
         const struct device_rule *rule = config_rule(s->daemon->config, device->name);
         uint64_t taken;
         bool alone;
-        unsigned users = users_of(s->daemon, s->devices[i], &taken, &alone) - 1; /* s itself */
+        unsigned users = hold_users(s->daemon, s->devices[i], &taken, &alone) - 1; /* s itself */
 
         if (rule->hidden || alone || users >= rule->sessions || (exclusive && users))
             return "a device is taken";
@@ -283,7 +260,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     snprintf(why, why_size, "a request that is none");
     if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || uid < 0)
         return NULL;
-    if (is_draining(d)) {
+    if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }
@@ -302,6 +279,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     if (strlen(message_text(wish, "of", "")) == SESSION_ID - 1)
         snprintf(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
     snprintf(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
+    snprintf(s->within, sizeof(s->within), "%s", message_text(wish, "within", ""));
     snprintf(s->user, sizeof(s->user), "%s", user);
     snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
     snprintf(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
@@ -312,7 +290,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     if (!take_devices(s, wish) || s->share < 1 || s->share > 10000)
         refused = why;
     if (!refused)
-        refused = refuse_devices(s, exclusive, memory);
+        refused = *s->within ? hold_refuse(s, memory, never) : refuse_devices(s, exclusive, memory);
     if (refused) {
         if (refused != why)
             snprintf(why, why_size, "%s", refused);
@@ -335,7 +313,7 @@ void session_release(struct daemon *d, const char *id)
 {
     struct session *s = session_find(d, id);
 
-    if (s && s->state == SESSION_RESERVED)
+    if (s && s->state == SESSION_RESERVED && !s->held)
         session_end(s, "not needed");
 }
 
@@ -347,7 +325,9 @@ static void client_closed(struct connection *c)
 
     s->client = NULL;
     relay_close(s);
-    if (s->state == SESSION_RESERVED)
+    if (s->held)
+        hold_end(s);
+    else if (s->state == SESSION_RESERVED)
         session_end(s, "its program went away");
     else if (s->state == SESSION_RUNNING && !s->alone_until_ms)
         silence_begins(s, connection_is_silent(c) ? SILENCE_TIMEOUT : SILENCE_LOST);
@@ -483,7 +463,7 @@ void session_watch(struct session *s)
     if (s->daemon->config->session_seconds) {
         double left = s->began + s->daemon->config->session_seconds - wall_seconds();
 
-        set_timer(s, time_is_up, left > 0.01 ? left : 0.01);
+        session_set_timer(s, time_is_up, left > 0.01 ? left : 0.01);
     }
 }
 
@@ -493,7 +473,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     int pmi = -1;
     pid_t pid = -1;
 
-    if (s->state != SESSION_RESERVED || s->client) {
+    if (s->state != SESSION_RESERVED || s->client || s->held) {
         snprintf(why, why_size, "it was started already");
         return -EBUSY;
     }
@@ -537,14 +517,14 @@ static void kill_harder(evutil_socket_t fd, short what, void *argument)
     (void)fd;
     (void)what;
     worker_contained(s, SIGKILL);
-    set_timer(s, kill_harder, GRACE_SECONDS);
+    session_set_timer(s, kill_harder, GRACE_SECONDS);
 }
 
 void session_end_worker(struct session *s)
 {
     s->state = SESSION_ENDING;
     worker_contained(s, SIGTERM);
-    set_timer(s, kill_harder, GRACE_SECONDS);
+    session_set_timer(s, kill_harder, GRACE_SECONDS);
 }
 
 void session_end(struct session *s, const char *why)
@@ -573,6 +553,8 @@ void session_gone(struct session *s, int status)
     memcpy(devices, s->devices, sizeof(devices));
     share_leave(s);
     state_remove(s);
+    if (s->held)
+        sessions_account(s, status);
     if (s->started) {
         worker_clean(s);
         d->totals.failed += status > 0;

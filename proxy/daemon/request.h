@@ -22,6 +22,7 @@ struct request {
     char id[SESSION_ID], program[64], job[64], why[256];
     char ticket[SESSION_ID];
     long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
+    char within[SESSION_ID];            /* the hold of which it has its devices, or "" */
     bool held;                          /* its user has as much as he may */
     struct {
         char of[SESSION_ID], part[SESSION_ID]; /* "": it is for a new session */

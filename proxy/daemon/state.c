@@ -102,6 +102,7 @@ int state_save(const struct session *s)
     json_object_set_new(state, "job", json_string(s->job));
     json_object_set_new(state, "of", json_string(s->of));
     json_object_set_new(state, "replaces", json_string(s->replaces));
+    json_object_set_new(state, "within", json_string(s->within));
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
@@ -154,6 +155,7 @@ static void adopt(struct daemon *d, const char *name)
     }
     snprintf(s->of, sizeof(s->of), "%s", message_text(state, "of", s->id));
     snprintf(s->replaces, sizeof(s->replaces), "%s", message_text(state, "replaces", ""));
+    snprintf(s->within, sizeof(s->within), "%s", message_text(state, "within", ""));
     snprintf(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
     snprintf(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
     snprintf(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));

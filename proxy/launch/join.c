@@ -10,7 +10,11 @@
  *     failed WHY                   that was all
  *     ended NODE WHY               a worker's end, if there is something to say about it; also in the log
  *
- * Then it has the nodes' daemons start the workers, serves all ranks PMI (the workers' comes and goes through the
+ * As `vocl-join --hold PID` it does not start anything, but keeps what was granted until that process has ended:
+ *
+ *     held NAME                    sessions that name it (VOCL_POOL_HOLD) have these devices
+ *
+ * Otherwise it has the nodes' daemons start the workers, serves all ranks PMI (the workers' comes and goes through the
  * daemons), and stays until the application is gone.
  */
 #include <errno.h>
@@ -31,6 +35,7 @@
 #include "base/text.h"
 #include "pool/client.h"
 #include "proxy/launch/attend.h"
+#include "proxy/launch/hold.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/pmi.h"
 #include "proxy/launch/requests.h"
@@ -68,7 +73,7 @@ __attribute__((noreturn)) static void give_up(const char *why)
 
 /* ---- the request ---- */
 
-static json_t *make_request(void)
+static json_t *make_request(bool holds)
 {
     char program[64] = "", visible[64];
     uint64_t memory = 0;
@@ -87,6 +92,8 @@ static json_t *make_request(void)
     snprintf(program, sizeof(program), "%s", name ? name : "");
     if (json_object_set_new(request, "program", json_string(program))) /* no UTF-8 */
         json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
+    if (*settings_string(SETTING_POOL_HOLD) && !holds)
+        json_object_set_new(request, "within", json_string(settings_string(SETTING_POOL_HOLD)));
     json_object_set_new(request, "job",
                         json_string(text_visible(settings_string(SETTING_POOL_JOB), visible, sizeof(visible))));
     return request;
@@ -129,9 +136,9 @@ static bool application_goes(int time)
 }
 
 /* Until there is an answer. If a daemon is lost meanwhile, the next one is asked, or the same when it is back. */
-static void get_devices(const struct poolfile *pool, struct client *client)
+static void get_devices(const struct poolfile *pool, struct client *client, bool holds)
 {
-    json_t *message, *request = make_request();
+    json_t *message, *request = make_request(holds);
     bool had_daemon = false;
     char why[512];
     int error = -1;
@@ -378,8 +385,22 @@ static const struct attend_hooks hooks = {.ended = tell_end,
                                           .poll = poll_others,
                                           .turn = turn_others};
 
-int main(void)
+/* Nothing of who asked for it is kept open, or he would seem to be there still. */
+static void hold(pid_t process, const struct poolfile *pool, struct client *broker)
 {
+    char why[512];
+
+    if (hold_all(nodes, node_count, pool, why, sizeof(why)))
+        give_up(why);
+    say("held %s", session);
+    close(LIFELINE);
+    client_close(broker);
+    hold_until(process, nodes, node_count, pool);
+}
+
+int main(int count, char **words)
+{
+    const pid_t process = count == 3 && !strcmp(words[1], "--hold") ? (pid_t)strtol(words[2], NULL, 10) : 0;
     struct client broker = {.fd = -1}; /* until all is started: what is not goes back when this closes */
     struct poolfile pool;
     char why[512];
@@ -389,12 +410,17 @@ int main(void)
         fprintf(stderr, "vocl-join: started by VOCL only\n");
         return 2;
     }
-    requests_open(LIFELINE);
+    if (!process)
+        requests_open(LIFELINE);
     if (poolfile_read(&pool, settings_string(SETTING_POOL), why, sizeof(why)))
         give_up(why);
     if (*settings_string(SETTING_POOL_USER))
         pool.user = strdup(settings_string(SETTING_POOL_USER));
-    get_devices(&pool, &broker);
+    get_devices(&pool, &broker, process != 0);
+    if (process) {
+        hold(process, &pool, &broker);
+        return 0;
+    }
     if (!strcmp(pool.network, "tls")) /* who wants more than the pool does may have it */
         strcpy(network, "tls");
     else if (*pool.network && strcmp(pool.network, network))

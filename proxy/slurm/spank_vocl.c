@@ -1,9 +1,11 @@
 /*
  * spank_vocl.so, a plugin of Slurm's: `srun --vocl=2 program` gives each task of the job devices of a pool.
  *
- * What a task needs for that is what `vocl run` would set in its environment, so that is asked for it (task_init). Its
- * sessions carry the name job.step.task: by it they are accounted, and those that are left when the step or the job is
- * over are ended, whatever became of their program (exit, job_epilog).
+ * What a task needs for that is what `vocl run --hold` would set in its environment, so that is asked for it
+ * (task_init); it holds the devices until the task's process has ended. A batch job's script, and the shell of an
+ * interactive one, hold nothing: they would keep from their steps what these are for. Sessions, and what is held, carry
+ * the name job.step.task: by it they are accounted, and those that are left when the step or the job is over are ended,
+ * whatever became of their program (exit, job_epilog).
  *
  * Arguments, in plugstack.conf: vocl=PATH of the command, pool=WHERE as `vocl run --pool` takes it, wait=SECONDS if
  * --vocl-wait does not say so.
@@ -126,8 +128,15 @@ static bool name_task(spank_t spank, char name[64])
     return true;
 }
 
-/* words: the command line of `vocl run` for what was asked for; pool may be NULL, then it is the environment's. */
-static void make_command(const char **words, int count, char **arguments, const char *pool)
+static bool is_of_steps(spank_t spank)
+{
+    uint32_t step;
+
+    return !spank_get_item(spank, S_JOB_STEPID, &step) && step != BATCH_STEP && step != INTERACTIVE_STEP;
+}
+
+/* words: the command line of `vocl run` for what was asked for. hold: an option more, or NULL. */
+static void make_command(const char **words, int count, char **arguments, const char *pool, const char *hold)
 {
     const char *wait = argument(count, arguments, "wait", NULL);
     unsigned at = 0;
@@ -136,6 +145,8 @@ static void make_command(const char **words, int count, char **arguments, const 
     words[at++] = "run";
     words[at++] = "--pool";
     words[at++] = pool;
+    if (hold)
+        words[at++] = hold;
     for (int i = 0; i < OPTIONS; i++) {
         const char *value = i == WAIT && !given[i] ? wait : given[i];
 
@@ -173,8 +184,9 @@ static int take_environment(spank_t spank, char *text, const char *end)
 
 static int prepare_task(spank_t spank, int count, char **arguments, char *output)
 {
-    const char *words[2 * OPTIONS + 8];
-    char pool[4096] = "", name[64], **environment;
+    const char *wait = given[WAIT] ? given[WAIT] : argument(count, arguments, "wait", "0"), *words[2 * OPTIONS + 9];
+    char pool[4096] = "", name[64], hold[32], **environment;
+    const bool holds = is_of_steps(spank);
     size_t length = 0;
     int status;
 
@@ -183,8 +195,10 @@ static int prepare_task(spank_t spank, int count, char **arguments, char *output
         return -1;
     if (spank_getenv(spank, "VOCL_POOL", pool, sizeof(pool)) || !*pool)
         snprintf(pool, sizeof(pool), "%s", SETTINGS_POOL_FILE);
-    make_command(words, count, arguments, argument(count, arguments, "pool", pool));
-    status = ask((char *const *)(uintptr_t)words, environment, output, MOST_OUTPUT, &length, SECONDS);
+    snprintf(hold, sizeof(hold), "--hold=%d", (int)getpid()); /* which will be the task's */
+    make_command(words, count, arguments, argument(count, arguments, "pool", pool), holds ? hold : NULL);
+    status = ask((char *const *)(uintptr_t)words, environment, output, MOST_OUTPUT, &length,
+                 SECONDS + (holds ? atoi(wait) : 0));
     if (status) {
         slurm_error("vocl: %s run: %s", words[0], status < 0 ? strerror(-status) : "it failed");
         return -1;

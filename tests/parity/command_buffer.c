@@ -353,6 +353,10 @@ int main(void)
         puts("no cl_khr_command_buffer here");
         return 77;
     }
+    if (!parity_records(p.queue)) {
+        puts("the driver's cl_khr_command_buffer takes other arguments than that of the headers");
+        return 77;
+    }
     program = parity_program(&p, source, NULL);
     add = parity_kernel(program, "add");
     tell = parity_kernel(program, "tell");

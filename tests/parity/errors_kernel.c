@@ -69,6 +69,15 @@ static void argument_ask(void)
 #define RUN(queue, kernel, dims, offset, global, local)                                                                \
     clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, 0, NULL, NULL)
 
+/* PoCL 6 ends the process with SIGFPE instead of an answer. */
+static bool divides_by_none(void)
+{
+    char version[128];
+
+    CHECK(clGetDeviceInfo(p.device, CL_DRIVER_VERSION, sizeof(version), version, NULL));
+    return strncmp(version, "6.", 2);
+}
+
 static void launch_ask(void)
 {
     const size_t one[] = {16, 1, 1}, zero[] = {0, 1, 1}, middle[] = {16, 0, 1}, five[] = {5, 1, 1},
@@ -83,7 +92,8 @@ static void launch_ask(void)
     SHOW("clEnqueueNDRangeKernel(4 dimensions)", RUN(p.queue, plain, 4, NULL, one, NULL));
     SHOW("clEnqueueNDRangeKernel(group does not divide)", RUN(p.queue, plain, 1, NULL, one, five));
     SHOW("clEnqueueNDRangeKernel(group too large)", RUN(p.queue, plain, 1, NULL, huge, huge));
-    SHOW("clEnqueueNDRangeKernel(group of 0)", RUN(p.queue, plain, 1, NULL, one, none));
+    if (divides_by_none())
+        SHOW("clEnqueueNDRangeKernel(group of 0)", RUN(p.queue, plain, 1, NULL, one, none));
     SHOW("clEnqueueNDRangeKernel(offset overflows)", RUN(p.queue, plain, 1, far, one, NULL));
     SHOW("clEnqueueNDRangeKernel(no global size)", RUN(p.queue, plain, 1, NULL, NULL, NULL));
     SHOW("clEnqueueNDRangeKernel(global size 0)", RUN(p.queue, plain, 1, NULL, zero, NULL));

@@ -199,7 +199,7 @@ static void recorded(void)
     cl_sync_point_khr point;
     cl_int status;
 
-    if (!clCreateCommandBufferKHR_) {
+    if (!clCreateCommandBufferKHR_ || !parity_records(queues[1])) {
         printf("no command buffers\n");
         return;
     }

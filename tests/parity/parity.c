@@ -1,4 +1,5 @@
 #include "parity.h"
+#include "base/cl_ext.h"
 #include <spawn.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -117,6 +118,23 @@ int parity_version(const struct parity *p)
     CHECK(clGetPlatformInfo(p->platform, CL_PLATFORM_VERSION, sizeof(text), text, NULL));
     EXPECT(sscanf(text, "OpenCL %u.%u", &major, &minor) == 2);
     return (int)(100 * major + 10 * minor);
+}
+
+bool parity_records(cl_command_queue queue)
+{
+    cl_name_version known[256];
+    cl_version version = 0;
+    cl_device_id device;
+    size_t size = 0;
+
+    CHECK(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL));
+    if (clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(known), known, &size) != CL_SUCCESS)
+        size = 0;
+    for (size_t i = 0; i < size / sizeof(*known); i++) {
+        if (!strcmp(known[i].name, CL_KHR_COMMAND_BUFFER_EXTENSION_NAME))
+            version = known[i].version;
+    }
+    return (version >= RECORD_SINCE) == RECORD_TAKES_PROPERTIES;
 }
 
 void parity_close(struct parity *p)

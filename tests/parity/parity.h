@@ -61,6 +61,10 @@ void parity_close(struct parity *p);
 /* Of the platform: 120 for OpenCL 1.2. */
 int parity_version(const struct parity *p);
 
+/* Whether the queue's driver records commands as the headers have it: with cl_khr_command_buffer of before 0.9.5, or
+ * after. */
+bool parity_records(cl_command_queue queue);
+
 cl_command_queue parity_queue(const struct parity *p, cl_command_queue_properties properties);
 cl_program parity_program(const struct parity *p, const char *source, const char *options);
 cl_kernel parity_kernel(cl_program program, const char *name);

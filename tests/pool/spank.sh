@@ -5,8 +5,11 @@
 plugin=$VOCL_LIBEXECDIR/spank_vocl.so
 [ -e "$plugin" ] || skip "VOCL was built without its plugin for Slurm"
 make_pool "$host" 'sessions-per-user = 0;' 'environment = [ "POCL_DEVICES=pthread pthread pthread", "POCL_CACHE_DIR='"$POCL_CACHE_DIR"'" ];'
-sed -i '0,/^environment/{/^environment/d}' "$scratch/conf"
-start_daemon
+# MUNGE says whose a job is; the users of this host are those of the pool
+mkdir -m 1777 "$scratch/cache"
+sed -i -e '0,/^environment/{/^environment/d}' -e "s,POCL_CACHE_DIR=[^\"]*,POCL_CACHE_DIR=$scratch/cache," \
+    -e "s,^auth = .*,auth = \"munge\"; munge-socket = \"$scratch/munge/socket\";," -e '/^key-file/d' "$scratch/conf"
+sed -i -e "s,^auth key,auth munge," -e "s,^key-file.*,munge-socket $scratch/munge/socket," "$scratch/pool"
 cat > "$scratch/vocl" <<END # slurmstepd finds no environment, and this VOCL is not installed
 #!/bin/sh
 export VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR
@@ -14,6 +17,8 @@ exec $VOCL_LIBEXECDIR/vocl "\$@"
 END
 chmod +x "$scratch/vocl"
 start_slurm "plugstack required $plugin vocl=$scratch/vocl pool=$scratch/pool wait=1"
+start_daemon
+trap end_slurm EXIT
 unset VOCL_POOL # it is the plugin that tells
 burn=$top_builddir/tests/pool/burn
 
@@ -21,14 +26,15 @@ sessions()
 {
     vocl pool --pool "$scratch/pool" --json sessions
 }
-# jobs: of which job each session is, and how many devices it has
+# jobs [held]: of which job each session is, and how many devices it has; or of what is held
 jobs()
 {
     sessions | python3 -c '
 import json, sys
 for node in json.load(sys.stdin)["nodes"]:
     for session in node["sessions"]:
-        print(session["job"], len(session["devices"]))' | sort
+        if (session["state"] == "held") == (len(sys.argv) > 1):
+            print(session["job"], len(session["devices"]))' "$@" | sort
 }
 count()
 {
@@ -52,11 +58,72 @@ wait_until 30 count 2 || fail "not a session for each task: $(jobs; cat "$scratc
 number=$(squeue --noheader --format %i)
 [ "$(jobs)" = "$number.0.0 1
 $number.0.1 1" ] || fail "the job is $number; its sessions: $(jobs)"
+[ "$(jobs held)" = "$(jobs)" ] || fail "the sessions are $(jobs), and held is $(jobs held)"
 sessions | grep -q '"share": 50' || fail "the share: $(sessions)"
 scancel "$number"
 wait $job
 wait_until 20 count 0 || fail "sessions outlive their job: $(jobs)"
-[ "$(grep -c "\"job\":\"$number.0.[01]\"" "$scratch/accounting")" = 2 ] || fail "the account: $(cat "$scratch/accounting")"
+[ "$(grep "\"job\":\"$number.0.[01]\"" "$scratch/accounting" | grep -c burn)" = 2 ] || fail "the account: $(cat "$scratch/accounting")"
+
+[ -z "$(jobs held)" ] || fail "devices are held for a job that is over: $(jobs held)"
+
+# between two programs of a task nobody else gets its devices, and when it is over everybody does
+cat > "$scratch/two" <<END
+#!/bin/sh
+vocl devices > $scratch/out.1 2>&1
+touch $scratch/between
+until [ -e $scratch/go ]; do sleep 0.1; done
+vocl devices > $scratch/out.2 2>&1
+END
+chmod +x "$scratch/two"
+srun --vocl=3 --vocl-exclusive "$scratch/two" 2> "$scratch/err" &
+job=$!
+wait_until 30 test -e "$scratch/between" || fail "a task with two programs: $(cat "$scratch/err")"
+[ "$(jobs held | cut -d ' ' -f 2)" = 3 ] && [ -z "$(jobs)" ] || fail "between programs: held $(jobs held), sessions $(jobs)"
+VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 && fail "devices that a task holds: $(cat "$scratch/out")"
+touch "$scratch/go"
+wait $job || fail "a task with two programs: $(cat "$scratch/err")"
+for program in 1 2; do
+    [ "$(grep -c pthread "$scratch/out.$program")" = 3 ] || fail "program $program of a task: $(cat "$scratch/out.$program")"
+done
+held_nothing()
+{
+    [ -z "$(jobs held)" ]
+}
+wait_until 10 held_nothing || fail "held after its task: $(jobs held)"
+VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 || fail "after a task: $(cat "$scratch/out")"
+
+# a job of another user: his are the sessions and what is held, which root's jobs cannot have meanwhile
+as_nobody()
+{
+    (cd / && exec setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env HOME=/ "$@")
+}
+if as_nobody test -x "$VOCL_LIBEXECDIR/vocl-proxy" 2> /dev/null; then
+    rm -f "$scratch/go" "$scratch/between"
+    cat > "$scratch/others" <<END
+#!/bin/sh
+$scratch/vocl devices > $scratch/cache/out.1 2>&1
+touch $scratch/cache/between
+until [ -e $scratch/go ]; do sleep 0.1; done
+$scratch/vocl devices > $scratch/cache/out.2 2>&1
+END
+    chmod +x "$scratch/others"
+    as_nobody srun --vocl=3 --vocl-exclusive "$scratch/others" 2> "$scratch/err" &
+    job=$!
+    wait_until 30 test -e "$scratch/cache/between" || fail "another user's job: $(cat "$scratch/err"; tail -n 5 "$scratch/log")"
+    sessions | grep -q '"user": "nobody"' && ! sessions | grep -q '"user": "root"' || fail "whose it is: $(sessions)"
+    srun --overlap --jobid "$(squeue --noheader --format %i)" --vocl=1 "$scratch/vocl" devices > "$scratch/out" 2>&1 &&
+        fail "root has what another's job holds: $(cat "$scratch/out")"
+    touch "$scratch/go"
+    wait $job || fail "another user's job: $(cat "$scratch/err")"
+    for program in 1 2; do
+        [ "$(grep -c pthread "$scratch/cache/out.$program")" = 3 ] || fail "another user's program $program: $(cat "$scratch/cache/out.$program")"
+    done
+    wait_until 10 held_nothing || fail "held after another user's task: $(jobs held)"
+    grep -q '"user":"nobody".*"job":"[0-9]*\.0\.0"' "$scratch/accounting" || fail "another user's account: $(tail -n 3 "$scratch/accounting")"
+else
+    echo "no job of another user: he may not come to $VOCL_LIBEXECDIR"
+fi
 
 # more than there are: an error after the plugin's time of waiting
 srun --vocl=1 --vocl-exclusive "$burn" 0 60 > /dev/null 2> "$scratch/err" &

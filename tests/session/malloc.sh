@@ -5,7 +5,7 @@
 need_whole_mpi
 
 parity=$top_srcdir/tests/parity
-build="$OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=300 -I$parity $parity/vector_add.c $parity/parity.c"
+build="$OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=300 -I$parity -I$top_srcdir $parity/vector_add.c $parity/parity.c"
 tried=
 ASAN_OPTIONS=detect_leaks=0 # those of the native OpenCL are not ours
 export ASAN_OPTIONS
@@ -51,7 +51,7 @@ build()
 preload=
 build plain gcc
 for library in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4 \
-        libmimalloc.so.2:libmimalloc2.0; do
+        libmimalloc.so.2:libmimalloc2.0 libmimalloc.so.3:libmimalloc3; do
     allocator=$(file ${library%:*} ${library#*:}) || continue
     build linked gcc -Wl,--no-as-needed "$allocator"
     every_way "${library%%.*} linked" "$scratch/linked"

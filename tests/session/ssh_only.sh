@@ -36,6 +36,22 @@ if ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_src
         fail "a worker that is not let out is connected otherwise: $(cat "$scratch/err")"
 fi
 
+# ssh has encrypted it already: what goes through is plain, unless TLS is asked for.
+cat > "$scratch/record" <<END
+#!/bin/sh
+exec 3<&0
+cat <&3 | { "\$@"; kill \$\$; } | tee -a "$scratch/recorded" | cat
+END
+chmod +x "$scratch/record"
+for network in ssh tls; do
+    rm -f "$scratch/recorded"
+    export RSH_THROUGH=$scratch/record
+    same $network 1 parity/vector_add
+    unset RSH_THROUGH
+    grep -aq 'Portable Computing Language' "$scratch/recorded"
+    [ $? = $([ $network = ssh ] && echo 0 || echo 1) ] || fail "what goes through with $network"
+done
+
 # Where the members could reach each other nobody listens all the same.
 cat > "$scratch/look" <<'END'
 #!/bin/sh

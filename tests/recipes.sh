@@ -1,0 +1,143 @@
+#!/bin/sh
+# The recipes in packaging/ as far as this machine can check them: Spack's is run with a stand-in for Spack; shells read
+# what Docker and Apptainer would run; the spec file names all that `make install` puts anywhere, and nothing else, and rpm reads
+# it and makes a source package. The packages themselves: packaging/check.
+. "$(dirname "$0")/lib.sh"
+need python3 python3
+packaging=$top_srcdir/packaging
+version=$(sed -n 's/^AC_INIT(\[[^]]*\], *\[\([^]]*\)\].*/\1/p' "$top_srcdir/configure.ac")
+[ -n "$version" ] || fail "configure.ac has no version"
+
+# ---- Spack: each choice of variants, to options that configure has ----
+
+mkdir -p "$scratch/spack"
+cat > "$scratch/spack/__init__.py" < /dev/null
+cat > "$scratch/spack/package.py" <<'END'
+"""What of Spack's a recipe uses: directives are kept, a spec has the variants that are on."""
+variants, dependencies, versions = {}, {}, []
+def version(name, **_): versions.append(name)
+def variant(name, default=False, description="", when=None): variants[name] = when
+def depends_on(spec, type=None, when=None): dependencies[spec.split("@")[0]] = when
+class Executable:
+    def __init__(self, path): self.path = path
+class AutotoolsPackage:
+    def with_or_without(self, name): return [f"--{'with' if name in self.on else 'without'}-{name}"]
+    def enable_or_disable(self, name): return [f"--{'enable' if name in self.on else 'disable'}-{name}"]
+class Place(str):
+    def __getattr__(self, name): return Place(f"{self}/{name}")
+class Spec:
+    def __init__(self, on): self.on = on
+    def satisfies(self, what): return what[0] == "+" and what[1:] in self.on
+    def __getitem__(self, name):
+        assert name in dependencies, f"{name} is no dependency"
+        package = Spec(set())
+        package.prefix = Place(f"/opt/{name}")
+        return package
+END
+cat > "$scratch/choose.py" <<'END'
+import itertools, sys
+sys.path.insert(0, sys.argv[1])
+import spack.package as stand_in
+scope = {}
+exec(compile(open(sys.argv[2]).read(), sys.argv[2], "exec"), scope)
+package = scope["Vocl"]()
+assert stand_in.versions and package.__doc__
+for when in list(stand_in.variants.values()) + list(stand_in.dependencies.values()):
+    assert when is None or when[1:] in stand_in.variants, f"{when} is no variant"
+for size in range(len(stand_in.variants) + 1):
+    for on in itertools.combinations(stand_in.variants, size):
+        package.on, package.spec = set(on), stand_in.Spec(set(on))
+        print(*package.configure_args())
+END
+PYTHONDONTWRITEBYTECODE=1 python3 "$scratch/choose.py" "$scratch" "$packaging/spack/package.py" > "$scratch/options" 2> "$scratch/err" ||
+    fail "Spack's recipe: $(cat "$scratch/err")"
+"$top_srcdir/configure" --help > "$scratch/help"
+tr ' ' '\n' < "$scratch/options" | sed -e 's/=.*//' -e 's/^--with\(out\)*-//' -e 's/^--\(en\|dis\)able-//' -e '/^[A-Z]/d' | sort -u | while read -r option; do
+    grep -qE -e "^ +--(with|without|enable|disable)-$option([=[ ]|\$)" "$scratch/help" || { echo "FAILED: configure has nothing about $option"; exit 1; }
+done || exit 1
+
+# ---- Docker, Apptainer ----
+
+# commands FILE: what the shell is to run, a line for each
+sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' "$packaging/Dockerfile" | grep -v -e '^#' -e '^ *$' > "$scratch/Dockerfile"
+! grep -vE '^(ARG|FROM|ENV|COPY|RUN|USER|CMD) ' "$scratch/Dockerfile" || fail "no instructions of Docker's"
+sed -n 's/^RUN //p' "$scratch/Dockerfile" > "$scratch/run"
+[ -s "$scratch/run" ] && sh -n "$scratch/run" 2> "$scratch/err" || fail "Dockerfile: $(cat "$scratch/err")"
+sed -n 's/^CMD //p' "$scratch/Dockerfile" | python3 -c 'import json, sys; assert isinstance(json.load(sys.stdin), list)' || fail "CMD is no list"
+[ "$(grep -c '^FROM.* AS build$' "$scratch/Dockerfile")" = 1 ] && grep -q '^COPY --from=build ' "$scratch/Dockerfile" || fail "stages"
+[ "$(grep -v '^ *$' "$packaging/vocl.def" | grep -v '^#' | head -n 2 | cut -d : -f 1 | tr '\n' ' ')" = "Bootstrap From " ] ||
+    fail "no header of Apptainer's"
+! grep '^%' "$packaging/vocl.def" | grep -vxE '%(files|post|environment|runscript|startscript|test|labels|help|setup)( .*)?' ||
+    fail "no sections of Apptainer's"
+for section in post runscript 'test'; do
+    awk -v section="%$section" '/^%/ { in_it = $1 == section; next } in_it' "$packaging/vocl.def" > "$scratch/run"
+    [ -s "$scratch/run" ] && sh -n "$scratch/run" 2> "$scratch/err" || fail "vocl.def, $section: $(cat "$scratch/err")"
+done
+# both install what the packages are called
+for package in $(grep -ho '[a-z]*\.deb' "$scratch/Dockerfile" "$packaging/vocl.def" | grep -v '^\.deb' | sort -u); do
+    grep -qx "Package: ${package%.deb}" "$top_srcdir/debian/control" || fail "there is no package $package"
+done
+
+# ---- RPM ----
+
+# value NAME: of the build's Makefile
+value()
+{
+    printf 'include Makefile\nvocl-value:\n\t@echo $(%s)\n' "$1" | make -s --no-print-directory -C "$top_builddir" -f - vocl-value
+}
+grep -q "^Version: *$version\$" "$packaging/vocl.spec" || fail "the spec file is not of version $version"
+head -n 1 "$top_srcdir/debian/changelog" | grep -qF "($version" || fail "debian/changelog is not of version $version"
+make -s --no-print-directory -C "$top_builddir" install DESTDIR="$scratch/all" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+(cd "$scratch/all" && find . ! -type d ! -name '*.la' ! -name '*openmpi*' ! -name vocl-placeholder | sed 's/^\.//' | sort) > "$scratch/files"
+{
+    for name in bindir libdir libexecdir datadir mandir includedir sysconfdir; do
+        echo "%{_$name} $(value $name)"
+    done
+    echo "%{_docdir} $(dirname "$(value docdir)")"
+    echo "%{_unitdir} $(value systemdsystemunitdir)"
+    echo "%{name} vocl"
+} > "$scratch/macros"
+python3 - "$packaging/vocl.spec" "$scratch/files" "$scratch/macros" <<'END' || fail "what the spec file names is not what is installed"
+import fnmatch, re, sys
+macros = dict(line.split() for line in open(sys.argv[3]) if len(line.split()) == 2)
+files = open(sys.argv[2]).read().split()
+patterns, listing = [], False
+for line in open(sys.argv[1]):
+    if re.match(r"%\w", line) and line.split()[0] in ("%files", "%package", "%description", "%prep", "%build", "%install", "%changelog"):
+        listing = line.startswith("%files")
+        continue
+    words = line.split()
+    if not listing or not words or words[0] in ("%license", "%dir"):
+        continue
+    pattern = words[-1]
+    for _ in range(3):
+        for macro, value in macros.items():
+            pattern = pattern.replace(macro, value)
+    patterns.append((line.strip(), pattern))
+missing = {file for file in files if not any(fnmatch.fnmatch(file, p) or file.startswith(p + "/") or
+                                              fnmatch.fnmatch(file, p + "/*") for _, p in patterns)}
+idle = [line for line, p in patterns if not any(fnmatch.fnmatch(f, p) or f.startswith(p + "/") for f in files)]
+for file in sorted(missing):
+    print("not in the spec file:", file)
+for line in idle:
+    print("names nothing:", line)
+# without a pool there is no unit, and no configuration
+sys.exit(bool(missing) or not all("unitdir" in line or "sysconfdir" in line for line in idle))
+END
+
+if command -v rpmspec > /dev/null; then
+    rpmspec --parse "$packaging/vocl.spec" > "$scratch/parsed" 2> "$scratch/err" || fail "rpmspec: $(cat "$scratch/err")"
+    [ "$(rpmspec --query --queryformat '%{name} %{version}\n' "$packaging/vocl.spec" 2> "$scratch/err" | sort | tr '\n' ' ')" = \
+        "vocl $version vocl-devel $version " ] || fail "rpmspec: $(cat "$scratch/err")"
+else
+    echo "rpm has not read the spec file: no rpmspec (package rpm)"
+fi
+if command -v rpmbuild > /dev/null && git -C "$top_srcdir" rev-parse HEAD > /dev/null 2>&1; then
+    mkdir -p "$scratch/rpm/SOURCES"
+    git -C "$top_srcdir" archive --prefix="vocl-$version/" HEAD | gzip -1 > "$scratch/rpm/SOURCES/vocl-$version.tar.gz"
+    rpmbuild -bs --nodeps --define "_topdir $scratch/rpm" "$packaging/vocl.spec" > "$scratch/out" 2>&1 || fail "rpmbuild: $(cat "$scratch/out")"
+    [ -s "$scratch/rpm/SRPMS/vocl-$version-1.src.rpm" ] || fail "no source package: $(cat "$scratch/out")"
+else
+    echo "no source package was made: no rpmbuild (package rpm), or no repository"
+fi
+exit 0

@@ -31,7 +31,7 @@ allowed()
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;;
     tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;
-    benchmarks)   echo "benchmarks/* topology/topology.h topology/bus.h" ;;
+    benchmarks)   echo "benchmarks/* pool/* base/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;
     xtq)          echo "xtq/* ground/* base/*" ;;
     devcom)       echo "devcom/* ground/* base/*" ;;

@@ -15,7 +15,7 @@
 #include "config.h"
 
 #include "base/settings.h"
-#include "proxy/daemon/daemon.h"
+#include "proxy/daemon/peers.h"
 
 #define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
 #define HEARTBEAT_MS 2000
@@ -42,6 +42,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     (void)what;
     if (d->watchers)
         watchers_tell(d);
+    news_tick(d);
     state_review(d);
     broker_review(d);
     account_review(d);

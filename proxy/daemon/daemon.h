@@ -19,7 +19,8 @@
  *     silence.c     who does not answer any more
  *     state.c       what a daemon leaves for the one that is started after it
  *     share.c       the workers' control connections: what they use, and whose turn it is on a device that they share
- *     peers.c       the other daemons: what they have
+ *     peers.c       the other daemons: what they have (peers.h)
+ *     news.c        what daemons of a large pool tell of each other
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
  *     move.c        sessions that go to another place
@@ -92,6 +93,7 @@ struct session {
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
+    long measured_ms;       /* when node.c looked what it costs */
     long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
     int killed;
     /* share.c */
@@ -116,6 +118,11 @@ struct daemon {
     struct connection *connections;
     unsigned strangers_most, watchers;
     struct peer *peers;
+    struct hsearch_data *by_name; /* peers, or NULL */
+    unsigned own_place;           /* in the pool file */
+    struct event *review;
+    long review_us; /* how long the last took */
+    struct news *news;
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
     struct event *control_listener;
@@ -178,6 +185,16 @@ void connection_fail(struct connection *c, const char *error);
 void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
 void connections_close(struct daemon *d);
 
+/* ---- choose.c ---- */
+/* What a node tells of its devices: a new array. */
+struct placement_device *placement_devices_of(const json_t *node, const struct topology *tree, unsigned *count);
+
+/* ---- news.c ---- */
+/* Another daemon of a large pool watches this one, or only has something to say. */
+void news_watched(struct connection *c, bool all);
+/* Others have a wrong idea of this node: it tells again. */
+void news_repeat(struct daemon *d);
+
 /* ---- message.c ---- */
 void message_take(struct connection *c, json_t *message);
 /* A member of a message; fallback where there is none or it is of another kind. */
@@ -186,6 +203,8 @@ long long message_number(const json_t *message, const char *name, long long fall
 /* A new list of numbers. */
 json_t *message_list(const unsigned *numbers, unsigned count);
 void watchers_tell(struct daemon *d);
+/* What a daemon says to another, beside news: to reserve and to give back. False: something else. */
+bool message_of_daemon(struct connection *c, const json_t *message);
 
 /* ---- node.c ---- */
 json_t *node_describe(const struct daemon *d);
@@ -315,6 +334,9 @@ void peers_waited(const struct daemon *d, json_t *list);
 const struct topology *peer_tree(const struct daemon *d, const char *node);
 /* Free() it. NULL: it cannot be read. */
 struct topology *tree_of_text(const char *text, const char *node);
+/* The devices of a node as it told last, without their node's number: borrowed until it tells anew. NULL: it is no
+ * peer's state. */
+const struct placement_device *peer_devices(struct daemon *d, const json_t *node, unsigned *count);
 /* What a node told last is wrong: it gets nothing until it tells again. */
 bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);

@@ -23,9 +23,9 @@ allowed()
     client)       echo "client/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
     libvocl)      echo "libvocl/* client/* wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
-    proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h base/*" ;;
-    proxy/worker) echo "proxy/worker/* proxy/control.h topology/* executor/executor.h transport/transport.h wire/* base/*" ;;
-    proxy/daemon) echo "proxy/daemon/* proxy/control.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
+    proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/keep.h base/*" ;;
+    proxy/worker) echo "proxy/worker/* proxy/control.h proxy/keep.h topology/* executor/executor.h transport/transport.h transport/loader.h wire/* base/*" ;;
+    proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/keep.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
     proxy/launch) echo "proxy/launch/* pool/* transport/starter.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;;

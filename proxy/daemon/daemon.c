@@ -138,6 +138,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     take_config(d, fresh);
     poolfile_free(&d->pool);
     d->pool = pool;
+    nursery_open(d);
     peers_open(d);
     daemon_log("notice", "read %s again", d->config->path);
     daemon_changed(d);
@@ -255,6 +256,7 @@ static int run(const char *path, bool detach)
     drain_open(d);
     state_adopt(d);
     silence_watch(d);
+    nursery_open(d);
     peers_open(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     daemon_changed(d);

@@ -12,8 +12,8 @@
  *     node.c        the sessions on this node: reserved, running, ended
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     lapse.c       who reserved and did not come
- *     start.c       the worker's process
- *     keep.c        the process between it and the daemon
+ *     start.c       the worker's process, and the nursery from which it comes; between them and the daemon is what
+ *                   proxy/keep.c says
  *     relay.c       a way for its MPI to what serves it PMI, at the program's host
  *     drain.c       why the node takes no new sessions
  *     silence.c     who does not answer any more
@@ -38,6 +38,7 @@
 #include "pool/poolfile.h"
 #include "proxy/daemon/conf.h"
 #include "proxy/daemon/placement.h"
+#include "proxy/keep.h"
 
 #define SESSION_ID 33
 #define MOST_DEVICES 64
@@ -266,23 +267,14 @@ long lapse_seconds(uid_t uid);
 /* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
 pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
 void worker_clean(struct session *s);
+/* Workers are to begin with their drivers loaded, if the configuration wants that. */
+void nursery_open(struct daemon *d);
 /* SIGKILL is for all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
 /* Where a file of its control group is, or with "" the group. False: there are none. */
 bool worker_group_path(const struct session *s, const char *file, char *path, size_t size);
 /* False: it has no control group. */
 bool worker_kill_group(const struct session *s);
-
-/* ---- keep.c ---- */
-/* What is said of a worker's start: its number, or the errno for which there is none. */
-struct start_word {
-    pid_t worker;
-    int error;
-};
-/* In a child of the daemon's: starts a worker by become(), and stays until all that it starts is gone. Does not return.
- * problem: where start_words go. */
-void keeper_run(const struct session *s, void (*become)(void *argument, int log, int problem), void *argument,
-                int problem) __attribute__((noreturn));
 
 /* ---- state.c ---- */
 int state_open(struct daemon *d, char *why, size_t why_size);

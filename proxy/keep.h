@@ -31,12 +31,13 @@ struct keep_plan {
 };
 
 #define NURSERY_FD 3             /* the nursery's end of a socket to the daemon */
+#define NURSERY_USELESS 3        /* its exit status where drivers cannot be copied */
 #define NURSERY_WORD "--nursery" /* longer than that of a worker, whose place it takes */
 
 /*
- * In a child of the daemon's: starts a worker, and stays until all that it starts is gone. environment: NULL-terminated;
- * pmi: the worker's, or -1; problem: where start_words go; run: what the worker is, which is then not executed anew, or
- * NULL. Does not return.
+ * In a child of the daemon's: starts a worker, and stays until all that it starts is gone. environment:
+ * NULL-terminated; pmi: the worker's, or -1; problem: where start_words go; run: what the worker is, which is then not
+ * executed anew, or NULL. Does not return.
  */
 void keep_run(const struct keep_plan *plan, char **environment, int pmi, int problem, int (*run)(void))
     __attribute__((noreturn));

@@ -254,6 +254,8 @@ json_t *history_part(const struct daemon *d, const json_t *question, const char 
 /* ---- measure.c ---- */
 /* Its processor time until now; to be called while its process, or what is left of it, is there. */
 void measure_session(struct session *s);
+/* The same, if that is some time ago: it reads files. */
+void measure_lately(struct session *s);
 /* What its worker told, which cannot be more than there was. */
 double measure_device_seconds(const struct session *s);
 

@@ -11,14 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/process.h"
 #include "base/socket.h"
 #include "proxy/daemon/daemon.h"
 #include "transport/starter.h"
 
 #define RESERVED_SECONDS 20
-#define MEASURE_MS 500
 #define GRACE_SECONDS 2
 #define MOST_VARIABLES 16
 #define MOST_RANKS 82 /* the program, a worker on each of 64 nodes, and those that come later */
@@ -122,10 +120,7 @@ json_t *node_describe(const struct daemon *d)
             json_array_append_new(devices, describe_device(d, i));
     }
     for (struct session *s = d->sessions; s; s = s->next) {
-        if (clock_ms() - s->measured_ms >= MEASURE_MS) { /* it reads files */
-            measure_session(s);
-            s->measured_ms = clock_ms();
-        }
+        measure_lately(s);
         json_array_append_new(sessions, describe_session(s));
     }
     told = json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,

@@ -237,16 +237,20 @@ struct nursery {
     int fd;
     long tried_ms;
     char **environment; /* the configuration's, that it has */
+    bool useless;       /* with these drivers */
 };
 
 static struct nursery nursery = {.fd = -1};
 
 static void nursery_end(void)
 {
+    int status = 0;
+
     if (nursery.pid > 0) {
         close(nursery.fd);
         kill(nursery.pid, SIGKILL);
-        waitpid(nursery.pid, NULL, 0);
+        waitpid(nursery.pid, &status, 0);
+        nursery.useless = WIFEXITED(status) && WEXITSTATUS(status) == NURSERY_USELESS;
     }
     nursery.pid = 0;
     nursery.fd = -1;
@@ -282,6 +286,7 @@ void nursery_open(struct daemon *d)
     nursery_end();
     nursery.tried_ms = clock_ms();
     nursery.environment = d->config->environment;
+    nursery.useless = false;
     if (!d->config->prefork || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return;
     snprintf(plan.keep.program, sizeof(plan.keep.program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
@@ -310,7 +315,8 @@ static pid_t nursery_ask(struct daemon *d, struct plan *plan, int pmi, int probl
     int ends[2];
 
     if (!nursery.pid || nursery.environment != d->config->environment) {
-        if (clock_ms() - nursery.tried_ms > NURSERY_MS || nursery.environment != d->config->environment)
+        if ((clock_ms() - nursery.tried_ms > NURSERY_MS && !nursery.useless) ||
+            nursery.environment != d->config->environment)
             nursery_open(d);
         if (nursery.pid <= 0)
             return -1;
@@ -334,8 +340,9 @@ static pid_t nursery_ask(struct daemon *d, struct plan *plan, int pmi, int probl
     }
     free(bytes);
     if (keeper <= 0) {
-        daemon_log("notice", "the nursery does not answer: workers are started anew");
         nursery_end();
+        if (!nursery.useless)
+            daemon_log("warning", "the nursery does not answer: workers load their drivers themselves");
     }
     return keeper;
 }

@@ -92,6 +92,7 @@ static void be_keeper(int socket)
     unsigned count = 2;
     char byte;
 
+    prctl(PR_SET_NAME, "vocl-keeper");
     close(NURSERY_FD);
     if (socket_receive_descriptors(socket, &byte, 1, given, &count, PLAN_MS) != 1 || !count ||
         socket_read_all(socket, &plan, sizeof(plan), PLAN_MS) || !take_environment(socket, &plan, environment) ||
@@ -106,7 +107,7 @@ int nursery_run(char *word)
     own_word = word;
     prctl(PR_SET_NAME, "vocl-nursery");
     if (!load())
-        return 0;
+        return NURSERY_USELESS;
     for (;;) {
         struct pollfd asked = {.fd = NURSERY_FD, .events = POLLIN};
         unsigned count = 1;

@@ -73,6 +73,10 @@ struct executor_host {
     unsigned pipeline; /* how many chunks of one transfer are staged at a time */
 };
 
+/* Loads this machine's drivers and calls nothing in them: for processes that are copied before they use one. */
+void executor_load_drivers(void);
+/* Loads this machine's drivers and calls nothing in them: for processes that are copied before they use one. */
+void executor_load_drivers(void);
 /* 0 or negative errno. */
 int executor_open(const struct executor_host *host, struct executor **out);
 /*

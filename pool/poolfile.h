@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define POOLFILE_NODES 256
+#define POOLFILE_NODES 2048
 
 struct poolfile_node {
     char name[64], address[128];

@@ -11,14 +11,23 @@
 
 #define YIELD_MS 3000 /* for so long what an older one elsewhere could have is left to it */
 
-#define MOST_NODES 256
 #define MOST_MOVING 600 /* seconds: a move that takes longer counts as a session more */
 
 struct candidates {
-    struct placement_device devices[1024];
-    const char *names[MOST_NODES], *addresses[MOST_NODES];
-    unsigned count;
+    struct placement_device *devices;
+    const char **names, **addresses; /* by node */
+    unsigned count, most;
 };
+
+static void candidates_free(struct candidates *list)
+{
+    if (!list)
+        return;
+    free(list->devices);
+    free(list->names);
+    free(list->addresses);
+    free(list);
+}
 
 /* Without those that this user will never get. */
 static void leave_out_barred(const struct request *r, struct candidates *list)
@@ -102,26 +111,23 @@ static bool choose(const struct request *r, const struct placement_device *devic
                          : placement_choose(devices, count, &r->wish, r->policy, chosen, ever);
 }
 
-static void take_node(const struct request *r, struct candidates *list, unsigned number, const json_t *node)
+struct placement_device *placement_devices_of(const json_t *node, const struct topology *tree, unsigned *count)
 {
-    const struct topology *tree;
-    const json_t *device;
+    const json_t *told = json_object_get(node, "devices"), *device;
     const bool up = !strcmp(message_text(node, "state", ""), "up");
-    long long leaf, leaves;
+    const long long leaves = tree ? tree->device_count : 0;
+    struct placement_device *list = calloc(json_array_size(told) + 1, sizeof(*list));
+    long long leaf;
     size_t i;
 
-    list->names[number] = message_text(node, "name", "");
-    list->addresses[number] = message_text(node, "address", "");
-    tree = peer_tree(r->daemon, list->names[number]);
-    leaves = tree ? tree->device_count : 0;
-    json_array_foreach(json_object_get(node, "devices"), i, device)
+    *count = 0;
+    json_array_foreach(told, i, device)
     {
-        if (list->count == sizeof(list->devices) / sizeof(*list->devices))
-            return;
+        if (!list)
+            break;
         leaf = message_number(device, "leaf", -1);
-        list->devices[list->count++] =
-            (struct placement_device){.node = number,
-                                      .index = (unsigned)message_number(device, "index", 0),
+        list[(*count)++] =
+            (struct placement_device){.index = (unsigned)message_number(device, "index", 0),
                                       .name = message_text(device, "name", ""),
                                       .type = message_text(device, "type", ""),
                                       .memory = (uint64_t)message_number(device, "free", 0),
@@ -135,6 +141,48 @@ static void take_node(const struct request *r, struct candidates *list, unsigned
                                       .tree = tree,
                                       .leaf = leaf < leaves ? (int)leaf : -1};
     }
+    return list;
+}
+
+static void take_node(const struct request *r, struct candidates *list, unsigned number, const json_t *node)
+{
+    struct placement_device *own = NULL;
+    const struct placement_device *told;
+    unsigned count = 0;
+
+    list->names[number] = message_text(node, "name", "");
+    list->addresses[number] = message_text(node, "address", "");
+    told = peer_devices(r->daemon, node, &count);
+    if (!told)
+        told = own = placement_devices_of(node, peer_tree(r->daemon, list->names[number]), &count);
+    for (unsigned i = 0; told && i < count && list->count < list->most; i++) {
+        list->devices[list->count] = told[i];
+        list->devices[list->count++].node = number;
+    }
+    free(own);
+}
+
+/* Room for all nodes of a directory, or NULL. */
+static struct candidates *candidates_new(const json_t *directory)
+{
+    const size_t nodes = json_array_size(directory);
+    struct candidates *list = calloc(1, sizeof(*list));
+    const json_t *node;
+    size_t i;
+
+    if (!list)
+        return NULL;
+    json_array_foreach(directory, i, node)
+    {
+        list->most += (unsigned)json_array_size(json_object_get(node, "devices"));
+    }
+    list->devices = calloc(list->most + 1, sizeof(*list->devices));
+    list->names = calloc(nodes + 1, sizeof(*list->names));
+    list->addresses = calloc(nodes + 1, sizeof(*list->addresses));
+    if (list->devices && list->names && list->addresses)
+        return list;
+    candidates_free(list);
+    return NULL;
 }
 
 static const json_t *find_part(const json_t *directory, const char *part, const json_t **where)
@@ -209,6 +257,8 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
     unsigned sessions, devices;
 
     if (*r->move.part || *r->within) /* it has no more than before, or when it is over */
+        return false;
+    if (!config->sessions_per_user && !config->devices_per_user)
         return false;
     count_of_user(directory, connection_peer(r->client)->name, &sessions, &devices);
     if (config->sessions_per_user && sessions >= config->sessions_per_user)
@@ -399,7 +449,7 @@ enum outcome request_place(struct request *r)
 {
     const unsigned most = r->daemon->config->devices_per_user;
     json_t *directory = peers_directory(r->daemon);
-    struct candidates *list = calloc(1, sizeof(*list));
+    struct candidates *list = candidates_new(directory);
     unsigned chosen[MOST_PARTS];
     enum outcome outcome = OUTCOME_WAIT;
     char there[96];
@@ -409,13 +459,13 @@ enum outcome request_place(struct request *r)
 
     json_array_foreach(directory, i, node)
     {
-        if (list && i < MOST_NODES)
+        if (list)
             take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
     }
     if (*r->move.part && is_moving(r, directory)) { /* the old place will be free in a moment */
         r->outdated = true;
-        free(list);
+        candidates_free(list);
         json_decref(directory);
         return OUTCOME_WAIT;
     }
@@ -454,7 +504,7 @@ enum outcome request_place(struct request *r)
                      all_there ? "the pool has" : "the nodes that are there have", there);
         outcome = ever || !all_there ? OUTCOME_WAIT : OUTCOME_NEVER;
     }
-    free(list);
+    candidates_free(list);
     json_decref(directory);
     return outcome;
 }

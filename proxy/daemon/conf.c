@@ -46,6 +46,8 @@ static const struct {
     size_t offset;
     unsigned fallback, most;
 } numbers[] = {
+    {"prefork", offsetof(struct config, prefork), 1, 1},
+    {"mesh", offsetof(struct config, mesh), 64, 100000},
     {"queue-limit", offsetof(struct config, queue_limit), 100, 100000},
     {"connection-limit", offsetof(struct config, connection_limit), 512, 100000},
     {"connections-per-user", offsetof(struct config, connections_per_user), 128, 100000},

@@ -15,7 +15,7 @@
 #include "config.h"
 
 #include "base/settings.h"
-#include "proxy/daemon/daemon.h"
+#include "proxy/daemon/peers.h"
 
 #define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
 #define HEARTBEAT_MS 2000
@@ -42,6 +42,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     (void)what;
     if (d->watchers)
         watchers_tell(d);
+    news_tick(d);
     state_review(d);
     broker_review(d);
     account_review(d);
@@ -137,6 +138,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     take_config(d, fresh);
     poolfile_free(&d->pool);
     d->pool = pool;
+    nursery_open(d);
     peers_open(d);
     daemon_log("notice", "read %s again", d->config->path);
     daemon_changed(d);
@@ -254,6 +256,7 @@ static int run(const char *path, bool detach)
     drain_open(d);
     state_adopt(d);
     silence_watch(d);
+    nursery_open(d);
     peers_open(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     daemon_changed(d);

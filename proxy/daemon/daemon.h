@@ -13,14 +13,15 @@
  *     hold.c        devices that are held for the sessions of somebody, one after the other
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     lapse.c       who reserved and did not come
- *     start.c       the worker's process
- *     keep.c        the process between it and the daemon
+ *     start.c       the worker's process, and the nursery from which it comes; between them and the daemon is what
+ *                   proxy/keep.c says
  *     relay.c       a way for its MPI to what serves it PMI, at the program's host
  *     drain.c       why the node takes no new sessions
  *     silence.c     who does not answer any more
  *     state.c       what a daemon leaves for the one that is started after it
  *     share.c       the workers' control connections: what they use, and whose turn it is on a device that they share
- *     peers.c       the other daemons: what they have
+ *     peers.c       the other daemons: what they have (peers.h)
+ *     news.c        what daemons of a large pool tell of each other
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
  *     move.c        sessions that go to another place
@@ -38,6 +39,7 @@
 #include "pool/poolfile.h"
 #include "proxy/daemon/conf.h"
 #include "proxy/daemon/placement.h"
+#include "proxy/keep.h"
 
 #define SESSION_ID 33
 #define MOST_DEVICES 64
@@ -95,6 +97,7 @@ struct session {
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
+    long measured_ms;       /* when node.c looked what it costs */
     long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
     int killed;
     /* share.c */
@@ -119,6 +122,11 @@ struct daemon {
     struct connection *connections;
     unsigned strangers_most, watchers;
     struct peer *peers;
+    struct hsearch_data *by_name; /* peers, or NULL */
+    unsigned own_place;           /* in the pool file */
+    struct event *review;
+    long review_us; /* how long the last took */
+    struct news *news;
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
     struct event *control_listener;
@@ -181,6 +189,16 @@ void connection_fail(struct connection *c, const char *error);
 void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
 void connections_close(struct daemon *d);
 
+/* ---- choose.c ---- */
+/* What a node tells of its devices: a new array. */
+struct placement_device *placement_devices_of(const json_t *node, const struct topology *tree, unsigned *count);
+
+/* ---- news.c ---- */
+/* Another daemon of a large pool watches this one, or only has something to say. */
+void news_watched(struct connection *c, bool all);
+/* Others have a wrong idea of this node: it tells again. */
+void news_repeat(struct daemon *d);
+
 /* ---- message.c ---- */
 void message_take(struct connection *c, json_t *message);
 /* A member of a message; fallback where there is none or it is of another kind. */
@@ -189,6 +207,8 @@ long long message_number(const json_t *message, const char *name, long long fall
 /* A new list of numbers. */
 json_t *message_list(const unsigned *numbers, unsigned count);
 void watchers_tell(struct daemon *d);
+/* What a daemon says to another, beside news: to reserve and to give back. False: something else. */
+bool message_of_daemon(struct connection *c, const json_t *message);
 
 /* ---- node.c ---- */
 json_t *node_describe(const struct daemon *d);
@@ -253,6 +273,8 @@ json_t *history_part(const struct daemon *d, const json_t *question, const char 
 /* ---- measure.c ---- */
 /* Its processor time until now; to be called while its process, or what is left of it, is there. */
 void measure_session(struct session *s);
+/* The same, if that is some time ago: it reads files. */
+void measure_lately(struct session *s);
 /* What its worker told, which cannot be more than there was. */
 double measure_device_seconds(const struct session *s);
 
@@ -266,23 +288,14 @@ long lapse_seconds(uid_t uid);
 /* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
 pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
 void worker_clean(struct session *s);
+/* Workers are to begin with their drivers loaded, if the configuration wants that. */
+void nursery_open(struct daemon *d);
 /* SIGKILL is for all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
 /* Where a file of its control group is, or with "" the group. False: there are none. */
 bool worker_group_path(const struct session *s, const char *file, char *path, size_t size);
 /* False: it has no control group. */
 bool worker_kill_group(const struct session *s);
-
-/* ---- keep.c ---- */
-/* What is said of a worker's start: its number, or the errno for which there is none. */
-struct start_word {
-    pid_t worker;
-    int error;
-};
-/* In a child of the daemon's: starts a worker by become(), and stays until all that it starts is gone. Does not return.
- * problem: where start_words go. */
-void keeper_run(const struct session *s, void (*become)(void *argument, int log, int problem), void *argument,
-                int problem) __attribute__((noreturn));
 
 /* ---- state.c ---- */
 int state_open(struct daemon *d, char *why, size_t why_size);
@@ -334,6 +347,9 @@ void peers_waited(const struct daemon *d, json_t *list);
 const struct topology *peer_tree(const struct daemon *d, const char *node);
 /* Free() it. NULL: it cannot be read. */
 struct topology *tree_of_text(const char *text, const char *node);
+/* The devices of a node as it told last, without their node's number: borrowed until it tells anew. NULL: it is no
+ * peer's state. */
+const struct placement_device *peer_devices(struct daemon *d, const json_t *node, unsigned *count);
 /* What a node told last is wrong: it gets nothing until it tells again. */
 bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/journal.h"
 #include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
@@ -20,27 +21,13 @@ static struct kind {
     char last[1024];
 } kinds[KINDS];
 
-/* With the priority that the journal understands where it listens. */
-static void print(const char *level, const char *line)
-{
-    static const char *const levels[] = {"emerg", "alert", "crit", "error", "warning", "notice", "info", "debug"};
-    unsigned priority = 0;
-
-    while (priority < 7 && strcmp(levels[priority], level))
-        priority++;
-    if (getenv("JOURNAL_STREAM"))
-        fprintf(stderr, "<%u>%s\n", priority, line);
-    else
-        fprintf(stderr, "vocl-proxy: %s: %s\n", level, line);
-}
-
 static void end_window(struct kind *kind)
 {
     char line[1100];
 
     if (kind->more) {
         snprintf(line, sizeof(line), "%s (and %u more like this in %d s)", kind->last, kind->more, WINDOW_MS / 1000);
-        print(kind->level, line);
+        journal_print(kind->level, line);
     }
     kind->printed = kind->more = 0;
 }
@@ -80,7 +67,7 @@ void daemon_log(const char *level, const char *format, ...)
     va_end(arguments);
     text_visible(line, visible, sizeof(visible)); /* what clients say of themselves is in it */
     if (!is_too_much(level, format, visible))
-        print(level, visible);
+        journal_print(level, visible);
 }
 
 void daemon_log_review(void)

@@ -5,8 +5,11 @@
  */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "proxy/daemon/daemon.h"
+
+#define MEASURE_MS 500
 
 static double group_seconds(const struct session *s)
 {
@@ -40,6 +43,14 @@ void measure_session(struct session *s)
 
     if (seconds > s->cpu_seconds)
         s->cpu_seconds = seconds;
+}
+
+void measure_lately(struct session *s)
+{
+    if (clock_ms() - s->measured_ms < MEASURE_MS)
+        return;
+    measure_session(s);
+    s->measured_ms = clock_ms();
 }
 
 double measure_device_seconds(const struct session *s)

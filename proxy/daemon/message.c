@@ -44,8 +44,10 @@ static void reserve(struct connection *c, const json_t *message)
 
     connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
                          : json_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
-    if (!s && !never) /* he takes what he knows of this node for outdated now */
-        daemon_changed(d);
+    if (s || never)
+        return;
+    news_repeat(d); /* he takes what he knows of this node for outdated now */
+    daemon_changed(d);
 }
 
 static void release(struct connection *c, const json_t *message)
@@ -53,7 +55,7 @@ static void release(struct connection *c, const json_t *message)
     session_release(connection_daemon(c), message_text(message, "session", ""));
 }
 
-static void watcher_message(struct connection *c, json_t *message)
+bool message_of_daemon(struct connection *c, const json_t *message)
 {
     const char *what = message_text(message, "do", "");
 
@@ -62,6 +64,13 @@ static void watcher_message(struct connection *c, json_t *message)
     else if (!strcmp(what, "release"))
         release(c, message);
     else
+        return false;
+    return true;
+}
+
+static void watcher_message(struct connection *c, json_t *message)
+{
+    if (!message_of_daemon(c, message))
         connection_fail(c, "there is no such request of a daemon");
 }
 
@@ -238,6 +247,8 @@ void message_take(struct connection *c, json_t *message)
         move_session(c, message);
     else if (!peer->is_daemon)
         connection_fail(c, "there is no such request");
+    else if (!strcmp(what, "watch") && json_object_get(message, "news"))
+        news_watched(c, !strcmp(message_text(message, "news", ""), "all"));
     else if (!strcmp(what, "watch"))
         watch(c);
     else

@@ -97,7 +97,7 @@ json_t *node_describe(const struct daemon *d)
             json_array_append_new(devices, describe_device(d, i));
     }
     for (struct session *s = d->sessions; s; s = s->next) {
-        measure_session(s);
+        measure_lately(s);
         json_array_append_new(sessions, describe_session(s));
     }
     told = json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,

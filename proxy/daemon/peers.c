@@ -1,28 +1,23 @@
-/* The other daemons of the pool: a connection to each, on which it tells its state whenever that changes. */
+/*
+ * The other daemons of the pool. In a small pool there is a connection to each, on which it tells its state whenever
+ * that changes; in a large one to some, who tell of the others as well (news.c), and to any other for as long as there
+ * is something to be said to it.
+ */
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "proxy/daemon/daemon.h"
+#include "proxy/daemon/peers.h"
 
 #define RETRY_SECONDS 1
 #define REMEMBERED_MS 600000 /* who waited at a daemon that is lost */
 #define SILENT_MS 6000       /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
 
-struct peer {
-    struct peer *next;
-    struct daemon *daemon;
-    char name[64], address[128];
-    struct connection *connection;
-    bool open;
-    json_t *state;         /* what it told last, or NULL */
-    json_t *left;          /* its queue when it was lost, or NULL */
-    struct topology *tree; /* its PCIe tree, or NULL */
-    long heard_ms, looked_ms;
-    struct event *timer;
-};
+#define IDLE_MS 30000     /* a connection that is not needed any more */
+#define PATIENCE_PASSES 4 /* a look at those who wait is followed by so many times its own length without one */
 
 static void retry_later(struct peer *peer)
 {
@@ -31,17 +26,79 @@ static void retry_later(struct peer *peer)
     evtimer_add(peer->timer, &time);
 }
 
-static void lost(struct peer *peer)
+static void forget_parsed(struct peer *peer)
+{
+    free(peer->parsed);
+    peer->parsed = NULL;
+}
+
+void peer_lose(struct peer *peer)
 {
     if (peer->state) {
         daemon_log("warning", "node %s is lost", peer->name);
         json_decref(peer->left);
         peer->left = json_incref(json_object_get(peer->state, "queue"));
+        peer->lost_ms = clock_ms();
         json_decref(peer->state);
+        json_decref(peer->told);
+        forget_parsed(peer);
     }
-    peer->state = NULL;
-    peer->open = false;
+    peer->state = peer->told = NULL;
     broker_answer(peer->daemon, peer->name, NULL);
+}
+
+static void lost(struct peer *peer)
+{
+    const bool was_there = peer->state != NULL, was_used = peer->open || peer->unsent, news = news_is_on(peer->daemon);
+
+    peer->open = peer->watched = false;
+    json_decref(peer->unsent);
+    peer->unsent = NULL;
+    if (news && !was_used) /* others may have a connection to it */
+        return;
+    peer_lose(peer);
+    if (was_there && news) {
+        peer->version++;
+        news_note(peer->daemon, peer->name);
+    }
+}
+
+/* ---- what they tell ---- */
+
+static void review(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+    const long began = clock_us();
+
+    (void)fd;
+    (void)what;
+    broker_review(d);
+    d->review_us = clock_us() - began;
+}
+
+/* Not for each of a thousand that tell something. */
+void peers_review(struct daemon *d)
+{
+    const long after_us = 1000 + PATIENCE_PASSES * d->review_us;
+    const struct timeval time = {after_us / 1000000, after_us % 1000000};
+
+    if (!d->review)
+        d->review = evtimer_new(d->base, review, d);
+    if (d->review && !evtimer_pending(d->review, NULL))
+        evtimer_add(d->review, &time);
+}
+
+void peer_take_state(struct peer *peer, json_t *state, long age_ms)
+{
+    if (!peer->state)
+        daemon_log("notice", "node %s is there", peer->name);
+    json_decref(peer->state);
+    json_decref(peer->told);
+    forget_parsed(peer);
+    peer->state = json_incref(state);
+    peer->told = json_incref(state);
+    peer->told_ms = clock_ms() - age_ms;
+    peers_review(peer->daemon);
 }
 
 struct topology *tree_of_text(const char *text, const char *node)
@@ -60,21 +117,46 @@ struct topology *tree_of_text(const char *text, const char *node)
     return tree;
 }
 
+/* A tree is large, and most nodes of a pool have the same. */
+static void drop_tree(struct peer *peer)
+{
+    bool shared = false;
+
+    for (const struct peer *other = peer->daemon->peers; other; other = other->next)
+        shared |= other != peer && other->tree == peer->tree;
+    if (!shared)
+        free(peer->tree);
+    free(peer->tree_text);
+    peer->tree = NULL;
+    peer->tree_text = NULL;
+}
+
+void peer_take_tree(struct peer *peer, const char *text)
+{
+    const struct peer *other = peer->daemon->peers;
+
+    if (peer->tree_text && !strcmp(peer->tree_text, text))
+        return;
+    drop_tree(peer);
+    forget_parsed(peer);
+    peer->tree_text = strdup(text);
+    while (other && (other == peer || !other->tree_text || strcmp(other->tree_text, text)))
+        other = other->next;
+    peer->tree = other ? other->tree : tree_of_text(text, peer->name);
+}
+
 static void on_message(struct connection *c, json_t *message)
 {
     struct peer *peer = connection_argument(c);
     json_t *state = json_object_get(message, "state");
 
+    peer->heard_ms = clock_ms();
+    if (news_hear(peer, message))
+        return;
     if (json_is_object(state)) {
-        if (!peer->state)
-            daemon_log("notice", "node %s is there", peer->name);
-        json_decref(peer->state);
-        peer->state = json_incref(state);
-        peer->heard_ms = clock_ms();
-        broker_review(peer->daemon);
+        peer_take_state(peer, state, 0);
     } else if (json_object_get(message, "tree")) {
-        free(peer->tree);
-        peer->tree = tree_of_text(message_text(message, "tree", ""), peer->name);
+        peer_take_tree(peer, message_text(message, "tree", ""));
     } else if (json_object_get(message, "reserved")) {
         broker_answer(peer->daemon, peer->name, message);
     }
@@ -89,16 +171,52 @@ static void on_closed(struct connection *c)
     retry_later(peer);
 }
 
+static void watch(struct peer *peer)
+{
+    if (news_is_on(peer->daemon))
+        connection_send(peer->connection, json_pack("{s:s, s:s}", "do", "watch", "news", peer->near ? "all" : "none"));
+    else
+        connection_send(peer->connection, json_pack("{s:s}", "do", "watch"));
+    peer->watched = peer->near;
+}
+
 static void on_open(struct connection *c)
 {
     struct peer *peer = connection_argument(c);
 
+    json_t *message;
+    size_t i;
+
     peer->open = true;
-    peer->heard_ms = clock_ms();
-    connection_send(c, json_pack("{s:s}", "do", "watch"));
+    peer->heard_ms = peer->used_ms = clock_ms();
+    watch(peer);
+    json_array_foreach(peer->unsent, i, message)
+    {
+        connection_send(c, json_incref(message));
+    }
+    json_decref(peer->unsent);
+    peer->unsent = NULL;
 }
 
 static const struct connection_owner owner = {on_message, on_closed, on_open};
+
+static void open_connection(struct peer *peer)
+{
+    if (!peer->connection)
+        peer->connection = connection_open(peer->daemon, peer->name, peer->address, &owner, peer);
+    peer->tried_ms = peer->used_ms = clock_ms();
+}
+
+/* Without a word: it is not lost. */
+static void let_go(struct peer *peer)
+{
+    struct connection *c = peer->connection;
+
+    peer->connection = NULL;
+    peer->open = peer->watched = false;
+    connection_own(c, NULL, NULL);
+    connection_close(c);
+}
 
 static void look_after(evutil_socket_t fd, short what, void *argument)
 {
@@ -110,12 +228,16 @@ static void look_after(evutil_socket_t fd, short what, void *argument)
     if (now - peer->looked_ms > patience / 2 + 1000 * RETRY_SECONDS) /* it is this daemon that did not listen */
         peer->heard_ms = now;
     peer->looked_ms = now;
-    if (peer->connection && peer->open && now - peer->heard_ms > patience) {
+    if (peer->near && peer->connection && peer->open && now - peer->heard_ms > patience) {
         connection_close(peer->connection);
         return;
     }
-    if (!peer->connection)
-        peer->connection = connection_open(peer->daemon, peer->name, peer->address, &owner, peer);
+    if (peer->near)
+        open_connection(peer);
+    if (peer->near && peer->open && !peer->watched)
+        watch(peer);
+    else if (!peer->near && peer->connection && peer->open && now - peer->used_ms > IDLE_MS)
+        let_go(peer);
     retry_later(peer);
 }
 
@@ -141,9 +263,12 @@ static void peer_free(struct peer *peer)
         connection_close(c);
     }
     event_free(peer->timer);
+    json_decref(peer->unsent);
+    json_decref(peer->told);
     json_decref(peer->state);
     json_decref(peer->left);
-    free(peer->tree);
+    drop_tree(peer);
+    forget_parsed(peer);
     free(peer);
 }
 
@@ -160,27 +285,65 @@ static struct peer *take_out(struct peer **list, const struct poolfile_node *nod
     return peer;
 }
 
+static void drop_index(struct daemon *d)
+{
+    if (d->by_name)
+        hdestroy_r(d->by_name);
+    free(d->by_name);
+    d->by_name = NULL;
+}
+
+/* Without it they are looked for one by one. */
+static void make_index(struct daemon *d)
+{
+    struct hsearch_data *index = calloc(1, sizeof(*index));
+
+    drop_index(d);
+    if (!index || !hcreate_r(d->pool.count * 2 + 16, index)) {
+        free(index);
+        return;
+    }
+    d->by_name = index;
+    for (struct peer *peer = d->peers; peer; peer = peer->next) {
+        const ENTRY entry = {peer->name, peer};
+        ENTRY *found;
+
+        if (!hsearch_r(entry, ENTER, &found, index)) {
+            drop_index(d);
+            return;
+        }
+    }
+}
+
 void peers_open(struct daemon *d)
 {
     struct peer *before = d->peers, **last = &d->peers, *gone;
 
     d->peers = NULL;
+    d->own_place = d->pool.count;
     for (unsigned i = 0; i < d->pool.count; i++) {
         const struct poolfile_node *node = &d->pool.nodes[i];
-        struct peer *peer, *fresh = NULL;
+        struct peer *peer;
 
-        if (!strcmp(node->name, d->config->name))
+        if (!strcmp(node->name, d->config->name)) {
+            d->own_place = i;
             continue;
+        }
         peer = take_out(&before, node);
         if (!peer)
-            peer = fresh = peer_new(d, node);
+            peer = peer_new(d, node);
         if (!peer)
             break;
+        peer->place = i;
         peer->next = NULL;
         *last = peer;
         last = &peer->next;
-        if (fresh)
-            look_after(-1, 0, fresh);
+    }
+    make_index(d);
+    news_choose(d);
+    for (struct peer *peer = d->peers; peer; peer = peer->next) {
+        if (!evtimer_pending(peer->timer, NULL))
+            look_after(-1, 0, peer);
     }
     while ((gone = before)) {
         before = gone->next;
@@ -195,11 +358,21 @@ void peers_close(struct daemon *d)
         d->peers = peer->next;
         peer_free(peer);
     }
+    news_close(d);
+    drop_index(d);
+    if (d->review)
+        event_free(d->review);
+    d->review = NULL;
 }
 
-static struct peer *find(const struct daemon *d, const char *name)
+struct peer *peer_find(const struct daemon *d, const char *name)
 {
+    const ENTRY wanted = {(char *)(uintptr_t)name, NULL};
     struct peer *peer = d->peers;
+    ENTRY *found;
+
+    if (d->by_name)
+        return hsearch_r(wanted, FIND, &found, d->by_name) ? found->data : NULL;
 
     while (peer && strcmp(peer->name, name))
         peer = peer->next;
@@ -208,27 +381,37 @@ static struct peer *find(const struct daemon *d, const char *name)
 
 bool peer_send(struct daemon *d, const char *node, json_t *message)
 {
-    const struct peer *peer = find(d, node);
+    struct peer *peer = peer_find(d, node);
 
     if (!peer || !peer->state) {
         json_decref(message);
         return false;
     }
-    connection_send(peer->connection, message);
-    return true;
+    peer->used_ms = clock_ms();
+    if (peer->connection && peer->open) {
+        connection_send(peer->connection, message);
+        return true;
+    }
+    if (!peer->unsent)
+        peer->unsent = json_array();
+    json_array_append_new(peer->unsent, message);
+    open_connection(peer);
+    return peer->connection != NULL;
 }
 
 /* In the order of the pool file. */
 json_t *peers_directory(struct daemon *d)
 {
+    const struct peer *next = d->peers, *peer;
     json_t *list = json_array();
     bool own = false;
 
     for (unsigned i = 0; i < d->pool.count; i++) {
         const struct poolfile_node *node = &d->pool.nodes[i];
-        const struct peer *peer = find(d, node->name);
 
-        if (!strcmp(node->name, d->config->name)) {
+        peer = next && next->place == i ? next : NULL;
+        next = peer ? peer->next : next;
+        if (i == d->own_place) {
             json_array_append_new(list, node_describe(d));
             own = true;
         } else if (peer && peer->state) {
@@ -246,7 +429,7 @@ json_t *peers_directory(struct daemon *d)
 /* Those of a queue, with how long it is by now. */
 static void add_waiting(const struct peer *peer, const json_t *queue, json_t *list)
 {
-    const double since = (double)(clock_ms() - peer->heard_ms) / 1000;
+    const double since = (double)(clock_ms() - peer->told_ms) / 1000;
     json_t *entry, *now;
     size_t i;
 
@@ -268,25 +451,41 @@ void peers_waiting(const struct daemon *d, json_t *list)
 void peers_waited(const struct daemon *d, json_t *list)
 {
     for (const struct peer *peer = d->peers; peer; peer = peer->next) {
-        if (!peer->state && clock_ms() - peer->heard_ms < REMEMBERED_MS)
+        if (!peer->state && clock_ms() - peer->lost_ms < REMEMBERED_MS)
             add_waiting(peer, peer->left, list);
     }
 }
 
 bool peer_outdate(struct daemon *d, const char *node)
 {
-    struct peer *peer = find(d, node);
+    struct peer *peer = peer_find(d, node);
+    json_t *changed = peer && peer->state ? json_copy(peer->state) : NULL;
 
-    if (!peer || !peer->state)
+    if (!changed)
         return false;
+    json_decref(peer->state);
+    peer->state = changed; /* and what it told, which may be passed on, stays */
+    forget_parsed(peer);
     return !json_object_set_new(peer->state, "state", json_string("outdated"));
 }
 
 const struct topology *peer_tree(const struct daemon *d, const char *node)
 {
-    const struct peer *peer = find(d, node);
+    const struct peer *peer = peer_find(d, node);
 
     if (!strcmp(node, d->config->name))
         return d->known_tree;
     return peer ? peer->tree : NULL;
+}
+
+const struct placement_device *peer_devices(struct daemon *d, const json_t *node, unsigned *count)
+{
+    struct peer *peer = peer_find(d, message_text(node, "name", ""));
+
+    if (!peer || peer->state != node)
+        return NULL;
+    if (!peer->parsed)
+        peer->parsed = placement_devices_of(node, peer->tree, &peer->parsed_count);
+    *count = peer->parsed_count;
+    return peer->parsed;
 }

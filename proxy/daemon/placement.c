@@ -1,4 +1,5 @@
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,33 +21,90 @@ static bool is_free(const struct placement_device *device, const struct placemen
     return !device->taken && (wish->exclusive ? !device->sessions : device->sessions < device->most);
 }
 
-/* How many of the devices of a node could be had, and how many are chosen already. */
-static void count_node(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
-                       const bool *taken, unsigned node, unsigned *left, unsigned *own)
+/* What is kept of the nodes while devices are chosen, so that each device is looked at once for each that is wished. */
+struct node {
+    unsigned first, end; /* its devices are between, perhaps with others' */
+    unsigned left, own;  /* that could be had, that are chosen already */
+};
+
+/* A node's place, as it was computed for another that is just like it. */
+struct known_place {
+    const struct topology *tree;
+    uint64_t users; /* how many there are of each device, as a hash; 0: nothing is known here */
+    int leaf;
+    double cost;
+};
+
+#define KNOWN_PLACES 1024 /* a power of two */
+
+struct choice {
+    const struct placement_device *devices;
+    unsigned count;
+    const struct placement_wish *wish;
+    struct node *nodes;
+    bool *fits, *taken;
+    struct known_place *places; /* or NULL */
+};
+
+static void choice_end(struct choice *c)
 {
-    *left = *own = 0;
+    free(c->nodes);
+    free(c->fits);
+    free(c->taken);
+    free(c->places);
+}
+
+static bool choice_begin(struct choice *c, const struct placement_device *devices, unsigned count,
+                         const struct placement_wish *wish)
+{
+    unsigned nodes = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        nodes = devices[i].node >= nodes ? devices[i].node + 1 : nodes;
+    *c = (struct choice){devices,
+                         count,
+                         wish,
+                         calloc(nodes + 1, sizeof(*c->nodes)),
+                         calloc(count + 1, sizeof(*c->fits)),
+                         calloc(count + 1, sizeof(*c->taken)),
+                         NULL};
+    if (!c->nodes || !c->fits || !c->taken)
+        return false;
     for (unsigned i = 0; i < count; i++) {
-        if (devices[i].node != node)
-            continue;
-        *own += taken[i];
-        *left += !taken[i] && suits(&devices[i], wish) && is_free(&devices[i], wish);
+        struct node *node = &c->nodes[devices[i].node];
+
+        if (!node->end)
+            node->first = i;
+        node->end = i + 1;
+        c->fits[i] = is_free(&devices[i], wish) && suits(&devices[i], wish);
+        node->left += c->fits[i];
     }
+    return true;
+}
+
+static void choice_take(struct choice *c, unsigned at)
+{
+    struct node *node = &c->nodes[c->devices[at].node];
+
+    c->taken[at] = true;
+    node->left--;
+    node->own++;
 }
 
 #define MOST_DELAY 10 /* what waits for another counts as so many times slower */
 
 /* What the devices of a node that are in use, chosen, or at this place get of their links when all send to the host's
  * memory and from there: how much longer it takes than alone, summed up. */
-static double congestion(const struct placement_device *devices, unsigned count, const bool *taken, unsigned node,
-                         unsigned at)
+static double congestion(const struct choice *c, unsigned node, unsigned at)
 {
+    const struct placement_device *devices = c->devices;
     struct topology_transfer transfers[TOPOLOGY_MOST_TRANSFERS];
     double factors[TOPOLOGY_MOST_TRANSFERS], delay = 0;
     const struct topology *tree = NULL;
     unsigned some = 0;
 
-    for (unsigned i = 0; i < count; i++) {
-        unsigned users = (devices[i].sessions > 0) + taken[i] + (i == at);
+    for (unsigned i = c->nodes[node].first; i < c->nodes[node].end; i++) {
+        unsigned users = (devices[i].sessions > 0) + c->taken[i] + (i == at);
 
         if (devices[i].node != node || devices[i].leaf < 0)
             continue;
@@ -90,73 +148,104 @@ static unsigned detour(const struct topology *tree, unsigned device)
     return links - least;
 }
 
-/* Where the device is in its node, as a cost from 0 to below 1: mostly, by how much it and the others would be in each
- * other's way. */
-static double cost_of_place(const struct placement_device *devices, unsigned count, const bool *taken, unsigned at)
+static double compute_place(const struct choice *c, unsigned at)
 {
-    const struct placement_device *device = &devices[at];
-    double more;
+    const struct placement_device *device = &c->devices[at];
+    double more = congestion(c, device->node, at) - congestion(c, device->node, c->count);
 
-    if (!device->tree || device->leaf < 0)
-        return 0;
-    more = congestion(devices, count, taken, device->node, at) - congestion(devices, count, taken, device->node, count);
+    more = more > 0 ? more : 0;
     return 0.9 * more / (1 + more) + 0.09 * detour(device->tree, (unsigned)device->leaf) / FAR;
 }
 
-/* The lower the better; equals in the order of the list. */
-static double cost(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
-                   const bool *taken, unsigned at, unsigned needed, enum policy policy)
+/* By who uses what in a node: nodes with the same tree and the same users are alike. */
+static uint64_t hash_users(const struct choice *c, unsigned number)
 {
-    const struct placement_device *device = &devices[at];
-    unsigned left, own;
+    const struct node *node = &c->nodes[number];
+    uint64_t hash = 14695981039346656037u;
+
+    for (unsigned i = node->first; i < node->end; i++) {
+        const struct placement_device *device = &c->devices[i];
+
+        if (device->node != number || device->leaf < 0)
+            continue;
+        hash = (hash ^ (unsigned)device->leaf) * 1099511628211u;
+        hash = (hash ^ ((device->sessions > 0) + c->taken[i])) * 1099511628211u;
+    }
+    return hash | 1;
+}
+
+/* Where the device is in its node, as a cost from 0 to below 1: mostly, by how much it and the others would be in each
+ * other's way. */
+static double cost_of_place(struct choice *c, unsigned at)
+{
+    const struct placement_device *device = &c->devices[at];
+    struct known_place *known, wanted = {.tree = device->tree, .leaf = device->leaf};
+
+    if (!device->tree || device->leaf < 0)
+        return 0;
+    if (!c->places)
+        c->places = calloc(KNOWN_PLACES, sizeof(*c->places));
+    if (!c->places)
+        return compute_place(c, at);
+    wanted.users = hash_users(c, device->node);
+    known = &c->places[((wanted.users >> 20) * 31 + ((uintptr_t)device->tree >> 4) + (unsigned)device->leaf) %
+                       KNOWN_PLACES];
+    if (known->tree != wanted.tree || known->users != wanted.users || known->leaf != wanted.leaf) {
+        wanted.cost = compute_place(c, at);
+        *known = wanted;
+    }
+    return known->cost;
+}
+
+/* The lower the better; equals in the order of the list. What is not below `least` is as good as anything above. */
+static double cost(struct choice *c, unsigned at, unsigned needed, enum policy policy, double least)
+{
+    const struct placement_device *device = &c->devices[at];
+    const struct node *node = &c->nodes[device->node];
+    double price = 0;
 
     switch (policy) {
     case POLICY_PACK: /* a node that it is on already; one that has all that is needed; one that is in use; the fullest
                        */
-        count_node(devices, count, wish, taken, device->node, &left, &own);
-        return (own ? 0 : 1e9) + (left >= needed ? 0 : 1e6) + (device->node_sessions ? 0 : 1e3) + left +
-               cost_of_place(devices, count, taken, at);
-    case POLICY_SPREAD:
-        count_node(devices, count, wish, taken, device->node, &left, &own);
-        return 1e6 * (own + device->node_sessions) + 1e3 * device->sessions + cost_of_place(devices, count, taken, at);
-    case POLICY_LEAST_LOADED:
-        return 1e3 * device->sessions + device->load + cost_of_place(devices, count, taken, at);
-    case POLICY_ORDER:
+        price =
+            (node->own ? 0 : 1e9) + (node->left >= needed ? 0 : 1e6) + (device->node_sessions ? 0 : 1e3) + node->left;
         break;
+    case POLICY_SPREAD:
+        price = 1e6 * (node->own + device->node_sessions) + 1e3 * device->sessions;
+        break;
+    case POLICY_LEAST_LOADED:
+        price = 1e3 * device->sessions + device->load;
+        break;
+    case POLICY_ORDER:
+        return 0;
     }
-    return 0;
+    return price < least ? price + cost_of_place(c, at) : price;
 }
 
-static bool choose(const struct placement_device *devices, unsigned count, const struct placement_wish *wish,
-                   enum policy policy, unsigned *chosen)
+static bool choose(struct choice *c, enum policy policy, unsigned *chosen)
 {
-    bool *taken = calloc(count + 1, sizeof(*taken));
+    for (unsigned got = 0; got < c->wish->count; got++) {
+        double least = HUGE_VAL;
+        unsigned best = c->count;
 
-    for (unsigned got = 0; taken && got < wish->count; got++) {
-        double least = 0;
-        unsigned best = count;
-
-        for (unsigned i = 0; i < count; i++) {
+        for (unsigned i = 0; i < c->count; i++) {
             double price;
 
-            if (taken[i] || !suits(&devices[i], wish) || !is_free(&devices[i], wish))
+            if (c->taken[i] || !c->fits[i])
                 continue;
-            price = cost(devices, count, wish, taken, i, wish->count - got, policy);
-            if (best < count && price >= least)
+            price = cost(c, i, c->wish->count - got, policy, least);
+            if (best < c->count && price >= least)
                 continue;
             least = price;
             best = i;
+            if (policy == POLICY_ORDER)
+                break;
         }
-        if (best == count) {
-            free(taken);
+        if (best == c->count)
             return false;
-        }
-        taken[best] = true;
+        choice_take(c, best);
         chosen[got] = best;
     }
-    if (!taken)
-        return false;
-    free(taken);
     return true;
 }
 
@@ -164,9 +253,15 @@ bool placement_choose(const struct placement_device *devices, unsigned count, co
                       enum policy policy, unsigned *chosen, bool *ever)
 {
     unsigned suitable = 0;
+    struct choice c;
+    bool good;
 
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count && suitable < wish->count; i++)
         suitable += is_wished(&devices[i], wish);
     *ever = wish->count && suitable >= wish->count;
-    return *ever && choose(devices, count, wish, policy, chosen);
+    if (!*ever)
+        return false;
+    good = choice_begin(&c, devices, count, wish) && choose(&c, policy, chosen);
+    choice_end(&c);
+    return good;
 }

@@ -12,6 +12,7 @@
 
 #define PATIENCE_MS 60000 /* so long others pass who fit where it does not */
 #define MOST_WAITING 1000
+#define MOST_REFUSED 32
 
 struct waiting {
     const json_t *entry;
@@ -79,29 +80,53 @@ static void give(struct placement_device *devices, unsigned count, const struct 
     }
 }
 
+/* Wishes that were not fulfilled: what is left gets less only, so another such need not be tried. */
+struct refused {
+    struct placement_wish wishes[MOST_REFUSED];
+    unsigned count;
+};
+
+static bool is_refused(const struct refused *refused, const struct placement_wish *wish)
+{
+    for (unsigned i = 0; i < refused->count; i++) {
+        const struct placement_wish *one = &refused->wishes[i];
+
+        if (one->count == wish->count && one->memory == wish->memory && one->exclusive == wish->exclusive &&
+            !strcmp(one->name, wish->name) && !strcmp(one->type, wish->type))
+            return true;
+    }
+    return false;
+}
+
+static bool may_be_passed(const json_t *entry)
+{
+    return json_number_value(json_object_get(entry, "waited")) * 1000 < PATIENCE_MS;
+}
+
 /* One who has waited longer. False if it is not to be passed. */
-static bool serve(const json_t *entry, const char *const *names, struct placement_device *devices, unsigned count)
+static bool try(const json_t *entry, const struct placement_wish *wish, enum policy policy, const char *const *names,
+                struct placement_device *devices, unsigned count, struct refused *refused)
 {
     const json_t *barred = json_object_get(entry, "barred");
     unsigned chosen[MOST_DEVICES], *positions = calloc(count + 1, sizeof(*positions)), left = 0;
     struct placement_device *theirs = calloc(count + 1, sizeof(*theirs));
-    struct placement_wish wish;
-    enum policy policy;
     bool ever = false, good = true;
 
-    if (positions && theirs && read_wish(entry, &wish, &policy)) {
+    if (positions && theirs) {
         for (unsigned i = 0; i < count; i++) {
             if (json_object_get(barred, names[devices[i].node]))
                 continue;
             positions[left] = i;
             theirs[left++] = devices[i];
         }
-        if (placement_choose(theirs, left, &wish, policy, chosen, &ever)) {
-            for (unsigned i = 0; i < wish.count; i++)
+        if (placement_choose(theirs, left, wish, policy, chosen, &ever)) {
+            for (unsigned i = 0; i < wish->count; i++)
                 chosen[i] = positions[chosen[i]];
-            give(devices, count, &wish, chosen);
+            give(devices, count, wish, chosen);
         } else if (ever) {
-            good = json_number_value(json_object_get(entry, "waited")) * 1000 < PATIENCE_MS;
+            good = may_be_passed(entry);
+            if (left == count && refused->count < MOST_REFUSED)
+                refused->wishes[refused->count++] = *wish;
         }
     }
     free(positions);
@@ -109,10 +134,24 @@ static bool serve(const json_t *entry, const char *const *names, struct placemen
     return good;
 }
 
+static bool serve(const json_t *entry, const char *const *names, struct placement_device *devices, unsigned count,
+                  struct refused *refused)
+{
+    struct placement_wish wish;
+    enum policy policy;
+
+    if (!read_wish(entry, &wish, &policy))
+        return true;
+    if (!json_object_size(json_object_get(entry, "barred")) && is_refused(refused, &wish))
+        return may_be_passed(entry);
+    return try(entry, &wish, policy, names, devices, count, refused);
+}
+
 bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, const char *const *names,
                        struct placement_device *devices, unsigned count)
 {
     json_t *queue = queue_of_pool(d), *entry;
+    struct refused refused = {.count = 0};
     bool good = true;
     size_t i;
 
@@ -122,7 +161,7 @@ bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, 
             json_number_value(json_object_get(entry, "waited")) * 1000 < (double)age_ms)
             break;
         if (!json_is_true(json_object_get(entry, "held")))
-            good = serve(entry, names, devices, count);
+            good = serve(entry, names, devices, count, &refused);
     }
     json_decref(queue);
     return good;

@@ -1,11 +1,10 @@
 /*
  * The worker's process: the session's user's, in a session, process group and, where there are, control groups of its
  * own, with nothing of the daemon's and nothing from outside but what session_start() let through. Between it and the
- * daemon is its keeper (keep.c), which is what the daemon sees of it.
+ * daemon is its keeper (proxy/keep.c), which is what the daemon sees of it.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -14,14 +13,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/settings.h"
+#include "base/socket.h"
 #include "proxy/daemon/daemon.h"
 
-#define MOST_ENVIRONMENT 128
 #define START_MS 5000
 #define PMI_FD 4 /* the worker's */
 
@@ -72,12 +73,8 @@ bool worker_group_path(const struct session *s, const char *file, char *path, si
 static bool group_write(const struct session *s, const char *file, const char *text)
 {
     char path[4096];
-    int fd = worker_group_path(s, file, path, sizeof(path)) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
-    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
-    if (fd >= 0)
-        close(fd);
-    return good;
+    return worker_group_path(s, "", path, sizeof(path)) && keep_write_group(path, file, text);
 }
 
 static void group_limit(const struct session *s, const char *file, const char *format, unsigned long long value)
@@ -165,49 +162,55 @@ bool worker_contained(const struct session *s, int number)
 /* ---- the process ---- */
 
 struct plan {
-    char *arguments[3], *environment[MOST_ENVIRONMENT];
-    unsigned count;
-    char name[64], folder[256];
-    const struct session *session;
-    bool grouped;
-    int pmi; /* or -1 */
+    struct keep_plan keep;
+    char *environment[KEEP_ENVIRONMENT];
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct plan *plan, const char *format, ...)
 {
     va_list arguments;
 
-    if (plan->count + 1 >= MOST_ENVIRONMENT)
+    if (plan->keep.count + 1 >= KEEP_ENVIRONMENT)
         return;
     va_start(arguments, format);
-    if (vasprintf(&plan->environment[plan->count], format, arguments) < 0)
-        plan->environment[plan->count] = NULL;
+    if (vasprintf(&plan->environment[plan->keep.count], format, arguments) < 0)
+        plan->environment[plan->keep.count] = NULL;
     else
-        plan->count++;
+        plan->keep.count++;
     va_end(arguments);
+}
+
+/* What all workers have; it is there when their drivers are loaded. */
+static void add_common(struct plan *plan, const struct daemon *d)
+{
+    const char *log = getenv("VOCL_LOG");
+
+    add(plan, "PATH=/usr/local/bin:/usr/bin:/bin");
+    add(plan, "VOCL_LIBEXECDIR=%s", settings_string(SETTING_LIBEXECDIR));
+    add(plan, "VOCL_LOG=%s", log ? log : "error");
+    add(plan, "VOCL_MPI=mpich");
+    add(plan, "MPIR_CVAR_NOLOCAL=1");
+    add(plan, "UCX_HANDLE_ERRORS=none");
+    add(plan, "UCX_LOG_LEVEL=error");
+    for (char **at = d->config->environment; *at; at++)
+        add(plan, "%s", *at);
 }
 
 static void make_plan(const struct session *s, char *const *environment, struct plan *plan)
 {
-    const char *folder = settings_string(SETTING_LIBEXECDIR), *log = getenv("VOCL_LOG");
     char list[MOST_DEVICES * 4] = "", path[4096];
     struct passwd *user = getpwuid(s->uid);
+    struct keep_plan *keep = &plan->keep;
 
-    snprintf(plan->name, sizeof(plan->name), "%s", s->user);
-    snprintf(plan->folder, sizeof(plan->folder), "%s", user ? user->pw_dir : "/");
-    if (asprintf(&plan->arguments[0], "%s/vocl-proxy", folder) < 0)
-        plan->arguments[0] = NULL;
-    plan->arguments[1] = strdup("--worker");
-    add(plan, "PATH=/usr/local/bin:/usr/bin:/bin");
-    add(plan, "HOME=%s", plan->folder);
-    add(plan, "USER=%s", plan->name);
-    add(plan, "VOCL_LIBEXECDIR=%s", folder);
-    add(plan, "VOCL_LOG=%s", log ? log : "error");
-    add(plan, "VOCL_MPI=mpich");
-    add(plan, "MPIR_CVAR_NOLOCAL=1");
+    *keep = (struct keep_plan){.uid = s->uid, .gid = s->gid, .drop = geteuid() == 0};
+    snprintf(keep->session, sizeof(keep->session), "%s", s->id);
+    snprintf(keep->user, sizeof(keep->user), "%s", s->user);
+    snprintf(keep->folder, sizeof(keep->folder), "%s", user ? user->pw_dir : "/");
+    snprintf(keep->program, sizeof(keep->program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
+    add_common(plan, s->daemon);
+    add(plan, "HOME=%s", keep->folder);
+    add(plan, "USER=%s", keep->user);
     add(plan, "PMI_FD=%d", PMI_FD);
-    add(plan, "UCX_HANDLE_ERRORS=none");
-    add(plan, "UCX_LOG_LEVEL=error");
     for (unsigned i = 0; i < s->device_count; i++)
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? "," : "", s->devices[i]);
     add(plan, "VOCL_WORKER_DEVICES=%s", list);
@@ -215,27 +218,48 @@ static void make_plan(const struct session *s, char *const *environment, struct 
     add(plan, "VOCL_WORKER_SCRUB=%s", s->daemon->config->scrub);
     state_path(s->daemon, "control", path, sizeof(path));
     add(plan, "VOCL_WORKER_CONTROL=%s", path);
-    for (char **at = s->daemon->config->environment; *at; at++)
-        add(plan, "%s", *at);
     for (; *environment; environment++)
         add(plan, "%s", *environment);
 }
 
 static void free_plan(struct plan *plan)
 {
-    for (unsigned i = 0; i < plan->count; i++)
+    for (unsigned i = 0; i < plan->keep.count; i++)
         free(plan->environment[i]);
-    free(plan->arguments[0]);
-    free(plan->arguments[1]);
 }
 
-/* Between fork and exec. Does not return. */
-static void become(void *argument, int log, int problem)
+/* ---- the nursery: a process in which the drivers are loaded already, and workers begin as copies of it ---- */
+
+#define NURSERY_MS 30000 /* after one that failed another is tried */
+
+struct nursery {
+    pid_t pid;
+    int fd;
+    long tried_ms;
+    char **environment; /* the configuration's, that it has */
+    bool useless;       /* with these drivers */
+};
+
+static struct nursery nursery = {.fd = -1};
+
+static void nursery_end(void)
 {
-    const struct plan *plan = argument;
-    const struct session *s = plan->session;
-    struct start_word word = {.worker = -1};
-    int null = open("/dev/null", O_RDWR), pmi, error = 0;
+    int status = 0;
+
+    if (nursery.pid > 0) {
+        close(nursery.fd);
+        kill(nursery.pid, SIGKILL);
+        waitpid(nursery.pid, &status, 0);
+        nursery.useless = WIFEXITED(status) && WEXITSTATUS(status) == NURSERY_USELESS;
+    }
+    nursery.pid = 0;
+    nursery.fd = -1;
+}
+
+static void nursery_become(const struct plan *plan, int fd)
+{
+    char *arguments[] = {(char *)(uintptr_t)plan->keep.program, (char *)(uintptr_t)NURSERY_WORD, NULL};
+    int null = open("/dev/null", O_RDWR);
     sigset_t none;
 
     setsid();
@@ -243,37 +267,89 @@ static void become(void *argument, int log, int problem)
         signal(number, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(null, 0);
     dup2(null, 1);
-    dup2(log, 2);
-    if (plan->grouped && !group_write(s, "cgroup.procs", "0"))
-        error = errno;
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (!error && geteuid() == 0 &&
-        (initgroups(plan->name, s->gid) || setresgid(s->gid, s->gid, s->gid) || setresuid(s->uid, s->uid, s->uid)))
-        error = errno;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper nobody would see to it */
-    if (!error && chdir(plan->folder) && chdir("/"))
-        error = errno;
-    pmi = fcntl(plan->pmi, F_DUPFD, PMI_FD + 1); /* out of the way of the other */
-    dup2(problem, 3);
-    fcntl(3, F_SETFD, FD_CLOEXEC);
-    if (pmi < 0 || dup2(pmi, PMI_FD) < 0)
-        close(PMI_FD);
-    close_range(PMI_FD + 1, ~0u, 0);
-    if (!error) {
-        execve(plan->arguments[0], plan->arguments, plan->environment);
-        error = errno;
-    }
-    word.error = error;
-    if (write(3, &word, sizeof(word)) < 0)
-        _exit(126);
+    dup2(fd, NURSERY_FD); /* without close-on-exec */
+    fcntl(NURSERY_FD, F_SETFD, 0);
+    close_range(NURSERY_FD + 1, ~0u, 0);
+    execve(plan->keep.program, arguments, (char **)(uintptr_t)plan->environment);
     _exit(127);
+}
+
+void nursery_open(struct daemon *d)
+{
+    const char *journal = getenv("JOURNAL_STREAM");
+    struct plan plan = {.keep = {.count = 0}};
+    int ends[2];
+
+    nursery_end();
+    nursery.tried_ms = clock_ms();
+    nursery.environment = d->config->environment;
+    nursery.useless = false;
+    if (!d->config->prefork || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return;
+    snprintf(plan.keep.program, sizeof(plan.keep.program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
+    add_common(&plan, d);
+    if (journal)
+        add(&plan, "JOURNAL_STREAM=%s", journal);
+    nursery.pid = fork();
+    if (nursery.pid == 0)
+        nursery_become(&plan, ends[1]);
+    close(ends[1]);
+    nursery.fd = ends[0];
+    if (nursery.pid < 0)
+        close(ends[0]);
+    free_plan(&plan);
+}
+
+/* What the nursery is to make of a copy of itself: over a socket of its own, for there are secrets in it. The keeper's
+ * number, a child of this process; or -1. */
+static pid_t nursery_ask(struct daemon *d, struct plan *plan, int pmi, int problem)
+{
+    const int given[2] = {problem, pmi};
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *text;
+    pid_t keeper = -1;
+    int ends[2];
+
+    if (!nursery.pid || nursery.environment != d->config->environment) {
+        if ((clock_ms() - nursery.tried_ms > NURSERY_MS && !nursery.useless) ||
+            nursery.environment != d->config->environment)
+            nursery_open(d);
+        if (nursery.pid <= 0)
+            return -1;
+    }
+    text = open_memstream(&bytes, &size);
+    if (!text)
+        return -1;
+    for (unsigned i = 0; i < plan->keep.count; i++)
+        fwrite(plan->environment[i], 1, strlen(plan->environment[i]) + 1, text);
+    fclose(text);
+    plan->keep.length = (uint32_t)size;
+    if (bytes && !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+        if (socket_send_descriptors(nursery.fd, "", 1, &ends[1], 1) ||
+            socket_send_descriptors(ends[0], "", 1, given, pmi >= 0 ? 2 : 1) ||
+            socket_write_all(ends[0], &plan->keep, sizeof(plan->keep)) || socket_write_all(ends[0], bytes, size))
+            keeper = -1;
+        close(ends[1]);
+        if (socket_read_all(ends[0], &keeper, sizeof(keeper), START_MS))
+            keeper = -1;
+        close(ends[0]);
+    }
+    free(bytes);
+    if (keeper <= 0) {
+        nursery_end();
+        if (!nursery.useless)
+            daemon_log("warning", "the nursery does not answer: workers load their drivers themselves");
+    }
+    return keeper;
 }
 
 pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size)
 {
-    struct plan plan = {.count = 0};
+    struct plan plan = {.keep = {.count = 0}};
     struct pollfd told = {.events = POLLIN};
     struct start_word word;
     int problem[2], error = 0;
@@ -286,12 +362,13 @@ pid_t worker_start(struct session *s, char *const *environment, int pmi, char *w
     if (pipe2(problem, O_CLOEXEC))
         return -1;
     make_plan(s, environment, &plan);
-    plan.session = s;
-    plan.pmi = pmi;
-    plan.grouped = group_make(s);
-    s->keeper = fork();
+    if (group_make(s))
+        worker_group_path(s, "", plan.keep.group, sizeof(plan.keep.group));
+    s->keeper = nursery_ask(s->daemon, &plan, pmi, problem[1]);
+    if (s->keeper < 0)
+        s->keeper = fork();
     if (s->keeper == 0)
-        keeper_run(s, become, &plan, problem[1]);
+        keep_run(&plan.keep, plan.environment, pmi, problem[1], NULL);
     close(problem[1]);
     if (s->keeper < 0)
         error = errno;

@@ -4,6 +4,7 @@
  *     worker.c        the main loop, between the transport and the executor
  *     affinity.c      where its devices are in the node's PCIe tree: its threads go near them (affinity.h)
  *     control.c       its end of the connection to the daemon that started it (proxy/control.h)
+ *     nursery.c       what has the drivers loaded, for workers that begin as copies of it
  *     list_devices.c  vocl-proxy --probe: the node's devices, for a daemon
  */
 #ifndef VOCL_PROXY_WORKER_WORKER_H
@@ -32,6 +33,10 @@ struct worker {
 int list_devices(void);
 /* Print what this is, for who wants to use it from another host. Returns the exit status. */
 int worker_about(void);
+
+/* ---- nursery.c ---- */
+/* For a daemon: a process of which workers are copies. word: its argument, which is theirs then. */
+int nursery_run(char *word);
 
 /* ---- worker.c ---- */
 /* Serve one session: returns the exit status when it is over. */

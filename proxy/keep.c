@@ -8,8 +8,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +20,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/text.h"
 #include "base/children.h"
-#include "proxy/daemon/daemon.h"
+#include "base/clock.h"
+#include "base/journal.h"
+#include "base/text.h"
+#include "proxy/keep.h"
 
 #define MOST_LINES 20 /* in a second */
 #define LINE 400      /* bytes, before they are made visible */
 #define GRACE_MS 300  /* for the worker's children to end by themselves when it has */
 #define NAP_MS 20
+#define PROBLEM_FD 3 /* the worker's, until it is one */
+#define PMI_FD 4
 
 struct keeper {
-    const struct session *session;
+    const struct keep_plan *plan;
     pid_t worker;
     int log, status;
     bool worker_over, killing;
@@ -44,10 +49,22 @@ struct keeper {
 
 /* ---- what they say ---- */
 
+__attribute__((format(printf, 2, 3))) static void tell(const struct keeper *k, const char *format, ...)
+{
+    char text[4 * LINE + 64], line[4 * LINE + 128];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    snprintf(line, sizeof(line), "session %s: %s", k->plan->session, text);
+    journal_print("notice", line);
+}
+
 static void tell_left_out(struct keeper *k)
 {
     if (k->left_out)
-        daemon_log("notice", "session %s: %u lines of its worker are left out", k->session->id, k->left_out);
+        tell(k, "%u lines of its worker are left out", k->left_out);
     k->left_out = 0;
 }
 
@@ -63,8 +80,7 @@ static void tell_line(struct keeper *k)
         k->lines = 0;
     }
     if (k->length && k->lines++ < MOST_LINES)
-        daemon_log("notice", "session %s: worker: %s%s", k->session->id,
-                   text_visible(k->line, visible, sizeof(visible)), k->cut ? "..." : "");
+        tell(k, "worker: %s%s", text_visible(k->line, visible, sizeof(visible)), k->cut ? "..." : "");
     else
         k->left_out += k->length != 0;
     k->length = 0;
@@ -92,9 +108,30 @@ static bool hear(struct keeper *k)
 
 /* ---- what they leave ---- */
 
+bool keep_write_group(const char *group, const char *file, const char *text)
+{
+    char path[4200];
+    int fd;
+    bool good;
+
+    if (!*group)
+        return false;
+    snprintf(path, sizeof(path), "%s/%s", group, file);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+bool keep_kill_group(const char *group)
+{
+    return keep_write_group(group, "cgroup.kill", "1");
+}
+
 static void kill_all(const struct keeper *k)
 {
-    worker_kill_group(k->session);
+    keep_kill_group(k->plan->group);
     children_kill(getpid(), SIGKILL, 8);
 }
 
@@ -164,10 +201,66 @@ static void close_others(int log, int problem)
     close_range((unsigned)high + 1, ~0u, 0);
 }
 
-void keeper_run(const struct session *s, void (*become)(void *argument, int log, int problem), void *argument,
-                int problem)
+/* The worker's own: the user's, with nothing of the daemon's. 0 or errno. */
+static int become_the_user(const struct keep_plan *plan, int log)
 {
-    struct keeper k = {.session = s, .second_ms = clock_ms()};
+    int null = open("/dev/null", O_RDWR), error = 0;
+    sigset_t none;
+
+    setsid();
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    dup2(null, 0);
+    dup2(null, 1);
+    dup2(log, 2);
+    if (*plan->group && !keep_write_group(plan->group, "cgroup.procs", "0"))
+        error = errno;
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!error && plan->drop &&
+        (initgroups(plan->user, plan->gid) || setresgid(plan->gid, plan->gid, plan->gid) ||
+         setresuid(plan->uid, plan->uid, plan->uid)))
+        error = errno;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper nobody would see to it */
+    if (!error && chdir(plan->folder) && chdir("/"))
+        error = errno;
+    return error;
+}
+
+/* In the keeper's child. Does not return. */
+static void become_worker(const struct keep_plan *plan, char **environment, int pmi, int log, int problem,
+                          int (*run)(void))
+{
+    char *arguments[] = {(char *)(uintptr_t)plan->program, (char *)(uintptr_t) "--worker", NULL};
+    struct start_word word = {.worker = -1, .error = become_the_user(plan, log)};
+
+    pmi = fcntl(pmi, F_DUPFD, PMI_FD + 1); /* out of the way of the other */
+    if (problem <= PMI_FD)
+        problem = fcntl(problem, F_DUPFD, PMI_FD + 1);
+    dup2(problem, PROBLEM_FD);
+    fcntl(PROBLEM_FD, F_SETFD, FD_CLOEXEC);
+    if (pmi < 0 || dup2(pmi, PMI_FD) < 0)
+        close(PMI_FD);
+    close_range(PMI_FD + 1, ~0u, 0);
+    if (!word.error && run) {
+        environ = environment;
+        prctl(PR_SET_DUMPABLE, 1); /* as after exec: nothing is in it that is not the user's */
+        close(PROBLEM_FD);
+        exit(run());
+    }
+    if (!word.error) {
+        execve(plan->program, arguments, environment);
+        word.error = errno;
+    }
+    if (write(PROBLEM_FD, &word, sizeof(word)) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+void keep_run(const struct keep_plan *plan, char **environment, int pmi, int problem, int (*run)(void))
+{
+    struct keeper k = {.plan = plan, .second_ms = clock_ms()};
     struct start_word word;
     int log[2], signals;
     sigset_t set;
@@ -178,6 +271,7 @@ void keeper_run(const struct session *s, void (*become)(void *argument, int log,
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, 0); /* it outlives the daemon */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
@@ -186,7 +280,7 @@ void keeper_run(const struct session *s, void (*become)(void *argument, int log,
     sigprocmask(SIG_SETMASK, &set, NULL);
     k.worker = fork();
     if (k.worker == 0)
-        become(argument, log[1], problem);
+        become_worker(plan, environment, pmi, log[1], problem, run);
     close(log[1]);
     close_others(log[0], problem);
     k.log = log[0];

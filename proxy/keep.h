@@ -1,0 +1,49 @@
+/*
+ * A worker of a pool and its keeper: what the daemon, and the nursery that has the drivers loaded already
+ * (proxy/worker/nursery.c), have in common.
+ */
+#ifndef VOCL_PROXY_KEEP_H
+#define VOCL_PROXY_KEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define KEEP_ENVIRONMENT 128
+
+/* What is said of a worker's start: its number, or the errno for which there is none. */
+struct start_word {
+    pid_t worker;
+    int error;
+};
+
+/* How a worker is to be. Goes from the daemon to the nursery as it is, with the environment behind it. */
+struct keep_plan {
+    char session[33], user[64], folder[256];
+    char group[4096]; /* its control group's folder, or "" */
+    char program[4096];
+    uid_t uid;
+    gid_t gid;
+    bool drop; /* it becomes that user's */
+    unsigned count;
+    uint32_t length; /* of the environment: each with its 0 */
+};
+
+#define NURSERY_FD 3             /* the nursery's end of a socket to the daemon */
+#define NURSERY_USELESS 3        /* its exit status where drivers cannot be copied */
+#define NURSERY_WORD "--nursery" /* longer than that of a worker, whose place it takes */
+
+/*
+ * In a child of the daemon's: starts a worker, and stays until all that it starts is gone. environment:
+ * NULL-terminated; pmi: the worker's, or -1; problem: where start_words go; run: what the worker is, which is then not
+ * executed anew, or NULL. Does not return.
+ */
+void keep_run(const struct keep_plan *plan, char **environment, int pmi, int problem, int (*run)(void))
+    __attribute__((noreturn));
+/* Kills all of a control group. False: there is none. */
+bool keep_kill_group(const char *group);
+/* Writes to a file of it. */
+bool keep_write_group(const char *group, const char *file, const char *text);
+
+#endif

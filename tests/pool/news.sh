@@ -1,0 +1,73 @@
+#!/bin/sh
+# Eight daemons that are too many for each to be connected with each ("mesh"): what one has all know, also when it is
+# drained, has a session, is lost, and comes back; and sessions go where nobody who asks is connected.
+. "$(dirname "$0")/one-lib.sh"
+NODES="1 2 3 4 5 6 7 8"
+make_pool d1 'mesh = 3;' 'policy = "order";' 'devices = ( { match = "*"; sessions = 2; } );'
+for node in $NODES; do
+    [ "$node" = 1 ] || "$VOCL_LIBEXECDIR/vocl-proxy" --make-key="d$node" >> "$scratch/keys"
+    sed -e "s,^name = .*,name = \"d$node\";," -e "s,^listen = .*,listen = \"127.0.0.$node:$port\";," \
+        -e "s,^state-directory.*,state-directory = \"$scratch/state.$node\";," \
+        -e "s,^accounting.*,accounting = \"$scratch/accounting.$node\";," "$scratch/conf" > "$scratch/conf.$node"
+    printf 'auth key\nkey-file %s\nnode d%s 127.0.0.%s:%s\n' "$scratch/mine" "$node" "$node" "$port" > "$scratch/only.$node"
+done
+printf 'auth key\nkey-file %s\n' "$scratch/mine" > "$scratch/pool"
+for node in $NODES; do echo "node d$node 127.0.0.$node:$port"; done >> "$scratch/pool"
+
+all=
+end_all()
+{
+    kill -9 $all 2> /dev/null
+    rm -rf "$scratch"
+}
+trap end_all EXIT
+# start NODE
+start()
+{
+    rm -f "$scratch/log.$1"
+    "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf.$1" 2> "$scratch/log.$1" &
+    all="$all $!"
+    eval "pid_$1=$!"
+}
+for node in $NODES; do start "$node"; done
+
+# everybody_says STATE NODE: each that runs has that node in that state
+everybody_says()
+{
+    for says_node in $NODES; do
+        [ "$says_node" = "$silent" ] && continue
+        VOCL_POOL=$scratch/only.$says_node vocl pool nodes 2> /dev/null | grep -q "^d$2 .* $1 " || return 1
+    done
+}
+silent=
+for node in $NODES; do
+    wait_until 30 everybody_says up "$node" || fail "d$node is not known to all: $(VOCL_POOL=$scratch/only.1 vocl pool nodes 2>&1) $(cat "$scratch"/log.*)"
+done
+
+# d1 watches d2, d3 and d5, and is watched by three
+connections=$(ls -l "/proc/$pid_1/fd" | grep -c socket:)
+[ "$connections" -le 14 ] || fail "d1 has $connections sockets"
+
+VOCL_POOL=$scratch/pool vocl pool drain --reason test d6 > /dev/null || fail "drain"
+wait_until 20 everybody_says draining 6 || fail "not all know that d6 is drained"
+VOCL_POOL=$scratch/pool vocl pool resume d6 > /dev/null || fail "resume"
+wait_until 20 everybody_says up 6 || fail "not all know that d6 is back"
+
+# d4 and d7, which d1 does not watch, are the only ones with room
+for node in 1 2 3 5 6 8; do
+    VOCL_POOL=$scratch/pool vocl pool drain --reason test "d$node" > /dev/null || fail "drain d$node"
+    wait_until 20 everybody_says draining "$node" || fail "not all know that d$node is drained"
+done
+program=$top_builddir/tests/parity/vector_add
+"$program" > "$scratch/native" || fail "vector_add natively"
+VOCL_POOL=$scratch/only.1 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "by d1: $(cat "$scratch/err")"
+cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
+wait_until 10 grep -q '"program"' "$scratch/accounting.4" || fail "the session was not at d4"
+
+silent=4
+kill -9 $pid_4
+wait_until 30 everybody_says lost 4 || fail "not all know that d4 is lost"
+VOCL_POOL=$scratch/only.1 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "without d4: $(cat "$scratch/err")"
+start 4
+silent=
+wait_until 30 everybody_says up 4 || fail "not all know that d4 is back: $(cat "$scratch"/log.*)"

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Workers begin as copies of a process that has the drivers loaded. They are as those that load them themselves, and
+# these there are when that process is gone, or cannot be copied, or is not wanted.
+. "$(dirname "$0")/one-lib.sh"
+make_pool here
+start_daemon
+program=$top_builddir/tests/session/phases
+vector=$top_builddir/tests/parity/vector_add
+"$vector" > "$scratch/native" || fail "vector_add natively"
+works()
+{
+    VOCL_POOL="$scratch/pool" vocl run -- "$vector" > "$scratch/out" 2> "$scratch/err" || fail "$1: $(cat "$scratch/err" "$scratch/log")"
+    cmp "$scratch/native" "$scratch/out" || fail "$1: vector_add prints something else"
+}
+# children PID NAME: its children of that name
+children()
+{
+    for children_stat in /proc/[0-9]*/stat; do
+        sed -n "s/^\([0-9]*\) ($2) [A-Za-z] $1 .*/\1/p" "$children_stat" 2> /dev/null
+    done
+}
+nursery()
+{
+    nursery=$(children "$daemon" vocl-nursery)
+    [ -n "$nursery" ]
+}
+wait_until 10 nursery || fail "there is no nursery"
+works "with a nursery"
+
+# what a worker is
+VOCL_POOL=$scratch/pool vocl run -- "$program" idle 30 > "$scratch/out" 2> "$scratch/err" &
+running=$!
+worker()
+{
+    keeper=$(children "$daemon" vocl-keeper) && [ -n "$keeper" ] && worker=$(children "$keeper" vocl-proxy) && [ -n "$worker" ]
+}
+wait_until 10 worker || fail "no worker that is its keeper's child, and that the daemon's: $(cat "$scratch/err" "$scratch/log")"
+tr '\0' ' ' < "/proc/$worker/cmdline" | grep -q 'vocl-proxy --worker' || fail "it is called $(tr '\0' ' ' < "/proc/$worker/cmdline")"
+[ "$(stat -c %u "/proc/$worker/mem")" = "$(id -u)" ] || fail "it is not its user's own"
+for descriptor in 0 1; do
+    [ -e "/proc/$worker/fd/$descriptor" ] || fail "it has no descriptor $descriptor"
+done
+ls -l "/proc/$worker/fd" | grep -q "$scratch/\(log\|keys\|state/lock\)" && fail "it has a descriptor of the daemon's: $(ls -l "/proc/$worker/fd")"
+grep -q '^NoNewPrivs:.*1' "/proc/$worker/status" || fail "it may gain privileges"
+kill -9 "$keeper"
+gone()
+{
+    [ ! -e "/proc/$worker" ] || grep -q '^State:.*Z' "/proc/$worker/status" 2> /dev/null
+}
+wait_until 10 gone || fail "the worker outlives its keeper"
+kill -9 $running 2> /dev/null
+wait $running 2> /dev/null
+
+kill -9 "$nursery"
+works "after the nursery was killed"
+grep -q 'the nursery does not answer' "$scratch/log" || fail "nothing is said of it: $(cat "$scratch/log")"
+kill -9 $daemon
+wait $daemon 2> /dev/null
+sed -i 's/^name = .*/&\nprefork = 0;/' "$scratch/conf"
+start_daemon
+works "without a nursery"
+nursery && fail "there is one all the same"
+kill -9 $daemon
+wait $daemon 2> /dev/null
+sed -i 's/^prefork = .*/prefork = 1;/' "$scratch/conf"
+start_daemon
+wait_until 10 nursery || fail "there is no nursery again"
+kill -9 $daemon
+wait $daemon 2> /dev/null
+orphan()
+{
+    [ ! -e "/proc/$nursery" ] || grep -q '^State:.*Z' "/proc/$nursery/status" 2> /dev/null
+}
+wait_until 5 orphan || fail "the nursery outlives its daemon"

@@ -312,7 +312,7 @@ int session_ask(long program, const char *words, bool quiet)
 
 /* ---- vocl move ---- */
 
-static long read_process(const char *text)
+long session_process(const char *text)
 {
     uint64_t number;
 
@@ -361,7 +361,7 @@ int sessions_move(int count, char **words)
     if (snprintf(request, sizeof(request), "move to %s%s%s", to, from ? " from " : "", from ? from : "") >=
         (int)sizeof(request))
         misuse("these names are too long");
-    return session_ask(read_process(words[optind]), request, quiet);
+    return session_ask(session_process(words[optind]), request, quiet);
 }
 
 /* ---- vocl suspend, vocl resume ---- */
@@ -386,5 +386,5 @@ int sessions_rest(int count, char **words)
     }
     if (count - optind != 1)
         misuse("%s takes the number of one process", words[0]);
-    return session_ask(read_process(words[optind]), words[0], false);
+    return session_ask(session_process(words[optind]), words[0], false);
 }

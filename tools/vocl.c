@@ -111,6 +111,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
         {"workers", required_argument, NULL, 'w'},
         {"spare", required_argument, NULL, 'S'},
         {"recover", no_argument, NULL, 'R'},
+        {"restore", required_argument, NULL, 'C'},
         {"hosts", required_argument, NULL, 'H'},
         {"mpi", required_argument, NULL, 'm'},
         {"network", required_argument, NULL, 'k'},
@@ -136,7 +137,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:S:RH:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:S:RC:H:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
@@ -146,6 +147,11 @@ static struct choices parse_options(int count, char **words, bool with_door)
             break;
         case 'R':
             choices.recover = true;
+            break;
+        case 'C':
+            if (!with_door)
+                misuse("--restore belongs to `vocl run`");
+            choices.restore = optarg;
             break;
         case 'H':
             check_hosts(optarg);
@@ -243,6 +249,8 @@ static int run(int count, char **words)
 
     if (!*program)
         misuse("run needs a program");
+    if (choices.restore)
+        choices.restore = checkpoint_to_restore(choices.restore);
     prepare_session(&choices);
     if (choices.trace || choices.report)
         return trace_run(&choices, program);
@@ -301,6 +309,8 @@ int main(int count, char **words)
         return sessions_move(count - 1, words + 1);
     if (!strcmp(command, "suspend") || !strcmp(command, "resume"))
         return sessions_rest(count - 1, words + 1);
+    if (!strcmp(command, "checkpoint"))
+        return checkpoint_command(count - 1, words + 1);
     if (!strcmp(command, "trace"))
         return trace_command(count - 1, words + 1);
     if (!strcmp(command, "explain"))

@@ -207,7 +207,8 @@ static int take(struct save *s)
         move_phase(m, "save");
     if (!error)
         error = store_take(s->store, m->reason, m->reason_size);
-    halt_set(HALT_NONE);
+    if (m->halted) /* else it is another halt, of what rests */
+        halt_set(HALT_NONE);
     ends_drop(m);
     free(m->ends);
     drop_objects(s);

@@ -101,7 +101,7 @@ static uint64_t file_size(const struct writing *w, unsigned file)
     return fstatat(w->fd, name, &stat, 0) ? 0 : (uint64_t)stat.st_size;
 }
 
-/* What is in files of which most is not needed any more is written anew, so that they can go. */
+/* What is in files of which three quarters are not needed any more is written anew, so that they can go. */
 static void know_before(struct writing *w)
 {
     const unsigned count = w->before->piece_count;
@@ -117,7 +117,7 @@ static void know_before(struct writing *w)
 
         for (end = first; end < count && pieces[end].file == pieces[first].file; end++)
             used += end == first || pieces[end].at != pieces[end - 1].at ? pieces[end].bytes : 0;
-        for (unsigned i = first; used * 2 >= file_size(w, pieces[first].file) && i < end; i++)
+        for (unsigned i = first; used * 4 >= file_size(w, pieces[first].file) && i < end; i++)
             know(w, &pieces[i]);
     }
     free(pieces);

@@ -11,27 +11,25 @@ folder=$scratch/folder
 wait_for=$scratch/words
 at_most 900
 
-# natively, with so many devices: the program's result
 native()
 {
     timeout -k 10 100 "$saved" $steps 0 . $size > "$scratch/native" 2>&1 || fail "natively: $(cat "$scratch/native")"
     wanted=$(grep result "$scratch/native")
 }
 
-# start HOW STEP WORD...: a program that waits after that step
+# start STEP WORD...: a program that waits after that step
 start()
 {
-    how=$1
-    pause=$2
-    shift 2
+    pause=$1
+    shift
     rm -rf "$wait_for"
     mkdir "$wait_for"
     : > "$scratch/out"
     : > "$scratch/err"
-    env "$mark" $with VOCL_LOG=error VOCL_START_TIMEOUT=60 vocl run $how $options -- "$program" $steps $pause "$wait_for" $size "$@" \
+    env "$mark" $with VOCL_LOG=error VOCL_START_TIMEOUT=60 vocl run $options -- "$program" $steps $pause "$wait_for" $size "$@" \
         > "$scratch/out" 2> "$scratch/err" &
     pid=$!
-    wait_until 60 grep -q "at $pause" "$scratch/out" || fail "$how: no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until 60 grep -q "at $pause" "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
 }
 
 kill_it()
@@ -54,13 +52,13 @@ checkpoint()
     echo "$said"
 }
 
-# restored HOW FROM: a program that is given the folder's contents begins there, and ends as native does
+# restored STEPS [FOLDER]: a program that is given its contents begins at one of these steps, and ends as native does
 restored()
 {
-    env "$mark" $with vocl run $1 $options --restore "${3:-$folder}" -- "$program" $steps 0 . $size \
-        > "$scratch/out" 2> "$scratch/err" || fail "restored, $1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
-    grep -qx "from $2" "$scratch/out" || fail "restored, $1: it does not go on where it was: $(cat "$scratch/out")"
-    grep -qx "$wanted" "$scratch/out" || fail "restored, $1: $(cat "$scratch/out"), natively $wanted"
+    env "$mark" $with vocl run $options --restore "${2:-$folder}" -- "$program" $steps 0 . $size \
+        > "$scratch/out" 2> "$scratch/err" || fail "restored: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx "from [$1]" "$scratch/out" || fail "it does not go on where it was: $(cat "$scratch/out")"
+    grep -qx "$wanted" "$scratch/out" || fail "restored: $(cat "$scratch/out"), natively $wanted"
 }
 
 # refused WORDS: nothing is started with the folder, and that is why
@@ -84,16 +82,16 @@ options=
 
 # ---- killed, and restored; each way of sharing memory, each door, two workers ----
 
-for how in "VOCL_SHARE=1" "VOCL_SHARE=0 --door=preload" "VOCL_SHARE=0 --door=icd" "VOCL_SHARE=1 --door=icd" \
+for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --door=preload" "VOCL_SHARE=0 --door=icd" "VOCL_SHARE=1 --door=icd" \
     "VOCL_SHARE=0 --workers=2" "VOCL_SHARE=1 --workers=2" "VOCL_SHARE=0 --network=tls" "VOCL_SHARE=0 --recover"; do
-    with=${how%% *}
-    options=$(echo "$how" | cut -s -d ' ' -f 2-)
+    with=${way%% *}
+    options=$(echo "$way" | cut -s -d ' ' -f 2-)
     rm -rf "$folder"
-    start "" 4
+    start 4
     checkpoint $pid "$folder"
     kill_it
-    restored "" 4
-    echo "$how: right"
+    restored 4
+    echo "$way: right"
 done
 
 # ---- the session goes on, and the next checkpoint is small ----
@@ -101,7 +99,7 @@ done
 with=VOCL_SHARE=0
 options=
 rm -rf "$folder"
-start "" 4
+start 4
 checkpoint $pid "$folder"
 full=$(du -sb "$folder" | cut -f 1)
 checkpoint $pid "$folder"
@@ -112,15 +110,15 @@ checkpoint --full $pid "$folder"
 echo "$said" | grep -q ' 0 of them written' && fail "asked for all: $said"
 finish "after checkpoints"
 [ "$(list checkpoint-)" = 2 ] || fail "more than two lists: $(ls "$folder")"
-restored "" 4
-# One buffer is small and changes, and the large one does not: by another program, steps of which touch all of it.
-start "" 5
+restored 4
+# Each step writes all of one large buffer, and nothing of the other.
+start 5
 checkpoint $pid "$folder"
 written=$(echo "$said" | sed 's/.*bytes, \([0-9]*\) of them.*/\1/')
-[ "$written" -gt 4000000 ] || fail "all has changed: $said"
+[ "$written" -gt 4190000 ] && [ "$written" -lt 4300000 ] || fail "one of two buffers has changed: $said"
 kill_it
-restored "" 5
-restored "" 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
+restored 5
+restored 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
 
 # ---- what is torn ----
 
@@ -133,7 +131,7 @@ for length in 0 1 16 18 40 $((bytes / 2)) $((bytes - 22)) $((bytes - 1)); do
     grep -q "torn\|no checkpoint" "$scratch/err" || fail "$length bytes: $(cat "$scratch/err")"
     grep -q "the one before it is good" "$scratch/err" || fail "$length bytes: no word of the one before: $(cat "$scratch/err")"
 done
-restored "" 4 "$(sed -n 's/.*--restore=//p' "$scratch/err")"
+restored 4 "$(sed -n 's/.*--restore=//p' "$scratch/err")"
 # flip FILE AT: another bit in that byte
 flip()
 {
@@ -154,7 +152,8 @@ pieces=$(ls "$folder"/pieces-* | tail -n 1)
 cp "$pieces" "$scratch/pieces"
 flip "$pieces" 100000
 refused "damaged"
-restored "" 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
+restored 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
+cp "$scratch/pieces" "$pieces"
 truncate -s -1 "$pieces"
 refused "torn"
 rm "$pieces"
@@ -162,10 +161,10 @@ refused "No such file"
 # A checkpoint over one that is damaged does not refer to what is damaged.
 cp "$scratch/pieces" "$pieces"
 flip "$pieces" 100000
-start "" 5
+start 5
 checkpoint $pid "$folder"
 kill_it
-restored "" 5
+restored 5
 refused "has no checkpoint" "$scratch"
 refused "is no checkpoint" "$top_srcdir/configure.ac"
 echo "torn: refused"
@@ -177,7 +176,7 @@ program=$scratch/another
 vocl run --restore "$folder" -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" && fail "another program was restored"
 grep -q "of the program saved, and this is another" "$scratch/err" || fail "another program: $(cat "$scratch/err")"
 grep -q 'error' "$scratch/out" && ! grep -q from "$scratch/out" || fail "another program: $(cat "$scratch/out")"
-start "" 2
+start 2
 vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 && fail "written to another program's folder"
 grep -q "of the program saved, and this is another" "$scratch/asked" || fail "another's folder: $(cat "$scratch/asked")"
 finish "another program"
@@ -189,23 +188,30 @@ echo "another's: refused"
 
 # ---- who writes is killed, or has no room: the one before counts ----
 
-for delay in 0.02 0.05 0.1 0.15 0.2; do
-    start "" 6
+size=16384
+native
+folder=$scratch/large
+start 5
+checkpoint $pid "$folder"
+finish "large"
+for delay in 0.03 0.06 0.1 0.2; do
+    start 6
     vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 &
     writer=$!
     sleep $delay
     kill -KILL $writer 2> /dev/null
     wait $writer
     finish "the writer was killed"
-    restored "" "$(sed -n 's/^from //p' "$scratch/out" > /dev/null; [ -e "$(ls "$folder"/checkpoint-* | tail -n 1)" ] && vocl run --restore "$folder" -- "$program" 1 0 . $size | sed -n 's/^from //p')"
+    ls "$folder" | tr '\n' ' '
+    restored 56
 done
-start "" 5
+start 5
 checkpoint $pid "$folder"
 finish "after that"
-restored "" 5
+restored 5
 if unshare -rm true 2> /dev/null; then
     mkdir "$scratch/small"
-    start "" 5
+    start 5
     unshare -rm sh -c 'mount -t tmpfs -o size=1m none "$0" && vocl checkpoint "$@"' "$scratch/small" $pid "$scratch/small" \
         > "$scratch/asked" 2>&1 && fail "written where there is no room"
     grep -q "No space left\|cannot be asked\|another user" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
@@ -214,17 +220,19 @@ fi
 
 # ---- what cannot be saved ----
 
+size=64
+native
 for word in svm pipe; do
     with=VOCL_SHARE=1
     [ "$("$saved" 0 0 . 4 $word > /dev/null; echo $?)" != 77 ] || continue
-    start "" 2 $word
+    start 2 $word
     vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "$word was saved"
     grep -q "shared virtual memory\|pipe cannot be read" "$scratch/asked" || fail "$word: $(cat "$scratch/asked")"
     [ -z "$(ls "$scratch/none")" ] || fail "$word: left: $(ls "$scratch/none")"
     finish "$word"
     echo "$word: $(cat "$scratch/asked")"
 done
-start "" 2
+start 2
 vocl suspend $pid > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
 vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "saved while it rests"
 grep -q "it rests" "$scratch/asked" || fail "rest: $(cat "$scratch/asked")"

@@ -18,9 +18,9 @@
 #define SIDE 24
 
 static const char *source =
-    "kernel void advance(global uint *data, global uint *hosted, global uint *counter, int last, global uint *part) {\n"
+    "kernel void advance(global uint *data, global uint *hosted, global const uint *input, int last, global uint *part) {\n"
     "  size_t i = get_global_id(0);\n"
-    "  data[i] = data[i] * 1664525u + 1013904223u + part[0];\n"
+    "  data[i] = data[i] * 1664525u + 1013904223u + input[i] + part[0];\n"
     "  if (i < 1000) hosted[i] += data[i];\n"
     "}\n"
     "kernel void count(global uint *counter) { counter[0]++; }\n";
@@ -28,7 +28,7 @@ static const char *source =
 static cl_context context;
 static cl_command_queue queues[8];
 static cl_uint queue_count;
-static cl_mem data, hosted, counter, image;
+static cl_mem data, input, hosted, counter, image;
 static size_t size;
 
 static void say(const char *word, unsigned long number)
@@ -89,6 +89,7 @@ static void make_objects(bool other)
     memset(own, 0, 8192);
     NEED(clReleaseMemObject(make(CL_MEM_COPY_HOST_PTR, size, fill)));
     data = make(CL_MEM_COPY_HOST_PTR | CL_MEM_HOST_READ_ONLY, other ? size / 2 : size, fill);
+    input = make(CL_MEM_COPY_HOST_PTR | CL_MEM_READ_ONLY | CL_MEM_HOST_NO_ACCESS, size, fill);
     counter = make(CL_MEM_COPY_HOST_PTR, sizeof(none), &none);
     hosted = make(CL_MEM_USE_HOST_PTR, 8192, own);
     make(CL_MEM_READ_WRITE, 16 * size, NULL);
@@ -138,14 +139,13 @@ static void result(cl_command_queue queue)
 /* Each step has an object of its own, which is there while it lasts. */
 static cl_mem step(cl_kernel advance, cl_kernel count, cl_command_queue queue, uint32_t number)
 {
-    const size_t items = size / 4, one = 1, zero[3] = {0}, line[3] = {SIDE, 1, 1}, place[3] = {0, number % SIDE, 0};
+    const size_t items = size / 4, one = 1, line[3] = {SIDE, 1, 1}, place[3] = {0, number % SIDE, 0};
     const uint32_t colour[4] = {number, 2 * number, 3, 4};
     cl_mem part = make(CL_MEM_COPY_HOST_PTR, 4, &number);
 
-    (void)zero;
     NEED(clSetKernelArg(advance, 0, sizeof(data), &data));
     NEED(clSetKernelArg(advance, 1, sizeof(hosted), &hosted));
-    NEED(clSetKernelArg(advance, 2, sizeof(counter), &counter));
+    NEED(clSetKernelArg(advance, 2, sizeof(input), &input));
     NEED(clSetKernelArg(advance, 3, 4, &number));
     NEED(clSetKernelArg(advance, 4, sizeof(part), &part));
     NEED(clSetKernelArg(count, 0, sizeof(counter), &counter));

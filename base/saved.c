@@ -1,4 +1,5 @@
-/* Checkpoints of sessions in files, read: see saved.h. Nothing of what is read is believed before it has been checked. */
+/* Checkpoints of sessions in files, read: see saved.h. Nothing of what is read is believed before it has been checked.
+ */
 #include "base/saved.h"
 
 #include <ctype.h>
@@ -215,8 +216,7 @@ static char *checked_end(char *text, size_t length)
     if (length < last || strlen(text) != length)
         return NULL;
     end = text + length - last;
-    snprintf(expected, sizeof(expected), END "%016llx\n",
-             (unsigned long long)hash_bytes(text, (size_t)(end - text)));
+    snprintf(expected, sizeof(expected), END "%016llx\n", (unsigned long long)hash_bytes(text, (size_t)(end - text)));
     return strcmp(end, expected) ? NULL : end;
 }
 

@@ -57,8 +57,8 @@ bool saved_is_list(const char *name, unsigned *which);
 bool saved_is_pieces(const char *name, unsigned *which);
 /* The highest number of a list in the folder, 0: there is none. Negative errno: it cannot be looked at. */
 int saved_newest(const char *directory);
-/* A list, checked as a whole: path is its own, or its folder's for the newest one. 0, or a negative errno value and why:
- * -EBADMSG it is torn or damaged, -EPROTO of another version, -EINVAL no checkpoint's, -ENOENT there is none. */
+/* A list, checked as a whole: path is its own, or its folder's for the newest one. 0, or a negative errno value and
+ * why: -EBADMSG it is torn or damaged, -EPROTO of another version, -EINVAL no checkpoint's, -ENOENT there is none. */
 int saved_open(const char *path, struct saved_list **out, char *why, size_t size);
 void saved_close(struct saved_list *saved);
 const struct saved_object *saved_find(const struct saved_list *saved, uint64_t number);

@@ -136,8 +136,7 @@ static int keep(struct save *s)
 
         if (!memory->made) /* its creation has failed */
             continue;
-        *kept = (struct kept){
-            .memory = memory, .number = memory->made, .linear = memory->type == CL_MEM_OBJECT_BUFFER};
+        *kept = (struct kept){.memory = memory, .number = memory->made, .linear = memory->type == CL_MEM_OBJECT_BUFFER};
         save_describe(memory, kept->what);
         s->kept_count++;
     }
@@ -274,8 +273,8 @@ static int put_contents(struct save *s, const struct stored *piece, const uint8_
 
     if (!kept)
         return 0;
-    error = put_line(s, "data %llu %zu %zu\n", (unsigned long long)kept->number,
-                     kept->linear ? piece->start : 0, piece->bytes);
+    error = put_line(s, "data %llu %zu %zu\n", (unsigned long long)kept->number, kept->linear ? piece->start : 0,
+                     piece->bytes);
     return error ? error : put(s, bytes + piece->at, piece->bytes);
 }
 

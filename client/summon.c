@@ -1,7 +1,7 @@
 /*
- * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (save.c), "move to WHERE", and
- * in a pool "move member NUMBER to WHERE". WHERE is a host, "here" for this one, or "spare" for any spare worker. If none
- * of the spare workers is there, one comes for the move, and the one that was left goes when it is over.
+ * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (save.c), "move to WHERE",
+ * and in a pool "move member NUMBER to WHERE". WHERE is a host, "here" for this one, or "spare" for any spare worker.
+ * If none of the spare workers is there, one comes for the move, and the one that was left goes when it is over.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * The contents of a checkpoint (base/saved.h) are given back to memory objects in the moment in which they are made: the
- * program's n-th has what its n-th had, instead of what it is given with its creation. What the program writes later
- * stands. With the first kernel that is over, so that what a program makes again and again while it works, and what was
- * there by chance at the time, is its own.
+ * The contents of a checkpoint (base/saved.h) are given back to memory objects in the moment in which they are made:
+ * the program's n-th has what its n-th had, instead of what it is given with its creation. What the program writes
+ * later stands. With the first kernel that is over, so that what a program makes again and again while it works, and
+ * what was there by chance at the time, is its own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -199,8 +199,9 @@ void restore_end(void)
         load();
     if (atomic_load(&restore_now) == RESTORE_OPEN) {
         if (given < saved->object_count)
-            vocl_log(LOG_ERROR, "%u of the checkpoint's %u memory objects were made before the first kernel, and have "
-                                "their contents; the others have not",
+            vocl_log(LOG_ERROR,
+                     "%u of the checkpoint's %u memory objects were made before the first kernel, and have "
+                     "their contents; the others have not",
                      given, saved->object_count);
         else
             vocl_log(LOG_INFO, "all %u memory objects of the checkpoint have their contents", given);

@@ -1,4 +1,5 @@
-/* A program that is started from a checkpoint of an earlier one (VOCL_RESTORE) has the contents of its memory objects. */
+/* A program that is started from a checkpoint of an earlier one (VOCL_RESTORE) has the contents of its memory objects.
+ */
 #ifndef VOCL_LIBVOCL_RESTORE_H
 #define VOCL_LIBVOCL_RESTORE_H
 

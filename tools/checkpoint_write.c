@@ -174,7 +174,8 @@ struct writing *checkpoint_begin(const char *directory, bool anew)
     if (w->fd < 0)
         fail(1, "%s: %m", directory);
     if (flock(w->fd, LOCK_EX | LOCK_NB))
-        fail(1, "%s: %s", directory, errno == EWOULDBLOCK ? "another checkpoint is being written there" : strerror(errno));
+        fail(1, "%s: %s", directory,
+             errno == EWOULDBLOCK ? "another checkpoint is being written there" : strerror(errno));
     w->now.which = highest(directory) + 1;
     open_before(w);
     if (w->before && !anew)

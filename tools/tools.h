@@ -86,7 +86,7 @@ int devices_list(void);
 int sessions_list(void);
 int sessions_move(int count, char **words);
 int sessions_rest(int count, char **words);
-/* The number of a process, as a user writes it; ends if it is none. */
+/* The number of a process, as a user writes it, or that of the program of a pool's session; ends if it is none. */
 long session_process(const char *text);
 /* Ask the session of a program of this user's (or, of root, anybody's): its progress (unless quiet) and its answer are
  * printed. Returns the exit status, or ends with the reason of a failure. */

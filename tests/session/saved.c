@@ -1,7 +1,7 @@
 /*
- * A program that goes on where its counter says, which is in a buffer as all that it computes: started from a checkpoint it
- * does the rest. At step PAUSE it says so and waits for DIRECTORY/go. usage: saved STEPS PAUSE DIRECTORY KILOBYTES [WORD]
- * WORD: "svm", "pipe" or "usm" makes such an object, too; "other" makes its buffers of another size.
+ * A program that goes on where its counter says, which is in a buffer as all that it computes: started from a
+ * checkpoint it does the rest. At step PAUSE it says so and waits for DIRECTORY/go. usage: saved STEPS PAUSE DIRECTORY
+ * KILOBYTES [WORD] WORD: "svm", "pipe" or "usm" makes such an object, too; "other" makes its buffers of another size.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -17,13 +17,13 @@
 
 #define SIDE 24
 
-static const char *source =
-    "kernel void advance(global uint *data, global uint *hosted, global const uint *input, int last, global uint *part) {\n"
-    "  size_t i = get_global_id(0);\n"
-    "  data[i] = data[i] * 1664525u + 1013904223u + input[i] + part[0];\n"
-    "  if (i < 1000) hosted[i] += data[i];\n"
-    "}\n"
-    "kernel void count(global uint *counter) { counter[0]++; }\n";
+static const char *source = "kernel void advance(global uint *data, global uint *hosted, global const uint *input, int "
+                            "last, global uint *part) {\n"
+                            "  size_t i = get_global_id(0);\n"
+                            "  data[i] = data[i] * 1664525u + 1013904223u + input[i] + part[0];\n"
+                            "  if (i < 1000) hosted[i] += data[i];\n"
+                            "}\n"
+                            "kernel void count(global uint *counter) { counter[0]++; }\n";
 
 static cl_context context;
 static cl_command_queue queues[8];

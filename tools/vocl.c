@@ -108,18 +108,31 @@ static void check_environment(const struct choices *choices)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'}, {"spare", required_argument, NULL, 'S'},
-        {"recover", no_argument, NULL, 'R'},       {"restore", required_argument, NULL, 'C'},
-        {"hosts", required_argument, NULL, 'H'},   {"mpi", required_argument, NULL, 'm'},
-        {"network", required_argument, NULL, 'k'}, {"door", required_argument, NULL, 'd'},
-        {"devices", required_argument, NULL, 'D'}, {"deploy", no_argument, NULL, 'y'},
-        {"local", no_argument, NULL, 'l'},         {"pool", required_argument, NULL, 'P'},
-        {"count", required_argument, NULL, 'n'},   {"gpus", required_argument, NULL, 'g'},
-        {"mem", required_argument, NULL, 'M'},     {"name", required_argument, NULL, 'N'},
-        {"exclusive", no_argument, NULL, 'x'},     {"share", required_argument, NULL, 's'},
-        {"wait", required_argument, NULL, 'W'},    {"policy", required_argument, NULL, 'p'},
-        {"trace", required_argument, NULL, 't'},   {"report", optional_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'},
+        {"spare", required_argument, NULL, 'S'},
+        {"recover", no_argument, NULL, 'R'},
+        {"restore", required_argument, NULL, 'C'},
+        {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},
+        {"network", required_argument, NULL, 'k'},
+        {"door", required_argument, NULL, 'd'},
+        {"devices", required_argument, NULL, 'D'},
+        {"deploy", no_argument, NULL, 'y'},
+        {"local", no_argument, NULL, 'l'},
+        {"pool", required_argument, NULL, 'P'},
+        {"count", required_argument, NULL, 'n'},
+        {"gpus", required_argument, NULL, 'g'},
+        {"mem", required_argument, NULL, 'M'},
+        {"name", required_argument, NULL, 'N'},
+        {"exclusive", no_argument, NULL, 'x'},
+        {"share", required_argument, NULL, 's'},
+        {"wait", required_argument, NULL, 'W'},
+        {"policy", required_argument, NULL, 'p'},
+        {"trace", required_argument, NULL, 't'},
+        {"report", optional_argument, NULL, 'r'},
+        /* no session's */
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,17 @@
 #include "tools/tools.h"
 
 #define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
+
+/* Who is asked opens it, as the user that he is. */
+static void give_to_owner(long program, int fd)
+{
+    struct stat owner;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld", program);
+    if (!geteuid() && !stat(path, &owner) && fchown(fd, owner.st_uid, owner.st_gid))
+        fail(1, "%m");
+}
 
 /* A process of its own asks, whose pipe the program opens: when both are gone this one is at the end of it. */
 static pid_t ask(long program, int ends[2])
@@ -49,7 +61,10 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     pid_t pid;
     bool good;
 
-    if (pipe2(ends, O_CLOEXEC) || (pid = ask(program, ends)) < 0 || !(from = fdopen(ends[0], "r")))
+    if (pipe2(ends, O_CLOEXEC))
+        fail(1, "%m");
+    give_to_owner(program, ends[1]);
+    if ((pid = ask(program, ends)) < 0 || !(from = fdopen(ends[0], "r")))
         fail(1, "%m");
     close(ends[1]);
     good = checkpoint_take(writing, from, why, sizeof(why));

@@ -94,6 +94,37 @@ for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --door=preload" "VOCL_SHARE=0 --door=icd
     echo "$way: right"
 done
 
+# Between hosts, and devices of the program's own process beside a worker.
+two=$top_srcdir/tests/net/two-hosts
+options=
+with=VOCL_SHARE=0
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ]; then
+    rm -rf "$folder" "$wait_for"
+    mkdir "$wait_for"
+    : > "$scratch/out"
+    env "$mark" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 4 "$wait_for" $size > "$scratch/out" 2> "$scratch/err" &
+    running=$!
+    wait_until 60 grep -q "at 4" "$scratch/out" || fail "two hosts: no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    pid=$(grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
+        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$program")" ] || echo "$process" | tr -dc 0-9
+    done)
+    checkpoint $pid "$folder"
+    kill -KILL $pid
+    wait $running
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    env VOCL_RESTORE="$folder" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" ||
+        fail "two hosts, restored: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx "from 4" "$scratch/out" && grep -qx "$wanted" "$scratch/out" || fail "two hosts: $(cat "$scratch/out"), natively $wanted"
+    echo "two hosts: right"
+fi
+rm -rf "$folder"
+options="--workers=1 --local"
+start 4
+checkpoint $pid "$folder"
+kill_it
+restored 4
+echo "$options: right"
+
 # ---- the session goes on, and the next checkpoint is small ----
 
 with=VOCL_SHARE=0
@@ -205,18 +236,43 @@ for delay in 0.03 0.06 0.1 0.2; do
     ls "$folder" | tr '\n' ' '
     restored 56
 done
+# In the midst of the pieces: files may be 1 MiB long.
+start 6
+(ulimit -f 2048 && exec vocl checkpoint --full $pid "$folder") > "$scratch/asked" 2>&1 && fail "written in spite of a limit"
+finish "the writer was ended"
+restored 56
 start 5
 checkpoint $pid "$folder"
 finish "after that"
+for file in "$folder"/pieces-*; do
+    awk -v file="$(basename "$file")" '$1 == "piece" && sprintf("pieces-%06d", $6) == file { found = 1 } END { exit !found }' \
+        "$folder"/checkpoint-* || fail "$file is left, and no list has it: $(ls "$folder")"
+done
 restored 5
-if unshare -rm true 2> /dev/null; then
+if unshare -m true 2> /dev/null; then
     mkdir "$scratch/small"
     start 5
-    unshare -rm sh -c 'mount -t tmpfs -o size=1m none "$0" && vocl checkpoint "$@"' "$scratch/small" $pid "$scratch/small" \
+    unshare -m sh -c 'mount -t tmpfs -o size=1m none "$0" && vocl checkpoint "$@"' "$scratch/small" $pid "$scratch/small" \
         > "$scratch/asked" 2>&1 && fail "written where there is no room"
-    grep -q "No space left\|cannot be asked\|another user" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
+    grep -q "No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
     finish "disk full"
 fi
+
+# A worker that is lost meanwhile is lost as at any other time; the checkpoint before it counts.
+with="VOCL_SHARE=0 VOCL_MOVE_HOLD=save:1500"
+start 6
+vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 &
+writer=$!
+sleep 0.5
+for process in $(session_processes "$mark"); do
+    [ "$(cat "/proc/$process/comm" 2> /dev/null)" != vocl-proxy ] || kill -KILL "$process"
+done
+wait $writer && fail "a worker was killed, and vocl checkpoint says $(cat "$scratch/asked")"
+touch "$wait_for/go"
+wait $pid && fail "a worker was killed, and the program has not noticed"
+wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+with=VOCL_SHARE=0
+restored 5
 
 # ---- what cannot be saved ----
 

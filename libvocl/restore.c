@@ -86,7 +86,7 @@ static bool fits(cl_mem memory, const struct saved_piece *pieces, unsigned count
     const size_t zero[3] = {0};
     size_t region[3], all = memory->size, bytes;
 
-    *most = RUN;
+    *most = all < RUN ? all : RUN;
     if (memory->type != CL_MEM_OBJECT_BUFFER) {
         image_extent(&memory->desc, region);
         *most = all = part_image(memory, zero, region).bytes;

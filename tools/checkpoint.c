@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,10 +28,10 @@ static void give_to_owner(long program, int fd)
 }
 
 /* A process of its own asks, whose pipe the program opens: when both are gone this one is at the end of it. */
-static pid_t ask(long program, int ends[2])
+static pid_t ask(long program, int ends[2], char answer[SESSION_ANSWER])
 {
     const pid_t parent = getpid(), pid = fork();
-    char words[64], answer[SESSION_ANSWER];
+    char words[64];
 
     if (pid)
         return pid;
@@ -41,6 +42,23 @@ static pid_t ask(long program, int ends[2])
     snprintf(words, sizeof(words), "checkpoint %d %d", (int)getpid(), ends[1]);
     session_answer(program, words, true, answer);
     exit(0);
+}
+
+/* Memory of both. */
+static char *answer_new(void)
+{
+    char *answer = mmap(NULL, SESSION_ANSWER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (answer == MAP_FAILED)
+        fail(1, "%m");
+    return answer;
+}
+
+static long pause_of(const char *answer)
+{
+    long us = 0;
+
+    return sscanf(answer, "%*u objects, %*u bytes, %ld us", &us) == 1 ? us : 0;
 }
 
 static int status_of(pid_t pid)
@@ -55,7 +73,7 @@ static int status_of(pid_t pid)
 static int write_down(long program, const char *directory, bool anew, bool quiet)
 {
     struct writing *writing = checkpoint_begin(directory, anew);
-    char why[600] = "", text[300];
+    char why[600] = "", text[300], *answer = answer_new();
     int ends[2], status;
     FILE *from;
     pid_t pid;
@@ -64,7 +82,7 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     if (pipe2(ends, O_CLOEXEC))
         fail(1, "%m");
     give_to_owner(program, ends[1]);
-    if ((pid = ask(program, ends)) < 0 || !(from = fdopen(ends[0], "r")))
+    if ((pid = ask(program, ends, answer)) < 0 || !(from = fdopen(ends[0], "r")))
         fail(1, "%m");
     close(ends[1]);
     good = checkpoint_take(writing, from, why, sizeof(why));
@@ -83,7 +101,7 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     if (!good)
         fail(1, "the contents broke off");
     if (!quiet)
-        puts(text);
+        printf("%s, %.1f ms of pause\n", text, (double)pause_of(answer) / 1000);
     return 0;
 }
 

@@ -12,7 +12,8 @@
 #define REQUESTS_FD 4
 #define REQUESTS_MOST 1024 /* bytes of a request, or of a line of its answer, with its end */
 
-/* The only one that is answered without the program: "done PID<tab>PROGRAM<tab>NETWORK<tab>NODES". */
+/* The only one that is answered without the program: "done PID<tab>PROGRAM<tab>NETWORK<tab>NODES", and in a pool
+ * "<tab>SESSION". */
 #define REQUEST_SESSION "session"
 #define REQUEST_PROGRESS "progress "
 #define REQUEST_DONE "done "

@@ -13,6 +13,7 @@
  *                what of it is left; checkpoint.c, contents; replay.c: another one is told it)
  *   halt.h       halt.c: no call is half-way meanwhile
  *                rest.c: workers go, and come again when a command needs them
+ *   save.h       save.c: they go to a checkpoint in files
  *   store.h      store.c: contents of memory objects, kept at the application's host
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   info.h       info.c: what nodes answer to queries
@@ -46,6 +47,7 @@
 #include "client/move.h"
 #include "client/objects.h"
 #include "client/recover.h"
+#include "client/save.h"
 #include "client/session.h"
 #include "client/store.h"
 #include "client/stream.h"

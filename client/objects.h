@@ -211,6 +211,7 @@ struct _cl_mem {
     struct hosted *hosted;       /* hostptr.c; of a whole */
     atomic_bool written;         /* since that was watched last; of a whole */
     struct ever_written ever;    /* of a whole */
+    uint64_t made;               /* of a whole: the how manieth of the program's, from 1 on */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;

@@ -312,7 +312,9 @@ static bool take_one(struct node *node)
     int error;
 
     session_unlock(node->session);
+    summon_lock();
     error = checkpoint(node, why, sizeof(why));
+    summon_unlock();
     session_lock(node->session);
     if (error)
         vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));

@@ -578,6 +578,7 @@ static void after_fork(void)
     deliver_after_fork();
     halt_after_fork();
     rest_after_fork();
+    save_after_fork();
     recover_after_fork();
     start_failed = false;
     if (!session)

@@ -205,6 +205,20 @@ int store_plan(struct store *store, const struct node *node, struct object *cons
     return error;
 }
 
+/* Pages that nobody has touched are not there. */
+int store_plan_shared(struct store *store, cl_mem memory)
+{
+    struct planning planning = {.store = store};
+    size_t at = 0, end;
+    int error = 0;
+
+    if (!arena_has_all(memory->arena, memory->size))
+        return plan_piece(&planning, memory, 0, memory->size);
+    for (; !error && at < memory->size && arena_next_data(memory->arena, memory->size, &at, &end); at = end)
+        error = plan_piece(&planning, memory, at, end);
+    return error;
+}
+
 /* ---- moving it ---- */
 
 struct moving {
@@ -378,6 +392,10 @@ int store_take(struct store *store, char *reason, size_t size)
     for (unsigned i = 0; !error && i < store->count; i++) {
         struct stored *piece = &store->pieces[i];
 
+        if (!piece->node) {
+            memcpy(store->bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
+            continue;
+        }
         if (m.member != piece->node)
             error = moving_end(&m, 0);
         m.node = m.member = piece->node;

@@ -11,7 +11,7 @@ struct stored {
     cl_mem memory; /* which may have gone since; number says which it was */
     uint32_t number;
     size_t start, end, at, bytes;
-    struct node *node; /* that it is taken from */
+    struct node *node; /* that it is taken from; NULL: from what it shares with the program */
 };
 
 /* In memory, or, if a directory is named, in a file there that has no name. NULL: no memory. */
@@ -24,6 +24,8 @@ void store_free(struct store *store);
  * no calls come (quiesce()), or what is taken is not of one moment. 0 or -ENOMEM.
  */
 int store_plan(struct store *store, const struct node *node, struct object *const *objects, unsigned count);
+/* The same for what of a buffer program and nodes share (memory->arena). */
+int store_plan_shared(struct store *store, cl_mem memory);
 /* Takes it: the objects are as they were then. 0, or a negative errno value with the reason: -ENOSPC no room in the
  * directory, -ENOMEM none in memory, -ECONNRESET a node was lost, -EIO a device did not give it. */
 int store_take(struct store *store, char *reason, size_t size);

@@ -1,7 +1,7 @@
 /*
- * What users ask of the running session: "suspend", "resume" (rest.c), "move to WHERE", and in a pool "move member
- * NUMBER to WHERE". WHERE is a host, "here" for this one, or "spare" for any spare worker. If none of the spare workers
- * is there, one comes for the move, and the one that was left goes when it is over.
+ * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (save.c), "move to WHERE",
+ * and in a pool "move member NUMBER to WHERE". WHERE is a host, "here" for this one, or "spare" for any spare worker.
+ * If none of the spare workers is there, one comes for the move, and the one that was left goes when it is over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -214,6 +214,10 @@ static void on_request(void *context, const char *request, struct answer *answer
 
     if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {
         rest_or_not(context, !strcmp(request, "suspend"), answer);
+        return;
+    }
+    if (!strncmp(request, "checkpoint ", 11)) {
+        save_answer(context, request, answer);
         return;
     }
     summon_lock();

@@ -1,6 +1,7 @@
 /* Buffers: creation, reads, writes, rects, copies, fills, maps. */
 #include "base/settings.h"
 #include "libvocl/internal.h"
+#include "libvocl/restore.h"
 
 /* ---- creation ---- */
 
@@ -136,6 +137,8 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         error = buffer_fill(buffer, host_pointer);
     if (!error && memory_is_limited(context, size))
         error = cl_error(native_outcome(context->node, &buffer->object));
+    if (!error)
+        error = restore_made(buffer);
     if (error)
         handle_release(buffer, WIRE_MEMORY, 0);
     else

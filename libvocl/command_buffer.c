@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "libvocl/internal.h"
+#include "libvocl/restore.h"
 #include "wire/tables.h"
 
 #define KNOWN_FLAGS CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR
@@ -525,6 +526,7 @@ cl_int enqueue_command_buffer(cl_uint count, cl_command_queue *queues, cl_comman
     struct enqueue e;
     cl_int error = check_run(buffer, count, queues);
 
+    restore_before_kernel();
     if (!error)
         error = enqueue_begin(&e, count ? queues[0] : buffer->queue, wait_count, list, event,
                               CL_COMMAND_COMMAND_BUFFER_KHR);

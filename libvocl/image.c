@@ -1,6 +1,7 @@
 /* Images: formats, shapes, creation. Commands on them are in image_commands.c and map.c. */
 #include "base/size.h"
 #include "libvocl/internal.h"
+#include "libvocl/restore.h"
 
 /* ---- formats and shapes ---- */
 
@@ -328,6 +329,8 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
         error = cl_error(coherence_open(image, host_pointer != NULL));
     if (!error)
         error = image_send(image, host_pointer);
+    if (!error && !image->parent)
+        error = restore_made(image);
     if (error)
         handle_release(image, WIRE_MEMORY, 0);
     else

@@ -1,6 +1,7 @@
 /* Launches. */
 #include "base/size.h"
 #include "libvocl/internal.h"
+#include "libvocl/restore.h"
 #include "wire/tables.h"
 
 static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, const size_t *global,
@@ -175,6 +176,8 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     cl_int error;
     size_t mark;
 
+    if (!site->buffer)
+        restore_before_kernel();
     if (!handle_check(site->queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     error = check_launch(site->queue, kernel, dims, offset, global, local, &plain);

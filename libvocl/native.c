@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libvocl/internal.h"
+#include "libvocl/restore.h"
 
 struct native {
     struct host_command command;
@@ -140,7 +141,10 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
     TIMELINE(clEnqueueNativeKernel);
 
     struct native *native = NULL;
-    cl_int error = check(queue, function, arguments, size, count, buffers, places);
+    cl_int error;
+
+    restore_before_kernel();
+    error = check(queue, function, arguments, size, count, buffers, places);
 
     if (!error)
         error = event_check_list(queue->context, wait_count, list);

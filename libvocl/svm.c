@@ -59,6 +59,15 @@ static bool flags_good(cl_context context, cl_svm_mem_flags flags)
     return can && (!(flags & CL_MEM_SVM_ATOMICS) || can & CL_DEVICE_SVM_ATOMICS);
 }
 
+static void *alloc_shared(size_t size, cl_uint alignment)
+{
+    void *memory = arena_alloc(size, alignment);
+
+    if (memory)
+        save_count_svm(1);
+    return memory;
+}
+
 void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
     TIMELINE(clSVMAlloc);
@@ -71,14 +80,17 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
             return NULL;
     }
     if (!is_remote(context))
-        return arena_alloc(size, alignment);
+        return alloc_shared(size, alignment);
     return context->node_count == 1 ? svm_remote_alloc(context, flags, size, alignment) : NULL; /* one node at a time */
 }
 
 static void svm_free(void *memory)
 {
-    if (!svm_remote_free(memory))
-        arena_free(memory);
+    if (svm_remote_free(memory))
+        return;
+    if (arena_has(memory))
+        save_count_svm(-1);
+    arena_free(memory);
 }
 
 void clSVMFree(cl_context context, void *memory)

@@ -46,10 +46,11 @@ partial=d
 
 partial=--
 offers vocl run // $(options tools/vocl.c | grep -v -e --help)
-offers vocl devices // $(options tools/vocl.c | grep -v -e --door -e --trace -e --help)
-offers vocl doctor // $(options tools/vocl.c | grep -v -e --door -e --trace -e --help)
+offers vocl devices // $(options tools/vocl.c | grep -v -e --door -e --restore -e --trace -e --help)
+offers vocl doctor // $(options tools/vocl.c | grep -v -e --door -e --restore -e --trace -e --help)
 [ ! -x "$VOCL_LIBEXECDIR/vocl-pool" ] || offers vocl pool // $(options tools/pool.c | grep -v -e --help)
 offers vocl move // $(options tools/sessions.c | grep -v -e --help)
+offers vocl checkpoint // $(options tools/checkpoint.c | grep -v -e --help)
 offers vocl topo // $(options tools/topo.c | grep -v -e --help)
 partial=
 offers vocl run --network // auto mpi tls plain ssh

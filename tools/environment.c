@@ -79,6 +79,7 @@ void environment_set_session(const struct choices *choices)
         unsetenv("VOCL_WORKERS");
     }
     set_given("VOCL_SPARE", choices->spare);
+    set_given("VOCL_RESTORE", choices->restore);
     if (choices->recover)
         set("VOCL_RECOVER", "replay");
     if (choices->local)

@@ -18,6 +18,7 @@ static const char overview[] =
     "  move     moves what such a program has on its devices to those of another host\n"
     "  suspend  puts such a program to rest: it keeps what its devices held, and they are free\n"
     "  resume   gives it devices again, which the next command that needs one does, too\n"
+    "  checkpoint writes what it has on its devices to files, from which it can be restored\n"
     "  trace    writes down what such a program does\n"
     "  explain  says what it took, and what could be done about it\n"
     "  pool     shows and administers a pool of devices\n"
@@ -61,6 +62,7 @@ static const struct {
     const char *name, *before, *after; /* the options of a session between them; NULL: it takes none */
 } helps[] = {
     {"run", "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n",
+     "  -C, --restore=DIR  its memory objects get the contents of the checkpoint there (vocl checkpoint)\n"
      "  -d, --door=DOOR    preload, icd or both (default both): how the program comes to call VOCL\n"
      "  -t, --trace=FILE   writes down what it does, for Perfetto and Chrome\n"
      "  -r, --report[=FILE] and says at the end what it took, and what could be done about it\n"
@@ -95,6 +97,17 @@ static const struct {
      "Gives the program PID, which rests, its devices again now. The exit status is 1 if that cannot be done; it "
      "still\n"
      "rests, and it can be tried again. See vocl(1).\n\n"
+     "  -l, --list         lists such programs instead\n",
+     NULL},
+    {"checkpoint",
+     "usage: vocl checkpoint [OPTION]... PID DIR\n\n"
+     "Writes what the memory objects of the program PID hold to files in the folder DIR, while it runs; `vocl run "
+     "--restore\n"
+     "DIR` gives it back to a program that makes the same ones. Of what is as in the last checkpoint there nothing is\n"
+     "written again. The exit status is 1 if that cannot be done; the program goes on, and the last one is as good as\n"
+     "it was. See vocl(1).\n\n"
+     "  -f, --full         writes everything anew\n"
+     "  -q, --quiet        does not say how much it was\n"
      "  -l, --list         lists such programs instead\n",
      NULL},
     {"trace",

@@ -134,7 +134,7 @@ static void question_end(struct question *question)
         close(question->in[1]);
 }
 
-/* "PID<tab>PROGRAM<tab>NETWORK<tab>NODES" */
+/* "PID<tab>PROGRAM<tab>NETWORK<tab>NODES", and in a pool "<tab>SESSION" */
 static bool describe(pid_t starter, char line[REQUESTS_MOST])
 {
     struct question question;
@@ -224,6 +224,42 @@ int sessions_list(void)
 
 /* ---- asking one ---- */
 
+struct named {
+    const char *name;
+    long program;
+};
+
+/* As `vocl pool sessions` names it; a beginning is enough. */
+static bool has_name(void *context, pid_t starter, const char *line)
+{
+    struct named *named = context;
+    const char *at = line;
+
+    (void)starter;
+    for (int tabs = 0; at && tabs < 4; tabs++)
+        at = (at = strchr(at, '\t')) ? at + 1 : NULL;
+    if (!at || strncmp(at, named->name, strlen(named->name)))
+        return true;
+    if (named->program)
+        fail(1, "more than one session here begins with %s", named->name);
+    named->program = atol(line);
+    return true;
+}
+
+long session_process(const char *text)
+{
+    struct named named = {text, 0};
+    uint64_t number;
+
+    if (text_read_number(text, 1, 1u << 30, &number))
+        return (long)number;
+    if (strlen(text) >= 4 && strspn(text, "0123456789abcdef-") == strlen(text))
+        for_each(has_name, &named);
+    if (!named.program)
+        misuse("it takes the number of a process of this host, or the name of its session in a pool, not \"%s\"", text);
+    return named.program;
+}
+
 struct wanted {
     long program;
     pid_t starter;
@@ -312,15 +348,6 @@ int session_ask(long program, const char *words, bool quiet)
 
 /* ---- vocl move ---- */
 
-static long read_process(const char *text)
-{
-    uint64_t number;
-
-    if (!text || !text_read_number(text, 1, 1u << 30, &number))
-        misuse("it takes the number of a process, not \"%s\"", text ? text : "");
-    return (long)number;
-}
-
 int sessions_move(int count, char **words)
 {
     static const struct option options[] = {
@@ -361,7 +388,7 @@ int sessions_move(int count, char **words)
     if (snprintf(request, sizeof(request), "move to %s%s%s", to, from ? " from " : "", from ? from : "") >=
         (int)sizeof(request))
         misuse("these names are too long");
-    return session_ask(read_process(words[optind]), request, quiet);
+    return session_ask(session_process(words[optind]), request, quiet);
 }
 
 /* ---- vocl suspend, vocl resume ---- */
@@ -386,5 +413,5 @@ int sessions_rest(int count, char **words)
     }
     if (count - optind != 1)
         misuse("%s takes the number of one process", words[0]);
-    return session_ask(read_process(words[optind]), words[0], false);
+    return session_ask(session_process(words[optind]), words[0], false);
 }

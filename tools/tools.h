@@ -8,6 +8,7 @@
  *     devices.c      vocl devices
  *     hold.c         --hold
  *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume
+ *     checkpoint.c   vocl checkpoint, and what --restore is told (checkpoint.h); checkpoint_write.c writes the files
  *     help.c         what --help prints
  *     doctor.c       vocl doctor (doctor.h), of doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
  *                    doctor_session.c and doctor_try.c
@@ -37,6 +38,7 @@ enum {
 /* What the command line asked for; NULL where it said nothing and the environment stands. */
 struct choices {
     const char *spare;
+    const char *restore;
     const char *workers;
     const char *devices;
     const char *hosts;
@@ -89,12 +91,19 @@ int devices_list(void);
 int sessions_list(void);
 int sessions_move(int count, char **words);
 int sessions_rest(int count, char **words);
+/* The number of a process, as a user writes it, or that of the program of a pool's session; ends if it is none. */
+long session_process(const char *text);
 /* Ask the session of a program of this user's (or, of root, anybody's): its progress (unless quiet) and its answer are
  * printed. Returns the exit status, or ends with the reason of a failure. */
 int session_ask(long program, const char *words, bool quiet);
 /* The same, without printing the last line of the answer, and as good as its word: returns when it was done. */
 #define SESSION_ANSWER 4096
 void session_answer(long program, const char *words, bool quiet, char answer[SESSION_ANSWER]);
+
+/* `vocl checkpoint`, from that word on. Returns the exit status. */
+int checkpoint_command(int count, char **words);
+/* The absolute path of a checkpoint whose files were read and are good; or ends with the reason. */
+char *checkpoint_to_restore(const char *path);
 
 /* `vocl run --trace` or `--report`: the program runs, and then what it did is written. Returns the exit status. */
 int trace_run(const struct choices *choices, char **program);

@@ -108,24 +108,38 @@ static void check_environment(const struct choices *choices)
 static struct choices parse_options(int count, char **words, bool with_door)
 {
     static const struct option options[] = {
-        {"workers", required_argument, NULL, 'w'}, {"spare", required_argument, NULL, 'S'},
-        {"recover", no_argument, NULL, 'R'},       {"hosts", required_argument, NULL, 'H'},
-        {"mpi", required_argument, NULL, 'm'},     {"network", required_argument, NULL, 'k'},
-        {"door", required_argument, NULL, 'd'},    {"devices", required_argument, NULL, 'D'},
-        {"deploy", no_argument, NULL, 'y'},        {"local", no_argument, NULL, 'l'},
-        {"pool", required_argument, NULL, 'P'},    {"count", required_argument, NULL, 'n'},
-        {"gpus", required_argument, NULL, 'g'},    {"mem", required_argument, NULL, 'M'},
-        {"name", required_argument, NULL, 'N'},    {"exclusive", no_argument, NULL, 'x'},
-        {"share", required_argument, NULL, 's'},   {"wait", required_argument, NULL, 'W'},
-        {"policy", required_argument, NULL, 'p'},  {"hold", optional_argument, NULL, 'o'},
-        {"trace", required_argument, NULL, 't'},   {"report", optional_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"workers", required_argument, NULL, 'w'},
+        {"spare", required_argument, NULL, 'S'},
+        {"recover", no_argument, NULL, 'R'},
+        {"restore", required_argument, NULL, 'C'},
+        {"hosts", required_argument, NULL, 'H'},
+        {"mpi", required_argument, NULL, 'm'},
+        {"network", required_argument, NULL, 'k'},
+        {"door", required_argument, NULL, 'd'},
+        {"devices", required_argument, NULL, 'D'},
+        {"deploy", no_argument, NULL, 'y'},
+        {"local", no_argument, NULL, 'l'},
+        {"pool", required_argument, NULL, 'P'},
+        {"count", required_argument, NULL, 'n'},
+        {"gpus", required_argument, NULL, 'g'},
+        {"mem", required_argument, NULL, 'M'},
+        {"name", required_argument, NULL, 'N'},
+        {"exclusive", no_argument, NULL, 'x'},
+        {"share", required_argument, NULL, 's'},
+        {"wait", required_argument, NULL, 'W'},
+        {"policy", required_argument, NULL, 'p'},
+        {"hold", optional_argument, NULL, 'o'},
+        {"trace", required_argument, NULL, 't'},
+        {"report", optional_argument, NULL, 'r'},
+        /* no session's */
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:S:RH:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:S:RC:H:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
@@ -135,6 +149,11 @@ static struct choices parse_options(int count, char **words, bool with_door)
             break;
         case 'R':
             choices.recover = true;
+            break;
+        case 'C':
+            if (!with_door)
+                misuse("--restore belongs to `vocl run`");
+            choices.restore = optarg;
             break;
         case 'H':
             check_hosts(optarg);
@@ -237,6 +256,8 @@ static int run(int count, char **words)
 
     if (!*program)
         misuse("run needs a program");
+    if (choices.restore)
+        choices.restore = checkpoint_to_restore(choices.restore);
     prepare_session(&choices);
     if (choices.hold)
         hold_devices(choices.hold);
@@ -297,6 +318,8 @@ int main(int count, char **words)
         return sessions_move(count - 1, words + 1);
     if (!strcmp(command, "suspend") || !strcmp(command, "resume"))
         return sessions_rest(count - 1, words + 1);
+    if (!strcmp(command, "checkpoint"))
+        return checkpoint_command(count - 1, words + 1);
     if (!strcmp(command, "trace"))
         return trace_command(count - 1, words + 1);
     if (!strcmp(command, "explain"))

@@ -28,7 +28,7 @@ _vocl_program()
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)); return ;;
-        -[wHPnMNsWpDmkdgt] | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --share | --wait | --policy | \
+        -[wSCHPnMNsWpDmkdgt] | --spare | --restore | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --share | --wait | --policy | \
             --devices | --mpi | --network | --door | --trace) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
         -*) ;;
         *) echo $i; return ;;
@@ -64,7 +64,7 @@ _vocl()
     -H | --hosts)
         declare -F _known_hosts_real > /dev/null && _known_hosts_real -- "$word"
         return ;;
-    -P | --pool | --topology)
+    -P | --pool | --topology | -C | --restore)
         COMPREPLY=($(compgen -f -- "$word"))
         return ;;
     esac

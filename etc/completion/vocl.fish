@@ -25,4 +25,5 @@ complete -c vocl -x -l door -a 'preload icd both'
 complete -c vocl -x -l policy -a 'pack spread least-loaded order'
 complete -c vocl -x -l hosts -a '(__fish_print_hostnames)'
 complete -c vocl -r -l trace
+complete -c vocl -r -l restore
 complete -c vocl -r -l pool

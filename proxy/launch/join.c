@@ -360,7 +360,7 @@ static void describe(void)
             length +=
                 (size_t)snprintf(list + length, sizeof(nodes->name) + 1, "%s%s", length ? "," : "", nodes[i].name);
     }
-    requests_describe(list, by_tls() ? "tls" : "mpi");
+    requests_describe(list, by_tls() ? "tls" : "mpi", session);
 }
 
 static void poll_others(struct pollfd *fds)

@@ -352,7 +352,7 @@ static void describe(unsigned workers)
     gethostname(own, sizeof(own) - 1);
     for (unsigned i = 0; i < workers && strlen(list) + strlen(own) + 2 < sizeof(list); i++)
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", own);
-    requests_describe(*hosts ? hosts : list, getenv(SESSION_SECRET) ? "tls" : "mpi");
+    requests_describe(*hosts ? hosts : list, getenv(SESSION_SECRET) ? "tls" : "mpi", NULL);
 }
 
 int main(int count, char **arguments)

@@ -26,7 +26,7 @@ struct asker {
 };
 
 static int lifeline, channel = -1, spare = -1;
-static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state[32];
+static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state[32], session_name[64];
 static struct asker askers[MOST_ASKERS];
 static char waiting[16 * REQUESTS_MOST]; /* of requests that have come */
 static size_t waiting_length;
@@ -48,12 +48,14 @@ void requests_open(int program)
     spare = ends[1]; /* there is always somebody who may write: who does so comes and goes */
 }
 
-void requests_describe(const char *nodes, const char *network)
+void requests_describe(const char *nodes, const char *network, const char *name)
 {
     char visible[sizeof(session_nodes)];
 
     snprintf(session_nodes, sizeof(session_nodes), "%s", text_visible(nodes, visible, sizeof(visible)));
     snprintf(session_network, sizeof(session_network), "%s", network);
+    if (name && !*session_name)
+        snprintf(session_name, sizeof(session_name), "%s", name);
 }
 
 void requests_channel(int fd)
@@ -105,8 +107,8 @@ static void answer_session(int out)
     char name[256];
 
     program_name(program, name, sizeof(name));
-    requests_answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s\n", (int)program, name, session_network, session_nodes,
-                    *session_state ? " " : "", session_state);
+    requests_answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s%s%s\n", (int)program, name, session_network, session_nodes,
+                    *session_state ? " " : "", session_state, *session_name ? "\t" : "", session_name);
 }
 
 static void asker_end(struct asker *asker)

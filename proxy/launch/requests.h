@@ -16,8 +16,9 @@
 
 /* Before this process has opened anything: from now on it can be asked. */
 void requests_open(int lifeline);
-/* What session it is: its nodes' names, with commas between them, and what carries it. */
-void requests_describe(const char *nodes, const char *network);
+/* What session it is: its nodes' names, with commas between them, what carries it, and in a pool its name there, which
+ * stays the first one that is told, or NULL. */
+void requests_describe(const char *nodes, const char *network, const char *name);
 /* The program has handed over its channel. */
 void requests_channel(int fd);
 /* Fills so many as REQUESTS_WIDTH. */

@@ -1,0 +1,297 @@
+#!/bin/sh
+# Checkpoints in files: a program is killed, and another one that makes the same objects goes on with what they held;
+# what is torn, or another's, is refused; what has not changed is not written again.
+. "$(dirname "$0")/../lib.sh"
+session=$top_builddir/tests/session
+saved=$session/saved
+mark=VOCL_TEST_MARK=$$
+steps=9
+size=4096 # KiB of the large buffer
+folder=$scratch/folder
+wait_for=$scratch/words
+at_most 900
+
+native()
+{
+    timeout -k 10 100 "$saved" $steps 0 . $size > "$scratch/native" 2>&1 || fail "natively: $(cat "$scratch/native")"
+    wanted=$(grep result "$scratch/native")
+}
+
+# start STEP WORD...: a program that waits after that step
+start()
+{
+    pause=$1
+    shift
+    rm -rf "$wait_for"
+    mkdir "$wait_for"
+    : > "$scratch/out"
+    : > "$scratch/err"
+    env "$mark" $with VOCL_LOG=error VOCL_START_TIMEOUT=60 vocl run $options -- "$program" $steps $pause "$wait_for" $size "$@" \
+        > "$scratch/out" 2> "$scratch/err" &
+    pid=$!
+    wait_until 60 grep -q "at $pause" "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+}
+
+kill_it()
+{
+    kill -KILL $pid
+    wait $pid
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+
+finish()
+{
+    touch "$wait_for/go"
+    wait $pid || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx "$wanted" "$scratch/out" || fail "$1: $(cat "$scratch/out"), natively $wanted"
+}
+
+checkpoint()
+{
+    said=$(vocl checkpoint "$@" 2> "$scratch/asked") || fail "no checkpoint: $(cat "$scratch/asked")"
+    echo "$said"
+}
+
+# restored STEPS [FOLDER]: a program that is given its contents begins at one of these steps, and ends as native does
+restored()
+{
+    env "$mark" $with vocl run $options --restore "${2:-$folder}" -- "$program" $steps 0 . $size \
+        > "$scratch/out" 2> "$scratch/err" || fail "restored: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx "from [$1]" "$scratch/out" || fail "it does not go on where it was: $(cat "$scratch/out")"
+    grep -qx "$wanted" "$scratch/out" || fail "restored: $(cat "$scratch/out"), natively $wanted"
+}
+
+# refused WORDS: nothing is started with the folder, and that is why
+refused()
+{
+    vocl run --restore "${2:-$folder}" -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" &&
+        fail "restored from what is $1"
+    ! grep -q from "$scratch/out" || fail "the program has started: $(cat "$scratch/out")"
+    grep -q "$1" "$scratch/err" || fail "not \"$1\": $(cat "$scratch/err")"
+}
+
+list()
+{
+    ls "$folder" | grep -c "$1"
+}
+
+native
+program=$saved
+with=VOCL_SHARE=1
+options=
+
+# ---- killed, and restored; each way of sharing memory, each door, two workers ----
+
+for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --door=preload" "VOCL_SHARE=0 --door=icd" "VOCL_SHARE=1 --door=icd" \
+    "VOCL_SHARE=0 --workers=2" "VOCL_SHARE=1 --workers=2" "VOCL_SHARE=0 --network=tls" "VOCL_SHARE=0 --recover"; do
+    with=${way%% *}
+    options=$(echo "$way" | cut -s -d ' ' -f 2-)
+    rm -rf "$folder"
+    start 4
+    checkpoint $pid "$folder"
+    kill_it
+    restored 4
+    echo "$way: right"
+done
+
+# Between hosts, and devices of the program's own process beside a worker.
+two=$top_srcdir/tests/net/two-hosts
+options=
+with=VOCL_SHARE=0
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ]; then
+    rm -rf "$folder" "$wait_for"
+    mkdir "$wait_for"
+    : > "$scratch/out"
+    env "$mark" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 4 "$wait_for" $size > "$scratch/out" 2> "$scratch/err" &
+    running=$!
+    wait_until 60 grep -q "at 4" "$scratch/out" || fail "two hosts: no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    pid=$(grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
+        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$program")" ] || echo "$process" | tr -dc 0-9
+    done)
+    checkpoint $pid "$folder"
+    kill -KILL $pid
+    wait $running
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    env VOCL_RESTORE="$folder" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" ||
+        fail "two hosts, restored: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx "from 4" "$scratch/out" && grep -qx "$wanted" "$scratch/out" || fail "two hosts: $(cat "$scratch/out"), natively $wanted"
+    echo "two hosts: right"
+fi
+rm -rf "$folder"
+options="--workers=1 --local"
+start 4
+checkpoint $pid "$folder"
+kill_it
+restored 4
+echo "$options: right"
+
+# ---- the session goes on, and the next checkpoint is small ----
+
+with=VOCL_SHARE=0
+options=
+rm -rf "$folder"
+start 4
+checkpoint $pid "$folder"
+full=$(du -sb "$folder" | cut -f 1)
+checkpoint $pid "$folder"
+echo "$said" | grep -q ' 0 of them written' || fail "nothing has changed: $said"
+again=$(du -sb "$folder" | cut -f 1)
+[ $((again - full)) -lt 65536 ] || fail "twice the same takes $full and $again bytes"
+checkpoint --full $pid "$folder"
+echo "$said" | grep -q ' 0 of them written' && fail "asked for all: $said"
+finish "after checkpoints"
+[ "$(list checkpoint-)" = 2 ] || fail "more than two lists: $(ls "$folder")"
+restored 4
+# Each step writes all of one large buffer, and nothing of the other.
+start 5
+checkpoint $pid "$folder"
+written=$(echo "$said" | sed 's/.*bytes, \([0-9]*\) of them.*/\1/')
+[ "$written" -gt 4190000 ] && [ "$written" -lt 4300000 ] || fail "one of two buffers has changed: $said"
+kill_it
+restored 5
+restored 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
+
+# ---- what is torn ----
+
+newest=$(ls "$folder"/checkpoint-* | tail -n 1)
+cp "$newest" "$scratch/list"
+bytes=$(stat -c %s "$newest")
+for length in 0 1 16 18 40 $((bytes / 2)) $((bytes - 22)) $((bytes - 1)); do
+    head -c "$length" "$scratch/list" > "$newest"
+    refused "$(basename "$newest")"
+    grep -q "torn\|no checkpoint" "$scratch/err" || fail "$length bytes: $(cat "$scratch/err")"
+    grep -q "the one before it is good" "$scratch/err" || fail "$length bytes: no word of the one before: $(cat "$scratch/err")"
+done
+restored 4 "$(sed -n 's/.*--restore=//p' "$scratch/err")"
+# flip FILE AT: another bit in that byte
+flip()
+{
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    printf "\\$(printf %o $((byte ^ 4)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null
+}
+for at in 30 $((bytes / 2)) $((bytes - 5)); do
+    cp "$scratch/list" "$newest"
+    flip "$newest" $at
+    refused "torn or damaged"
+done
+sed 's/^vocl checkpoint 1$/vocl checkpoint 7/' "$scratch/list" > "$newest"
+refused "another version"
+vocl checkpoint $$ "$folder" > "$scratch/asked" 2>&1 && fail "written to a folder of another version's"
+grep -q "another version" "$scratch/asked" || fail "another version's folder: $(cat "$scratch/asked")"
+cp "$scratch/list" "$newest"
+pieces=$(ls "$folder"/pieces-* | tail -n 1)
+cp "$pieces" "$scratch/pieces"
+flip "$pieces" 100000
+refused "damaged"
+restored 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
+cp "$scratch/pieces" "$pieces"
+truncate -s -1 "$pieces"
+refused "torn"
+rm "$pieces"
+refused "No such file"
+# A checkpoint over one that is damaged does not refer to what is damaged.
+cp "$scratch/pieces" "$pieces"
+flip "$pieces" 100000
+start 5
+checkpoint $pid "$folder"
+kill_it
+restored 5
+refused "has no checkpoint" "$scratch"
+refused "is no checkpoint" "$top_srcdir/configure.ac"
+echo "torn: refused"
+
+# ---- of another program ----
+
+cp "$saved" "$scratch/another"
+program=$scratch/another
+vocl run --restore "$folder" -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" && fail "another program was restored"
+grep -q "of the program saved, and this is another" "$scratch/err" || fail "another program: $(cat "$scratch/err")"
+grep -q 'error' "$scratch/out" && ! grep -q from "$scratch/out" || fail "another program: $(cat "$scratch/out")"
+start 2
+vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 && fail "written to another program's folder"
+grep -q "of the program saved, and this is another" "$scratch/asked" || fail "another's folder: $(cat "$scratch/asked")"
+finish "another program"
+program=$saved
+vocl run --restore "$folder" -- "$program" $steps 0 . $size other > "$scratch/out" 2> "$scratch/err" && fail "other objects were restored"
+grep -q "memory object 2 of the checkpoint is a buffer 4194304, and what the program makes is a buffer 2097152" "$scratch/err" ||
+    fail "other objects: $(cat "$scratch/err")"
+echo "another's: refused"
+
+# ---- who writes is killed, or has no room: the one before counts ----
+
+size=16384
+native
+folder=$scratch/large
+start 5
+checkpoint $pid "$folder"
+finish "large"
+for delay in 0.03 0.06 0.1 0.2; do
+    start 6
+    vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 &
+    writer=$!
+    sleep $delay
+    kill -KILL $writer 2> /dev/null
+    wait $writer
+    finish "the writer was killed"
+    ls "$folder" | tr '\n' ' '
+    restored 56
+done
+# In the midst of the pieces: files may be 1 MiB long.
+start 6
+(ulimit -f 2048 && exec vocl checkpoint --full $pid "$folder") > "$scratch/asked" 2>&1 && fail "written in spite of a limit"
+finish "the writer was ended"
+restored 56
+start 5
+checkpoint $pid "$folder"
+finish "after that"
+for file in "$folder"/pieces-*; do
+    awk -v file="$(basename "$file")" '$1 == "piece" && sprintf("pieces-%06d", $6) == file { found = 1 } END { exit !found }' \
+        "$folder"/checkpoint-* || fail "$file is left, and no list has it: $(ls "$folder")"
+done
+restored 5
+if unshare -m true 2> /dev/null; then
+    mkdir "$scratch/small"
+    start 5
+    unshare -m sh -c 'mount -t tmpfs -o size=1m none "$0" && vocl checkpoint "$@"' "$scratch/small" $pid "$scratch/small" \
+        > "$scratch/asked" 2>&1 && fail "written where there is no room"
+    grep -q "No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
+    finish "disk full"
+fi
+
+# A worker that is lost meanwhile is lost as at any other time; the checkpoint before it counts.
+with="VOCL_SHARE=0 VOCL_MOVE_HOLD=save:1500"
+start 6
+vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 &
+writer=$!
+sleep 0.5
+for process in $(session_processes "$mark"); do
+    [ "$(cat "/proc/$process/comm" 2> /dev/null)" != vocl-proxy ] || kill -KILL "$process"
+done
+wait $writer && fail "a worker was killed, and vocl checkpoint says $(cat "$scratch/asked")"
+touch "$wait_for/go"
+wait $pid && fail "a worker was killed, and the program has not noticed"
+wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+with=VOCL_SHARE=0
+restored 5
+
+# ---- what cannot be saved ----
+
+size=64
+native
+for word in svm pipe; do
+    with=VOCL_SHARE=1
+    [ "$("$saved" 0 0 . 4 $word > /dev/null; echo $?)" != 77 ] || continue
+    start 2 $word
+    vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "$word was saved"
+    grep -q "shared virtual memory\|pipe cannot be read" "$scratch/asked" || fail "$word: $(cat "$scratch/asked")"
+    [ -z "$(ls "$scratch/none")" ] || fail "$word: left: $(ls "$scratch/none")"
+    finish "$word"
+    echo "$word: $(cat "$scratch/asked")"
+done
+start 2
+vocl suspend $pid > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "saved while it rests"
+grep -q "it rests" "$scratch/asked" || fail "rest: $(cat "$scratch/asked")"
+finish "rest"
+vocl checkpoint 999999999 "$scratch/none" > "$scratch/asked" 2>&1 && fail "nobody was saved"
+wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"

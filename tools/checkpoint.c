@@ -1,0 +1,181 @@
+/* vocl checkpoint: what a session's memory objects hold goes to files; and what vocl run --restore is told. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/checkpoint.h"
+#include "tools/tools.h"
+
+#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
+
+/* Who is asked opens it, as the user that he is. */
+static void give_to_owner(long program, int fd)
+{
+    struct stat owner;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld", program);
+    if (!geteuid() && !stat(path, &owner) && fchown(fd, owner.st_uid, owner.st_gid))
+        fail(1, "%m");
+}
+
+/* A process of its own asks, whose pipe the program opens: when both are gone this one is at the end of it. */
+static pid_t ask(long program, int ends[2], char answer[SESSION_ANSWER])
+{
+    const pid_t parent = getpid(), pid = fork();
+    char words[64];
+
+    if (pid)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    close(ends[0]);
+    snprintf(words, sizeof(words), "checkpoint %d %d", (int)getpid(), ends[1]);
+    session_answer(program, words, true, answer);
+    exit(0);
+}
+
+/* Memory of both. */
+static char *answer_new(void)
+{
+    char *answer = mmap(NULL, SESSION_ANSWER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (answer == MAP_FAILED)
+        fail(1, "%m");
+    return answer;
+}
+
+static long pause_of(const char *answer)
+{
+    long us = 0;
+
+    return sscanf(answer, "%*u objects, %*u bytes, %ld us", &us) == 1 ? us : 0;
+}
+
+static int status_of(pid_t pid)
+{
+    int status = 1;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static int write_down(long program, const char *directory, bool anew, bool quiet)
+{
+    struct writing *writing = checkpoint_begin(directory, anew);
+    char why[600] = "", text[300], *answer = answer_new();
+    int ends[2], status;
+    FILE *from;
+    pid_t pid;
+    bool good;
+
+    if (pipe2(ends, O_CLOEXEC))
+        fail(1, "%m");
+    give_to_owner(program, ends[1]);
+    if ((pid = ask(program, ends, answer)) < 0 || !(from = fdopen(ends[0], "r")))
+        fail(1, "%m");
+    close(ends[1]);
+    good = checkpoint_take(writing, from, why, sizeof(why));
+    fclose(from); /* who still writes sees that */
+    if (!good && *why)
+        kill(pid, SIGKILL);
+    status = status_of(pid); /* it has said why */
+    if (good && !status)
+        good = checkpoint_commit(writing, why, sizeof(why));
+    checkpoint_describe(writing, text, sizeof(text));
+    checkpoint_end(writing);
+    if (!good && *why)
+        fail(1, "%s", why);
+    if (status)
+        return status;
+    if (!good)
+        fail(1, "the contents broke off");
+    if (!quiet)
+        printf("%s, %.1f ms of pause\n", text, (double)pause_of(answer) / 1000);
+    return 0;
+}
+
+int checkpoint_command(int count, char **words)
+{
+    static const struct option options[] = {{"full", no_argument, NULL, 'f'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    bool anew = false, quiet = false;
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(count, words, ":fqlh", options, NULL)) != -1) {
+        switch (option) {
+        case 'f':
+            anew = true;
+            break;
+        case 'q':
+            quiet = true;
+            break;
+        case 'l':
+            return sessions_list();
+        case 'h':
+            help_show("checkpoint");
+            return 0;
+        default:
+            misuse("unknown option %s", words[optind - 1]);
+        }
+    }
+    if (count - optind != 2 || !*words[optind + 1])
+        misuse("checkpoint takes the number of one process, and a folder");
+    return write_down(session_process(words[optind]), words[optind + 1], anew, quiet);
+}
+
+/* ---- vocl run --restore ---- */
+
+static char *joined(const char *directory, unsigned which)
+{
+    char *whole = realpath(directory, NULL), *path;
+
+    if (!whole || asprintf(&path, "%s/" SAVED_LIST, whole, which) < 0)
+        fail(1, "%s: %m", directory);
+    free(whole);
+    return path;
+}
+
+/* Where the newest one is not good there may be one before it. */
+__attribute__((noreturn)) static void refuse(const char *path, const char *why)
+{
+    const int newest = saved_newest(path);
+    char other[600];
+
+    for (int which = newest - 1; which > 0 && which > newest - 100; which--) {
+        char *before = joined(path, (unsigned)which);
+        struct saved_list *saved = NULL;
+
+        if (!saved_open(before, &saved, other, sizeof(other)) && !saved_check(saved, other, sizeof(other)))
+            fail(1, "nothing can be restored: %s; the one before it is good: --restore=%s", why, before);
+        saved_close(saved);
+        free(before);
+    }
+    fail(1, "nothing can be restored: %s", why);
+}
+
+char *checkpoint_to_restore(const char *path)
+{
+    char why[600], *whole;
+    struct saved_list *saved;
+
+    if (saved_open(path, &saved, why, sizeof(why)) || saved_check(saved, why, sizeof(why)))
+        refuse(path, why);
+    whole = joined(saved->directory, saved->which);
+    saved_close(saved);
+    return whole;
+}

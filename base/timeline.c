@@ -27,7 +27,7 @@ static _Thread_local struct {
     struct timeline_chunk *chunk;
     unsigned generation;
     bool inside; /* a signal's handler that calls OpenCL finds it so */
-} mine;
+} mine __attribute__((tls_model("initial-exec")));
 
 static void unmap(void *chunk)
 {
@@ -66,7 +66,7 @@ static struct timeline_chunk *map_next(void)
     if (fd < 0)
         return NULL;
     if (!posix_fallocate(fd, at, TIMELINE_CHUNK)) /* a full disk must not end the program by a signal */
-        chunk = mmap(NULL, TIMELINE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+        chunk = mmap(NULL, TIMELINE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, at);
     close(fd);
     if (chunk == MAP_FAILED)
         return NULL;
@@ -94,14 +94,27 @@ static struct timeline_chunk *next_chunk(void)
     return chunk;
 }
 
-static struct timeline_chunk *room(size_t length)
+static bool has_room(const struct timeline_chunk *chunk, size_t length)
 {
-    struct timeline_chunk *chunk = mine.chunk;
+    return chunk && mine.generation == __atomic_load_n(&generation, __ATOMIC_RELAXED) &&
+           sizeof(*chunk) + atomic_load_explicit(&chunk->used, memory_order_relaxed) + length <= TIMELINE_CHUNK;
+}
 
-    if (chunk && mine.generation == __atomic_load_n(&generation, __ATOMIC_RELAXED) &&
-        sizeof(*chunk) + atomic_load_explicit(&chunk->used, memory_order_relaxed) + length <= TIMELINE_CHUNK)
-        return chunk;
-    return next_chunk();
+bool timeline_put_short(enum timeline_kind kind, uint32_t which)
+{
+    const struct {
+        uint16_t kind, length;
+        uint32_t which;
+    } head = {(uint16_t)kind, 1, which};
+    struct timeline_chunk *chunk = mine.chunk;
+    uint64_t used;
+
+    if (mine.inside || !has_room(chunk, sizeof(head)))
+        return false;
+    used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    memcpy((uint8_t *)(chunk + 1) + used, &head, sizeof(head));
+    atomic_store_explicit(&chunk->used, used + sizeof(head), memory_order_release);
+    return true;
 }
 
 void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length)
@@ -114,7 +127,7 @@ void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64
     if (whole > TIMELINE_MOST || mine.inside)
         return;
     mine.inside = true;
-    chunk = room(whole);
+    chunk = has_room(mine.chunk, whole) ? mine.chunk : next_chunk();
     if (chunk) {
         const uint64_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
         uint8_t *at = (uint8_t *)(chunk + 1) + used;

@@ -42,6 +42,10 @@ enum timeline_kind {
     TIMELINE_MEMBER,   /* which: the member; its host's name */
     TIMELINE_SPAN,     /* which: the member; a text: a move, and others that take their time */
     TIMELINE_WORKER,   /* which: the member; records of the kinds below, as it sent them */
+    /* Calls of which the clock was not read, with nothing but the first 8 bytes of a head: between what the thread wrote
+     * before and what it writes next with times. */
+    TIMELINE_QUICK,      /* which: of OpenCL's functions */
+    TIMELINE_QUICK_NEXT, /* the same; it sent one command, the next to the member that the thread's last one was for */
 };
 
 struct timeline_call {
@@ -66,6 +70,7 @@ enum timeline_worker_kind {
     TIMELINE_DEVICE,   /* which: its number; the name */
     TIMELINE_COMMAND,  /* struct timeline_command */
     TIMELINE_TURN,     /* which: the device; from, to: the stream waited for its turn there */
+    TIMELINE_LIKE,     /* struct timeline_like; from: native OpenCL's time when it was queued */
 };
 
 struct timeline_command {
@@ -76,6 +81,12 @@ struct timeline_command {
     uint32_t queue, device, event, name, kernel; /* names: numbers of TIMELINE_NAME, 0: none */
     int32_t status;
     uint32_t out_of_order, launch;
+};
+
+/* A command like the one before it in the same note, with the next number; nobody read when native OpenCL took it. */
+struct timeline_like {
+    uint32_t submitted, started, ended; /* each since the one before it, the first since it was queued */
+    uint32_t event;
 };
 
 struct timeline_record {
@@ -100,6 +111,8 @@ void timeline_stop(void);
 const char *timeline_folder(void);
 /* Without a folder nothing is written, and nothing is lost but the record; errno stays what it is. */
 void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length);
+/* The first 8 bytes of a record; false: there is no room in the chunk, and nothing was written. */
+bool timeline_put_short(enum timeline_kind kind, uint32_t which);
 void timeline_after_fork(void);
 
 static inline void timeline_text(enum timeline_kind kind, uint32_t which, uint64_t from, const char *text)

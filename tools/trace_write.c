@@ -154,6 +154,10 @@ static void put_call(struct writer *w, uint32_t pid, const struct item *item, st
         arguments = json_pack("{s:I, s:I, s:f, s:I, s:I}", "commands", (json_int_t)sent.count, "round_trips",
                               (json_int_t)in->trips, "waited_us", (double)in->waited / 1000, "bytes_out",
                               (json_int_t)in->out, "bytes_in", (json_int_t)in->in);
+    if (item->estimated) {
+        arguments = arguments ? arguments : json_object();
+        json_object_set_new(arguments, "estimated", json_true());
+    }
     put_inner(w, pid, item, "call", name, arguments);
     *in = (struct within){.thread = in->thread};
 }

@@ -14,6 +14,8 @@
 #include "base/settings.h"
 #include "base/timeline.h"
 
+#define MOST_PARTS 100
+
 bool timeline_on;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -22,6 +24,7 @@ static pthread_key_t key; /* what a thread has is unmapped when it ends */
 static char folder[PATH_MAX];
 static unsigned generation; /* of the file: a thread's chunk of an older one is not for this */
 static uint64_t chunks, dropped;
+static unsigned part; /* of the process: libraries that write have a copy of this each */
 
 static _Thread_local struct {
     struct timeline_chunk *chunk;
@@ -50,19 +53,37 @@ static void fill(struct timeline_chunk *chunk)
     chunk->magic = TIMELINE_MAGIC;
 }
 
+static int open_part(int flags)
+{
+    char path[PATH_MAX + 128], host[64] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    snprintf(path, sizeof(path), "%s/%s.%d.%u" TIMELINE_SUFFIX, folder, host, (int)getpid(), part);
+    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+}
+
+static int open_own(void)
+{
+    int fd = -1;
+
+    for (part = 0; part < MOST_PARTS && fd < 0; part++) {
+        fd = open_part(O_CREAT | O_EXCL);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
 /* The file is opened anew for each chunk: the program may close what it does not know. */
 static struct timeline_chunk *map_next(void)
 {
     const off_t at = (off_t)(chunks * TIMELINE_CHUNK);
     struct timeline_chunk *chunk = MAP_FAILED;
-    char path[PATH_MAX + 128], host[64] = "";
     int fd;
 
     if ((chunks + 1) * TIMELINE_CHUNK > settings_bytes(SETTING_TIMELINE_BYTES))
         return NULL;
-    gethostname(host, sizeof(host) - 1);
-    snprintf(path, sizeof(path), "%s/%s.%d" TIMELINE_SUFFIX, folder, host, (int)getpid());
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = chunks ? open_part(0) : open_own();
     if (fd < 0)
         return NULL;
     if (!posix_fallocate(fd, at, TIMELINE_CHUNK)) /* a full disk must not end the program by a signal */
@@ -148,11 +169,9 @@ int timeline_start(const char *where)
     if (!realpath(where, path) || access(path, W_OK | X_OK))
         return -errno;
     pthread_mutex_lock(&lock);
-    if (strcmp(folder, path)) {
-        strcpy(folder, path);
-        chunks = dropped = 0;
-        __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
-    }
+    strcpy(folder, path);
+    chunks = dropped = 0; /* what was there of the same name may be gone */
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     __atomic_store_n(&timeline_on, true, __ATOMIC_RELAXED);
     return 0;

@@ -42,10 +42,16 @@ enum timeline_kind {
     TIMELINE_MEMBER,   /* which: the member; its host's name */
     TIMELINE_SPAN,     /* which: the member; a text: a move, and others that take their time */
     TIMELINE_WORKER,   /* which: the member; records of the kinds below, as it sent them */
-    /* Calls of which the clock was not read, with nothing but the first 8 bytes of a head: between what the thread wrote
-     * before and what it writes next with times. */
+    /* Calls of which the clock was not read, with nothing but the first 8 bytes of a head: between what the thread
+     * wrote before and what it writes next with times. */
     TIMELINE_QUICK,      /* which: of OpenCL's functions */
     TIMELINE_QUICK_NEXT, /* the same; it sent one command, the next to the member that the thread's last one was for */
+    /* Of a rank of XTQ: struct timeline_message. */
+    TIMELINE_PUT,    /* which: the target */
+    TIMELINE_TASK,   /* which: the initiator; to: it has ended, also in the eyes of who waits for its signal */
+    TIMELINE_SIGNAL, /* which: its own number; it waited, for that signal */
+    TIMELINE_FENCE,  /* which: its own number; it waited for what it had put */
+    TIMELINE_KINDS
 };
 
 struct timeline_call {
@@ -62,6 +68,15 @@ struct timeline_wait {
 struct timeline_bytes {
     uint64_t bytes;
     uint32_t out, direct; /* direct: in memory that the worker has, too, without a message */
+};
+
+/* A message is known by its lane and its place there: both sides know these. */
+struct timeline_message {
+    uint64_t context, end, signal; /* signal: of the target's own, 0: none */
+    uint64_t bytes;
+    uint32_t initiator, target, queue, index; /* index: the function's or the kernel's */
+    uint32_t kernel;
+    int32_t error;
 };
 
 /* What a worker sends; times by its own clock. */

@@ -19,14 +19,15 @@
 #define END_NS 3000000000L
 
 /* Calls that come quickly one after the other share readings of the clock, which would cost more than the calls. */
-#define QUICK_NS 3000 /* from one to the next */
+#define QUICK_NS 3000  /* from one to the next */
 #define QUICK_FIRST 32 /* so many of them with readings of their own */
-#define QUICK_MOST 16  /* calls without, between two with; not always as many, lest a loop has always the same ones read */
-#define UNREAD 1u      /* since when */
+#define QUICK_MOST                                                                                                     \
+    16            /* calls without, between two with; not always as many, lest a loop has always the same ones read */
+#define UNREAD 1u /* since when */
 
 static _Thread_local struct {
     bool inside;
-    uint8_t unread, shared; /* so many more calls go without a reading; of so many in the last such row */
+    uint8_t unread, shared;            /* so many more calls go without a reading; of so many in the last such row */
     uint16_t quick;                    /* calls in a row */
     uint64_t since, last;              /* last: the clock when it was last read */
     struct timeline_call sent, before; /* before: what was written of last, of those that sent something */

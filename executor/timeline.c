@@ -34,13 +34,13 @@ struct timeline {
     struct line *lines;
     unsigned line_count, count; /* count: of all that are pending */
     struct pending *free;
-    unsigned turns;                                    /* of the worker */
-    struct timeline_command what;                      /* the one that is being enqueued */
-    struct timeline_command told;                      /* the last one in records, if has_told */
+    unsigned turns;               /* of the worker */
+    struct timeline_command what; /* the one that is being enqueued */
+    struct timeline_command told; /* the last one in records, if has_told */
     bool has_told;
-    unsigned unread, shared; /* commands that are to go without a reading of the clock; of the last such row */
-    uint64_t last;           /* when it was read */
-    const char *names[MOST_NAMES];                     /* of commands: they stay */
+    unsigned unread, shared;       /* commands that are to go without a reading of the clock; of the last such row */
+    uint64_t last;                 /* when it was read */
+    const char *names[MOST_NAMES]; /* of commands: they stay */
     unsigned name_count, kernel_count, kernels_before; /* before: those that were told of to an earlier trace */
     uint64_t devices;                                  /* a bit for each that was told of */
     uint64_t halted;                                   /* since then the stream waits for its turn */

@@ -5,7 +5,7 @@
  *   trace_read.c     files: checked, and taken apart
  *   trace_quick.c    calls of which the clock was not read
  *   trace_clock.c    the clocks of members, and of devices, in terms of the program's
- *   trace_write.c    the file: tracks of programs; trace_node.c: those of workers
+ *   trace_write.c    the file: tracks of programs; trace_node.c: those of workers; trace_xtq.c: XTQ's messages
  *   explain_read.c   the file again: sums
  *   explain_print.c  the report; explain_hints.c: what could be done about it
  */
@@ -154,6 +154,14 @@ uint32_t trace_member_process(size_t process, size_t member);
 
 /* ---- trace_node.c ---- */
 void trace_write_member(struct writer *w, size_t process, size_t index);
+
+/* ---- trace_xtq.c ---- */
+/* Puts and waits are on tracks of threads, tasks on those of queues. */
+void trace_write_messages(struct writer *w, size_t process);
+/* The rank that the process was in XTQ, or -1. */
+int trace_rank(const struct process *process);
+/* Arrows, of all processes: from puts to tasks, and on to who waited for their signals. */
+void trace_write_message_arrows(struct writer *w);
 
 /* ---- explain_*.c ---- */
 struct explained;

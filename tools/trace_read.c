@@ -99,9 +99,13 @@ static bool is_whole(const struct item *item)
                                    [TIMELINE_SPAN] = 1,
                                    [TIMELINE_WORKER] = 0,
                                    [TIMELINE_QUICK] = 0,
-                                   [TIMELINE_QUICK_NEXT] = 0};
+                                   [TIMELINE_QUICK_NEXT] = 0,
+                                   [TIMELINE_PUT] = sizeof(struct timeline_message),
+                                   [TIMELINE_TASK] = sizeof(struct timeline_message),
+                                   [TIMELINE_SIGNAL] = sizeof(struct timeline_message),
+                                   [TIMELINE_FENCE] = sizeof(struct timeline_message)};
 
-    return item->head.kind && item->head.kind <= TIMELINE_QUICK_NEXT && item->length >= least[item->head.kind] &&
+    return item->head.kind && item->head.kind < TIMELINE_KINDS && item->length >= least[item->head.kind] &&
            item->head.from <= item->head.to;
 }
 

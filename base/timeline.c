@@ -14,6 +14,8 @@
 #include "base/settings.h"
 #include "base/timeline.h"
 
+#define MOST_PARTS 100
+
 bool timeline_on;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -22,12 +24,13 @@ static pthread_key_t key; /* what a thread has is unmapped when it ends */
 static char folder[PATH_MAX];
 static unsigned generation; /* of the file: a thread's chunk of an older one is not for this */
 static uint64_t chunks, dropped;
+static unsigned part; /* of the process: libraries that write have a copy of this each */
 
 static _Thread_local struct {
     struct timeline_chunk *chunk;
     unsigned generation;
     bool inside; /* a signal's handler that calls OpenCL finds it so */
-} mine;
+} mine __attribute__((tls_model("initial-exec")));
 
 static void unmap(void *chunk)
 {
@@ -50,23 +53,41 @@ static void fill(struct timeline_chunk *chunk)
     chunk->magic = TIMELINE_MAGIC;
 }
 
+static int open_part(int flags)
+{
+    char path[PATH_MAX + 128], host[64] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    snprintf(path, sizeof(path), "%s/%s.%d.%u" TIMELINE_SUFFIX, folder, host, (int)getpid(), part);
+    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+}
+
+static int open_own(void)
+{
+    int fd = -1;
+
+    for (part = 0; part < MOST_PARTS && fd < 0; part++) {
+        fd = open_part(O_CREAT | O_EXCL);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
 /* The file is opened anew for each chunk: the program may close what it does not know. */
 static struct timeline_chunk *map_next(void)
 {
     const off_t at = (off_t)(chunks * TIMELINE_CHUNK);
     struct timeline_chunk *chunk = MAP_FAILED;
-    char path[PATH_MAX + 128], host[64] = "";
     int fd;
 
     if ((chunks + 1) * TIMELINE_CHUNK > settings_bytes(SETTING_TIMELINE_BYTES))
         return NULL;
-    gethostname(host, sizeof(host) - 1);
-    snprintf(path, sizeof(path), "%s/%s.%d" TIMELINE_SUFFIX, folder, host, (int)getpid());
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = chunks ? open_part(0) : open_own();
     if (fd < 0)
         return NULL;
     if (!posix_fallocate(fd, at, TIMELINE_CHUNK)) /* a full disk must not end the program by a signal */
-        chunk = mmap(NULL, TIMELINE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+        chunk = mmap(NULL, TIMELINE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, at);
     close(fd);
     if (chunk == MAP_FAILED)
         return NULL;
@@ -94,14 +115,27 @@ static struct timeline_chunk *next_chunk(void)
     return chunk;
 }
 
-static struct timeline_chunk *room(size_t length)
+static bool has_room(const struct timeline_chunk *chunk, size_t length)
 {
-    struct timeline_chunk *chunk = mine.chunk;
+    return chunk && mine.generation == __atomic_load_n(&generation, __ATOMIC_RELAXED) &&
+           sizeof(*chunk) + atomic_load_explicit(&chunk->used, memory_order_relaxed) + length <= TIMELINE_CHUNK;
+}
 
-    if (chunk && mine.generation == __atomic_load_n(&generation, __ATOMIC_RELAXED) &&
-        sizeof(*chunk) + atomic_load_explicit(&chunk->used, memory_order_relaxed) + length <= TIMELINE_CHUNK)
-        return chunk;
-    return next_chunk();
+bool timeline_put_short(enum timeline_kind kind, uint32_t which)
+{
+    const struct {
+        uint16_t kind, length;
+        uint32_t which;
+    } head = {(uint16_t)kind, 1, which};
+    struct timeline_chunk *chunk = mine.chunk;
+    uint64_t used;
+
+    if (mine.inside || !has_room(chunk, sizeof(head)))
+        return false;
+    used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    memcpy((uint8_t *)(chunk + 1) + used, &head, sizeof(head));
+    atomic_store_explicit(&chunk->used, used + sizeof(head), memory_order_release);
+    return true;
 }
 
 void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length)
@@ -114,7 +148,7 @@ void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64
     if (whole > TIMELINE_MOST || mine.inside)
         return;
     mine.inside = true;
-    chunk = room(whole);
+    chunk = has_room(mine.chunk, whole) ? mine.chunk : next_chunk();
     if (chunk) {
         const uint64_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
         uint8_t *at = (uint8_t *)(chunk + 1) + used;
@@ -135,11 +169,9 @@ int timeline_start(const char *where)
     if (!realpath(where, path) || access(path, W_OK | X_OK))
         return -errno;
     pthread_mutex_lock(&lock);
-    if (strcmp(folder, path)) {
-        strcpy(folder, path);
-        chunks = dropped = 0;
-        __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
-    }
+    strcpy(folder, path);
+    chunks = dropped = 0; /* what was there of the same name may be gone */
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     __atomic_store_n(&timeline_on, true, __ATOMIC_RELAXED);
     return 0;

@@ -42,6 +42,16 @@ enum timeline_kind {
     TIMELINE_MEMBER,   /* which: the member; its host's name */
     TIMELINE_SPAN,     /* which: the member; a text: a move, and others that take their time */
     TIMELINE_WORKER,   /* which: the member; records of the kinds below, as it sent them */
+    /* Calls of which the clock was not read, with nothing but the first 8 bytes of a head: between what the thread
+     * wrote before and what it writes next with times. */
+    TIMELINE_QUICK,      /* which: of OpenCL's functions */
+    TIMELINE_QUICK_NEXT, /* the same; it sent one command, the next to the member that the thread's last one was for */
+    /* Of a rank of XTQ: struct timeline_message. */
+    TIMELINE_PUT,    /* which: the target */
+    TIMELINE_TASK,   /* which: the initiator; to: it has ended, also in the eyes of who waits for its signal */
+    TIMELINE_SIGNAL, /* which: its own number; it waited, for that signal */
+    TIMELINE_FENCE,  /* which: its own number; it waited for what it had put */
+    TIMELINE_KINDS
 };
 
 struct timeline_call {
@@ -60,12 +70,22 @@ struct timeline_bytes {
     uint32_t out, direct; /* direct: in memory that the worker has, too, without a message */
 };
 
+/* A message is known by its lane and its place there: both sides know these. */
+struct timeline_message {
+    uint64_t context, end, signal; /* signal: of the target's own, 0: none */
+    uint64_t bytes;
+    uint32_t initiator, target, queue, index; /* index: the function's or the kernel's */
+    uint32_t kernel;
+    int32_t error;
+};
+
 /* What a worker sends; times by its own clock. */
 enum timeline_worker_kind {
     TIMELINE_NAME = 1, /* which: a number from here on; text */
     TIMELINE_DEVICE,   /* which: its number; the name */
     TIMELINE_COMMAND,  /* struct timeline_command */
     TIMELINE_TURN,     /* which: the device; from, to: the stream waited for its turn there */
+    TIMELINE_LIKE,     /* struct timeline_like; from: native OpenCL's time when it was queued */
 };
 
 struct timeline_command {
@@ -76,6 +96,12 @@ struct timeline_command {
     uint32_t queue, device, event, name, kernel; /* names: numbers of TIMELINE_NAME, 0: none */
     int32_t status;
     uint32_t out_of_order, launch;
+};
+
+/* A command like the one before it in the same note, with the next number; nobody read when native OpenCL took it. */
+struct timeline_like {
+    uint32_t submitted, started, ended; /* each since the one before it, the first since it was queued */
+    uint32_t event;
 };
 
 struct timeline_record {
@@ -100,6 +126,8 @@ void timeline_stop(void);
 const char *timeline_folder(void);
 /* Without a folder nothing is written, and nothing is lost but the record; errno stays what it is. */
 void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length);
+/* The first 8 bytes of a record; false: there is no room in the chunk, and nothing was written. */
+bool timeline_put_short(enum timeline_kind kind, uint32_t which);
 void timeline_after_fork(void);
 
 static inline void timeline_text(enum timeline_kind kind, uint32_t which, uint64_t from, const char *text)

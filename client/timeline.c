@@ -18,10 +18,20 @@
 #define ASK_LAST_NS 250000000
 #define END_NS 3000000000L
 
+/* Calls that come quickly one after the other share readings of the clock, which would cost more than the calls. */
+#define QUICK_NS 3000  /* from one to the next */
+#define QUICK_FIRST 32 /* so many of them with readings of their own */
+#define QUICK_MOST                                                                                                     \
+    16            /* calls without, between two with; not always as many, lest a loop has always the same ones read */
+#define UNREAD 1u /* since when */
+
 static _Thread_local struct {
     bool inside;
-    struct timeline_call sent;
-} call;
+    uint8_t unread, shared;            /* so many more calls go without a reading; of so many in the last such row */
+    uint16_t quick;                    /* calls in a row */
+    uint64_t since, last;              /* last: the clock when it was last read */
+    struct timeline_call sent, before; /* before: what was written of last, of those that sent something */
+} call __attribute__((tls_model("initial-exec")));
 
 /* Before the first call, which starts the session. A worker's own OpenCL finds it, too. */
 __attribute__((constructor)) static void start(void)
@@ -34,20 +44,76 @@ __attribute__((constructor)) static void start(void)
 
 /* ---- calls ---- */
 
-uint64_t timeline_call_begin(void)
+/* The clock is read; how many of the calls that follow it may do without that. */
+static uint64_t read_clock(void)
+{
+    const uint64_t now = (uint64_t)clock_ns();
+    const bool quick = now - call.last < QUICK_NS * (1u + call.shared);
+
+    call.quick = quick ? call.quick + (call.quick < QUICK_FIRST + 4 ? 1 : -3) : 0;
+    call.shared = call.unread = call.quick >= QUICK_FIRST ? (uint8_t)(QUICK_MOST - call.quick % 4) : 0;
+    call.last = now;
+    return now;
+}
+
+uint64_t timeline_call_begin(bool light)
 {
     if (call.inside)
         return 0;
     call.inside = true;
     call.sent.count = 0;
-    return (uint64_t)clock_ns();
+    if (light && call.unread) {
+        call.unread--;
+        call.since = UNREAD;
+    } else {
+        call.since = read_clock();
+    }
+    return call.since;
 }
 
-void timeline_call_end(uint64_t since, uint32_t function)
+/* Whether what the call sent is what would be supposed of it: nothing, or one command behind the last one. */
+static bool sent_next(void)
 {
-    timeline_put(TIMELINE_CALL, function, since, (uint64_t)clock_ns(), &call.sent,
+    return call.sent.count == 1 && call.sent.member == call.before.member &&
+           call.sent.first == call.before.first + call.before.count;
+}
+
+static void put_call(uint32_t function)
+{
+    const uint64_t now = (uint64_t)clock_ns();
+
+    timeline_put(TIMELINE_CALL, function, call.since == UNREAD ? now : call.since, now, &call.sent,
                  call.sent.count ? sizeof(call.sent) : 0);
+    call.last = now;
+    if (now - call.since > QUICK_NS)
+        call.quick = call.unread = 0;
+}
+
+void timeline_call_end(uint32_t function)
+{
+    const bool next = sent_next();
+
+    if (call.since != UNREAD || (call.sent.count && !next) ||
+        !timeline_put_short(next ? TIMELINE_QUICK_NEXT : TIMELINE_QUICK, function))
+        put_call(function);
+    if (call.sent.count)
+        call.before = call.sent;
     call.inside = false;
+}
+
+uint64_t timeline_now(void)
+{
+    uint64_t now;
+
+    if (!timeline_wanted())
+        return 0;
+    now = (uint64_t)clock_ns();
+    if (call.inside) { /* what is told of in it has times, so it gets them, too */
+        call.quick = call.unread = 0;
+        if (call.since == UNREAD)
+            call.since = now;
+    }
+    return now;
 }
 
 /* ---- commands ---- */

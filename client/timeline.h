@@ -18,20 +18,27 @@ struct timeline_here {
     uint64_t since;
     uint32_t function;
 };
+/* Those that programs make most of, and that take no time worth mentioning. */
+__attribute__((always_inline)) static inline bool timeline_is_light(uint32_t function)
+{
+    return function == TIMELINE_clSetKernelArg || function == TIMELINE_clSetKernelArgSVMPointer ||
+           function == TIMELINE_clEnqueueNDRangeKernel || function == TIMELINE_clRetainEvent ||
+           function == TIMELINE_clReleaseEvent;
+}
 /* A call of the program's: 0 if it is part of another. */
-uint64_t timeline_call_begin(void);
-void timeline_call_end(uint64_t since, uint32_t function);
+uint64_t timeline_call_begin(bool light);
+void timeline_call_end(uint32_t function);
 
 __attribute__((always_inline)) static inline struct timeline_here timeline_enter(uint32_t function)
 {
-    return (struct timeline_here){timeline_wanted() ? timeline_call_begin() : 0, function};
+    return (struct timeline_here){timeline_wanted() ? timeline_call_begin(timeline_is_light(function)) : 0, function};
 }
 
 /* By value: what has no address needs no place. */
 __attribute__((always_inline)) static inline void timeline_leave(const struct timeline_here *here)
 {
     if (__builtin_expect(here->since != 0, false))
-        timeline_call_end(here->since, here->function);
+        timeline_call_end(here->function);
 }
 
 /* What every entry point begins with. */
@@ -46,10 +53,8 @@ void timeline_folded(struct node *node);
 /* The batch is about to be sent: perhaps the node is asked what time it is. */
 void timeline_pushing(struct node *node);
 
-static inline uint64_t timeline_now(void)
-{
-    return timeline_wanted() ? (uint64_t)clock_ns() : 0;
-}
+/* 0 when off. */
+uint64_t timeline_now(void);
 /* Since then the thread has waited; since 0: nothing is written. */
 void timeline_waited(uint64_t since, enum timeline_reason reason, const struct node *node, uint32_t event);
 void timeline_trip(uint64_t since, const struct node *node, uint16_t number);

@@ -72,6 +72,7 @@ struct queue {
     unsigned ordinal;       /* of its root device */
     cl_command_queue spare; /* the context's */
     bool unified, out_of_order, profiling, lazy;
+    bool timed;            /* native profiling is on, also unasked */
     uint64_t behind;       /* the newest gate it may wait for, 0 if none */
     uint64_t behind_order; /* in order: up to there its commands are behind the context's order */
     struct step *steps;    /* lazy.c */

@@ -22,6 +22,7 @@ int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
         clRetainCommandQueue(queue->spare);
     queue->out_of_order = m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     queue->profiling = m->properties & CL_QUEUE_PROFILING_ENABLE;
+    queue->timed = queue->profiling || x->traced;
     queue->lazy = queue->native && driver_flush_waits(queue->native);
     queue->unified = device_is_unified(device->native);
     order_queue_made(x, context, queue);

@@ -12,6 +12,9 @@
 #define MOST_NAMES 256
 #define AT_ONCE 256    /* of those that are pending are made */
 #define EVERY_TURNS 16 /* looks cost native OpenCL its time, too */
+/* Of commands that come quickly one after the other only every one of so many has its calls of native OpenCL timed. */
+#define QUICK_NS 5000
+#define QUICK_MOST 16
 
 struct pending {
     struct pending *next;
@@ -31,9 +34,13 @@ struct timeline {
     struct line *lines;
     unsigned line_count, count; /* count: of all that are pending */
     struct pending *free;
-    unsigned turns;                                    /* of the worker */
-    struct timeline_command what;                      /* the one that is being enqueued */
-    const char *names[MOST_NAMES];                     /* of commands: they stay */
+    unsigned turns;               /* of the worker */
+    struct timeline_command what; /* the one that is being enqueued */
+    struct timeline_command told; /* the last one in records, if has_told */
+    bool has_told;
+    unsigned unread, shared;       /* commands that are to go without a reading of the clock; of the last such row */
+    uint64_t last;                 /* when it was read */
+    const char *names[MOST_NAMES]; /* of commands: they stay */
     unsigned name_count, kernel_count, kernels_before; /* before: those that were told of to an earlier trace */
     uint64_t devices;                                  /* a bit for each that was told of */
     uint64_t halted;                                   /* since then the stream waits for its turn */
@@ -56,6 +63,7 @@ static void send_records(struct executor *x)
         return;
     wire_put_timeline_records(&out, &m);
     t->length = 0;
+    t->has_told = false;
     executor_send(x, &out);
 }
 
@@ -231,6 +239,26 @@ static struct line *line_of(struct timeline *t, const struct queue *queue)
     return &more[t->line_count++];
 }
 
+/* 0: of this one it need not be known. */
+static uint64_t read_clock(struct timeline *t, const struct queue *queue)
+{
+    if (t->unread && queue->timed) {
+        t->unread--;
+        return 0;
+    }
+    return (uint64_t)clock_ns();
+}
+
+/* Command by command, or for some at a time. */
+static void clock_was_read(struct timeline *t, uint64_t before, uint64_t after)
+{
+    const bool quick = after - before < QUICK_NS && before - t->last < (uint64_t)QUICK_NS * (1 + t->shared);
+
+    t->shared = !quick ? 0 : t->shared < QUICK_MOST ? t->shared + 1 : QUICK_MOST;
+    t->unread = t->shared;
+    t->last = after;
+}
+
 void timeline_begin(struct command *c, uint16_t number, const void *fields)
 {
     struct executor *x = c->x;
@@ -252,7 +280,7 @@ void timeline_begin(struct command *c, uint16_t number, const void *fields)
                                         .launch = (wire_flags(number) & WIRE_LAUNCH) != 0};
     memcpy(t->what.global, d.global, sizeof(d.global));
     c->traced = true;
-    t->what.before = (uint64_t)clock_ns();
+    t->what.before = read_clock(t, c->queue);
 }
 
 void timeline_enqueued(struct command *c)
@@ -264,8 +292,11 @@ void timeline_enqueued(struct command *c)
     if (!pending || !line)
         return;
     *pending = (struct pending){.event = c->error ? NULL : c->event, .what = t->what};
-    pending->what.after = (uint64_t)clock_ns();
     pending->what.status = c->error;
+    if (pending->what.before) {
+        pending->what.after = (uint64_t)clock_ns();
+        clock_was_read(t, pending->what.before, pending->what.after);
+    }
     if (pending->event)
         clRetainEvent(pending->event);
     *line->last = pending;
@@ -273,25 +304,66 @@ void timeline_enqueued(struct command *c)
     t->count++;
 }
 
-static void over(struct executor *x, struct pending *pending)
+static void read_times(struct pending *pending)
 {
     static const cl_profiling_info infos[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
                                               CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
-    const struct timeline_record head = {.kind = TIMELINE_COMMAND, .to = (uint64_t)clock_ns()};
-    struct timeline_command *what = &pending->what;
 
     for (int i = 0; pending->event && i < 4; i++) {
         cl_ulong time = 0;
 
         if (clGetEventProfilingInfo(pending->event, infos[i], sizeof(time), &time, NULL)) {
-            memset(what->times, 0, sizeof(what->times));
+            memset(pending->what.times, 0, sizeof(pending->what.times));
             break;
         }
-        what->times[i] = time;
+        pending->what.times[i] = time;
     }
+}
+
+static bool is_short(uint64_t from, uint64_t to)
+{
+    return from <= to && to - from <= UINT32_MAX;
+}
+
+/* Whether it differs from the one that was told of last in its number, its event and its times only. */
+static bool is_like(const struct timeline *t, const struct timeline_command *what)
+{
+    const struct timeline_command *told = &t->told;
+    const uint64_t *times = what->times;
+
+    return t->has_told && !what->before && times[0] && what->number == told->number + 1 && what->bytes == told->bytes &&
+           what->queue == told->queue && what->device == told->device && what->name == told->name &&
+           what->kernel == told->kernel && what->status == told->status &&
+           !memcmp(what->global, told->global, sizeof(what->global)) && is_short(times[0], times[1]) &&
+           is_short(times[1], times[2]) && is_short(times[2], times[3]);
+}
+
+static void over(struct executor *x, struct pending *pending)
+{
+    struct timeline *t = x->timeline;
+    struct timeline_command *what = &pending->what;
+    const uint64_t *times = what->times;
+
+    read_times(pending);
     if (pending->event)
         clReleaseEvent(pending->event);
-    put(x, &head, what, sizeof(*what));
+    if (t->length + sizeof(struct timeline_record) + sizeof(*what) > sizeof(t->records))
+        send_records(x);
+    if (is_like(t, what)) {
+        const struct timeline_record head = {.kind = TIMELINE_LIKE, .from = times[0]};
+        const struct timeline_like like = {(uint32_t)(times[1] - times[0]), (uint32_t)(times[2] - times[1]),
+                                           (uint32_t)(times[3] - times[2]), what->event};
+
+        put(x, &head, &like, sizeof(like));
+    } else {
+        const struct timeline_record head = {.kind = TIMELINE_COMMAND, .to = (uint64_t)clock_ns()};
+
+        if (!times[0] && !what->before) /* it has none at all */
+            what->before = what->after = head.to;
+        put(x, &head, what, sizeof(*what));
+    }
+    t->told = *what;
+    t->has_told = true;
 }
 
 static cl_int status_of(cl_event event)
@@ -372,6 +444,7 @@ int exec_timeline(struct executor *x, const struct exec_timeline *m)
     }
     if (t && m->on) {
         t->number = t->devices = 0;
+        t->has_told = false;
         t->name_count = 0;
         t->kernels_before = t->kernel_count;
     }

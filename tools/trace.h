@@ -3,8 +3,9 @@
  *
  *   trace_main.c     its command line
  *   trace_read.c     files: checked, and taken apart
+ *   trace_quick.c    calls of which the clock was not read
  *   trace_clock.c    the clocks of members, and of devices, in terms of the program's
- *   trace_write.c    the file: tracks of programs; trace_node.c: those of workers
+ *   trace_write.c    the file: tracks of programs; trace_node.c: those of workers; trace_xtq.c: XTQ's messages
  *   explain_read.c   the file again: sums
  *   explain_print.c  the report; explain_hints.c: what could be done about it
  */
@@ -21,6 +22,7 @@ struct item {
     const void *more;
     size_t length; /* of that */
     uint32_t thread;
+    bool estimated; /* the times of a call: nobody read the clock */
 };
 
 struct command {
@@ -28,6 +30,7 @@ struct command {
     uint64_t over;                              /* it was seen to be, by the worker's clock */
     uint64_t queued, submitted, started, ended; /* by the program's clock */
     uint64_t sent;                              /* when the call that sent it began, 0: not known */
+    bool estimated;                             /* that */
     uint32_t caller;                            /* the thread of that */
     uint64_t waited;                            /* the end of a wait for it, 0: none */
     uint32_t waiter;                            /* the thread of that */
@@ -62,9 +65,21 @@ struct member {
     double offset, drift, error; /* ns; drift: without a unit */
 };
 
+/* A call without times, or, with some, what was done in the one behind it. */
+struct quick {
+    uint64_t from, to;
+    uint32_t function;
+    struct timeline_call sent;
+};
+
 struct thread {
     uint32_t number;
     char name[16];
+    /* while it is read: since when the calls that are waiting cannot have begun, and what the last one sent */
+    uint64_t known;
+    struct quick *quick;
+    size_t quick_count;
+    struct timeline_call sent;
 };
 
 struct process {
@@ -73,6 +88,7 @@ struct process {
     uint64_t dropped;
     struct item *items; /* by the time of their end */
     size_t item_count;
+    struct average *averages; /* by function: how long calls took */
     struct thread *threads;
     size_t thread_count;
     struct member *members;
@@ -95,6 +111,12 @@ struct timeline_call trace_sent(const struct item *item);
 const char *trace_name(const struct name *names, size_t count, uint32_t number, const char *fallback);
 /* One more in an array of so many; ends the program without memory. */
 void *trace_more(void *array, size_t *count, size_t size);
+
+/* ---- trace_quick.c ---- */
+/* The next record of a thread: one without times is kept until there are some; one with times is an item already. */
+void trace_quick(struct process *process, struct thread *thread, const struct item *item);
+/* No more will come. */
+void trace_quick_end(struct process *process);
 
 /* ---- trace_clock.c ---- */
 struct command *trace_find_command(const struct member *member, uint64_t number);
@@ -132,6 +154,14 @@ uint32_t trace_member_process(size_t process, size_t member);
 
 /* ---- trace_node.c ---- */
 void trace_write_member(struct writer *w, size_t process, size_t index);
+
+/* ---- trace_xtq.c ---- */
+/* Puts and waits are on tracks of threads, tasks on those of queues. */
+void trace_write_messages(struct writer *w, size_t process);
+/* The rank that the process was in XTQ, or -1. */
+int trace_rank(const struct process *process);
+/* Arrows, of all processes: from puts to tasks, and on to who waited for their signals. */
+void trace_write_message_arrows(struct writer *w);
 
 /* ---- explain_*.c ---- */
 struct explained;

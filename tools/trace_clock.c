@@ -106,6 +106,7 @@ static void find_causes(struct process *process)
             if (!command)
                 break;
             command->sent = call->head.from;
+            command->estimated = call->estimated;
             command->caller = call->thread;
         }
     }
@@ -127,7 +128,7 @@ static void narrow(struct member *member)
         const struct command *command = &member->commands[i];
         const double most = (double)(int64_t)(command->what.before - command->sent);
 
-        if (command->sent && most < high && most > low)
+        if (command->sent && command->what.before && !command->estimated && most < high && most > low)
             high = most;
     }
     member->offset = (low + high) / 2;
@@ -183,14 +184,17 @@ static size_t place_some(const struct member *member, uint32_t device, size_t fr
 
         if (command->what.device != device || !has_times(command))
             continue;
-        next.low = fmax(next.low, (double)(int64_t)(queued - command->what.after));
-        next.high = fmin(next.high, (double)(int64_t)(queued - command->what.before));
-        next.low = fmax(next.low, (double)(int64_t)(command->what.times[3] - command->over));
+        if (command->what.before) {
+            next.low = fmax(next.low, (double)(int64_t)(queued - command->what.after));
+            next.high = fmin(next.high, (double)(int64_t)(queued - command->what.before));
+        }
+        if (command->over)
+            next.low = fmax(next.low, (double)(int64_t)(command->what.times[3] - command->over));
         if (next.low > next.high && bounds.low > -INFINITY)
             break;
         bounds = next;
     }
-    middle = (bounds.low + bounds.high) / 2;
+    middle = bounds.high < INFINITY ? (bounds.low + bounds.high) / 2 : bounds.low;
     for (size_t k = from; k < i; k++) {
         if (member->commands[k].what.device == device && has_times(&member->commands[k]))
             place(member, &member->commands[k], middle);

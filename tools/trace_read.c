@@ -56,18 +56,26 @@ struct member *trace_member(const struct process *process, uint32_t number, uint
 
 /* ---- records ---- */
 
+static bool is_short(uint16_t kind)
+{
+    return kind == TIMELINE_QUICK || kind == TIMELINE_QUICK_NEXT;
+}
+
 /* The next of them: NULL at their end, or if it cannot be. */
 static const struct timeline_record *next(const uint8_t **at, const uint8_t *end, struct item *item)
 {
     const struct timeline_record *head = (const void *)*at;
     size_t length;
 
-    if ((size_t)(end - *at) < sizeof(*head))
+    if ((size_t)(end - *at) < 8)
         return NULL;
     length = 8 * (size_t)head->length;
-    if (length < sizeof(*head) || length > (size_t)(end - *at))
+    if (length > (size_t)(end - *at) || (length < sizeof(*head) && !(length == 8 && is_short(head->kind))))
         return NULL;
-    *item = (struct item){.head = *head, .more = head + 1, .length = length - sizeof(*head)};
+    if (length == 8)
+        *item = (struct item){.head = {head->kind, head->length, head->which, 0, 0}};
+    else
+        *item = (struct item){.head = *head, .more = head + 1, .length = length - sizeof(*head)};
     *at += length;
     return head;
 }
@@ -89,13 +97,19 @@ static bool is_whole(const struct item *item)
                                    [TIMELINE_CLOCK] = 8,
                                    [TIMELINE_MEMBER] = 1,
                                    [TIMELINE_SPAN] = 1,
-                                   [TIMELINE_WORKER] = 0};
+                                   [TIMELINE_WORKER] = 0,
+                                   [TIMELINE_QUICK] = 0,
+                                   [TIMELINE_QUICK_NEXT] = 0,
+                                   [TIMELINE_PUT] = sizeof(struct timeline_message),
+                                   [TIMELINE_TASK] = sizeof(struct timeline_message),
+                                   [TIMELINE_SIGNAL] = sizeof(struct timeline_message),
+                                   [TIMELINE_FENCE] = sizeof(struct timeline_message)};
 
-    return item->head.kind && item->head.kind <= TIMELINE_WORKER && item->length >= least[item->head.kind] &&
+    return item->head.kind && item->head.kind < TIMELINE_KINDS && item->length >= least[item->head.kind] &&
            item->head.from <= item->head.to;
 }
 
-static void find_thread(struct process *process, const struct timeline_chunk *chunk)
+static struct thread *find_thread(struct process *process, const struct timeline_chunk *chunk)
 {
     for (size_t i = 0; i < process->thread_count; i++) {
         struct thread *thread = &process->threads[i];
@@ -103,16 +117,18 @@ static void find_thread(struct process *process, const struct timeline_chunk *ch
         if (thread->number != chunk->thread)
             continue;
         snprintf(thread->name, sizeof(thread->name), "%.15s", chunk->name); /* it may have got one meanwhile */
-        return;
+        return thread;
     }
     process->threads = trace_more(process->threads, &process->thread_count, sizeof(*process->threads));
     process->threads[process->thread_count - 1].number = chunk->thread;
     snprintf(process->threads[process->thread_count - 1].name, 16, "%.15s", chunk->name);
+    return &process->threads[process->thread_count - 1];
 }
 
 static void take_chunk(struct process *process, const struct timeline_chunk *chunk)
 {
     const uint8_t *at = (const uint8_t *)(chunk + 1), *end;
+    struct thread *thread;
     struct item item;
     uint64_t used = atomic_load(&chunk->used);
 
@@ -124,17 +140,44 @@ static void take_chunk(struct process *process, const struct timeline_chunk *chu
     snprintf(process->program, sizeof(process->program), "%.63s", chunk->program);
     if (chunk->dropped > process->dropped)
         process->dropped = chunk->dropped;
-    find_thread(process, chunk);
+    thread = find_thread(process, chunk);
+    if (chunk->dropped)
+        thread->sent.count = 0; /* who knows */
     while (next(&at, end, &item)) {
         if (!is_whole(&item))
             continue;
         item.thread = chunk->thread;
+        trace_quick(process, thread, &item);
+        if (is_short(item.head.kind))
+            continue;
         process->items = trace_more(process->items, &process->item_count, sizeof(item));
         process->items[process->item_count - 1] = item;
     }
 }
 
 /* ---- members ---- */
+
+static void take_like(struct member *member, const struct item *item)
+{
+    struct timeline_like like;
+    struct command command;
+    uint64_t *times = command.what.times;
+
+    if (!member->command_count || item->length < sizeof(like))
+        return;
+    memcpy(&like, item->more, sizeof(like));
+    command = member->commands[member->command_count - 1];
+    command.what.number++;
+    command.what.before = command.what.after = 0;
+    command.what.event = like.event;
+    times[0] = item->head.from;
+    times[1] = times[0] + like.submitted;
+    times[2] = times[1] + like.started;
+    times[3] = times[2] + like.ended;
+    command.over = item->head.to;
+    member->commands = trace_more(member->commands, &member->command_count, sizeof(command));
+    member->commands[member->command_count - 1] = command;
+}
 
 static void take_worker_record(struct member *member, const struct item *item)
 {
@@ -156,6 +199,9 @@ static void take_worker_record(struct member *member, const struct item *item)
         command = &member->commands[member->command_count - 1];
         memcpy(&command->what, item->more, sizeof(command->what));
         command->over = item->head.to;
+        break;
+    case TIMELINE_LIKE:
+        take_like(member, item);
         break;
     case TIMELINE_TURN:
         member->turns = trace_more(member->turns, &member->turn_count, sizeof(*member->turns));
@@ -242,6 +288,7 @@ static void take_file(struct trace *trace, int folder, const char *name)
         if (chunk->magic == TIMELINE_MAGIC)
             take_chunk(process, chunk);
     }
+    trace_quick_end(process);
     if (process->item_count)
         qsort(process->items, process->item_count, sizeof(*process->items), by_end);
     find_members(process);

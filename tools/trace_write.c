@@ -154,6 +154,10 @@ static void put_call(struct writer *w, uint32_t pid, const struct item *item, st
         arguments = json_pack("{s:I, s:I, s:f, s:I, s:I}", "commands", (json_int_t)sent.count, "round_trips",
                               (json_int_t)in->trips, "waited_us", (double)in->waited / 1000, "bytes_out",
                               (json_int_t)in->out, "bytes_in", (json_int_t)in->in);
+    if (item->estimated) {
+        arguments = arguments ? arguments : json_object();
+        json_object_set_new(arguments, "estimated", json_true());
+    }
     put_inner(w, pid, item, "call", name, arguments);
     *in = (struct within){.thread = in->thread};
 }
@@ -359,7 +363,11 @@ static void write_process(struct writer *w, size_t index)
         fail(1, "out of memory");
     for (size_t i = 0; i < process->member_count; i++)
         indices[i] = index_events(&process->members[i]);
-    trace_track(w, pid, 0, (int)pid, "%s (%u on %s)", process->program, process->number, process->host);
+    if (trace_rank(process) < 0)
+        trace_track(w, pid, 0, (int)pid, "%s (%u on %s)", process->program, process->number, process->host);
+    else
+        trace_track(w, pid, 0, (int)pid, "%s: XTQ, rank %d (%u on %s)", process->program, trace_rank(process),
+                    process->number, process->host);
     for (size_t i = 0; i < process->thread_count; i++) {
         in[i].thread = process->threads[i].number;
         trace_track(w, pid, process->threads[i].number, process->threads[i].number == process->number ? 1 : 2 + (int)i,
@@ -373,6 +381,7 @@ static void write_process(struct writer *w, size_t index)
         put_item(w, process, pid, &process->items[i], &in[thread], indices);
     }
     write_links(w, process, pid);
+    trace_write_messages(w, index);
     for (size_t i = 0; i < process->member_count; i++) {
         trace_write_member(w, index, i);
         free(indices[i].commands);
@@ -385,7 +394,7 @@ static void write_process(struct writer *w, size_t index)
 
 static json_t *describe(const struct process *process, size_t index)
 {
-    json_t *members = json_array();
+    json_t *members = json_array(), *about;
 
     for (size_t i = 0; i < process->member_count; i++) {
         const struct member *member = &process->members[i];
@@ -396,9 +405,12 @@ static json_t *describe(const struct process *process, size_t index)
                                                  "clock_offset_us", member->offset / 1000, "clock_error_us",
                                                  member->error / 1000, "clock_drift_ppm", member->drift * 1e6));
     }
-    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:o}", "pid", (int)trace_process(index), "process",
-                     (int)process->number, "program", process->program, "host", process->host, "records_dropped",
-                     (json_int_t)process->dropped, "workers", members);
+    about = json_pack("{s:i, s:i, s:s, s:s, s:I, s:o}", "pid", (int)trace_process(index), "process",
+                      (int)process->number, "program", process->program, "host", process->host, "records_dropped",
+                      (json_int_t)process->dropped, "workers", members);
+    if (trace_rank(process) >= 0)
+        json_object_set_new(about, "xtq_rank", json_integer(trace_rank(process)));
+    return about;
 }
 
 bool trace_write(struct trace *trace, FILE *file)
@@ -412,6 +424,7 @@ bool trace_write(struct trace *trace, FILE *file)
         write_process(&w, i);
         json_array_append_new(about, describe(&trace->processes[i], i));
     }
+    trace_write_message_arrows(&w);
     fputs("\n],\"otherData\":", file);
     about = json_pack("{s:s, s:I, s:o}", "producer", "vocl", "start_ns", (json_int_t)trace->start, "programs", about);
     if (!about || json_dumpf(about, file, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15)))

@@ -135,6 +135,7 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
     x->spin_us = settings_number(SETTING_SPIN_US);
     PMPI_Comm_rank(x->comm, &x->rank);
     PMPI_Comm_size(x->comm, &x->size);
+    timeline_join(x);
     error = region_open(&x->region, x->comm, x->queues, x->lane_bytes);
     if (error) {
         context_free(x, false);

@@ -22,6 +22,8 @@ struct flight {
     struct xtq_signal *signal;
     uint64_t end;
     struct launch *launch; /* of a kernel; changed by who polls, under the lane's lock */
+    uint64_t since;        /* it is written down, if not 0: */
+    struct timeline_message message;
     _Atomic bool done;
 };
 
@@ -92,6 +94,7 @@ static void flight_end(void *argument, int error)
     struct host_queue *queue = lane->queue;
     struct xtq *x = queue->server.x;
 
+    timeline_of_task(x, flight->since, (int)(lane - queue->lanes), &flight->message, flight->signal, error);
     task_end(lane, flight->entry, flight->signal, error);
     atomic_store(&flight->done, true);
     retire(lane);
@@ -194,7 +197,8 @@ void host_queues_settle(struct xtq *x)
 /* ---- one packet ---- */
 
 /* 1, or a negative errno. */
-static int fly(struct lane *lane, const struct rewritten *task, const struct ring_message *message)
+static int fly(struct lane *lane, const struct rewritten *task, const struct ring_message *message, uint64_t since,
+               const struct timeline_message *written)
 {
     struct flight *flight = &lane->flights[lane->last % FLIGHTS];
     struct host_queue *queue = lane->queue;
@@ -209,6 +213,8 @@ static int fly(struct lane *lane, const struct rewritten *task, const struct rin
     flight->entry = task->entry;
     flight->signal = task->signal;
     flight->end = message->end;
+    flight->since = since;
+    flight->message = *written;
     atomic_fetch_add(&queue->flying, 1);
     spin_lock(&lane->retiring);
     flight_clear(flight);
@@ -228,14 +234,19 @@ static int run(struct lane *lane, struct ring_message *message)
 {
     struct xtq *x = lane->queue->server.x;
     int initiator = (int)(lane - lane->queue->lanes);
+    const uint64_t since = timeline_since();
+    struct timeline_message written = timeline_of_packet(&message->packet);
     struct rewritten task;
     int error = rewrite(x, initiator, message, &task);
 
     if (error)
         return error;
+    written.end = message->end;
+    written.bytes = message->argument_bytes + message->payload_bytes;
     if (task.kernel)
-        return fly(lane, &task, message);
+        return fly(lane, &task, message, since, &written);
     error = task.function->function(&task.task, task.function->argument);
+    timeline_of_task(x, since, initiator, &written, task.signal, error);
     task_end(lane, task.entry, task.signal, error);
     end_in_turn(lane, message->end);
     context_tick(x);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/spin.h"
+#include "base/timeline.h"
 #include "ground/doze.h"
 #include "ground/neighbours.h"
 #include "xtq/ring.h"
@@ -150,8 +151,9 @@ struct xtq {
     int rank, size;
     unsigned queues, kernels, functions;
     size_t lane_bytes;
-    long spin_us; /* a waiting side polls so long before it sleeps */
-    bool in_mpi;  /* who waits does so inside of MPI, for the program, and has to make MPI go on meanwhile */
+    uint64_t identity; /* timeline.c: the same on all ranks */
+    long spin_us;      /* a waiting side polls so long before it sleeps */
+    bool in_mpi;       /* who waits does so inside of MPI, for the program, and has to make MPI go on meanwhile */
     struct region region;
     struct sender *senders; /* by target and queue */
     pthread_mutex_t registering;
@@ -263,6 +265,22 @@ void launch_release(struct launch *launch);
 int device_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct device_queue **out);
 void device_queue_close(struct device_queue *queue);
 uint64_t device_queue_refused(const struct device_queue *queue);
+
+/* ---- timeline.c: puts, tasks and waits, written down for `vocl run --trace` (base/timeline.h) ---- */
+/* Collective. */
+void timeline_join(struct xtq *x);
+/* 0 when off. */
+static inline uint64_t timeline_since(void)
+{
+    return timeline_wanted() ? (uint64_t)clock_ns() : 0;
+}
+/* Nothing is written for since 0. queue: of the target's; end: the message's position. */
+void timeline_of_put(const struct xtq *x, uint64_t since, int target, const struct ring_parts *parts, uint64_t end);
+/* The packet is as it came; a task has its entry's signal. */
+struct timeline_message timeline_of_packet(const union ring_packet *packet);
+void timeline_of_task(const struct xtq *x, uint64_t since, int initiator, const struct timeline_message *message,
+                      const struct xtq_signal *signal, int error);
+void timeline_of_wait(const struct xtq *x, uint64_t since, const struct xtq_signal *signal);
 
 /* ---- nic.c: targets on other hosts ---- */
 int nic_open(struct xtq *x);

@@ -153,7 +153,8 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
 {
     struct ring_parts parts;
     struct sender *sender;
-    uint64_t bytes, missed = 0;
+    const uint64_t since = timeline_since();
+    uint64_t bytes, missed = 0, end;
     unsigned queue;
     int error;
 
@@ -185,17 +186,22 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
         error = nic_send(x, target, queue, &parts, completed);
         if (!error)
             sender->head += bytes;
+        end = sender->head;
         pthread_mutex_unlock(&sender->lock);
+        if (!error)
+            timeline_of_put(x, since, target, &parts, end);
         return error;
     }
     ring_write(ring_at(&sender->ring, sender->head), &parts);
     sender->head += bytes;
+    end = sender->head;
     context_sent(x);
     ring_publish(&sender->ring, sender->head);
     pthread_mutex_unlock(&sender->lock);
     region_wake(&x->region, (unsigned)target, queue, flags & XTQ_QUIET);
     if (completed)
         xtq_signal_add(completed, -1);
+    timeline_of_put(x, since, target, &parts, end);
     return 0;
 }
 
@@ -250,6 +256,7 @@ static void wake_for_all(struct xtq *x, int target)
 
 int xtq_fence(struct xtq *x, int target)
 {
+    const uint64_t since = timeline_since();
     struct waiting waiting;
     int error = 0;
 
@@ -269,6 +276,7 @@ int xtq_fence(struct xtq *x, int target)
             context_wait_step(x, &waiting);
     }
     context_wait_end(x, &waiting);
+    timeline_of_wait(x, since, NULL);
     return error;
 }
 

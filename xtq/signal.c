@@ -45,6 +45,7 @@ static bool holds(const struct xtq_signal *signal, enum xtq_condition condition,
 int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_condition condition, int64_t value,
                     long timeout_us)
 {
+    const uint64_t since = timeline_since();
     long until = timeout_us > 0 ? clock_us() + timeout_us : 0;
     struct waiting waiting;
     int error = 0;
@@ -69,5 +70,6 @@ int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_con
         context_wait_step(x, &waiting);
     }
     context_wait_end(x, &waiting);
+    timeline_of_wait(x, since, signal);
     return error;
 }

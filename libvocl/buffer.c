@@ -83,7 +83,7 @@ static bool all_see(cl_context context, const void *memory, size_t size)
     if (context->node_count == 1 && context->node->in_process && settings_share_memory())
         return true;
     for (unsigned i = 0; all && i < context->node_count; i++)
-        all = arena_shared_with(context->nodes[i]);
+        all = arena_given_to(context->nodes[i]);
     return all;
 }
 

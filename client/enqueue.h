@@ -27,10 +27,10 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
-    bool hosted; /* hostptr_before() */
-    bool inside; /* halt_enter() */
+    bool hosted;  /* hostptr_before() */
+    bool inside;  /* halt_enter() */
     bool counted; /* window_enter() */
-    bool used; /* window_use() has been told of all that it uses */
+    bool used;    /* window_use() has been told of all that it uses */
     uint32_t small_wait[16] __attribute__((aligned(8)));
 };
 /* As it begins: zero, but for small_wait. */

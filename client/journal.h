@@ -51,7 +51,7 @@ struct journal {
     atomic_uint inside;   /* commands that are being enqueued */
     unsigned looking;     /* the program uses memory that is here */
     const char *exposed;  /* why nothing could be done again just now, or NULL */
-    char host[256];      /* that the lost one was on */
+    char host[256];       /* that the lost one was on */
     struct replay *replay;
 };
 

@@ -20,7 +20,7 @@
 
 #define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
 #define MOST_TRIES 10
-#define MOST_FULL 16 /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
+#define MOST_FULL 16  /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
 #define MOST_ENDING 5 /* seconds that a process that was killed may take to end */
 #define SECOND 1000000000L
 

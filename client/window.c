@@ -1,10 +1,10 @@
 /*
- * Memory that program and worker share survives the worker, so that of it nothing need be copied beforehand, and what is
- * read or written there needs no log. But commands that were under way, or that nobody knows to be over, are done again,
- * and have to find what they found the first time. So there is a *window* of the log: all before it is over, what it
- * did is there, and it is not done again. A buffer that a command of the window may read and write, in this order, is
- * copied before: its *image*. What commands only write needs none, for they write the same again; what they only read
- * is as it was.
+ * Memory that program and worker share survives the worker, so that of it nothing need be copied beforehand, and what
+ * is read or written there needs no log. But commands that were under way, or that nobody knows to be over, are done
+ * again, and have to find what they found the first time. So there is a *window* of the log: all before it is over,
+ * what it did is there, and it is not done again. A buffer that a command of the window may read and write, in this
+ * order, is copied before: its *image*. What commands only write needs none, for they write the same again; what they
+ * only read is as it was.
  *
  * What the program itself does to memory that the window's commands have used begins a new window. That needs that all
  * is over, and costs the images that will be taken again; if more than what is to be written, the data go to the log,

@@ -168,8 +168,7 @@ bool arena_shared_with(struct node *node)
     bool good;
 
     pthread_mutex_lock(&arena.sharing);
-    /* what the program wrote there without a word could not be written there again */
-    if (node->memory == NODE_MEMORY_UNKNOWN && (!settings_share_memory() || node->journal))
+    if (node->memory == NODE_MEMORY_UNKNOWN && !settings_share_memory())
         node->memory = NODE_MEMORY_APART;
     if (node->memory == NODE_MEMORY_UNKNOWN) {
         if (arena.session == node->session) {
@@ -184,6 +183,11 @@ bool arena_shared_with(struct node *node)
     good = node->memory == NODE_MEMORY_SHARED && node_is_there(node);
     pthread_mutex_unlock(&arena.sharing);
     return good;
+}
+
+bool arena_given_to(struct node *node)
+{
+    return !node->journal && arena_shared_with(node);
 }
 
 bool arena_can_be_shared(void)

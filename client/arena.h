@@ -7,6 +7,9 @@
 /* ---- arena.c ---- */
 /* Whether the node sees the arena's memory; asks it the first time. */
 bool arena_shared_with(struct node *node);
+/* The same, and the program may be given memory of it to write there without a word: not where that could not be
+ * written there again for a worker that is replaced (window.c). */
+bool arena_given_to(struct node *node);
 /* Whether a node that comes can see it: not where the program has closed descriptors that are not its own. */
 bool arena_can_be_shared(void);
 /* NULL when there is no room. alignment: a power of two, or 0 for that of the largest type. */
@@ -57,6 +60,10 @@ void block_leave_region(struct node *node, uint32_t id, struct region *region);
 bool block_any_leaving(void);
 bool block_note(struct node *node, uint32_t id);
 void block_lose(struct node *node);
+/* What nodes of which a lost worker would be replaced have done with may be used again only with the next window
+ * (window.c). */
+void block_end_limbo(const struct node *node);
+size_t block_in_limbo(void);
 void block_after_fork(void);
 
 #endif

@@ -35,6 +35,8 @@ static struct {
     struct spare *spares[CLASSES];
     size_t kept;
     struct leaving *leaving, **last; /* oldest first: so they go */
+    struct leaving *limbo;
+    size_t waiting; /* bytes in limbo */
 } blocks = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &blocks.leaving};
 
 /* Sizes of which blocks are made: at most an eighth is wasted. */
@@ -106,7 +108,8 @@ static void begin(struct session *session)
     blocks.session = session;
     memset(blocks.spares, 0, sizeof(blocks.spares));
     blocks.kept = 0;
-    blocks.leaving = NULL;
+    blocks.leaving = blocks.limbo = NULL;
+    blocks.waiting = 0;
     blocks.last = &blocks.leaving;
 }
 
@@ -195,6 +198,12 @@ static bool let_go(struct node *node, uint32_t id, bool all)
         *at = leaving->next;
         if (blocks.last == &leaving->next)
             blocks.last = at;
+        if (!leaving->region && node->journal) {
+            leaving->next = blocks.limbo;
+            blocks.limbo = leaving;
+            blocks.waiting += leaving->size;
+            continue;
+        }
         if (leaving->region) {
             exchange_gone(leaving->region);
         } else {
@@ -205,6 +214,39 @@ static bool let_go(struct node *node, uint32_t id, bool all)
     }
     pthread_mutex_unlock(&blocks.lock);
     return found;
+}
+
+void block_end_limbo(const struct node *node)
+{
+    struct leaving **at;
+    unsigned class;
+
+    pthread_mutex_lock(&blocks.lock);
+    at = &blocks.limbo;
+    while (*at) {
+        struct leaving *leaving = *at;
+
+        if (leaving->node != node) {
+            at = &leaving->next;
+            continue;
+        }
+        *at = leaving->next;
+        blocks.waiting -= leaving->size;
+        leaving->size = class_size(leaving->size, &class);
+        keep(class, leaving->memory, leaving->size);
+        free(leaving);
+    }
+    pthread_mutex_unlock(&blocks.lock);
+}
+
+size_t block_in_limbo(void)
+{
+    size_t waiting;
+
+    pthread_mutex_lock(&blocks.lock);
+    waiting = blocks.waiting;
+    pthread_mutex_unlock(&blocks.lock);
+    return waiting;
 }
 
 bool block_any_leaving(void)

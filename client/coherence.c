@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client/client.h"
+#include "client/recover.h"
 
 struct holder {
     struct node *node;
@@ -127,6 +128,8 @@ int coherence_open(cl_mem memory, bool contents)
 
     if (contents && !memory->parent)
         written_note(memory, 0, extent(memory));
+    memory->window.filled = contents;
+    window_add(memory);
     if (memory->context->node_count < 2 || memory->parent || memory->arena)
         return 0;
     c = calloc(1, sizeof(*c));
@@ -310,6 +313,8 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         return e->record_use(e, memory, use);
     if (root->hosted)
         error = hostptr_before(e, root, use);
+    if (!error && e->counted && !e->used)
+        error = window_use(e, root, use, false);
     if (error || !root->coherence)
         return error;
     if (use & USE_WRITE)

@@ -3,6 +3,7 @@
 
 #include "base/clear.h"
 #include "client/client.h"
+#include "client/recover.h"
 
 #define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
 
@@ -95,6 +96,8 @@ void enqueue_clear(struct enqueue *e, cl_command_queue queue)
     e->queue = queue;
     e->node = queue->node;
     e->inside = true;
+    if (e->node->journal)
+        window_enter(e);
 }
 
 int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, bool wants_event,
@@ -112,6 +115,7 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
     e->wait =
         event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait), &e->wait_count);
     if (!e->wait) {
+        window_leave(e);
         enqueue_leave(e);
         return -ENOMEM;
     }
@@ -120,6 +124,7 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
         error = enqueue_need_event(e, type);
     if (error) {
         enqueue_free(e);
+        window_leave(e);
         enqueue_leave(e);
     }
     return error;
@@ -142,9 +147,12 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
         arrival_after(e);
     enqueue_free(e);
     enqueue_leave(e);
-    if (e->record_use)
+    if (e->record_use) {
+        window_leave(e);
         return status;
+    }
     number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
+    window_leave(e);
     if (e->event)
         atomic_store(&e->event->number, number);
     if (e->hosted)
@@ -159,6 +167,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
 int enqueue_fail(struct enqueue *e, int error)
 {
     enqueue_free(e);
+    window_leave(e);
     enqueue_leave(e);
     if (e->hosted)
         hostptr_not_sent(e);

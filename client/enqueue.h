@@ -27,8 +27,10 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
-    bool hosted; /* hostptr_before() */
-    bool inside; /* halt_enter() */
+    bool hosted;  /* hostptr_before() */
+    bool inside;  /* halt_enter() */
+    bool counted; /* window_enter() */
+    bool used;    /* window_use() has been told of all that it uses */
     uint32_t small_wait[16] __attribute__((aligned(8)));
 };
 /* As it begins: zero, but for small_wait. */
@@ -93,6 +95,7 @@ bool direct_may(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint 
                 const cl_event *event);
 /* The same for one that only waits; named: for the events of the list alone, if there are any. */
 bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl_event *list, const cl_event *event);
+/* Waits until it is its turn. */
 int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
 /* The event, if one is asked for, is over; queued: device_time() when the command came. */
 int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event);

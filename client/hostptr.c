@@ -226,7 +226,7 @@ static enum way way_for(cl_mem memory)
     if (!unified)
         return NONE;
     for (unsigned i = 0; near && i < context->node_count; i++)
-        near = arena_shared_with(context->nodes[i]);
+        near = arena_given_to(context->nodes[i]);
     return near ? NEAR : FAR;
 }
 

@@ -29,7 +29,7 @@ struct journal *journal_new(struct node *node, size_t limit)
     return j;
 }
 
-static void drop_kept(struct journal *j)
+void journal_drop_data(struct journal *j)
 {
     for (unsigned i = 0; i < sizeof(j->kept) / sizeof(*j->kept); i++) {
         while (j->kept[i]) {
@@ -55,7 +55,8 @@ void journal_off(struct journal *j)
     wire_buffer_free(&j->log);
     if (j->giving || j->replay) /* it is being sent */
         return;
-    drop_kept(j);
+    journal_drop_data(j);
+    window_free(j);
     while (j->saved) {
         struct saved *saved = j->saved;
 
@@ -160,7 +161,7 @@ static const char *bound_in(const struct wire_buffer *commands)
 
 const char *journal_bound(const struct journal *j)
 {
-    const char *why = j->off ? "what it was told was not kept" : bound_in(&j->base);
+    const char *why = j->off ? "what it was told was not kept" : j->exposed ? j->exposed : bound_in(&j->base);
 
     return why ? why : bound_in(&j->log);
 }
@@ -225,12 +226,9 @@ int journal_compact(struct journal *j)
     wire_buffer_free(&j->base);
     wire_buffer_free(&j->log);
     j->base = base;
-    drop_kept(j);
     drop_unused(j);
     j->since = 0;
     j->full = false;
-    memset(j->printed, 0, sizeof(j->printed));
-    memset(j->skip, 0, sizeof(j->skip));
-    j->losses = 0;
+    window_begin(j);
     return 0;
 }

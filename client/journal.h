@@ -26,6 +26,7 @@ struct saved {
 };
 
 struct kept;
+struct image;
 
 struct journal {
     struct node *node;
@@ -40,10 +41,21 @@ struct journal {
     unsigned giving;     /* bulk operations under way that use what is kept */
     unsigned losses;     /* since the checkpoint */
     bool lost;           /* while it is replaced: the new one is lost, too */
-    char host[256];      /* that the lost one was on */
+    int process;         /* the lost one's, if it was of this host */
+    /* window.c */
+    size_t over;          /* so much of the log is over, and what it did is in memory that is here */
+    uint64_t window;      /* the number of what is since then */
+    struct image *images; /* contents that were here when it began */
+    size_t imaged;        /* bytes of them */
+    unsigned apart;       /* memory objects whose contents are the worker's */
+    atomic_uint inside;   /* commands that are being enqueued */
+    unsigned looking;     /* the program uses memory that is here */
+    const char *exposed;  /* why nothing could be done again just now, or NULL */
+    char host[256];       /* that the lost one was on */
     struct replay *replay;
 };
 
+/* ---- journal.c ---- */
 struct journal *journal_new(struct node *node, size_t limit);
 /* Everything is given back, and nothing is kept from now on. */
 void journal_off(struct journal *j);
@@ -61,5 +73,14 @@ int journal_compact(struct journal *j);
 struct saved *journal_find_saved(const struct journal *j, uint32_t memory);
 /* Instead of what was saved of that object, if anything; takes the bytes. */
 bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes);
+/* Bulk data that were kept are not needed any more. */
+void journal_drop_data(struct journal *j);
+
+/* ---- window.c ---- */
+/* All that was sent is over, and the log is kept from here on. */
+void window_begin(struct journal *j);
+/* Memory that is here is as it was then. */
+void window_restore(const struct journal *j);
+void window_free(struct journal *j);
 
 #endif

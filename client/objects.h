@@ -195,6 +195,14 @@ struct ever_written {
     atomic_uint_fast64_t end, back, grains;
 };
 
+/* window.c: what a buffer whose memory is here was used for since that window began. */
+struct image;
+struct in_window {
+    uint64_t number;
+    bool read, written, filled; /* filled: it has contents, of whatever window */
+    struct image *image;        /* its contents as they were; of that window or one before */
+};
+
 struct _cl_mem {
     struct object object;
     cl_context context;
@@ -205,6 +213,8 @@ struct _cl_mem {
     uint8_t *arena;              /* in the arena, where the node has the buffer, too; or NULL */
     void *block;                 /* the same, if it is block.c's */
     bool direct;                 /* it is of block.c: the program may use it as it is */
+    bool apart;                  /* counted in journals: its contents are the workers' */
+    struct in_window window;     /* of a whole */
     bool svm_remote;             /* host_pointer is of svm_remote.c */
     bool sized;                  /* set_content_size */
     struct region *region;       /* it is of exchange.c */

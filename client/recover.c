@@ -5,6 +5,7 @@
 #include "client/recover.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -19,7 +20,8 @@
 
 #define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
 #define MOST_TRIES 10
-#define MOST_FULL 16 /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
+#define MOST_FULL 16  /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
+#define MOST_ENDING 5 /* seconds that a process that was killed may take to end */
 #define SECOND 1000000000L
 
 /* Under the session's lock. */
@@ -98,6 +100,7 @@ bool recover_begin(struct node *node)
         return false;
     j->lost = true;
     snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(node->session), node->peer));
+    j->process = transport_peer_process(session_transport(node->session), node->peer);
     bound = journal_bound(j);
     if (!bound && ++j->losses > MOST_LOSSES)
         bound = "too many have been lost since the last checkpoint";
@@ -152,6 +155,18 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
 
 /* ---- another worker ---- */
 
+/* One that has the memory that the lost one had; why it cannot. */
+static int may_stand_for(struct node *node, struct node *other, char *why, size_t size)
+{
+    int error = session_front(node->session)->fits(node, other, why, size);
+
+    if (!error && node->memory == NODE_MEMORY_SHARED && !arena_shared_with(other)) {
+        snprintf(why, size, "the next worker cannot have the memory that the program shared with the lost one");
+        error = other->alive ? -ENOTSUP : -ECONNRESET;
+    }
+    return error;
+}
+
 /* 0 with one that fits; -ECONNRESET: one was lost as it was asked, and the next may do. */
 static int spare_that_fits(struct node *node, struct node **out, char *why, size_t size)
 {
@@ -163,7 +178,7 @@ static int spare_that_fits(struct node *node, struct node **out, char *why, size
 
         if (!spare->peer || !spare->alive || spare->promised)
             continue;
-        error = session_front(session)->fits(node, spare, why, size);
+        error = may_stand_for(node, spare, why, size);
         if (!error)
             *out = spare;
         if (!error || error == -ECONNRESET)
@@ -180,7 +195,7 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
 
     if (error)
         return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
-    error = session_front(session)->fits(node, spare, why, size);
+    error = may_stand_for(node, spare, why, size);
     if (!error) {
         *out = spare;
         return 0;
@@ -228,6 +243,25 @@ static void end_mending(struct node *node, int error)
     session_need_progress(node->session);
 }
 
+static bool nobody_looks(void *argument)
+{
+    return !((struct journal *)argument)->looking;
+}
+
+/* Under the lock. While the lost one is in this memory still, or the program, nothing is done there. */
+static void await_end(struct node *node)
+{
+    struct journal *j = node->journal;
+    const long until = clock_ns() + MOST_ENDING * SECOND;
+
+    while (j->process > 0 && !kill(j->process, 0) && clock_ns() < until) {
+        session_unlock(node->session);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        session_lock(node->session);
+    }
+    session_wait(node->session, nobody_looks, j);
+}
+
 static void mend(struct node *node)
 {
     struct session *session = node->session;
@@ -250,6 +284,7 @@ static void mend(struct node *node)
             error = -ECONNRESET;
         if (error)
             continue;
+        await_end(node);
         session_replace(node, another);
         j->lost = false;
         error = replay(node);

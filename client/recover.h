@@ -9,6 +9,7 @@
 #include "client/stream.h"
 
 struct journal;
+struct enqueue;
 
 /* ---- recover.c ---- */
 /* A new session, before any of its nodes is told anything: their journals, if that is what the settings say. */
@@ -31,6 +32,21 @@ void recover_note_reply(struct node *node, uint32_t call);
 void recover_note_data(struct node *node, uint32_t tag);
 /* The first bytes of what kernels print that have been printed before. stream: 1 or 2. */
 uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length);
+
+/* ---- window.c: memory that the program has, too ---- */
+/* A command is being enqueued, or was. */
+void window_enter(struct enqueue *e);
+void window_leave(struct enqueue *e);
+/* Before a command that uses it (enum use): what it was is kept, if it could be needed to do the command again. Not
+ * under the lock. */
+int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch);
+/* The program uses memory that is here as it is, between the two. False: it has to go by a command. */
+enum window_access { WINDOW_READS, WINDOW_WRITES };
+bool window_open(cl_mem memory, enum window_access access, size_t size);
+void window_close(cl_mem memory);
+/* A new memory object; and it goes, under the lock. */
+void window_add(cl_mem memory);
+void window_forget(cl_mem memory);
 
 /* ---- checkpoint.c ---- */
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the

@@ -6,6 +6,9 @@
  * an event was known to be complete, or data were there, and there the replay waits for the same. So commands that were
  * kept apart by the program alone are kept apart again. Reads whose data the program has are not done again; in their
  * place in the queue is a marker.
+ *
+ * Where memory is shared with the worker, the log has a part that is over for good (window.c): of it only what makes
+ * objects is told, and where it ends memory is made what it was then.
  */
 #include <errno.h>
 #include <string.h>
@@ -40,6 +43,8 @@ struct replay {
     uint32_t last_fence;       /* events that the log cannot know, above all slots that there were */
     struct queue_seen *queues; /* by slot */
     uint32_t queue_room;
+    uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
+    size_t last_length;
     bool failed;
 };
 
@@ -324,6 +329,7 @@ static bool is_answered(struct replay *r, uint16_t number, struct wire_cursor fi
     case WIRE_get_info:
     case WIRE_outcome:
     case WIRE_changes:
+    case WIRE_share_memory: /* recover.c has done it */
         return !call_is_open(r->node, first_word(fields));
     }
     return false;
@@ -415,8 +421,130 @@ static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
         wait_for_call(r, first_word(fields));
 }
 
-/* The buffer may become longer, and be elsewhere, while something is waited for. */
-static void tell_all(struct replay *r, const struct wire_buffer *commands)
+/* ---- what is over for good ---- */
+
+struct over {
+    uint32_t queue, event, subscribe;
+};
+
+/* Its event, if it has one, is over, too. */
+static void put_event_over(struct replay *r, const struct over *over)
+{
+    const struct wire_enqueue_marker m = {.queue = over->queue, .event = over->event, .subscribe = over->subscribe};
+
+    if (over->event)
+        wire_put_enqueue_marker(&r->out, &m);
+}
+
+#define OVER(name)                                                                                                     \
+    __attribute__((unused)) static void over_##name(struct replay *r, struct wire_cursor in)                           \
+    {                                                                                                                  \
+        struct over over = {0};                                                                                        \
+        struct wire_##name m;                                                                                          \
+                                                                                                                       \
+        r->failed |= !wire_get_##name(&in, &m);                                                                        \
+        if (r->failed)                                                                                                 \
+            return;
+#define SEND(name, number) OVER(name)
+#define ENQUEUE(name, number) OVER(name) over.queue = m.queue;
+#define NOTE(name, number) OVER(name)
+#define PEER(name, number) OVER(name)
+#define CALL(name, number) OVER(name)
+#define REPLY(name)                                                                                                    \
+    put_event_over(r, &over);                                                                                          \
+    }                                                                                                                  \
+    OVER(name##_reply)
+#define NEW_EVENT                                                                                                      \
+    over.event = m.event;                                                                                              \
+    over.subscribe = m.subscribe;
+#define END                                                                                                            \
+    put_event_over(r, &over);                                                                                          \
+    }
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+
+/* What a launch has told of its kernel's arguments stays so. */
+static void keep_arguments(struct replay *r, struct wire_cursor in)
+{
+    struct wire_enqueue_ndrange launch;
+    struct wire_set_arguments m;
+
+    r->failed |= !wire_get_enqueue_ndrange(&in, &launch);
+    if (r->failed || !launch.arguments_length)
+        return;
+    m = (struct wire_set_arguments){
+        .kernel = launch.kernel, .arguments = launch.arguments, .arguments_length = launch.arguments_length};
+    wire_put_set_arguments(&r->out, &m);
+}
+
+static void launch_over(struct replay *r, struct wire_cursor fields)
+{
+    const size_t length = fields.left + WIRE_HEADER;
+
+    r->last_length = length <= sizeof(r->last) ? length : 0;
+    memcpy(r->last, fields.at - WIRE_HEADER, r->last_length);
+    keep_arguments(r, fields);
+    over_enqueue_ndrange(r, fields);
+}
+
+static void repeat_over(struct replay *r, struct wire_cursor fields)
+{
+    struct wire_repeat m;
+
+    r->failed |= !wire_get_repeat(&fields, &m) || r->last_length < WIRE_HEADER ||
+                 !wire_patch(r->last, r->last_length, m.patch, m.patch_length);
+    if (r->failed || !m.patch_length)
+        return;
+    fields = wire_cursor(r->last + WIRE_HEADER, r->last_length - WIRE_HEADER);
+    keep_arguments(r, fields);
+    over_enqueue_ndrange(r, fields);
+}
+
+/* Contents of what is gone since. */
+static bool empty_over(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_create_buffer buffer;
+    struct wire_create_image image;
+
+    if (number == WIRE_create_buffer && wire_get_create_buffer(&fields, &buffer)) {
+        buffer.tag = buffer.data_length = 0;
+        wire_put_create_buffer(&r->out, &buffer);
+    } else if (number == WIRE_create_image && wire_get_create_image(&fields, &image)) {
+        image.tag = image.data_length = 0;
+        wire_put_create_image(&r->out, &image);
+    } else {
+        return number == WIRE_bring || number == WIRE_take;
+    }
+    return true;
+}
+
+static void tell_over(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    if (number == JOURNAL_EVENT || number == JOURNAL_DATA || empty_over(r, number, fields))
+        return;
+    if (number == WIRE_enqueue_ndrange) {
+        launch_over(r, fields);
+        return;
+    }
+    if (number == WIRE_repeat) {
+        repeat_over(r, fields);
+        return;
+    }
+    switch (number) {
+#define ENQUEUE(name, code)                                                                                            \
+    case WIRE_##name:                                                                                                  \
+        over_##name(r, fields);                                                                                        \
+        return;
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+    }
+    tell(r, number, fields);
+}
+
+/* The buffer may become longer, and be elsewhere, while something is waited for. The first bytes are over. */
+static void tell_all(struct replay *r, const struct wire_buffer *commands, size_t over)
 {
     size_t at = 0;
 
@@ -429,7 +557,10 @@ static void tell_all(struct replay *r, const struct wire_buffer *commands)
             return;
         }
         at += fields.left + WIRE_HEADER;
-        tell(r, number, fields);
+        if (at <= over)
+            tell_over(r, number, fields);
+        else
+            tell(r, number, fields);
         if (r->out.length > FRAME)
             flush(r);
     }
@@ -442,11 +573,12 @@ int replay(struct node *node)
 
     node->journal->replay = &r;
     memcpy(node->journal->skip, node->journal->printed, sizeof(node->journal->skip));
-    tell_all(&r, &node->journal->base);
+    tell_all(&r, &node->journal->base, 0);
     flush(&r);
     for (const struct saved *saved = node->journal->saved; saved && !has_failed(&r); saved = saved->next)
         restore(&r, saved);
-    tell_all(&r, &node->journal->log);
+    window_restore(node->journal);
+    tell_all(&r, &node->journal->log, node->journal->over);
     while (r.fences)
         drop_fence(&r, &r.fences);
     flush(&r);

@@ -503,6 +503,15 @@ static struct transfer *find_open(const struct node *node, uint32_t tag, bool re
     return transfer;
 }
 
+bool transfer_any(const struct node *node)
+{
+    for (const struct transfer *transfer = *all_of(node); transfer; transfer = transfer->next) {
+        if (transfer->node == node)
+            return true;
+    }
+    return false;
+}
+
 bool transfer_is_open(const struct node *node, uint32_t tag)
 {
     const struct transfer *transfer = find_open(node, tag, true);

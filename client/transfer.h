@@ -41,6 +41,8 @@ void transfer_cancel(struct transfer *transfer);
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length);
 void transfer_lose(struct node *node);
 /* When a node's worker is replaced, under the lock: whether a read under that tag is still to get its data; ... */
+/* Whether any is under way. */
+bool transfer_any(const struct node *node);
 bool transfer_is_open(const struct node *node, uint32_t tag);
 /* ... a write under that tag that is under way begins anew; false: there is none; ... */
 bool transfer_give_again(struct node *node, uint32_t tag);

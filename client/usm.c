@@ -256,7 +256,7 @@ static bool is_placeable(cl_context context)
     bool good = true;
 
     for (unsigned i = 0; i < context->node_count; i++)
-        good &= arena_shared_with(context->nodes[i]);
+        good &= arena_given_to(context->nodes[i]);
     for (cl_uint i = 0; i < context->device_count; i++)
         good &= context->devices[i]->any_pointer;
     return good;

@@ -84,7 +84,7 @@ static bool all_see(cl_context context, const void *memory, size_t size)
     if (context->node_count == 1 && context->node->in_process && settings_share_memory())
         return true;
     for (unsigned i = 0; all && i < context->node_count; i++)
-        all = arena_shared_with(context->nodes[i]);
+        all = arena_given_to(context->nodes[i]);
     return all;
 }
 
@@ -327,7 +327,7 @@ static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_
         error = memory_check_host(buffer, writes ? CL_MAP_WRITE : CL_MAP_READ);
     if (error)
         return error;
-    if (buffer->direct && direct_may(queue, blocking, size, count, list, event)) {
+    if (buffer->direct && !queue->node->journal && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout there = layout_linear(buffer->arena + offset, size);
 
         return cl_error(direct_move(queue, writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking,

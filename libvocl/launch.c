@@ -1,5 +1,6 @@
 /* Launches. */
 #include "base/size.h"
+#include "client/recover.h"
 #include "libvocl/internal.h"
 #include "libvocl/restore.h"
 #include "wire/tables.h"
@@ -107,6 +108,39 @@ static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
     return error;
 }
 
+static cl_int argument_kept(struct enqueue *e, cl_kernel kernel, uint32_t i, unsigned wanted)
+{
+    const struct argument *argument = &kernel->arguments[i];
+    unsigned use = 0;
+    cl_mem memory;
+
+    spin_lock(&kernel->lock);
+    memory = argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
+    spin_unlock(&kernel->lock);
+    if (memory)
+        use = argument_use(&kernel->description->arguments[i], memory);
+    if (use & USE_WRITE && memory->flags & CL_MEM_WRITE_ONLY) /* what it finds there is undefined */
+        use &= ~(unsigned)USE_READ;
+    if (!use || (use & USE_WRITE) != wanted)
+        return CL_SUCCESS;
+    return cl_error(window_use(e, memory, use, true));
+}
+
+/* The same; what it reads first, for that may be what it writes. */
+static cl_int arguments_kept(struct enqueue *e, cl_kernel kernel)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (!e->counted || e->site)
+        return CL_SUCCESS;
+    for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++)
+        error = argument_kept(e, kernel, i, 0);
+    for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++)
+        error = argument_kept(e, kernel, i, USE_WRITE);
+    e->used = true;
+    return error;
+}
+
 /* Under the kernel's lock. */
 static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool after)
 {
@@ -193,6 +227,8 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         error = cl_error(enqueue_need_event(&e, CL_COMMAND_NDRANGE_KERNEL));
     if (!error)
         error = arguments_hosted(&e, kernel);
+    if (!error)
+        error = arguments_kept(&e, kernel);
     if (error)
         return enqueue_fail(&e, error);
     enqueue_expect(&e);

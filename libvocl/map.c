@@ -14,7 +14,7 @@ static uint8_t *buffer_shadow(cl_mem buffer)
 
     if (root->host_pointer)
         return (uint8_t *)root->host_pointer + buffer->origin;
-    if (buffer->arena)
+    if (buffer->arena && !(buffer->direct && buffer->context->node->journal))
         return buffer->arena;
     pthread_mutex_lock(&root->lock);
     if (!root->shadow) {
@@ -75,14 +75,25 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
     return enqueue_finish(e, cl_error(stream_end(e->node, STREAM_SOON)), event);
 }
 
+/* Whether the program may have it as it is, at any moment until it is unmapped; waits for its turn. */
+static cl_int may_map_direct(cl_command_queue queue, cl_mem buffer, size_t size, cl_uint count, const cl_event *list,
+                             bool *direct)
+{
+    cl_int error = cl_error(direct_turn(queue, count, list));
+
+    *direct = !error && window_open(buffer, WINDOW_WRITES, size);
+    if (*direct)
+        window_close(buffer);
+    return error;
+}
+
 static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
-                        size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *ret)
+                        size_t size, uint64_t queued, cl_event *event, cl_int *ret)
 {
     struct mapping *mapping = malloc(sizeof(*mapping));
     const uint64_t since = deliver_now_begun();
-    const uint64_t queued = device_time(queue->device);
     uint8_t *at = buffer->arena + offset;
-    cl_int error = mapping ? cl_error(direct_turn(queue, count, list)) : CL_OUT_OF_HOST_MEMORY;
+    cl_int error = mapping ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 
     if (!error)
         error = cl_error(direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event));
@@ -106,11 +117,17 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     cl_int error = map_check(queue, buffer, flags, offset, size);
     struct mapping *mapping = NULL;
     uint8_t *shadow = NULL, *at;
+    uint64_t queued = 0;
+    bool direct = false;
     struct data_command read;
     struct enqueue e;
 
-    if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event))
-        return map_direct(queue, buffer, blocking, flags, offset, size, count, list, event, ret);
+    if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event)) {
+        queued = device_time(queue->device);
+        error = may_map_direct(queue, buffer, size, count, list, &direct);
+    }
+    if (!error && direct)
+        return map_direct(queue, buffer, blocking, flags, offset, size, queued, event, ret);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
     if (error) {
@@ -131,9 +148,9 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
                                  .layout = layout_linear(at, size)};
     *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
     mapping_add(buffer, mapping);
-    if (buffer->direct)
+    if (buffer->direct && arena_has(at))
         error = cl_error(enqueue_nothing(&e, blocking, event));
-    else if (buffer->arena)
+    else if (buffer->arena && !buffer->direct)
         error = map_in_place(&e, buffer, mapping, blocking, event);
     else if (flags == CL_MAP_WRITE_INVALIDATE_REGION && !memory_root(buffer)->host_pointer)
         error = cl_error(enqueue_overwriting(&e, blocking, event));
@@ -153,9 +170,9 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
                                        .part = part_piece(buffer, mapping->origin[0], mapping->region[0]),
                                        .layout = layout_linear(mapping->pointer, mapping->region[0])};
 
-    if (buffer->direct)
+    if (buffer->direct && arena_has(mapping->pointer))
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
-    if (buffer->arena)
+    if (buffer->arena && !buffer->direct)
         return unmap_in_place(e, buffer, mapping, event);
     return cl_error(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
                         ? enqueue_transfer(e, &write, event)
@@ -287,7 +304,7 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
         return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context)
         return CL_INVALID_CONTEXT;
-    if (pointer && memory->direct && direct_may(queue, CL_FALSE, 0, count, list, event)) {
+    if (pointer && memory->direct && arena_has(pointer) && direct_may(queue, CL_FALSE, 0, count, list, event)) {
         mapping = mapping_take(memory, pointer);
         free(mapping);
         return mapping ? cl_error(direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, device_time(queue->device), event))

@@ -142,6 +142,7 @@ static void memory_destroy(struct object *object)
     coherence_close(memory);
     pthread_mutex_destroy(&memory->lock);
     session_lock(session);
+    window_forget(memory);
     handle_free(&memory->object);
     session_unlock(session);
     if (parent)
@@ -329,11 +330,22 @@ cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_u
 cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event)
 {
-    if (m->part.memory->direct && direct_may(queue, m->blocking, layout_bytes(&m->layout), count, list, event)) {
+    const size_t bytes = layout_bytes(&m->layout);
+    cl_int error = CL_SUCCESS;
+
+    if (m->part.memory->direct && direct_may(queue, m->blocking, bytes, count, list, event)) {
         const struct layout there = data_command_there(m);
 
-        return cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
-                                    m->writes ? &m->layout : &there, count, list, event));
+        if (queue->node->journal)
+            error = cl_error(direct_turn(queue, count, list));
+        if (error)
+            return error;
+        if (window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, bytes)) {
+            error = cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
+                                         m->writes ? &m->layout : &there, count, list, event));
+            window_close(m->part.memory);
+            return error;
+        }
     }
     return memory_enqueue(queue, m, count, list, event);
 }

@@ -13,7 +13,7 @@ cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type ty
     e->record_use = record_use;
     error = record_begin(e);
     if (error)
-        enqueue_leave(e);
+        enqueue_fail(e, error);
     return error;
 }
 

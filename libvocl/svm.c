@@ -12,7 +12,7 @@ cl_device_svm_capabilities svm_capabilities(cl_device_id device)
     cl_device_svm_capabilities can = 0;
 
     device_number(device, CL_DEVICE_SVM_CAPABILITIES, &can, sizeof(can));
-    if (can && device->any_pointer && arena_shared_with(device->node)) /* only the arena is shared */
+    if (can && device->any_pointer && arena_given_to(device->node)) /* only the arena is shared */
         return can & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
     return can & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
@@ -27,7 +27,7 @@ static bool is_remote(cl_context context)
     bool svm_remote = false;
 
     for (unsigned i = 0; i < context->node_count; i++)
-        svm_remote |= !arena_shared_with(context->nodes[i]);
+        svm_remote |= !arena_given_to(context->nodes[i]);
     for (cl_uint i = 0; i < context->device_count; i++)
         svm_remote |= !context->devices[i]->any_pointer;
     return svm_remote;

@@ -9,7 +9,7 @@
 /* Whether host and shared memory of a device can be had at all. */
 static bool is_within_reach(cl_device_id device)
 {
-    return device->node->in_process || (device->any_pointer && arena_shared_with(device->node));
+    return device->node->in_process || (device->any_pointer && arena_given_to(device->node));
 }
 
 static cl_int capabilities(cl_device_id device, cl_device_info param,

@@ -136,3 +136,46 @@ wait_until()
         sleep 0.05
     done
 }
+
+# beside COMMAND...: the command goes on beside up to five others like it, in a shell of its own, with a $scratch and a $mark of
+# its own. well_beside waits for all of them, prints what they said, and fails if one did; after it $scratch/1, $scratch/2
+# and so on have what they left.
+beside_started=0
+beside()
+{
+    wait_until 300 has_room_beside || fail "those beside do not end"
+    beside_started=$((beside_started + 1))
+    mkdir "$scratch/$beside_started"
+    (
+        scratch=$scratch/$beside_started
+        mark=$mark.$beside_started
+        ( "$@" ) > "$scratch/said" 2>&1
+        echo $? > "$scratch/status"
+    ) &
+}
+
+ended_beside()
+{
+    find "$scratch" -maxdepth 2 -name status | wc -l
+}
+
+has_room_beside()
+{
+    [ $((beside_started - $(ended_beside))) -lt 6 ]
+}
+
+all_ended_beside()
+{
+    [ "$beside_started" = "$(ended_beside)" ]
+}
+
+well_beside()
+{
+    wait_until 300 all_ended_beside || fail "not all beside have ended"
+    beside_failed=0
+    for beside_one in $(seq "$beside_started"); do
+        cat "$scratch/$beside_one/said"
+        [ "$(cat "$scratch/$beside_one/status")" = 0 ] || beside_failed=1
+    done
+    [ $beside_failed = 0 ] || exit 1
+}

@@ -195,6 +195,11 @@ const char *transport_peer_host(const struct transport *t, unsigned peer)
     return peer < t->width ? t->peers[peer].host : "";
 }
 
+int transport_peer_process(const struct transport *t, unsigned peer)
+{
+    return peer < t->width ? (int)t->peers[peer].process : 0;
+}
+
 static void close_all(struct transport *t, bool forget)
 {
     for (unsigned i = 0; t->peers && i < t->width; i++) {

@@ -109,6 +109,8 @@ bool transport_peer_alive(const struct transport *transport, unsigned peer);
 void transport_bytes(const struct transport *t, uint64_t *in, uint64_t *out);
 /* The name of the host a peer runs on, as it said in its hello ("" for this process). */
 const char *transport_peer_host(const struct transport *transport, unsigned peer);
+/* Its process, if it is of this host, else 0; also when it is lost. */
+int transport_peer_process(const struct transport *transport, unsigned peer);
 
 /*
  * Send a frame: copied before the call returns. Never blocks. -EAGAIN when the window to that peer is full (poll,

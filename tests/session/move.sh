@@ -21,26 +21,35 @@ always()
     echo "$how $*: $(grep -c 'is worker . now' "$scratch/err") moves"
 }
 
+really()
+{
+    always "$@"
+    [ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
+}
+
+graph()
+{
+    VOCL_SPARE=1 VOCL_SHARE=$(($1 % 2)) VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 200 \
+        vocl run --workers $(($1 % 2 + 1)) -- "$top_builddir/tests/session/graph" $1 1000 > "$scratch/out" 2> "$scratch/err" ||
+        fail "graph $1: $(tail -n 3 "$scratch/out" "$scratch/err")"
+    echo "graph $1: $(moves) moves"
+}
+
 moves()
 {
     grep -c 'is worker . now' "$scratch/err"
 }
 
-always VOCL_SHARE=1 "$moved" 1 1500
-[ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
-always VOCL_SHARE=0 "$moved" 8 1500
-[ "$(moves)" -gt 0 ] || fail "nothing has moved: $(cat "$scratch/err")"
+beside really VOCL_SHARE=1 "$moved" 1 1500
+beside really VOCL_SHARE=0 "$moved" 8 1500
 for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts svm user_events; do
-    always VOCL_SHARE=1 "$parity/$program"
+    beside always VOCL_SHARE=1 "$parity/$program"
 done
 for program in contents host_access threads kernel_printf; do
-    always VOCL_SHARE=0 "$parity/$program"
+    beside always VOCL_SHARE=0 "$parity/$program"
 done
 for seed in 1 2 3; do
-    VOCL_SPARE=1 VOCL_SHARE=$((seed % 2)) VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 200 \
-        vocl run --workers $((seed % 2 + 1)) -- "$top_builddir/tests/session/graph" $seed 1000 > "$scratch/out" 2> "$scratch/err" ||
-        fail "graph $seed: $(tail -n 3 "$scratch/out" "$scratch/err")"
-    echo "graph $seed: $(moves) moves"
+    beside graph $seed
 done
 
 # the workers of the running program
@@ -52,31 +61,39 @@ workers()
 }
 
 # Asked for, to a spare worker and to one that comes.
-: > "$scratch/out"
-: > "$scratch/err"
-env "$mark" vocl run --spare 1 -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
-program=$!
-wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
-vocl move $program --to spare || fail "not to a spare worker"
-vocl move $program --to here || fail "not to one that comes"
-touch "$scratch/enough"
-wait $program || fail "asked to move: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+asked()
+{
+    : > "$scratch/out"
+    : > "$scratch/err"
+    env "$mark" vocl run --spare 1 -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    vocl move $program --to spare || fail "not to a spare worker"
+    vocl move $program --to here || fail "not to one that comes"
+    touch "$scratch/enough"
+    wait $program || fail "asked to move: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+}
+beside asked
 
 # What a command buffer has recorded goes with it, and so do parts of a device.
+# with_parts WHAT SHARE
+with_parts()
+{
+    : > "$scratch/out"
+    env "$mark" VOCL_SHARE=$2 vocl run --spare 1 -- "$top_builddir/tests/session/moved_$1" "$scratch/enough" \
+        > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "moved_$1: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    for again in 1 2; do
+        vocl move $program --to spare > "$scratch/asked" || fail "moved_$1, $2: $(cat "$scratch/asked")"
+    done
+    touch "$scratch/enough"
+    wait $program || fail "moved_$1, $2: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep right "$scratch/out"
+}
 for what in commands parts; do
     for share in 0 1; do
-        rm -f "$scratch/enough"
-        : > "$scratch/out"
-        env "$mark" VOCL_SHARE=$share vocl run --spare 1 -- "$top_builddir/tests/session/moved_$what" "$scratch/enough" \
-            > "$scratch/out" 2> "$scratch/err" &
-        program=$!
-        wait_until 30 grep -q ready "$scratch/out" || fail "moved_$what: $(tail -n 5 "$scratch/out" "$scratch/err")"
-        for again in 1 2; do
-            vocl move $program --to spare > "$scratch/asked" || fail "moved_$what, $share: $(cat "$scratch/asked")"
-        done
-        touch "$scratch/enough"
-        wait $program || fail "moved_$what, $share: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
-        grep right "$scratch/out"
+        beside with_parts $what $share
     done
 done
 
@@ -95,8 +112,9 @@ echo "of 64 MiB and 64 KiB go $bytes bytes"
 
 # The target dies where a phase begins.
 "$moved" 4 1000 | tail -n 1 > "$scratch/native"
-for phase in early copy objects contents change; do
-    rm -f "$scratch/enough"
+dies_at()
+{
+    phase=$1
     : > "$scratch/out"
     : > "$scratch/err"
     env "$mark" VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500 VOCL_LOG=debug \
@@ -113,8 +131,12 @@ for phase in early copy objects contents change; do
     touch "$scratch/enough"
     wait $program || fail "killed at $phase: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     [ $status = 1 ] || fail "killed at $phase: vocl move says $(cat "$scratch/asked")"
-    tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "killed at $phase: something else is printed"
+    tail -n 1 "$scratch/out" | diff "$scratch/../native" - || fail "killed at $phase: something else is printed"
     grep -q 'stays where it is' "$scratch/err" || fail "killed at $phase: the move did not fail: $(tail -n 9 "$scratch/err")"
     wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: the program went on"
+}
+for phase in early copy objects contents change; do
+    beside dies_at $phase
 done
+well_beside

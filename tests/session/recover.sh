@@ -5,6 +5,7 @@
 parity=$top_builddir/tests/parity
 moved=$top_builddir/tests/session/moved
 graph=$top_builddir/tests/session/graph
+windows=$top_builddir/tests/session/windows
 two=$top_srcdir/tests/net/two-hosts
 mark=VOCL_TEST_MARK=$$
 # Once in a while PoCL itself takes long on a loaded machine.
@@ -63,7 +64,7 @@ survives()
     wait $harmer 2> /dev/null
     [ $status = 0 ] || fail "$*, $how: status $status: $(grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
-    all=$((all + $(replaced)))
+    replaced > "$scratch/replaced"
     echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(checkpoints) checkpoints"
 }
 
@@ -79,42 +80,68 @@ any_replaced()
     [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err")"
 }
 
+# first HOW...: killed in the middle of a program that works for a while, and replaced at least once
+first()
+{
+    cp "$scratch/../native" "$scratch/native"
+    survives_well "$@"
+    any_replaced
+}
+
+# any HARM HOW PROGRAM...: compared with what it prints natively
+any()
+{
+    timeout -k 10 200 "$3" > "$scratch/native" 2> /dev/null
+    survives_well "$@"
+}
+
+shortened()
+{
+    first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 1200
+    [ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
+}
+
+spared()
+{
+    which=head
+    first "KILL 0.5" "VOCL_NETWORK=tls vocl run --spare 1" "$moved" 1 1200
+}
+
 all=0 which=tail
 "$moved" 1 100 > "$scratch/native" || fail "moved, natively"
 
 # Killed once, again and again, and while the next one is told everything; and one that is spare takes its place.
-survives_well "KILL 0.5" "vocl run" "$moved" 1 1200
-any_replaced
-survives_well "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 1200
-any_replaced
-[ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
-survives_well "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 1500
-any_replaced
-which=head
-survives_well "KILL 0.5" "VOCL_NETWORK=tls vocl run --spare 1" "$moved" 1 1200
-any_replaced
-which=tail
+beside first "KILL 0.5" "vocl run" "$moved" 1 1200
+beside first "KILL 0.5" "VOCL_SHARE=0 vocl run" "$moved" 1 1200
+beside shortened
+beside first "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 1500
+beside spared
 
 # Stopped: found by its silence.
-survives_well "STOP 0.5" "VOCL_PEER_TIMEOUT=2 vocl run" "$moved" 1 1200
-any_replaced
+beside first "STOP 0.5" "VOCL_PEER_TIMEOUT=2 vocl run" "$moved" 1 1200
 
 # On another host.
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
-    survives_well "KILL 0.5" "$two" "$moved" 1 1500
-    any_replaced
+    beside first "KILL 0.5" "$two" "$moved" 1 1500
 fi
+
+# What the program does to its buffers itself goes together with what is done again.
+for seed in 1 2; do
+    beside survives "KILL 0.3 0.$seed 0.2" "vocl run" "$windows" $seed 200
+done
+beside survives "KILL 0.3 0.2" "vocl run" "$windows" 3 200 image
 
 # Programs of all kinds, at some moment or other.
 for program in buffer_ops callbacks images map_unmap programs contents kernel_printf threads; do
-    timeout -k 10 200 "$parity/$program" > "$scratch/native" 2> /dev/null
-    survives_well "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
+    beside any "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
 done
 
 # Random graphs of commands: each checks itself.
 for seed in 1 2 3 4; do
-    survives "KILL 0.3 0.$seed 0.2" "VOCL_RECOVER_LOG=$((seed % 2 * 200 + 56))K vocl run" "$graph" $seed 4000
+    beside survives "KILL 0.3 0.$seed 0.2" "VOCL_SHARE=$((seed / 3)) VOCL_RECOVER_LOG=$((seed % 2 * 200 + 56))K vocl run" "$graph" $seed 3000
 done
+well_beside
+all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
 [ "$all" -gt 9 ] || fail "hardly anything was replaced: $all"
 
 # What cannot be done again: the loss is an error, as without it, and the log has the reason.

@@ -26,22 +26,31 @@ always()
     echo "$how $*: $(rests) rests"
 }
 
+really()
+{
+    always "$@"
+    [ "$(rests)" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err")"
+}
+
+graph()
+{
+    VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
+        > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
+    echo "graph: $(rests) rests"
+}
+
 mkdir "$scratch/store"
 for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
-    always "$how" "$session/moved" 4 1500
-    [ "$(rests)" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err")"
+    beside really "$how" "$session/moved" 4 1500
 done
-[ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
 every=60
 for program in buffer_ops callbacks map_unmap svm user_events; do
-    always VOCL_SHARE=1 "$parity/$program"
+    beside always VOCL_SHARE=1 "$parity/$program"
 done
 for program in contents images several_contexts; do
-    always VOCL_SHARE=0 "$parity/$program"
+    beside always VOCL_SHARE=0 "$parity/$program"
 done
-VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
-    > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
-echo "graph: $(rests) rests"
+beside graph
 
 # ---- asked for ----
 
@@ -80,7 +89,9 @@ finish()
     echo "$1: right"
 }
 
-for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
+asks()
+{
+    how=$1
     idle "$how"
     said=$(vocl suspend $program) || fail "$how: not put to rest: $(tail -n 5 "$scratch/err")"
     wait_until 10 no_worker || fail "$how: there is a worker"
@@ -103,24 +114,36 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=
     wait_until 10 grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
     no_worker || fail "$how: a question has woken it: $(tail "$scratch/err")"
     finish "$how"
+}
+for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
+    beside asks "$how"
 done
 
 # Woken on request; twice is no harm.
-idle VOCL_SHARE=0
-vocl resume $program > "$scratch/asked" || fail "what does not rest: $(cat "$scratch/asked")"
-vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-vocl suspend $program > "$scratch/asked" || fail "not put to rest again: $(cat "$scratch/asked")"
-vocl resume $program > "$scratch/asked" || fail "not woken: $(cat "$scratch/asked")"
-no_worker && fail "no worker has come"
-vocl sessions | grep -qE "^ *$program .* resting$" && fail "it is still listed as resting"
-finish "resume"
+woken()
+{
+    idle VOCL_SHARE=0
+    vocl resume $program > "$scratch/asked" || fail "what does not rest: $(cat "$scratch/asked")"
+    vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+    vocl suspend $program > "$scratch/asked" || fail "not put to rest again: $(cat "$scratch/asked")"
+    vocl resume $program > "$scratch/asked" || fail "not woken: $(cat "$scratch/asked")"
+    no_worker && fail "no worker has come"
+    vocl sessions | grep -qE "^ *$program .* resting$" && fail "it is still listed as resting"
+    finish "resume"
+}
+beside woken
 
 # No room where contents are to go: a directory that is not there, and a file system that is too small.
-idle "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/nothing"
-vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest without a directory"
-grep -q "nothing.*No such file" "$scratch/asked" || fail "no directory: $(cat "$scratch/asked")"
-finish "no directory"
-if unshare -rm true 2> /dev/null; then
+no_directory()
+{
+    idle "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/nothing"
+    vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest without a directory"
+    grep -q "nothing.*No such file" "$scratch/asked" || fail "no directory: $(cat "$scratch/asked")"
+    finish "no directory"
+}
+
+disk_full()
+{
     rm -rf "$scratch/words"
     mkdir "$scratch/words" "$scratch/small"
     : > "$scratch/out"
@@ -132,10 +155,16 @@ if unshare -rm true 2> /dev/null; then
     nsenter -t $program -U --preserve-credentials vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest in too small a file"
     grep -q "small.*No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
     finish "disk full"
+}
+beside no_directory
+if unshare -rm true 2> /dev/null; then
+    beside disk_full
 fi
 
 # A worker that dies while it is put to rest is lost as at any other time; nothing is left behind, nobody hangs.
-for phase in list take; do
+lost_at()
+{
+    phase=$1
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 &
     asked=$!
@@ -146,10 +175,15 @@ for phase in list take; do
     wait $program && fail "killed at $phase: the program has not noticed"
     wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: lost"
+}
+for phase in list take; do
+    beside lost_at $phase
 done
 
 # One that dies while it wakes is as a lost device to the command that needed it; the next one wakes the session again.
-for phase in objects give wake; do
+lost_awaking()
+{
+    phase=$1
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 || fail "not put to rest: $(cat "$scratch/asked")"
     touch "$scratch/words/ask" "$scratch/words/wake"
@@ -157,11 +191,20 @@ for phase in objects give wake; do
     kill -KILL $(named vocl-proxy)
     wait_until 30 grep -q 'error -2' "$scratch/out" || fail "killed at $phase: no error: $(tail -n 5 "$scratch/out" "$scratch/err")"
     finish "killed at $phase"
+}
+for phase in objects give wake; do
+    beside lost_awaking $phase
 done
 
 # The program is killed while it rests.
-idle VOCL_SHARE=0
-vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-kill -KILL $program
-wait $program
-wait_until 5 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"
+killed_resting()
+{
+    idle VOCL_SHARE=0
+    vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+    kill -KILL $program
+    wait $program
+    wait_until 5 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"
+}
+beside killed_resting
+well_beside
+[ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"

@@ -1,0 +1,313 @@
+/*
+ * Memory that program and worker share survives the worker, so that of it nothing need be copied beforehand, and what
+ * is read or written there needs no log. But commands that were under way, or that nobody knows to be over, are done
+ * again, and have to find what they found the first time. So there is a *window* of the log: all before it is over,
+ * what it did is there, and it is not done again. A buffer that a command of the window may read and write, in this
+ * order, is copied before: its *image*. What commands only write needs none, for they write the same again; what they
+ * only read is as it was.
+ *
+ * What the program itself does to memory that the window's commands have used begins a new window. That needs that all
+ * is over, and costs the images that will be taken again; if more than what is to be written, the data go to the log,
+ * and by a command, as they do elsewhere. What has contents of its own at the worker (images of OpenCL, buffers of
+ * several nodes) is only safe with a checkpoint, so while there is such only checkpoints begin windows.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "client/client.h"
+#include "client/journal.h"
+#include "client/recover.h"
+
+#define FREE ((size_t)1 << 20)   /* images of so many bytes are not worth avoiding */
+#define LIMBO ((size_t)64 << 20) /* of memory that waits for the next window */
+
+struct image {
+    struct image *next;
+    cl_mem root; /* NULL: it has gone */
+    uint64_t window;
+    uint8_t *at, *bytes;
+    size_t size;
+};
+
+/* ---- windows ---- */
+
+static void drop_unused(struct journal *j, bool all)
+{
+    struct image **at = &j->images;
+
+    while (*at) {
+        struct image *image = *at;
+
+        if (image->root && !all) {
+            at = &image->next;
+            continue;
+        }
+        if (image->root)
+            image->root->window.image = NULL;
+        *at = image->next;
+        free(image->bytes);
+        free(image);
+    }
+}
+
+void window_begin(struct journal *j)
+{
+    j->over = j->log.length;
+    j->window++;
+    j->imaged = 0;
+    j->exposed = NULL;
+    j->losses = 0;
+    memset(j->printed, 0, sizeof(j->printed));
+    memset(j->skip, 0, sizeof(j->skip));
+    j->node->last_length = 0;
+    j->node->repeats = 0;
+    journal_drop_data(j);
+    drop_unused(j, false);
+    block_end_limbo(j->node);
+}
+
+void window_restore(const struct journal *j)
+{
+    for (const struct image *image = j->images; image; image = image->next) {
+        if (image->window == j->window)
+            memcpy(image->at, image->bytes, image->size);
+    }
+}
+
+void window_free(struct journal *j)
+{
+    drop_unused(j, true);
+}
+
+struct quiet {
+    const struct node *node;
+    bool is;
+};
+
+static void look_if_quiet(struct object *object, void *argument)
+{
+    const cl_command_queue queue = (cl_command_queue)object;
+    struct quiet *quiet = argument;
+
+    quiet->is &= queue->node != quiet->node || atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
+}
+
+/* Under the lock: a new window, if all that was sent is over. own: so many of the commands that are being enqueued are
+ * the caller's. */
+static bool renew(struct node *node, unsigned own)
+{
+    struct journal *j = node->journal;
+    struct quiet quiet = {node, true};
+
+    if (j->off || j->apart || j->giving || node->mending || !node->alive || atomic_load(&j->inside) > own ||
+        transfer_any(node))
+        return false;
+    handle_each(WIRE_QUEUE, look_if_quiet, &quiet);
+    if (quiet.is)
+        window_begin(j);
+    return quiet.is;
+}
+
+/* ---- commands ---- */
+
+void window_enter(struct enqueue *e)
+{
+    atomic_fetch_add(&e->node->journal->inside, 1);
+    e->counted = true;
+}
+
+void window_leave(struct enqueue *e)
+{
+    if (e->counted)
+        atomic_fetch_sub(&e->node->journal->inside, 1);
+    e->counted = false;
+}
+
+static bool has_image(const struct journal *j, cl_mem root)
+{
+    return root->window.image && root->window.image->window == j->window;
+}
+
+/* Under the lock, which is let go: nobody writes there meanwhile. */
+static int take_image(struct journal *j, cl_mem root)
+{
+    struct session *session = j->node->session;
+    struct image *image = root->window.image;
+
+    root->window.image = NULL;
+    session_unlock(session);
+    if (!image) {
+        image = calloc(1, sizeof(*image));
+        if (image)
+            image->bytes = malloc(root->size);
+    }
+    if (image && image->bytes)
+        memcpy(image->bytes, root->arena, root->size);
+    session_lock(session);
+    if (!image || !image->bytes || root->window.image) {
+        const int error = root->window.image ? 0 : -ENOMEM;
+
+        if (image && !image->root) {
+            free(image->bytes);
+            free(image);
+        } else if (image) {
+            image->root = NULL;
+        }
+        return error;
+    }
+    if (!image->root) {
+        image->next = j->images;
+        j->images = image;
+    }
+    image->root = root;
+    image->at = root->arena;
+    image->size = root->size;
+    image->window = j->window;
+    root->window.image = image;
+    j->imaged += root->size;
+    return 0;
+}
+
+/* It was written in this window, then read, and is to be written again. */
+static void expose(struct journal *j)
+{
+    j->exposed = "what was written, read and written again since the last checkpoint";
+    j->full = true;
+    recover_checkpoint_soon();
+}
+
+static void enter_window(const struct journal *j, cl_mem root)
+{
+    struct in_window *w = &root->window;
+
+    if (w->number != j->window)
+        w->read = w->written = false;
+    w->number = j->window;
+}
+
+/* Under the lock. */
+static int use_here(struct enqueue *e, cl_mem root, unsigned use, bool launch)
+{
+    struct journal *j = e->node->journal;
+    struct in_window *w = &root->window;
+    int error = 0;
+
+    enter_window(j, root);
+    if (!launch && use & USE_WRITE) /* others are often part of a cycle that reads before it writes again */
+        use |= USE_READ;
+    if (use & USE_WRITE && w->written && w->read && w->filled && !has_image(j, root)) {
+        if (renew(e->node, 1))
+            enter_window(j, root);
+        else
+            expose(j);
+    }
+    if (use & USE_WRITE && w->filled && !has_image(j, root) && !w->written && (use & USE_READ || w->read || j->apart))
+        error = take_image(j, root);
+    w->read |= (use & USE_READ) != 0;
+    w->written |= (use & USE_WRITE) != 0;
+    return error;
+}
+
+int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch)
+{
+    cl_mem root = memory_root(memory);
+    struct journal *j = e->node->journal;
+    int error = 0;
+
+    if (!root->direct)
+        return 0;
+    session_lock(e->node->session);
+    if (!j->off)
+        error = use_here(e, root, use, launch);
+    session_unlock(e->node->session);
+    return error;
+}
+
+/* ---- the program's own access ---- */
+
+static bool is_mended(void *argument)
+{
+    return !((struct node *)argument)->mending;
+}
+
+bool window_open(cl_mem memory, enum window_access access, size_t size)
+{
+    cl_mem root = memory_root(memory);
+    struct node *node = root->context->node;
+    struct journal *j = node->journal;
+    bool good = true;
+
+    if (!j)
+        return true;
+    session_lock(node->session);
+    session_wait(node->session, is_mended, node);
+    if (access == WINDOW_WRITES && !j->off && root->window.number == j->window)
+        good = FREE + j->kept_bytes + size >= j->imaged && renew(node, 0);
+    if (good && access == WINDOW_WRITES)
+        root->window.filled = true;
+    j->looking += good;
+    session_unlock(node->session);
+    return good;
+}
+
+void window_close(cl_mem memory)
+{
+    struct node *node = memory_root(memory)->context->node;
+
+    if (!node->journal)
+        return;
+    session_lock(node->session);
+    if (!--node->journal->looking && node->mending)
+        session_news(node->session);
+    session_unlock(node->session);
+}
+
+/* ---- objects ---- */
+
+static void count(cl_mem memory, bool more)
+{
+    for (unsigned i = 0; i < memory->context->node_count; i++) {
+        struct journal *j = memory->context->nodes[i]->journal;
+
+        if (j && more)
+            j->apart++;
+        else if (j)
+            j->apart--;
+    }
+}
+
+/* What waits for the next window is not to become too much. */
+static void make_room(struct node *node)
+{
+    struct journal *j = node->journal;
+
+    if (j->off || block_in_limbo() < LIMBO || renew(node, 0))
+        return;
+    j->full = true;
+    recover_checkpoint_soon();
+}
+
+void window_add(cl_mem memory)
+{
+    struct node *node = memory->context->node;
+
+    if (!node->journal || memory->parent)
+        return;
+    session_lock(node->session);
+    if (memory->direct) {
+        make_room(node);
+    } else {
+        count(memory, true);
+        memory->apart = true;
+    }
+    session_unlock(node->session);
+}
+
+void window_forget(cl_mem memory)
+{
+    if (memory->apart)
+        count(memory, false);
+    if (memory->window.image)
+        memory->window.image->root = NULL;
+}

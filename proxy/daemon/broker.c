@@ -62,6 +62,8 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
         json_object_set_new(message, "of", json_string(r->move.of));
         json_object_set_new(message, "replaces", json_string(r->move.part));
     }
+    if (strcmp(part->node, r->daemon->config->name) && !strcmp(what, "release"))
+        return peer_release(r->daemon, part->node, message);
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
     if (!strcmp(what, "reserve")) {
@@ -76,10 +78,11 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     return true;
 }
 
+/* Also where nothing was said to it: a daemon that was stopped reads later what it was asked. */
 static void give_back(struct request *r)
 {
     for (unsigned i = 0; i < r->part_count; i++) {
-        if (r->parts[i].state != PART_BAD && r->client)
+        if (r->parts[i].state != PART_REFUSED && r->client)
             send_part(r, &r->parts[i], "release");
     }
     free(r->parts);
@@ -127,7 +130,7 @@ static void reserve_parts(struct request *r)
         const bool own = !strcmp(r->parts[i].node, r->daemon->config->name);
         const bool good = send_part(r, &r->parts[i], "reserve");
 
-        r->parts[i].state = !good ? PART_BAD : own ? PART_GOOD : PART_ASKED;
+        r->parts[i].state = !good ? PART_REFUSED : own ? PART_GOOD : PART_ASKED;
     }
     finish(r);
 }
@@ -183,7 +186,7 @@ static void finish(struct request *r)
             set_timer(r, ANSWER_SECONDS * 1000);
             return;
         }
-        bad |= r->parts[i].state == PART_BAD;
+        bad |= r->parts[i].state != PART_GOOD;
     }
     if (!bad) {
         grant(r);
@@ -217,8 +220,11 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
     (void)fd;
     (void)what;
     for (unsigned i = 0; i < r->part_count; i++) {
-        if (r->parts[i].state == PART_ASKED)
-            r->parts[i].state = PART_BAD;
+        if (r->parts[i].state != PART_ASKED)
+            continue;
+        r->parts[i].state = PART_SILENT;
+        snprintf(r->why, sizeof(r->why), "%s does not answer", r->parts[i].node);
+        peer_outdate(r->daemon, r->parts[i].node); /* others before it, until it tells again */
     }
     if (r->part_count)
         finish(r);
@@ -251,13 +257,15 @@ void broker_answer(struct daemon *d, const char *node, const json_t *answer)
 
             if (strcmp(part->node, node) || part->state != PART_ASKED || (id && strcmp(id, r->id)))
                 continue;
-            part->state = answer && json_is_true(json_object_get(answer, "good")) ? PART_GOOD : PART_BAD;
-            if (part->state == PART_BAD)
+            part->state = !answer                                         ? PART_SILENT
+                          : json_is_true(json_object_get(answer, "good")) ? PART_GOOD
+                                                                          : PART_REFUSED;
+            if (part->state != PART_GOOD)
                 snprintf(r->why, sizeof(r->why), "%s: %s", node,
                          answer ? message_text(answer, "why", "refused") : "lost");
             if (answer && json_is_true(json_object_get(answer, "never")))
                 request_bar(r, node, message_text(answer, "why", "refused"));
-            else if (answer && part->state == PART_BAD)
+            else if (part->state == PART_REFUSED)
                 r->outdated = peer_outdate(d, node);
             changed = true;
         }

@@ -343,7 +343,7 @@ enum outcome request_place(struct request *r)
     enum outcome outcome = OUTCOME_WAIT;
     char there[96];
     const json_t *node;
-    bool ever = false, all_there = true, stands_back;
+    bool ever = false, all_there = true, outdated = false, stands_back;
     size_t i;
 
     json_array_foreach(directory, i, node)
@@ -351,7 +351,10 @@ enum outcome request_place(struct request *r)
         if (list && i < MOST_NODES)
             take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
+        outdated |= !strcmp(message_text(node, "state", ""), "outdated") &&
+                    !json_object_get(r->barred, message_text(node, "name", ""));
     }
+    r->outdated |= outdated;
     if (*r->move.part && is_moving(r, directory)) { /* the old place will be free in a moment */
         r->outdated = true;
         free(list);
@@ -370,6 +373,8 @@ enum outcome request_place(struct request *r)
         snprintf(r->why, sizeof(r->why), "another has waited very long for its devices");
     } else if (choose(r, list->devices, list->count, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
+    } else if (ever && outdated && r->tries) { /* why the last place was none stays the reason */
+        outcome = OUTCOME_WAIT;
     } else if (*r->move.part) {
         snprintf(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
         tell_refusal(r);
@@ -455,7 +460,7 @@ static bool bar_places(struct request *r, const json_t *directory, const char *t
             continue;
         }
         found = true;
-        if (*to && strcmp(state, "up")) {
+        if (*to && strcmp(state, "up") && strcmp(state, "outdated")) {
             snprintf(r->why, sizeof(r->why), "%s takes no sessions: it is %s", name, state);
             return false;
         }

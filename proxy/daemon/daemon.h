@@ -318,6 +318,9 @@ struct topology *tree_of_text(const char *text, const char *node);
 /* What a node told last is wrong: it gets nothing until it tells again. */
 bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);
+/* What it was asked for is not needed any more: told now, or, as it may still read the question, when it is there
+ * again. */
+bool peer_release(struct daemon *d, const char *node, json_t *message);
 
 /* ---- broker.c ---- */
 void broker_request(struct connection *c, const json_t *message);

@@ -9,6 +9,7 @@
 
 #define RETRY_SECONDS 1
 #define REMEMBERED_MS 600000 /* who waited at a daemon that is lost */
+#define MOST_RELEASES 256    /* what was reserved longer ago lapses by itself */
 #define SILENT_MS 6000       /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
 
 struct peer {
@@ -19,6 +20,7 @@ struct peer {
     bool open;
     json_t *state;         /* what it told last, or NULL */
     json_t *left;          /* its queue when it was lost, or NULL */
+    json_t *releases;      /* what it is to be told when it is there again */
     struct topology *tree; /* its PCIe tree, or NULL */
     long heard_ms, looked_ms;
     struct event *timer;
@@ -96,6 +98,10 @@ static void on_open(struct connection *c)
     peer->open = true;
     peer->heard_ms = clock_ms();
     connection_send(c, json_pack("{s:s}", "do", "watch"));
+    while (json_array_size(peer->releases)) {
+        connection_send(c, json_incref(json_array_get(peer->releases, 0)));
+        json_array_remove(peer->releases, 0);
+    }
 }
 
 static const struct connection_owner owner = {on_message, on_closed, on_open};
@@ -143,6 +149,7 @@ static void peer_free(struct peer *peer)
     event_free(peer->timer);
     json_decref(peer->state);
     json_decref(peer->left);
+    json_decref(peer->releases);
     free(peer->tree);
     free(peer);
 }
@@ -216,6 +223,24 @@ bool peer_send(struct daemon *d, const char *node, json_t *message)
     }
     connection_send(peer->connection, message);
     return true;
+}
+
+bool peer_release(struct daemon *d, const char *node, json_t *message)
+{
+    struct peer *peer = find(d, node);
+
+    if (peer && peer->open) {
+        connection_send(peer->connection, message);
+        return true;
+    }
+    if (peer && !peer->releases)
+        peer->releases = json_array();
+    if (peer && json_array_size(peer->releases) == MOST_RELEASES)
+        json_array_remove(peer->releases, 0);
+    if (peer)
+        json_array_append(peer->releases, message);
+    json_decref(message);
+    return peer != NULL;
 }
 
 /* In the order of the pool file. */

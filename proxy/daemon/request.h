@@ -9,7 +9,7 @@
 struct part {
     char node[64], address[128];
     unsigned devices[MOST_DEVICES], count;
-    enum { PART_ASKED, PART_GOOD, PART_BAD } state;
+    enum { PART_ASKED, PART_GOOD, PART_REFUSED, PART_SILENT } state; /* silent: it may be reserved, or will be */
 };
 
 struct request {

@@ -59,9 +59,10 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
                         message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
                         r->wish.exclusive, "share", (int)r->share);
     if (*r->move.part) {
-        json_object_set_new(message, "of", json_string(r->move.of));
         json_object_set_new(message, "replaces", json_string(r->move.part));
     }
+    if (*r->of)
+        json_object_set_new(message, "of", json_string(r->of));
     if (strcmp(part->node, r->daemon->config->name) && !strcmp(what, "release"))
         return peer_release(r->daemon, part->node, message);
     if (strcmp(part->node, r->daemon->config->name))
@@ -135,14 +136,24 @@ static void reserve_parts(struct request *r)
     finish(r);
 }
 
+/* How such a place would be asked for again. */
+static json_t *describe_wish(const struct request *r, const struct part *part)
+{
+    return json_pack("{s:s, s:i, s:I, s:b, s:i, s:s, s:s, s:s, s:s, s:s}", "do", "request", "count", (int)part->count,
+                     "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share,
+                     "name", part->name, "type", part->type, "policy", policy_name(r->policy), "program", r->program,
+                     "job", r->job);
+}
+
 static void grant(struct request *r)
 {
     json_t *nodes = json_array();
 
     evtimer_del(r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
-        json_array_append_new(nodes, json_pack("{s:s, s:s, s:i}", "name", r->parts[i].node, "address",
-                                               r->parts[i].address, "devices", (int)r->parts[i].count));
+        json_array_append_new(nodes, json_pack("{s:s, s:s, s:i, s:o}", "name", r->parts[i].node, "address",
+                                               r->parts[i].address, "devices", (int)r->parts[i].count, "wish",
+                                               describe_wish(r, &r->parts[i])));
     unlink_request(r);
     daemon_changed(r->daemon); /* the others are to know that it waits no more */
     connection_send(r->client, json_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
@@ -333,7 +344,8 @@ void broker_request(struct connection *c, const json_t *message)
     *d->requests_last = r;
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
-    if (json_object_get(message, "move") && !request_take_move(r, message))
+    if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
+        (json_object_get(message, "rest") && !request_take_rest(r, message)))
         refuse(r, r->why);
     else
         consider(r);

@@ -2,6 +2,7 @@
  * What a request can have now, by what the nodes told last: of the devices that its user may have (placement.c),
  * without what those could have who have waited longer (queue.c).
  */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,8 @@ static bool choose_of_one_node(const struct placement_device *devices, unsigned 
 static bool choose(const struct request *r, const struct placement_device *devices, unsigned count, unsigned *chosen,
                    bool *ever)
 {
-    return *r->move.part ? choose_of_one_node(devices, count, &r->wish, r->policy, chosen, ever)
-                         : placement_choose(devices, count, &r->wish, r->policy, chosen, ever);
+    return *r->move.part || r->one_node ? choose_of_one_node(devices, count, &r->wish, r->policy, chosen, ever)
+                                        : placement_choose(devices, count, &r->wish, r->policy, chosen, ever);
 }
 
 static void take_node(const struct request *r, struct candidates *list, unsigned number, const json_t *node)
@@ -164,8 +165,9 @@ static bool is_arriving(const json_t *directory, const json_t *node, const json_
     return *replaces && age < MOST_MOVING && find_part(directory, replaces, &node);
 }
 
-/* What a user has in the whole pool; a session of several nodes counts once. */
-static void count_of_user(const json_t *directory, const char *user, unsigned *sessions, unsigned *devices)
+/* What a user has in the whole pool; a session of several nodes counts once, and the one that is to have more not. */
+static void count_of_user(const json_t *directory, const char *user, const char *own, unsigned *sessions,
+                          unsigned *devices)
 {
     const char *seen[1024];
     const json_t *node, *session;
@@ -177,7 +179,7 @@ static void count_of_user(const json_t *directory, const char *user, unsigned *s
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
             const char *id = message_text(session, "id", "");
-            bool known = *sessions == 1024;
+            bool known = *sessions == 1024 || !strcmp(id, own);
 
             if (strcmp(message_text(session, "user", ""), user))
                 continue;
@@ -199,7 +201,7 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
 
     if (*r->move.part) /* it has no more than before when it is over */
         return false;
-    count_of_user(directory, connection_peer(r->client)->name, &sessions, &devices);
+    count_of_user(directory, connection_peer(r->client)->name, r->of, &sessions, &devices);
     if (config->sessions_per_user && sessions >= config->sessions_per_user)
         snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
     else if (config->devices_per_user && devices + r->wish.count > config->devices_per_user)
@@ -208,6 +210,19 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
     else
         return false;
     return true;
+}
+
+/* As a pattern of fnmatch(3) that nothing else matches. */
+static void make_pattern(const char *name, char *pattern, size_t size)
+{
+    size_t length = 0;
+
+    for (; *name && length + 3 < size; name++) {
+        if (strchr("*?[\\", *name))
+            pattern[length++] = '\\';
+        pattern[length++] = *name;
+    }
+    pattern[length] = '\0';
 }
 
 static bool make_parts(struct request *r, const struct candidates *list, const unsigned *chosen)
@@ -226,6 +241,10 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
             r->part_count++;
             snprintf(part->node, sizeof(part->node), "%s", list->names[device->node]);
             snprintf(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
+            make_pattern(device->name, part->name, sizeof(part->name));
+            snprintf(part->type, sizeof(part->type), "%s", device->type);
+        } else if (fnmatch(part->name, device->name, 0)) {
+            *part->name = *part->type = '\0';
         }
         part->devices[part->count++] = device->index;
     }
@@ -399,19 +418,6 @@ enum outcome request_place(struct request *r)
 
 /* ---- moves ---- */
 
-/* As a pattern of fnmatch(3) that nothing else matches. */
-static void make_pattern(const char *name, char *pattern, size_t size)
-{
-    size_t length = 0;
-
-    for (; *name && length + 3 < size; name++) {
-        if (strchr("*?[\\", *name))
-            pattern[length++] = '\\';
-        pattern[length++] = *name;
-    }
-    pattern[length] = '\0';
-}
-
 /* The part's devices: their numbers, and name and type, if these are all the same. */
 static bool take_devices(struct request *r, const json_t *node, const json_t *part)
 {
@@ -489,7 +495,7 @@ bool request_take_move(struct request *r, const json_t *message)
 
     r->move.device = message_number(message, "device", -1);
     if (good) {
-        snprintf(r->move.of, sizeof(r->move.of), "%s", message_text(part, "id", ""));
+        snprintf(r->of, sizeof(r->of), "%s", message_text(part, "id", ""));
         snprintf(r->move.part, sizeof(r->move.part), "%s", message_text(part, "part", ""));
         snprintf(r->move.from, sizeof(r->move.from), "%s", message_text(part, "from", ""));
         snprintf(r->move.node, sizeof(r->move.node), "%s", message_text(node, "name", ""));
@@ -507,4 +513,19 @@ bool request_take_move(struct request *r, const json_t *message)
         snprintf(r->why, sizeof(r->why), "its devices are not known");
     json_decref(directory);
     return good;
+}
+
+/* ---- rests ---- */
+
+bool request_take_rest(struct request *r, const json_t *message)
+{
+    const char *id = message_text(message, "rest", "");
+
+    if (!rest_is_of(r->daemon, id, connection_peer(r->client)) || json_object_get(message, "move")) {
+        snprintf(r->why, sizeof(r->why), "no such session of yours rests here");
+        return false;
+    }
+    snprintf(r->of, sizeof(r->of), "%s", id);
+    r->one_node = true;
+    return true;
 }

@@ -3,7 +3,7 @@
 # is emptied, and where a move is refused or fails the program goes on where it was, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
 at_most 280
-for program in parity/images session/moved session/moved_commands; do
+for program in parity/images session/moved_commands; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/"
 done
 chmod -R a+rX "$scratch/bin"

@@ -23,7 +23,7 @@
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
  *     move.c        sessions that go to another place
- *     rest.c        sessions that rest
+ *     rest.c        sessions that rest; oversubscribe.c when they have to
  *     queue.c       who waits, in one order
  *     exchange.c    daemons that mpiexec started find each other
  *     http.c        the dashboard; metrics.c figures for monitoring
@@ -240,6 +240,13 @@ bool rest_kill(struct connection *c, const char *id, const char *why);
 bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);
 /* A new array. */
 json_t *rests_describe(const struct daemon *d);
+
+/* ---- oversubscribe.c ---- */
+/* Where others wait one that does nothing is put to rest. */
+void oversubscribe_review(struct daemon *d);
+/* Whether that may be this one, or it has just been asked. */
+bool oversubscribe_may(const struct session *s);
+bool oversubscribe_asks(const struct session *s);
 
 /* ---- account.c ---- */
 /* The session is over: a line of what it had and used. status: its worker's, or -1. */

@@ -105,6 +105,10 @@ static json_t *describe_session(const struct session *s)
     json_object_set_new(told, "replaces", json_string(s->replaces));
     json_object_set_new(told, "limit", json_integer((json_int_t)s->memory));
     json_object_set_new(told, "exclusive", json_boolean(s->exclusive));
+    if (s->active_ms)
+        json_object_set_new(told, "idle", json_real((double)(clock_ms() - s->active_ms) / 1000));
+    json_object_set_new(told, "may rest", json_boolean(oversubscribe_may(s)));
+    json_object_set_new(told, "asked", json_boolean(oversubscribe_asks(s)));
     if (s->move)
         json_object_set(told, "move", s->move);
     return told;

@@ -219,4 +219,5 @@ void rest_ask(struct session *s, struct connection *c)
         connection_own(c, &suspender, s);
     daemon_log("notice", "session %s is to rest: asked by %s", s->of, c ? connection_peer(c)->name : "others who wait");
     connection_send(s->client, json_pack("{s:s}", "suspend", s->id));
+    daemon_changed(s->daemon);
 }

@@ -57,15 +57,24 @@ bool rests_busy(void)
 
 /* ---- who has asked ---- */
 
-/* Of a session that rests it is the daemon that knows of that. */
-static void tell_asker(const char *what, const char *text)
+static void tell_line(const char *what, const char *text)
 {
     json_t *message = json_pack("{s:s, s:s}", "do", what, "text", text);
 
-    if (rest.asked)
-        tell_node(rest.asked, message);
-    else if (rest.line.fd >= 0)
+    if (rest.line.fd >= 0)
         client_send(&rest.line, message);
+    json_decref(message);
+}
+
+/* It stays as it is. asked NULL: of a session that rests it was the daemon that knows of that. */
+static void refuse(struct attended *asked, const char *why)
+{
+    json_t *message = json_pack("{s:s, s:s}", "do", "stays", "text", why);
+
+    if (asked)
+        tell_node(asked, message);
+    else
+        tell_line("stays", why);
     json_decref(message);
 }
 
@@ -80,11 +89,7 @@ static void ask_program(const char *words, struct attended *node)
     if (!why)
         answers = requests_ask(words, &why);
     if (answers < 0) {
-        struct attended *before = rest.asked;
-
-        rest.asked = node;
-        tell_asker("stays", why);
-        rest.asked = before;
+        refuse(node, why);
         return;
     }
     rest.asked = node;
@@ -105,7 +110,7 @@ static void hear_answer(void)
     if (!strncmp(line, REQUEST_PROGRESS, strlen(REQUEST_PROGRESS)))
         return;
     if (strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE)))
-        tell_asker("stays", got > 0 && space ? space + 1 : "the program has ended, or does not answer");
+        refuse(rest.asked, got > 0 && space ? space + 1 : "the program has ended, or does not answer");
     close(rest.answers);
     rest.answers = -1;
     rest.asked = NULL;
@@ -193,7 +198,7 @@ static void ends(void)
     if (!rest.on)
         return;
     rest.on = false;
-    tell_asker("woken", "");
+    tell_line("woken", "");
     client_close(&rest.line);
     forget_had();
     session.changed();

@@ -3,6 +3,7 @@
 # another node.
 . "$(dirname "$0")/move-lib.sh"
 at_most 250
+"$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/parity/images" "$scratch/bin/" && chmod -R a+rX "$scratch/bin"
 for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 1; } );' 'http = "127.0.0.1:7880";'
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"
@@ -112,6 +113,29 @@ grep -qx right "$scratch/out" || fail "woken: $(cat "$scratch/out")"
 finish_second
 wait_until 10 no_sessions || fail "left: $(root vocl pool sessions)"
 echo "woken: right"
+
+# What is left of it: no MPI, no memory that it shares, and no socket but those to vocl-join and itself.
+idle
+suspend
+process=$(pgrep -u $alice -x rested)
+[ "$(ls -l /proc/$process/fd | grep -c socket:)" -le 3 ] || fail "sockets: $(ls -l /proc/$process/fd)"
+grep ' [r-][w-][x-]s .*\(memfd\|shm\|SYSV\)' /proc/$process/maps && fail "it shares memory"
+grep 'libmpi' /proc/$process/maps && fail "it has MPI"
+finish "little is left"
+
+# To files, and again and again, wherever there is a place.
+mkdir -m 1777 "$scratch/store"
+for command in "moved 4 3000" "images"; do
+    $scratch/bin/$command > "$scratch/native" 2> /dev/null || fail "$command natively"
+    : > "$scratch/accounting-n1"
+    : > "$scratch/accounting-n2"
+    as $alice env VOCL_REST_EVERY=300 VOCL_REST_DIR="$scratch/store" vocl run -- $scratch/bin/$command \
+        > "$scratch/out" 2> "$scratch/err" || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
+    diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
+    wait_until 10 no_sessions || fail "$command: left: $(root vocl pool sessions)"
+    echo "$command: $(cat "$scratch"/accounting-n? | grep -c 'put to rest') rests"
+done
+grep -q 'put to rest' "$scratch"/accounting-n? || fail "it did not rest"
 
 # By the number of the process; and the daemon that knows of it is lost while it rests.
 idle

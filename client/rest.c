@@ -148,7 +148,7 @@ static int check(struct rest *r, struct resting *node)
         return move_refuse(&node->move, -EXDEV,
                            "another worker cannot have the memory that the program shares with it");
     session_lock(r->session);
-    snprintf(node->host, sizeof(node->host), "%s", transport_peer_host(transport, node->move.node->peer));
+    transport_place(transport, node->move.node->peer, node->host, sizeof(node->host));
     error = transport_may_add_member(transport, node->host, r->reason, r->reason_size);
     session_unlock(r->session);
     return error;

@@ -15,41 +15,44 @@
 #define LEAST_ID 4
 #define LEAVE_SECONDS 30 /* for what has moved away to end */
 
-static const char help[] = "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history\n"
-                           "       vocl pool [OPTION]... drain|resume NODE...\n"
-                           "       vocl pool [OPTION]... kill SESSION...|--job=JOB,...\n"
-                           "       vocl pool [OPTION]... move SESSION...\n"
-                           "       vocl pool [OPTION]... rebalance\n"
-                           "       vocl top [OPTION]...\n"
-                           "\n"
-                           "status   all of: nodes, devices, sessions, queue\n"
-                           "drain    lets NODE take no new sessions, until resume by the same owner\n"
-                           "kill     ends SESSION, or with --job all sessions of batch jobs\n"
-                           "history  sessions that have ended, which daemons keep an account of\n"
-                           "move     takes SESSION to another place, while it runs\n"
-                           "rebalance\n"
-                           "         says which sessions the policy would have elsewhere\n"
-                           "\n"
-                           "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
-                           "  -j, --json         what the daemons told, as JSON\n"
-                           "  -c, --csv          history: as a table for programs\n"
-                           "  -u, --user=NAME    history: of this user\n"
-                           "  -J, --job=JOB,...  history, kill: of these batch jobs\n"
-                           "  -s, --since=WHEN   history: that ended since a date, or 12h or 7d ago\n"
-                           "  -S, --sum=KEYS     history: added up by user, day, program, node, job or end\n"
-                           "  -o, --owner=NAME   whose drain it is (default: the user)\n"
-                           "  -r, --reason=TEXT  why it is drained\n"
-                           "  -w, --wait=SECONDS drain: until no session is left, so long at most; move: for a place\n"
-                           "  -m, --move         drain: its sessions go to other nodes\n"
-                           "  -t, --to=NODE      move: where to (default: by the policy)\n"
-                           "  -d, --device=N     move: to that device\n"
-                           "  -f, --from=NODE    move: what the session has there, if it has devices of several\n"
-                           "  -D, --do           rebalance: moves them there\n"
-                           "  -q, --quiet        move: says nothing of how far it is\n"
-                           "\n"
-                           "The exit status is 0, 1 if a daemon did not do what it was asked for, or 2 after a mistake "
-                           "on the command line.\n"
-                           "See vocl(1).\n";
+static const char help[] =
+    "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history\n"
+    "       vocl pool [OPTION]... drain|resume NODE...\n"
+    "       vocl pool [OPTION]... kill SESSION...|--job=JOB,...\n"
+    "       vocl pool [OPTION]... move SESSION...\n"
+    "       vocl pool [OPTION]... suspend|resume SESSION...\n"
+    "       vocl pool [OPTION]... rebalance\n"
+    "       vocl top [OPTION]...\n"
+    "\n"
+    "status   all of: nodes, devices, sessions, queue\n"
+    "drain    lets NODE take no new sessions, until resume by the same owner\n"
+    "kill     ends SESSION, or with --job all sessions of batch jobs\n"
+    "history  sessions that have ended, which daemons keep an account of\n"
+    "move     takes SESSION to another place, while it runs\n"
+    "suspend  puts SESSION to rest: its devices are others' until it needs them again, or resume\n"
+    "rebalance\n"
+    "         says which sessions the policy would have elsewhere\n"
+    "\n"
+    "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
+    "  -j, --json         what the daemons told, as JSON\n"
+    "  -c, --csv          history: as a table for programs\n"
+    "  -u, --user=NAME    history: of this user\n"
+    "  -J, --job=JOB,...  history, kill: of these batch jobs\n"
+    "  -s, --since=WHEN   history: that ended since a date, or 12h or 7d ago\n"
+    "  -S, --sum=KEYS     history: added up by user, day, program, node, job or end\n"
+    "  -o, --owner=NAME   whose drain it is (default: the user)\n"
+    "  -r, --reason=TEXT  why it is drained\n"
+    "  -w, --wait=SECONDS drain: until no session is left, so long at most; move: for a place\n"
+    "  -m, --move         drain: its sessions go to other nodes\n"
+    "  -t, --to=NODE      move: where to (default: by the policy)\n"
+    "  -d, --device=N     move: to that device\n"
+    "  -f, --from=NODE    move: what the session has there, if it has devices of several\n"
+    "  -D, --do           rebalance: moves them there\n"
+    "  -q, --quiet        move: says nothing of how far it is\n"
+    "\n"
+    "The exit status is 0, 1 if a daemon did not do what it was asked for, or 2 after a mistake "
+    "on the command line.\n"
+    "See vocl(1).\n";
 
 __attribute__((noreturn, format(printf, 2, 3))) static void fail(int status, const char *format, ...)
 {
@@ -154,11 +157,23 @@ static void await_sessions(const struct poolfile *pool, const char *name, long s
     }
 }
 
+static bool is_id(const char *text)
+{
+    return strlen(text) >= LEAST_ID && strspn(text, "0123456789abcdef") == strlen(text);
+}
+
+/* Of a session that rests resume is what wakes it. */
 static void change_node(const struct poolfile *pool, const char *what, const char *name, const struct choices *choices)
 {
     json_t *status = pool_status(pool), *node = find_node(status, name), *question;
     char why[512];
 
+    if (!node && !strcmp(what, "resume") && is_id(name) && pool_rests(status, name)) { /* a session */
+        json_decref(status);
+        if (pool_wake(pool, name))
+            exit(1);
+        return;
+    }
     if (!node)
         fail(1, "there is no node %s", name);
     if (!strcmp(text_of(node, "state"), "lost"))
@@ -175,7 +190,7 @@ static void change_node(const struct poolfile *pool, const char *what, const cha
 
 static void check_id(const char *id)
 {
-    if (strlen(id) < LEAST_ID || strspn(id, "0123456789abcdef") != strlen(id))
+    if (!is_id(id))
         fail(2, "a session is named by at least %d digits of its name, not by \"%s\"", LEAST_ID, id);
 }
 
@@ -192,7 +207,10 @@ static void kill_session(const struct poolfile *pool, const char *id)
     for (int ending = 0; ending < 2; ending++) { /* first, which it is */
         json_array_foreach(json_object_get(status, "nodes"), i, node)
         {
-            json_array_foreach(json_object_get(node, "sessions"), j, session)
+            json_t *both = json_copy(json_object_get(node, "sessions"));
+
+            json_array_extend(both, json_object_get(node, "resting"));
+            json_array_foreach(both, j, session)
             {
                 const char *other = text_of(session, "id");
 
@@ -208,6 +226,7 @@ static void kill_session(const struct poolfile *pool, const char *id)
                 ended |= answer != NULL;
                 json_decref(answer);
             }
+            json_decref(both);
         }
         if (!*found)
             fail(1, "there is no session %s", id);
@@ -307,6 +326,19 @@ static int move_sessions(const struct poolfile *pool, char **words, const struct
     for (; *words; words++) {
         check_id(*words);
         status |= pool_move_session(pool, *words, choices->from, wish);
+    }
+    return status;
+}
+
+static int suspend_sessions(const struct poolfile *pool, char **words)
+{
+    int status = 0;
+
+    if (!*words)
+        fail(2, "suspend needs a session; try `vocl pool --help`");
+    for (; *words; words++) {
+        check_id(*words);
+        status |= pool_suspend(pool, *words);
     }
     return status;
 }
@@ -454,6 +486,8 @@ int main(int count, char **words)
         status = top(&pool);
     else if (words[optind] && !strcmp(words[optind], "move"))
         status = move_sessions(&pool, words + optind + 1, &choices);
+    else if (words[optind] && !strcmp(words[optind], "suspend"))
+        status = suspend_sessions(&pool, words + optind + 1);
     else if (words[optind] && !strcmp(words[optind], "rebalance") && !words[optind + 1])
         status = pool_rebalance(&pool, choices.carries_out, choices.wish);
     else if (words[optind])

@@ -32,6 +32,15 @@ int pool_move_session(const struct poolfile *pool, const char *id, const char *f
 /* All that the node has: how many stay; says which, and why. */
 int pool_empty_node(const struct poolfile *pool, const char *name, struct move_wish wish);
 
+/* The next message, however long it takes; the daemon has to be there meanwhile. 0 or negative errno. */
+int pool_await(struct client *client, json_t **message);
+
+/* pool_rest.c: the session whose name so begins is put to rest, or goes on; the exit status. */
+int pool_suspend(const struct poolfile *pool, const char *id);
+int pool_wake(const struct poolfile *pool, const char *id);
+/* Whether such a one rests. */
+bool pool_rests(const json_t *status, const char *id);
+
 /* pool_rebalance.c: what the policy would have elsewhere; the exit status. */
 int pool_rebalance(const struct poolfile *pool, bool carries_out, struct move_wish wish);
 

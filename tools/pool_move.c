@@ -32,8 +32,7 @@ static void show_result(const json_t *words)
     fflush(stdout);
 }
 
-/* The next message; the daemon has to be there meanwhile. */
-static int await(struct client *client, json_t **message)
+int pool_await(struct client *client, json_t **message)
 {
     int error;
 
@@ -52,7 +51,7 @@ static int follow(struct client *client, bool quiet, char *why, size_t why_size)
     int error = 0;
 
     while (!over && !error) {
-        error = await(client, &message);
+        error = pool_await(client, &message);
         if (error) {
             client_explain(client, error, why, why_size);
         } else if (json_object_get(message, "error")) {

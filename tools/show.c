@@ -114,6 +114,15 @@ void show_sessions(const json_t *status)
                    show_bytes(number_of(session, "memory"), memory), show_move(session, move, sizeof(move)));
         }
     }
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        json_array_foreach(json_object_get(node, "resting"), j, session)
+        {
+            printf("%-12.12s %-12s %-16.16s %-20s %-8s %9s\n", shown(session, "id"), shown(session, "user"),
+                   shown(session, "program"), "-", shown(session, "state"),
+                   show_time(number_of(node, "time") - number_of(session, "began"), time));
+        }
+    }
 }
 
 void show_queue(const json_t *status)

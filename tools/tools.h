@@ -14,7 +14,8 @@
  *                    doctor_session.c and doctor_try.c
  *     fail.c         how all of them end
  *     pool.c         vocl pool (pool.h); show.c prints its tables, history.c and history_sum.c its history, pool_move.c
- *                    moves sessions, pool_rebalance.c as the policy has it; top.c and top_draw.c (top.h) are vocl top
+ *                    moves sessions, pool_rebalance.c as the policy has it, pool_rest.c puts them to rest;
+ *                    top.c and top_draw.c (top.h) are vocl top
  *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
  *     calibrate.c    vocl topo calibrate (calibrate.h)
  *     trace_run.c    vocl run --trace and --report, vocl trace, vocl explain; what they need jansson for is vocl-trace

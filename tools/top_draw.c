@@ -164,14 +164,13 @@ static int by_load(const void *left, const void *right)
     return difference < 0 ? -1 : difference > 0;
 }
 
-/* All of the nodes' "devices" or "sessions". */
-static struct entry *collect(const json_t *status, const char *member, size_t *count)
+/* All of the nodes' "devices", "sessions" or "resting", behind those there are. */
+static struct entry *add_more(struct entry *entries, const json_t *status, const char *member, size_t *count)
 {
-    struct entry *entries = NULL, *more;
+    struct entry *more;
     json_t *node, *what;
     size_t i, j;
 
-    *count = 0;
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         const json_t *list = json_object_get(node, member);
@@ -186,6 +185,12 @@ static struct entry *collect(const json_t *status, const char *member, size_t *c
         }
     }
     return entries;
+}
+
+static struct entry *collect(const json_t *status, const char *member, size_t *count)
+{
+    *count = 0;
+    return add_more(NULL, status, member, count);
 }
 
 static void draw_device(const struct entry *entry)
@@ -281,8 +286,16 @@ static double number_at(const struct top *t, const struct entry *entry, int colu
     return column == LOAD ? load_of(t, entry) : number_of(entry->what, columns[column].member);
 }
 
+/* What rests is on none. */
+static bool rests(const struct entry *entry)
+{
+    return !strcmp(text_of(entry->what, "state"), "at rest");
+}
+
 static const char *text_at(const struct entry *entry, int column)
 {
+    if (column == NODE && rests(entry))
+        return "at rest";
     return column == NODE ? shown(entry->node, "name") : shown(entry->what, columns[column].member);
 }
 
@@ -354,7 +367,7 @@ static void draw_session(const struct top *t, const struct entry *entry)
 static void draw_sessions(struct top *t)
 {
     size_t count;
-    struct entry *entries = collect(t->status, "sessions", &count);
+    struct entry *entries = add_more(collect(t->status, "sessions", &count), t->status, "resting", &count);
     const int room = LINES - row - 2; /* the titles, and the keys */
 
     sorted = t;
@@ -378,13 +391,16 @@ static void draw_sessions(struct top *t)
 static void draw_summary(const struct top *t)
 {
     const json_t *queue = json_object_get(t->status, "queue"), *request = json_array_get(queue, 0);
-    size_t devices, sessions;
-    char waited[24];
+    size_t devices, sessions, resting;
+    char waited[24], also[32] = "";
 
     free(collect(t->status, "devices", &devices));
     free(collect(t->status, "sessions", &sessions));
-    put(A_BOLD, "vocl top: %zu nodes, %zu devices, %zu sessions, %zu waiting%s",
-        json_array_size(json_object_get(t->status, "nodes")), devices, sessions, json_array_size(queue),
+    free(collect(t->status, "resting", &resting));
+    if (resting)
+        snprintf(also, sizeof(also), ", %zu at rest", resting);
+    put(A_BOLD, "vocl top: %zu nodes, %zu devices, %zu sessions%s, %zu waiting%s",
+        json_array_size(json_object_get(t->status, "nodes")), devices, sessions, also, json_array_size(queue),
         t->paused ? "; PAUSED, p goes on" : "");
     if (request)
         put((attr_t)COLOR_PAIR(WARM), "%s waits for %.0f devices, %s so far: %s", shown(request, "user"),

@@ -114,8 +114,9 @@ struct job {
     bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
     int rank, size;
     uint32_t last_tag;
-    unsigned pipes; /* without MPI: connections for bulk data of each pair */
-    int lifeline;   /* to vocl-launcher or vocl-join, or -1 */
+    unsigned pipes;  /* without MPI: connections for bulk data of each pair */
+    int lifeline;    /* to vocl-launcher or vocl-join, or -1 */
+    char place[128]; /* a pool's: where a node of it is */
     /* by vocl-launcher: on this host, or by ssh; by a pool's daemons */
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
     struct kept calls;       /* a worker: where it is handed connections, or -1 */

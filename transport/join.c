@@ -230,12 +230,26 @@ static int check_kind(const struct transport *t, const char *host, char *why, si
     return reason ? -ENOTSUP : 0;
 }
 
+/* Wherever the pool has a place. */
+static bool is_any(const char *host)
+{
+    return host && *host == '#';
+}
+
+void transport_place(const struct transport *t, unsigned peer, char *place, size_t size)
+{
+    if (t->job.started == STARTED_POOL)
+        snprintf(place, size, "#%u", peer);
+    else
+        snprintf(place, size, "%s", transport_peer_host(t, peer));
+}
+
 int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
 {
     int error = check_kind(t, host, why, why_size);
 
-    if (!error && t->job.started == STARTED_POOL) { /* which moves it, and so has a place for who comes */
-        snprintf(why, why_size, "in a pool workers come when the pool has granted a place, for moves alone");
+    if (!error && t->job.started == STARTED_POOL && !is_any(host)) { /* it moves it, and so has a place for who comes */
+        snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
         error = -ENOTSUP;
     }
     return error;
@@ -273,7 +287,7 @@ static int begin(struct transport *t, struct join *join, const char *host)
     join->plain = t->job.started == STARTED_HERE;
     join->m->by = join->plain ? &plain_plugin : tls_plugin;
     if (!join->plain)
-        listen_for(join, host);
+        listen_for(join, is_any(host) ? t->job.place : host);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         return -errno;
     snprintf(text, sizeof(text), "%s\t%s", join->plain ? "" : host, join->plain ? TUNNEL_ENDPOINT : join->own.text);
@@ -532,6 +546,8 @@ void join_hear(struct transport *t, const struct channel_message *message, int f
         close(fd);
     if (message->kind == CHANNEL_STARTED && t->join && t->join->number == number)
         t->join->process = (pid_t)atol(message->text);
+    if (message->kind == CHANNEL_WAITS && t->join && t->join->number == number && t->join->state == STARTING)
+        t->join->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
     if (message->kind != CHANNEL_ENDED || !is_added(t, number))
         return;
     if (t->join && t->join->number == number) {

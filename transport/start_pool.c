@@ -76,6 +76,7 @@ static int get_devices(struct start *start)
     if (sscanf(line, "granted %u %159s %7s", &start->workers, address, network) != 3 || !start->workers ||
         start->workers > MOST_NODES || address_split(address, host, sizeof(host), &port))
         return -EPROTO;
+    snprintf(start->job->place, sizeof(start->job->place), "%s", host);
     error = network_choose(true, network, &start->tls, start->why, start->why_size);
     if (!error && start->tls)
         error = enter_tls_load(start);

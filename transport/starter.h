@@ -43,10 +43,12 @@ enum channel_kind {
     CHANNEL_STARTED,     /* the worker of this number; its process, if it is on this host, else 0 */
     CHANNEL_ENDED,       /* it is gone, or could not be started: why */
     /* from the program */
-    CHANNEL_START, /* one with this number: "HOST<tab>ENDPOINT"; the descriptor is where the program is handed
+    CHANNEL_START, /* one with this number: "HOST<tab>ENDPOINT", and in a pool "#NUMBER" for the host, wherever it has a
+                      place for what that worker had; the descriptor is where the program is handed
                       connections (struct tunnel_call) from now on */
     CHANNEL_END,   /* it is to end: "now", or "" when it has had a moment to do so by itself */
-    CHANNEL_STATE  /* what the session is doing, as users are told, or "" */
+    CHANNEL_STATE, /* what the session is doing, as users are told, or "" */
+    CHANNEL_WAITS  /* to the program: the worker of this number comes when there is a place for it */
 };
 
 /* Numbers for workers that come later: after the first ones' and the local member's. */

@@ -88,6 +88,9 @@ int transport_local_take(struct transport *transport, unsigned peer, uint32_t ta
 typedef void transport_joined(void *argument, unsigned member, int error, const char *why);
 int transport_add_member(struct transport *transport, const char *host, transport_joined *joined, void *argument,
                          char *why, size_t why_size);
+/* Where a worker comes to that is to take the place of that one, as transport_add_member() has it: to its host, or in a
+ * pool wherever that has such a place. */
+void transport_place(const struct transport *transport, unsigned peer, char *place, size_t size);
 /* Whether the session is one that can take on members there: 0, or -ENOTSUP and why not. */
 int transport_may_add_member(const struct transport *transport, const char *host, char *why, size_t why_size);
 /* What the session is doing is shown to who lists it from now on ("" if nothing of note). */

@@ -59,11 +59,14 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
                         message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
                         r->wish.exclusive, "share", (int)r->share);
     if (*r->move.part) {
-        json_object_set_new(message, "of", json_string(r->move.of));
         json_object_set_new(message, "replaces", json_string(r->move.part));
     }
     if (*r->within)
         json_object_set_new(message, "within", json_string(r->within));
+    if (*r->of)
+        json_object_set_new(message, "of", json_string(r->of));
+    if (strcmp(part->node, r->daemon->config->name) && !strcmp(what, "release"))
+        return peer_release(r->daemon, part->node, message);
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
     if (!strcmp(what, "reserve")) {
@@ -78,10 +81,11 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     return true;
 }
 
+/* Also where nothing was said to it: a daemon that was stopped reads later what it was asked. */
 static void give_back(struct request *r)
 {
     for (unsigned i = 0; i < r->part_count; i++) {
-        if (r->parts[i].state != PART_BAD && r->client)
+        if (r->parts[i].state != PART_REFUSED && r->client)
             send_part(r, &r->parts[i], "release");
     }
     free(r->parts);
@@ -129,9 +133,18 @@ static void reserve_parts(struct request *r)
         const bool own = !strcmp(r->parts[i].node, r->daemon->config->name);
         const bool good = send_part(r, &r->parts[i], "reserve");
 
-        r->parts[i].state = !good ? PART_BAD : own ? PART_GOOD : PART_ASKED;
+        r->parts[i].state = !good ? PART_REFUSED : own ? PART_GOOD : PART_ASKED;
     }
     finish(r);
+}
+
+/* How such a place would be asked for again. */
+static json_t *describe_wish(const struct request *r, const struct part *part)
+{
+    return json_pack("{s:s, s:i, s:I, s:b, s:i, s:s, s:s, s:s, s:s, s:s}", "do", "request", "count", (int)part->count,
+                     "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share,
+                     "name", part->name, "type", part->type, "policy", policy_name(r->policy), "program", r->program,
+                     "job", r->job);
 }
 
 static void grant(struct request *r)
@@ -140,8 +153,9 @@ static void grant(struct request *r)
 
     evtimer_del(r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
-        json_array_append_new(nodes, json_pack("{s:s, s:s, s:i}", "name", r->parts[i].node, "address",
-                                               r->parts[i].address, "devices", (int)r->parts[i].count));
+        json_array_append_new(nodes, json_pack("{s:s, s:s, s:i, s:o}", "name", r->parts[i].node, "address",
+                                               r->parts[i].address, "devices", (int)r->parts[i].count, "wish",
+                                               describe_wish(r, &r->parts[i])));
     unlink_request(r);
     daemon_changed(r->daemon); /* the others are to know that it waits no more */
     connection_send(r->client, json_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
@@ -185,7 +199,7 @@ static void finish(struct request *r)
             set_timer(r, ANSWER_SECONDS * 1000);
             return;
         }
-        bad |= r->parts[i].state == PART_BAD;
+        bad |= r->parts[i].state != PART_GOOD;
     }
     if (!bad) {
         grant(r);
@@ -219,8 +233,11 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
     (void)fd;
     (void)what;
     for (unsigned i = 0; i < r->part_count; i++) {
-        if (r->parts[i].state == PART_ASKED)
-            r->parts[i].state = PART_BAD;
+        if (r->parts[i].state != PART_ASKED)
+            continue;
+        r->parts[i].state = PART_SILENT;
+        snprintf(r->why, sizeof(r->why), "%s does not answer", r->parts[i].node);
+        peer_outdate(r->daemon, r->parts[i].node); /* others before it, until it tells again */
     }
     if (r->part_count)
         finish(r);
@@ -253,13 +270,15 @@ void broker_answer(struct daemon *d, const char *node, const json_t *answer)
 
             if (strcmp(part->node, node) || part->state != PART_ASKED || (id && strcmp(id, r->id)))
                 continue;
-            part->state = answer && json_is_true(json_object_get(answer, "good")) ? PART_GOOD : PART_BAD;
-            if (part->state == PART_BAD)
+            part->state = !answer                                         ? PART_SILENT
+                          : json_is_true(json_object_get(answer, "good")) ? PART_GOOD
+                                                                          : PART_REFUSED;
+            if (part->state != PART_GOOD)
                 snprintf(r->why, sizeof(r->why), "%s: %s", node,
                          answer ? message_text(answer, "why", "refused") : "lost");
             if (answer && json_is_true(json_object_get(answer, "never")))
                 request_bar(r, node, message_text(answer, "why", "refused"));
-            else if (answer && part->state == PART_BAD)
+            else if (part->state == PART_REFUSED)
                 r->outdated = peer_outdate(d, node);
             changed = true;
         }
@@ -328,7 +347,8 @@ void broker_request(struct connection *c, const json_t *message)
     *d->requests_last = r;
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
-    if (json_object_get(message, "move") && !request_take_move(r, message))
+    if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
+        (json_object_get(message, "rest") && !request_take_rest(r, message)))
         refuse(r, r->why);
     else
         consider(r);

@@ -2,6 +2,7 @@
  * What a request can have now, by what the nodes told last: of the devices that its user may have (placement.c),
  * without what those could have who have waited longer (queue.c).
  */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +108,8 @@ static bool choose_of_one_node(const struct placement_device *devices, unsigned 
 static bool choose(const struct request *r, const struct placement_device *devices, unsigned count, unsigned *chosen,
                    bool *ever)
 {
-    return *r->move.part ? choose_of_one_node(devices, count, &r->wish, r->policy, chosen, ever)
-                         : placement_choose(devices, count, &r->wish, r->policy, chosen, ever);
+    return *r->move.part || r->one_node ? choose_of_one_node(devices, count, &r->wish, r->policy, chosen, ever)
+                                        : placement_choose(devices, count, &r->wish, r->policy, chosen, ever);
 }
 
 struct placement_device *placement_devices_of(const json_t *node, const struct topology *tree, unsigned *count)
@@ -221,8 +222,9 @@ static bool is_within(const json_t *directory, const json_t *session)
     return *within && find_part(directory, within, &node);
 }
 
-/* What a user has in the whole pool; a session of several nodes counts once. */
-static void count_of_user(const json_t *directory, const char *user, unsigned *sessions, unsigned *devices)
+/* What a user has in the whole pool; a session of several nodes counts once, and the one that is to have more not. */
+static void count_of_user(const json_t *directory, const char *user, const char *own, unsigned *sessions,
+                          unsigned *devices)
 {
     const char *seen[1024];
     const json_t *node, *session;
@@ -234,7 +236,7 @@ static void count_of_user(const json_t *directory, const char *user, unsigned *s
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
             const char *id = message_text(session, "id", "");
-            bool known = *sessions == 1024;
+            bool known = *sessions == 1024 || !strcmp(id, own);
 
             if (strcmp(message_text(session, "user", ""), user))
                 continue;
@@ -260,7 +262,7 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
         return false;
     if (!config->sessions_per_user && !config->devices_per_user)
         return false;
-    count_of_user(directory, connection_peer(r->client)->name, &sessions, &devices);
+    count_of_user(directory, connection_peer(r->client)->name, r->of, &sessions, &devices);
     if (config->sessions_per_user && sessions >= config->sessions_per_user)
         snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
     else if (config->devices_per_user && devices + r->wish.count > config->devices_per_user)
@@ -269,6 +271,19 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
     else
         return false;
     return true;
+}
+
+/* As a pattern of fnmatch(3) that nothing else matches. */
+static void make_pattern(const char *name, char *pattern, size_t size)
+{
+    size_t length = 0;
+
+    for (; *name && length + 3 < size; name++) {
+        if (strchr("*?[\\", *name))
+            pattern[length++] = '\\';
+        pattern[length++] = *name;
+    }
+    pattern[length] = '\0';
 }
 
 static bool make_parts(struct request *r, const struct candidates *list, const unsigned *chosen)
@@ -287,6 +302,10 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
             r->part_count++;
             snprintf(part->node, sizeof(part->node), "%s", list->names[device->node]);
             snprintf(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
+            make_pattern(device->name, part->name, sizeof(part->name));
+            snprintf(part->type, sizeof(part->type), "%s", device->type);
+        } else if (fnmatch(part->name, device->name, 0)) {
+            *part->name = *part->type = '\0';
         }
         part->devices[part->count++] = device->index;
     }
@@ -454,7 +473,7 @@ enum outcome request_place(struct request *r)
     enum outcome outcome = OUTCOME_WAIT;
     char there[96];
     const json_t *node;
-    bool ever = false, all_there = true, stands_back;
+    bool ever = false, all_there = true, outdated = false, stands_back;
     size_t i;
 
     json_array_foreach(directory, i, node)
@@ -462,7 +481,10 @@ enum outcome request_place(struct request *r)
         if (list)
             take_node(r, list, (unsigned)i, node);
         all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
+        outdated |= !strcmp(message_text(node, "state", ""), "outdated") &&
+                    !json_object_get(r->barred, message_text(node, "name", ""));
     }
+    r->outdated |= outdated;
     if (*r->move.part && is_moving(r, directory)) { /* the old place will be free in a moment */
         r->outdated = true;
         candidates_free(list);
@@ -471,7 +493,7 @@ enum outcome request_place(struct request *r)
     }
     if (*r->within) {
         outcome = place_within(r, directory);
-        free(list);
+        candidates_free(list);
         json_decref(directory);
         return outcome;
     }
@@ -487,6 +509,8 @@ enum outcome request_place(struct request *r)
         snprintf(r->why, sizeof(r->why), "another has waited very long for its devices");
     } else if (choose(r, list->devices, list->count, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
+    } else if (ever && outdated && r->tries) { /* why the last place was none stays the reason */
+        outcome = OUTCOME_WAIT;
     } else if (*r->move.part) {
         snprintf(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
         tell_refusal(r);
@@ -510,19 +534,6 @@ enum outcome request_place(struct request *r)
 }
 
 /* ---- moves ---- */
-
-/* As a pattern of fnmatch(3) that nothing else matches. */
-static void make_pattern(const char *name, char *pattern, size_t size)
-{
-    size_t length = 0;
-
-    for (; *name && length + 3 < size; name++) {
-        if (strchr("*?[\\", *name))
-            pattern[length++] = '\\';
-        pattern[length++] = *name;
-    }
-    pattern[length] = '\0';
-}
 
 /* The part's devices: their numbers, and name and type, if these are all the same. */
 static bool take_devices(struct request *r, const json_t *node, const json_t *part)
@@ -572,7 +583,7 @@ static bool bar_places(struct request *r, const json_t *directory, const char *t
             continue;
         }
         found = true;
-        if (*to && strcmp(state, "up")) {
+        if (*to && strcmp(state, "up") && strcmp(state, "outdated")) {
             snprintf(r->why, sizeof(r->why), "%s takes no sessions: it is %s", name, state);
             return false;
         }
@@ -605,7 +616,7 @@ bool request_take_move(struct request *r, const json_t *message)
 
     r->move.device = message_number(message, "device", -1);
     if (good) {
-        snprintf(r->move.of, sizeof(r->move.of), "%s", message_text(part, "id", ""));
+        snprintf(r->of, sizeof(r->of), "%s", message_text(part, "id", ""));
         snprintf(r->move.part, sizeof(r->move.part), "%s", message_text(part, "part", ""));
         snprintf(r->move.from, sizeof(r->move.from), "%s", message_text(part, "from", ""));
         snprintf(r->move.node, sizeof(r->move.node), "%s", message_text(node, "name", ""));
@@ -623,4 +634,19 @@ bool request_take_move(struct request *r, const json_t *message)
         snprintf(r->why, sizeof(r->why), "its devices are not known");
     json_decref(directory);
     return good;
+}
+
+/* ---- rests ---- */
+
+bool request_take_rest(struct request *r, const json_t *message)
+{
+    const char *id = message_text(message, "rest", "");
+
+    if (!rest_is_of(r->daemon, id, connection_peer(r->client)) || json_object_get(message, "move")) {
+        snprintf(r->why, sizeof(r->why), "no such session of yours rests here");
+        return false;
+    }
+    snprintf(r->of, sizeof(r->of), "%s", id);
+    r->one_node = true;
+    return true;
 }

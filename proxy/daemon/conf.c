@@ -60,9 +60,10 @@ static const struct {
     {"worker-processes", offsetof(struct config, worker_processes), 4096, 4000000},
 };
 
-static const char *const others[] = {"policy", "worker-memory", "devices"};
+static const char *const others[] = {"policy", "worker-memory", "devices", "oversubscribe"};
 
 #define DEVICE_SESSIONS 16
+#define OVERSUBSCRIBE_SECONDS 1 /* where it only says true */
 #define FIELD(config, type, offset) (*(type *)((char *)(config) + (offset)))
 
 static const char *const policies[] = {"pack", "spread", "least-loaded", "order"};
@@ -279,6 +280,23 @@ static bool read_numbers(struct config *config, const config_setting_t *root, ch
     return read_bytes(config, root, "worker-memory", &config->worker_memory, why, why_size);
 }
 
+/* true, false or a number of seconds. */
+static bool read_oversubscribe(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+{
+    const config_setting_t *setting = config_setting_get_member(root, "oversubscribe");
+    const int type = setting ? config_setting_type(setting) : CONFIG_TYPE_NONE;
+
+    if (type == CONFIG_TYPE_BOOL)
+        config->oversubscribe = config_setting_get_bool(setting) ? OVERSUBSCRIBE_SECONDS : 0;
+    else if (setting && type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64)
+        return complain(why, why_size, config, setting, "true, false or a number of seconds is needed");
+    else if (!read_number(config, root, "oversubscribe", 0, 1000000, &config->oversubscribe, why, why_size))
+        return false;
+    if (config->oversubscribe && strcmp(config->network, "tls"))
+        return complain(why, why_size, config, setting, "needs network = \"tls\": sessions over MPI do not rest");
+    return true;
+}
+
 bool config_is_address(const char *text, unsigned least_port)
 {
     const char *port = "";
@@ -336,7 +354,7 @@ static bool read_all(struct config *config, const config_setting_t *root, char *
 {
     return check_names(config, root, why, why_size) && read_texts(config, root, why, why_size) &&
            read_numbers(config, root, why, why_size) && check_values(config, root, why, why_size) &&
-           read_rules(config, root, why, why_size);
+           read_oversubscribe(config, root, why, why_size) && read_rules(config, root, why, why_size);
 }
 
 struct config *config_load(const char *path, char *why, size_t why_size)

@@ -45,6 +45,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     news_tick(d);
     state_review(d);
     broker_review(d);
+    oversubscribe_review(d);
     account_review(d);
     daemon_log_review();
     evtimer_add(d->publish, &heartbeat);

@@ -25,6 +25,7 @@
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
  *     move.c        sessions that go to another place
+ *     rest.c        sessions that rest; oversubscribe.c when they have to
  *     queue.c       who waits, in one order
  *     exchange.c    daemons that mpiexec started find each other
  *     http.c        the dashboard; metrics.c figures for monitoring
@@ -91,9 +92,11 @@ struct session {
     struct connection *client;    /* it stands for the program */
     struct relay *relay;          /* of its worker's PMI, or NULL */
     char why[128];                /* it ends */
-    struct connection *mover;     /* waits for its move, or NULL */
-    bool leaving;                 /* its worker ends by itself: it is told as ending */
+    struct connection *mover;     /* waits for its move, or rest, or NULL */
+    bool ended;                   /* its worker has, and why may still be said */
+    bool leaving, rests;          /* its worker ends by itself: it is told as ending; and rests from then on */
     json_t *move;                 /* what is known of that, or NULL */
+    long asked_ms, restless_ms;   /* when it was asked to rest, and when it would not */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
@@ -128,6 +131,7 @@ struct daemon {
     long review_us; /* how long the last took */
     struct news *news;
     struct request *requests, **requests_last;
+    struct rest *rests;
     struct evconnlistener *listener;
     struct event *control_listener;
     json_t *drains;        /* drain.c */
@@ -260,6 +264,29 @@ void move_hear(struct session *s, const json_t *message, bool over);
 /* Nothing more will be heard of it: why. */
 void move_end(struct session *s, const char *why);
 
+/* ---- rest.c ---- */
+/* It is to be put to rest; c hears when its place is free, or why not. NULL: nobody has to. */
+void rest_ask(struct session *s, struct connection *c);
+/* False, and why: that cannot be asked now. */
+bool rest_may_ask(const struct session *s, const char **why);
+/* What stands for a program says that it rests. */
+void rest_take(struct connection *c, const json_t *message);
+/* It is to go on; c hears when it does. */
+void rest_wake(struct connection *c, const json_t *message);
+/* It is not to go on any more. False: nothing of that name rests here that c may end. */
+bool rest_kill(struct connection *c, const char *id, const char *why);
+/* Whether a session of that user rests, and has told this daemon. */
+bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);
+/* A new array. */
+json_t *rests_describe(const struct daemon *d);
+
+/* ---- oversubscribe.c ---- */
+/* Where others wait one that does nothing is put to rest. */
+void oversubscribe_review(struct daemon *d);
+/* Whether that may be this one, or it has just been asked. */
+bool oversubscribe_may(const struct session *s);
+bool oversubscribe_asks(const struct session *s);
+
 /* ---- account.c ---- */
 /* The session is over: a line of what it had and used. status: its worker's, or -1. */
 void sessions_account(struct session *s, int status);
@@ -353,6 +380,9 @@ const struct placement_device *peer_devices(struct daemon *d, const json_t *node
 /* What a node told last is wrong: it gets nothing until it tells again. */
 bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);
+/* What it was asked for is not needed any more: told now, or, as it may still read the question, when it is there
+ * again. */
+bool peer_release(struct daemon *d, const char *node, json_t *message);
 
 /* ---- broker.c ---- */
 void broker_request(struct connection *c, const json_t *message);

@@ -191,17 +191,27 @@ static void kill_session(struct connection *c, const json_t *message)
     struct session *s = session_part(c, id), *next;
     char why[128];
 
-    if (!s) {
+    snprintf(why, sizeof(why), "ended by %s", connection_peer(c)->name);
+    if (!s && !rest_kill(c, id, why)) {
         connection_fail(c, "there is no such session here that you may end");
         return;
     }
-    snprintf(why, sizeof(why), "ended by %s", connection_peer(c)->name);
     connection_send(c, json_pack("{s:s}", "killed", id));
     for (; s; s = next) { /* the part that it moves to, too */
         next = s->next;
         if (!strcmp(s->of, id))
             session_end(s, why);
     }
+}
+
+static void suspend_session(struct connection *c, const json_t *message)
+{
+    struct session *s = session_part(c, message_text(message, "session", ""));
+
+    if (s)
+        rest_ask(s, c);
+    else
+        connection_fail(c, "there is no such session here that you may put to rest");
 }
 
 static void move_session(struct connection *c, const json_t *message)
@@ -245,6 +255,12 @@ void message_take(struct connection *c, json_t *message)
         kill_session(c, message);
     else if (!strcmp(what, "move"))
         move_session(c, message);
+    else if (!strcmp(what, "suspend"))
+        suspend_session(c, message);
+    else if (!strcmp(what, "rest"))
+        rest_take(c, message);
+    else if (!strcmp(what, "wake"))
+        rest_wake(c, message);
     else if (!peer->is_daemon)
         connection_fail(c, "there is no such request");
     else if (!strcmp(what, "watch") && json_object_get(message, "news"))

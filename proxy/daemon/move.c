@@ -113,7 +113,9 @@ void move_end(struct session *s, const char *why)
     if (!c)
         return;
     connection_own(c, NULL, NULL);
-    if (s->move && !*message_text(s->move, "phase", ""))
+    if (s->rests)
+        connection_send(c, json_pack("{s:s}", "rests", s->of));
+    else if (s->move && !*message_text(s->move, "phase", ""))
         connection_send(c, json_pack("{s:O}", "moved", s->move));
     else
         connection_fail(c, why);

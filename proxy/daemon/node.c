@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "base/socket.h"
 #include "proxy/daemon/daemon.h"
@@ -18,6 +19,7 @@
 
 #define RESERVED_SECONDS 20
 #define GRACE_SECONDS 2
+#define WORD_SECONDS 0.3 /* for a client to say why its worker has ended */
 #define MOST_VARIABLES 16
 #define MOST_RANKS 82 /* the program, a worker on each of 64 nodes, and those that come later */
 
@@ -80,6 +82,10 @@ static json_t *describe_session(const struct session *s)
     json_object_set_new(told, "within", json_string(s->within));
     json_object_set_new(told, "limit", json_integer((json_int_t)s->memory));
     json_object_set_new(told, "exclusive", json_boolean(s->exclusive));
+    if (s->active_ms)
+        json_object_set_new(told, "idle", json_real((double)(clock_ms() - s->active_ms) / 1000));
+    json_object_set_new(told, "may rest", json_boolean(oversubscribe_may(s)));
+    json_object_set_new(told, "asked", json_boolean(oversubscribe_asks(s)));
     if (s->move)
         json_object_set(told, "move", s->move);
     return told;
@@ -107,6 +113,7 @@ json_t *node_describe(const struct daemon *d)
                                       : "up",
                      "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
                      devices, "sessions", sessions, "queue", broker_queue(d));
+    json_object_set_new(told, "resting", rests_describe(d));
     json_object_set_new(told, "policy", json_string(policy_name(d->config->policy)));
     return told;
 }
@@ -319,6 +326,13 @@ void session_release(struct daemon *d, const char *id)
 
 /* ---- running ---- */
 
+/* Its worker has ended well, and nothing more will be said of that. */
+static void conclude(struct session *s)
+{
+    s->state = SESSION_RUNNING;
+    session_gone(s, 0);
+}
+
 static void client_closed(struct connection *c)
 {
     struct session *s = connection_argument(c);
@@ -327,6 +341,8 @@ static void client_closed(struct connection *c)
     relay_close(s);
     if (s->held)
         hold_end(s);
+    else if (s->ended)
+        conclude(s);
     else if (s->state == SESSION_RESERVED)
         session_end(s, "its program went away");
     else if (s->state == SESSION_RUNNING && !s->alone_until_ms)
@@ -336,11 +352,24 @@ static void client_closed(struct connection *c)
 /* Its worker ends by itself; why, if that is no end of the program's. */
 static void leave(struct session *s, const json_t *message)
 {
-    if (s->state != SESSION_ENDING) /* who ends it has said why */
+    if (s->state != SESSION_ENDING || s->ended) /* who ends it has said why */
         snprintf(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
     s->leaving = true;
+    s->rests = json_is_true(json_object_get(message, "rests"));
+    if (s->ended) {
+        conclude(s);
+        return;
+    }
     silence_begins(s, SILENCE_LEFT);
     daemon_changed(s->daemon);
+}
+
+/* It was to be put to rest, and is not. */
+static void stay(struct session *s, const char *why)
+{
+    daemon_log("notice", "session %s does not rest: %s", s->of, why);
+    s->restless_ms = clock_ms();
+    move_end(s, why);
 }
 
 static void client_message(struct connection *c, json_t *message)
@@ -353,6 +382,8 @@ static void client_message(struct connection *c, json_t *message)
         session_end(connection_argument(c), message_text(message, "why", "it is not needed any more"));
     else if (!strcmp(what, "moving") || !strcmp(what, "moved"))
         move_hear(connection_argument(c), message, !strcmp(what, "moved"));
+    else if (!strcmp(what, "stays"))
+        stay(connection_argument(c), text ? text : "");
     else if (!strcmp(what, "pmi") && text)
         relay_take(connection_argument(c), text);
     else
@@ -434,6 +465,13 @@ static bool take_environment(const struct config *config, const json_t *message,
            (!joins || asprintf(&list[count + 4], SESSION_JOINS "=%lld", rank) >= 0);
 }
 
+static void word_is_late(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    conclude(argument);
+}
+
 static void exited(evutil_socket_t fd, short what, void *argument)
 {
     struct session *s = argument;
@@ -445,6 +483,12 @@ static void exited(evutil_socket_t fd, short what, void *argument)
     worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
     if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid)
         info.si_status = -1; /* not this daemon's child, but that of one before it */
+    if (info.si_code == CLD_EXITED && !info.si_status && s->client && !s->leaving && s->state == SESSION_RUNNING) {
+        s->ended = true;
+        s->state = SESSION_ENDING;
+        session_set_timer(s, word_is_late, WORD_SECONDS);
+        return;
+    }
     session_gone(s, info.si_code == CLD_EXITED || !info.si_pid ? info.si_status : 128 + info.si_status);
 }
 

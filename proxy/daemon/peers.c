@@ -14,10 +14,12 @@
 
 #define RETRY_SECONDS 1
 #define REMEMBERED_MS 600000 /* who waited at a daemon that is lost */
+#define MOST_RELEASES 256    /* what was reserved longer ago lapses by itself */
 #define SILENT_MS 6000       /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
 
 #define IDLE_MS 30000     /* a connection that is not needed any more */
 #define PATIENCE_PASSES 4 /* a look at those who wait is followed by so many times its own length without one */
+#define MOST_RELEASES 256 /* what was reserved longer ago lapses by itself */
 
 static void retry_later(struct peer *peer)
 {
@@ -180,22 +182,28 @@ static void watch(struct peer *peer)
     peer->watched = peer->near;
 }
 
+static void send_all(struct connection *c, json_t **messages)
+{
+    json_t *message;
+    size_t i;
+
+    json_array_foreach(*messages, i, message)
+    {
+        connection_send(c, json_incref(message));
+    }
+    json_decref(*messages);
+    *messages = NULL;
+}
+
 static void on_open(struct connection *c)
 {
     struct peer *peer = connection_argument(c);
 
-    json_t *message;
-    size_t i;
-
     peer->open = true;
     peer->heard_ms = peer->used_ms = clock_ms();
     watch(peer);
-    json_array_foreach(peer->unsent, i, message)
-    {
-        connection_send(c, json_incref(message));
-    }
-    json_decref(peer->unsent);
-    peer->unsent = NULL;
+    send_all(c, &peer->releases);
+    send_all(c, &peer->unsent);
 }
 
 static const struct connection_owner owner = {on_message, on_closed, on_open};
@@ -267,6 +275,7 @@ static void peer_free(struct peer *peer)
     json_decref(peer->told);
     json_decref(peer->state);
     json_decref(peer->left);
+    json_decref(peer->releases);
     drop_tree(peer);
     forget_parsed(peer);
     free(peer);
@@ -397,6 +406,27 @@ bool peer_send(struct daemon *d, const char *node, json_t *message)
     json_array_append_new(peer->unsent, message);
     open_connection(peer);
     return peer->connection != NULL;
+}
+
+bool peer_release(struct daemon *d, const char *node, json_t *message)
+{
+    struct peer *peer = peer_find(d, node);
+
+    if (!peer) {
+        json_decref(message);
+        return false;
+    }
+    if (peer->connection && peer->open) {
+        connection_send(peer->connection, message);
+        return true;
+    }
+    if (!peer->releases)
+        peer->releases = json_array();
+    if (json_array_size(peer->releases) == MOST_RELEASES)
+        json_array_remove(peer->releases, 0);
+    json_array_append_new(peer->releases, message);
+    open_connection(peer);
+    return true;
 }
 
 /* In the order of the pool file. */

@@ -14,6 +14,7 @@ struct peer {
     bool open;
     bool near, watched;   /* this daemon is to watch it; has said so */
     json_t *unsent;       /* what it is to be sent when the connection is open, or NULL */
+    json_t *releases;     /* likewise, also when it is lost meanwhile */
     json_t *told, *state; /* what it told last, and what this daemon takes for its state; or NULL */
     json_t *left;         /* its queue when it was lost, or NULL */
     long long version;    /* of what is known of it: news.c */

@@ -9,7 +9,8 @@
 struct part {
     char node[64], address[128];
     unsigned devices[MOST_DEVICES], count;
-    enum { PART_ASKED, PART_GOOD, PART_BAD } state;
+    char name[128], type[16]; /* its devices', as in a wish; "": they are not the same */
+    enum { PART_ASKED, PART_GOOD, PART_REFUSED, PART_SILENT } state; /* silent: it may be reserved, or will be */
 };
 
 struct request {
@@ -23,9 +24,11 @@ struct request {
     char ticket[SESSION_ID];
     long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
     char within[SESSION_ID];            /* the hold of which it has its devices, or "" */
+    char of[SESSION_ID];                /* it is for that session, or "": for a new one */
+    bool one_node;                      /* that is to have all of it */
     bool held;                          /* its user has as much as he may */
     struct {
-        char of[SESSION_ID], part[SESSION_ID]; /* "": it is for a new session */
+        char part[SESSION_ID];                 /* or "" */
         char from[64];                         /* where the program runs */
         char node[64];                         /* where that part is now */
         unsigned devices[MOST_DEVICES], count; /* and what it has there */
@@ -52,5 +55,7 @@ void request_bar(struct request *r, const char *node, const char *why);
 /* It is for a part of a running session of the same user that is to go elsewhere: what it has to have follows from what
  * it has. False, and r->why. */
 bool request_take_move(struct request *r, const json_t *message);
+/* It is for a session of the same user that rests, and goes on. False, and r->why. */
+bool request_take_rest(struct request *r, const json_t *message);
 
 #endif

@@ -43,7 +43,7 @@ static void look_at(struct session *s, long now, long patience)
 
     while (i < s->device_count && s->daemon->devices[s->devices[i]].turn != s)
         i++;
-    if (idle && (i < s->device_count || works(s, now)))
+    if ((idle || config->oversubscribe) && (i < s->device_count || works(s, now)))
         s->active_ms = now;
     if (!patience || !process_is_stopped(s->pid))
         s->ran_ms = now;
@@ -79,6 +79,7 @@ static void look(evutil_socket_t fd, short what, void *argument)
         }
         look_at(s, now, patience);
     }
+    oversubscribe_review(d);
 }
 
 void silence_watch(struct daemon *d)

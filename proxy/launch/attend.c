@@ -55,7 +55,8 @@ static void hear(struct attended *node, const struct attend_hooks *hooks)
 
 static void say_leave(struct attended *node)
 {
-    json_t *leave = json_pack("{s:s, s:s}", "do", node->now ? "end" : "leave", "why", node->why);
+    json_t *leave =
+        json_pack("{s:s, s:s, s:b}", "do", node->now ? "end" : "leave", "why", node->why, "rests", node->rests);
 
     if (node->client.fd >= 0)
         client_send(&node->client, leave);
@@ -169,8 +170,8 @@ void attend(struct attended *nodes, const unsigned *node_count, const struct poo
             ready[before + i] = (struct pollfd){nodes[i].client.fd, POLLIN, 0};
             all &= nodes[i].client.fd >= 0 || nodes[i].over;
         }
-        if (socket_poll(ready, before + count, all && !settings_peer_ms() ? -1 : least(most, (int)settings_tick_ms())) <
-            0)
+        all &= !settings_peer_ms() && !hooks->busy();
+        if (socket_poll(ready, before + count, all ? -1 : least(most, (int)settings_tick_ms())) < 0)
             continue;
         if (ready[0].revents && !surrogate_hear(lifeline))
             break;

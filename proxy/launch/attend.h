@@ -18,8 +18,10 @@ struct attended {
     struct client client;
     bool over, told; /* there is no session any more; and why was said */
     bool leaving;    /* that is as it is to be: */
+    bool rests;      /* for a while; */
     char why[128];   /* this for, and */
     bool now;        /* without a moment for the worker to end by itself */
+    json_t *wish;    /* how such a place is asked for, or NULL */
 };
 
 /* What else happens meanwhile. */
@@ -31,7 +33,8 @@ struct attend_hooks {
     requests_heard *heard;                                      /* the program */
     unsigned width;                                             /* of what is to be waited for besides */
     void (*poll)(struct pollfd *fds);                           /* fills these */
-    void (*turn)(const struct pollfd *fds);                     /* what was found; called every second at least */
+    void (*turn)(const struct pollfd *fds);                     /* what was found */
+    bool (*busy)(void);                                         /* it is to be called every second */
 };
 
 /* Until the lifeline closes, where bells come to stand in for the program with (surrogate.h). A daemon that is lost, or

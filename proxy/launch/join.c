@@ -39,6 +39,7 @@
 #include "proxy/launch/moves.h"
 #include "proxy/launch/pmi.h"
 #include "proxy/launch/requests.h"
+#include "proxy/launch/rests.h"
 
 #define LIFELINE 3
 #define MOST_TRIES 30 /* to find a daemon again, once one was there */
@@ -99,13 +100,6 @@ static json_t *make_request(bool holds)
     return request;
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
 static void take_grant(const json_t *message)
 {
     const json_t *list = json_object_get(message, "nodes"), *node;
@@ -122,6 +116,7 @@ static void take_grant(const json_t *message)
         snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
         snprintf(nodes[node_count].part, sizeof(nodes->part), "%s", session);
         nodes[node_count].member = node_count + 1;
+        nodes[node_count].wish = json_incref(json_object_get(node, "wish"));
         nodes[node_count].client.fd = -1;
         node_count++;
     }
@@ -312,6 +307,8 @@ static void hear_node(struct attended *node, const json_t *message)
         end_pmi();
     if (!text)
         moves_hear_daemon(node, message);
+    if (!text)
+        rests_hear_daemon(node, message);
 }
 
 /* The daemon's end is not the worker's, if that has started. */
@@ -363,10 +360,20 @@ static void describe(void)
     requests_describe(list, by_tls() ? "tls" : "mpi", session);
 }
 
+/* What the program wants to have done. */
+static void hear_program(void *owner, const struct channel_message *message, int fd)
+{
+    if (!rests_hear_program(message))
+        moves_hear_program(owner, message, fd);
+    else if (fd >= 0)
+        close(fd); /* nobody's connections are handed over here */
+}
+
 static void poll_others(struct pollfd *fds)
 {
     fds[0] = (struct pollfd){own_pmi, POLLIN, 0};
     moves_poll(fds + 1);
+    rests_poll(fds + 1 + MOVES_WIDTH);
 }
 
 static void turn_others(const struct pollfd *fds)
@@ -374,16 +381,18 @@ static void turn_others(const struct pollfd *fds)
     if (fds[0].revents && own_pmi >= 0)
         hear_own();
     moves_turn(fds + 1);
+    rests_turn(fds + 1 + MOVES_WIDTH);
 }
 
 static const struct attend_hooks hooks = {.ended = tell_end,
                                           .over = moves_lose,
                                           .said = hear_node,
                                           .lost = lose_pmi,
-                                          .heard = moves_hear_program,
-                                          .width = 1 + MOVES_WIDTH,
+                                          .heard = hear_program,
+                                          .width = 1 + MOVES_WIDTH + RESTS_WIDTH,
                                           .poll = poll_others,
-                                          .turn = turn_others};
+                                          .turn = turn_others,
+                                          .busy = rests_busy};
 
 /* Nothing of who asked for it is kept open, or he would seem to be there still. */
 static void hold(pid_t process, const struct poolfile *pool, struct client *broker)
@@ -402,6 +411,7 @@ int main(int count, char **words)
 {
     const pid_t process = count == 3 && !strcmp(words[1], "--hold") ? (pid_t)strtol(words[2], NULL, 10) : 0;
     struct client broker = {.fd = -1}; /* until all is started: what is not goes back when this closes */
+    struct pool_session own = {.nodes = nodes, .count = &node_count, .id = session, .start = start_newcomer};
     struct poolfile pool;
     char why[512];
 
@@ -432,14 +442,13 @@ int main(int count, char **words)
     describe();
     start_workers(&pool, &broker);
     client_close(&broker);
-    moves_open(&(struct moves_session){
-        .nodes = nodes,
-        .count = &node_count,
-        .pool = &pool,
-        .refusal =
-            by_tls() ? NULL : "a session over MPI takes on no workers: network = \"tls\" in the pool's configuration",
-        .start = start_newcomer,
-        .moved = describe});
+    own.pool = &pool;
+    own.changed = describe;
+    own.refusal =
+        by_tls() ? NULL : "a session over MPI takes on no workers: network = \"tls\" in the pool's configuration";
+    moves_open(&own);
+    rests_open(&own, text_of(nodes[0].wish, "program"), text_of(nodes[0].wish, "job"));
+    requests_on(moves_asked);
     attend(nodes, &node_count, &pool, LIFELINE, &hooks);
     return 0;
 }

@@ -10,10 +10,9 @@
 #include "base/requests.h"
 #include "base/text.h"
 #include "proxy/launch/moves.h"
+#include "proxy/launch/rests.h"
 
-#define REACH_MS 4000 /* a daemon: those of the other nodes wait meanwhile */
-
-static struct moves_session session;
+static struct pool_session session;
 
 static struct {
     enum {
@@ -23,33 +22,20 @@ static struct {
     } state;
     struct attended *from, *to; /* to: its worker has been started, or NULL */
     struct client broker;       /* what it has granted goes back when this closes */
-    char part[64], name[64], address[128];
+    struct place place;
     int answers, out; /* the program's; and where somebody on this host waits for them, or -1 */
     bool unwanted;
 } move = {.broker.fd = -1, .answers = -1, .out = -1};
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
 /* ---- how far it is ---- */
-
-static void tell_node(struct attended *node, const json_t *message)
-{
-    if (node && node->client.fd >= 0 && !node->over)
-        client_send(&node->client, message);
-}
 
 /* To both daemons, and who asked here. Takes message over. */
 static void tell(json_t *message)
 {
     json_object_set_new(message, "part", json_string(move.from->part));
     json_object_set_new(message, "from", json_string(move.from->name));
-    if (*move.name)
-        json_object_set_new(message, "to", json_string(move.name));
+    if (*move.place.name)
+        json_object_set_new(message, "to", json_string(move.place.name));
     tell_node(move.from, message);
     tell_node(move.to, message);
     json_decref(message);
@@ -96,12 +82,12 @@ static void finish(bool good, const char *text, unsigned long long bytes, long p
     if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not got it */
         attend_leave(move.to, true, text);
     if (good) /* when the program lets go of it */
-        snprintf(move.from->why, sizeof(move.from->why), "moved to %s", move.name);
+        snprintf(move.from->why, sizeof(move.from->why), "moved to %s", move.place.name);
     move.answers = move.out = -1;
     move.to = NULL;
     move.state = MOVE_NONE;
     if (good)
-        session.moved();
+        session.changed();
 }
 
 static void fail(const char *text)
@@ -122,7 +108,7 @@ static void begin(struct attended *from, const char *to, long long device, long 
     move.to = NULL;
     move.out = out;
     move.unwanted = false;
-    snprintf(move.name, sizeof(move.name), "%s", to);
+    snprintf(move.place.name, sizeof(move.place.name), "%s", to);
     if (session.refusal) {
         fail(session.refusal);
         return;
@@ -145,7 +131,7 @@ static void ask_program(void)
     char words[256], host[128];
     const char *port, *why;
 
-    if (address_split(move.address, host, sizeof(host), &port)) {
+    if (address_split(move.place.address, host, sizeof(host), &port)) {
         fail("the place's address is none");
         return;
     }
@@ -160,15 +146,10 @@ static void ask_program(void)
 
 static void take_grant(const json_t *message)
 {
-    const json_t *node = json_array_get(json_object_get(message, "nodes"), 0);
-
-    snprintf(move.part, sizeof(move.part), "%s", text_of(message, "granted"));
-    snprintf(move.name, sizeof(move.name), "%s", text_of(node, "name"));
-    snprintf(move.address, sizeof(move.address), "%s", text_of(node, "address"));
-    if (json_array_size(json_object_get(message, "nodes")) != 1)
-        fail("there is no one place for it");
-    else
+    if (place_read(&move.place, message))
         ask_program();
+    else
+        fail("there is no one place for it");
 }
 
 static void hear_broker(void)
@@ -198,83 +179,28 @@ static void hear_broker(void)
 
 /* ---- the program ---- */
 
-static void tell_program(enum channel_kind kind, unsigned number, const char *text)
-{
-    struct channel_message message = {.kind = kind, .number = number};
-
-    snprintf(message.text, sizeof(message.text), "%s", text);
-    if (requests_has_program() && !requests_tell(&message, -1))
-        vocl_log(LOG_DEBUG, "the program is not told of worker %u: %s", number, text);
-}
-
-/* A place in the list for one more; that of one that is over, if there is any. */
-static struct attended *free_place(void)
-{
-    for (unsigned i = 0; i < *session.count; i++) {
-        struct attended *node = &session.nodes[i];
-
-        if (node->over && !node->member && node != move.from)
-            return node;
-    }
-    return *session.count < ATTEND_MOST ? &session.nodes[(*session.count)++] : NULL;
-}
-
-static int start_worker(struct attended *node, unsigned number, const char *endpoint, char *why, size_t why_size)
-{
-    json_t *message, *answer = NULL;
-    int error;
-
-    *node = (struct attended){.client.fd = -1, .over = true};
-    snprintf(node->name, sizeof(node->name), "%s", move.name);
-    snprintf(node->address, sizeof(node->address), "%s", move.address);
-    snprintf(node->part, sizeof(node->part), "%s", move.part);
-    error = client_connect_within(&node->client, session.pool, node->address, REACH_MS, why, why_size);
-    if (error)
-        return error;
-    client_beat(&node->client);
-    message = session.start(move.part, endpoint, number);
-    error = client_call(&node->client, message, &answer, why, why_size);
-    json_decref(message);
-    json_decref(answer);
-    if (error) {
-        client_close(&node->client);
-        return error;
-    }
-    node->over = false;
-    node->member = number;
-    return 0;
-}
-
 static void start(const struct channel_message *message)
 {
     const char *tab = strchr(message->text, '\t');
-    struct attended *node = move.state == MOVE_PROGRAM && !move.to ? free_place() : NULL;
+    const bool granted = move.state == MOVE_PROGRAM && !move.to;
     char why[300];
 
     attend_beat(session.nodes, *session.count);
-    if (!node || !tab) {
+    move.to = granted && tab
+                  ? newcomer_start(&session, &move.place, message->number, tab + 1, move.from, why, sizeof(why))
+                  : move.to;
+    if (!granted || !tab)
         tell_program(CHANNEL_ENDED, message->number, "the pool has granted nothing");
-    } else if (start_worker(node, message->number, tab + 1, why, sizeof(why))) {
+    else if (!move.to)
         tell_program(CHANNEL_ENDED, message->number, why);
-    } else {
-        move.to = node;
+    else
         tell_program(CHANNEL_STARTED, message->number, "0");
-    }
     client_close(&move.broker);
-}
-
-static struct attended *find_member(unsigned number)
-{
-    for (unsigned i = 0; number && i < *session.count; i++) {
-        if (session.nodes[i].member == number)
-            return &session.nodes[i];
-    }
-    return NULL;
 }
 
 void moves_hear_program(void *owner, const struct channel_message *message, int fd)
 {
-    struct attended *node = find_member(message->number);
+    struct attended *node = newcomers_find(&session, message->number);
     const bool now = !strcmp(message->text, "now");
     char why[sizeof(node->why)];
 
@@ -351,7 +277,7 @@ void moves_hear_daemon(struct attended *node, const json_t *message)
 }
 
 /* `vocl move PID --to NODE [--from NODE]` on this host. */
-static bool on_request(const char *words, int out)
+bool moves_asked(const char *words, int out)
 {
     char to[64] = "", from[64] = "";
     struct attended *found = NULL;
@@ -374,6 +300,7 @@ static bool on_request(const char *words, int out)
     requests_answer(out, REQUEST_FAILED "%s\n",
                     move.state != MOVE_NONE ? "a move of it is under way"
                     : parts                 ? "it has devices of several nodes: of which (--from)?"
+                    : rests_now()           ? "it rests"
                                             : "it has no devices there");
     close(out);
     return true;
@@ -381,10 +308,9 @@ static bool on_request(const char *words, int out)
 
 /* ---- a turn ---- */
 
-void moves_open(const struct moves_session *given)
+void moves_open(const struct pool_session *given)
 {
     session = *given;
-    requests_on(on_request);
 }
 
 void moves_poll(struct pollfd *fds)
@@ -409,4 +335,14 @@ void moves_turn(const struct pollfd *fds)
         return;
     client_explain(&move.broker, error, why, sizeof(why));
     fail(why);
+}
+
+bool moves_now(void)
+{
+    return move.state != MOVE_NONE;
+}
+
+bool moves_has(const struct attended *node)
+{
+    return move.state == MOVE_PROGRAM && (node == move.from || node == move.to);
 }

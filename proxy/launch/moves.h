@@ -5,21 +5,17 @@
 #ifndef VOCL_PROXY_LAUNCH_MOVES_H
 #define VOCL_PROXY_LAUNCH_MOVES_H
 
-#include "proxy/launch/attend.h"
+#include "proxy/launch/newcomers.h"
 
 #define MOVES_WIDTH 3
 
-/* refusal: why this session cannot move, or NULL; start: the message that starts a worker of that number there. */
-struct moves_session {
-    struct attended *nodes;
-    unsigned *count;
-    const struct poolfile *pool;
-    const char *refusal;
-    json_t *(*start)(const char *part, const char *endpoint, unsigned number);
-    void (*moved)(void); /* the nodes are others now */
-};
-
-void moves_open(const struct moves_session *session);
+void moves_open(const struct pool_session *session);
+/* `vocl move PID --to NODE [--from NODE]` on this host: false if these words are something else. */
+bool moves_asked(const char *words, int out);
+/* One is under way. */
+bool moves_now(void);
+/* And that node is part of it. */
+bool moves_has(const struct attended *node);
 /* A daemon's message about its node: that it is to move, or not any more. */
 void moves_hear_daemon(struct attended *node, const json_t *message);
 /* What the program wants to have done: requests_heard. */

@@ -9,7 +9,9 @@
  *     tunnel.c       members' connections through ssh: both ends (tunnel.h)
  *     pmi.c          PMI, as far as MPICH needs it (pmi.h)
  *     join.c         vocl-join: the program's way into a pool
- *     moves.c        and when the session moves there (moves.h)
+ *     moves.c        and when the session moves there (moves.h),
+ *     rests.c        or rests (rests.h);
+ *     newcomers.c    the workers that come then (newcomers.h)
  *     attend.c       and what it does while the session runs (attend.h)
  *     requests.c     what users ask of the session (requests.h)
  *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)

@@ -274,7 +274,8 @@ static void hear_program(requests_heard *hear, void *owner)
     message.text[sizeof(message.text) - 1] = '\0';
     if (got == (ssize_t)sizeof(message) && message.kind == CHANNEL_STATE) {
         text_visible(message.text, session_state, sizeof(session_state));
-    } else if (got == (ssize_t)sizeof(message) && hear) {
+    }
+    if (got == (ssize_t)sizeof(message) && hear) {
         hear(owner, &message, fd);
         return;
     }

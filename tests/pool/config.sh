@@ -31,6 +31,13 @@ bad 'worker-memory = -1;' 'worker-memory: a number of bytes'
 bad 'worker-memory = 8.5;' 'worker-memory: a number of bytes'
 bad 'worker-memory = "8 G";' 'worker-memory: a number of bytes'
 bad 'worker-memory = "1e16";' 'worker-memory: a number of bytes'
+for line in 'oversubscribe = true;' 'oversubscribe = false;' 'oversubscribe = 30;' 'oversubscribe = 0;'; do
+    good "$line"
+done
+bad 'oversubscribe = "yes";' 'oversubscribe: true, false or a number'
+bad 'oversubscribe = 1.5;' 'oversubscribe: true, false or a number'
+bad 'oversubscribe = -1;' 'oversubscribe: a whole number from 0'
+bad 'oversubscribe = true; network = "mpi";' 'oversubscribe: needs network = "tls"'
 bad 'policy = 5;' 'policy: a text in quotes'
 bad 'queue-limit = "100";' 'queue-limit: a whole number from 0 to 100000'
 bad 'queue-limit = 5000000000L;' 'queue-limit: a whole number'

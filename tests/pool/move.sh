@@ -1,13 +1,11 @@
 #!/bin/sh
 # Sessions of a pool of three nodes move: programs print what they print natively while they go from node to node, a node
 # is emptied, and where a move is refused or fails the program goes on where it was, and nothing is left behind.
-. "$(dirname "$0")/pool-lib.sh"
-[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+. "$(dirname "$0")/move-lib.sh"
 at_most 280
-for program in parity/images session/moved session/moved_commands; do
+for program in parity/images session/moved_commands; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/"
 done
-cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
 chmod -R a+rX "$scratch/bin"
 for host in n1 n2 n3; do
     write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'sessions-per-user = 2;' 'devices-per-user = 2;'
@@ -16,46 +14,6 @@ for host in n1 n2 n3; do
 done
 wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
-# part FIELD: of the only session, as it is told: "node", or a member of it
-part()
-{
-    root vocl pool --json sessions | python3 -c '
-import json, sys
-for node in json.load(sys.stdin)["nodes"]:
-    for s in node["sessions"]:
-        print(node["name"] if sys.argv[1] == "node" else s[sys.argv[1]])' "$1"
-}
-one_part()
-{
-    [ "$(part node | wc -l)" = 1 ] && [ "$(part state)" = running ]
-}
-# begins USER COMMAND...: and runs, on one node; $program, $scratch/out, $scratch/err
-begins()
-{
-    rm -f "$scratch/enough"
-    : > "$scratch/out"
-    begins_as=$1
-    shift
-    as "$begins_as" vocl run --policy order -- "$@" > "$scratch/out" 2> "$scratch/err" &
-    program=$!
-    wait_until 30 one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
-}
-ready()
-{
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
-}
-# ends right: the program, which goes on until there is a file
-ends()
-{
-    touch "$scratch/enough"
-    wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
-    wait_until 10 no_sessions || fail "$1: left: $(root vocl pool sessions)"
-}
-# move ARGUMENT...: the only session's owner moves it
-move()
-{
-    as $alice timeout -k 5 60 vocl pool move "$@" "$(part id)" > "$scratch/asked" 2>&1
-}
 # stays WHY ARGUMENT...: it does not
 stays()
 {

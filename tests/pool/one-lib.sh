@@ -5,7 +5,7 @@
 #     add_daemon NAME [SETTING...]  another of the same pool: $scratch/conf.NAME; its port is $port + 3
 #     start_other NAME              $other
 #     meet_other                    one and two know each other; $scratch/pool.two is the same pool, asked from the other end
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/${to_tests:-..}/lib.sh"
 case $SANITIZER in
 thread) skip "the daemon has one thread" ;;
 esac

@@ -106,7 +106,15 @@ for signal in TERM HUP INT QUIT; do
     ended SIG$signal
 done
 
+# what rests has no node
 start 80
+session=$(VOCL_POOL=$scratch/pool vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
+VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"
+case $(cat "$scratch/asked") in
+'') wait_until 20 shows 'burn .*at rest ' && shows '0 sessions, 1 at rest, 0 waiting' || fail "at rest: $(cat "$scratch/screen")" ;;
+*"over MPI"*) ;;
+*) fail "it does not rest: $(cat "$scratch/asked" "$scratch/log")" ;;
+esac
 kill -9 $daemon
 wait_until 20 shows 'no daemon answers' || fail "the loss is not told: $(cat "$scratch/screen")"
 screen send-keys -t top q

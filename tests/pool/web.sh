@@ -66,6 +66,14 @@ if command -v chromium > /dev/null; then
             '>here 0: [^<]*</title></polyline>' '</svg>sessions<' '<title>waiting</title>'; do
         grep -q -- "$text" "$scratch/page" || fail "the page lacks $text: $(cat "$scratch/page" "$scratch/err")"
     done
+    session=$(curl -s "$url/status.json" | python3 -c 'import json, sys; print(json.load(sys.stdin)["nodes"][0]["sessions"][0]["id"])')
+    if VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"; then
+        env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" \
+            --virtual-time-budget=4000 --dump-dom "$url/" > "$scratch/page" 2> "$scratch/err"
+        grep -q '>at rest<' "$scratch/page" || fail "what rests is not on the page: $(cat "$scratch/page")"
+    else
+        grep -q 'over MPI' "$scratch/asked" || fail "it does not rest: $(cat "$scratch/asked" "$scratch/log")"
+    fi
 else
     echo "no chromium: the page was not looked at"
 fi

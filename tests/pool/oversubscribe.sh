@@ -1,0 +1,40 @@
+#!/bin/sh
+# More sessions than a device has memory for: three, of which one and a half fit. Those that do nothing are put to rest while
+# others wait, and all programs compute what they should.
+. "$(dirname "$0")/one-lib.sh"
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+at_most 200
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
+make_pool here 'oversubscribe = true;'
+start_daemon
+export VOCL_POOL="$scratch/pool" VOCL_SHARE=0
+# two thirds of the device's, in KiB, which is more than the programs use
+memory=$(vocl pool --json devices | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["nodes"][0]["devices"][0]["memory"] // 1024 * 2 // 3)')K
+
+for number in 1 2 3; do
+    vocl run --mem "$memory" --wait 100 -- "$top_builddir/tests/pool/bursts" 64 4 1500 > "$scratch/out$number" 2> "$scratch/err$number" &
+    programs="$programs $!"
+done
+for program in $programs; do
+    wait "$program" || fail "status $?: $(tail -n 5 "$scratch"/out? "$scratch"/err? "$scratch/log")"
+done
+for number in 1 2 3; do
+    grep -qx right "$scratch/out$number" || fail "$number: $(cat "$scratch/out$number")"
+done
+rests=$(grep -c 'put to rest' "$scratch/accounting")
+echo "$rests rests"
+[ "$rests" -ge 3 ] || fail "they waited for each other's end: $(cat "$scratch/log")"
+grep -q 'asked by others who wait' "$scratch/log" || fail "who asked: $(cat "$scratch/log")"
+
+# Alone, nobody rests.
+none_left()
+{
+    vocl pool sessions | sed 1d | grep -c . | grep -qx 0
+}
+wait_until 10 none_left || fail "left: $(vocl pool sessions)"
+: > "$scratch/accounting"
+vocl run --mem "$memory" -- "$top_builddir/tests/pool/bursts" 16 2 2500 > "$scratch/out" || fail "alone: $(cat "$scratch/out")"
+grep -q 'put to rest' "$scratch/accounting" && fail "it was put to rest for nobody"
+exit 0

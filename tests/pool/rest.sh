@@ -1,0 +1,173 @@
+#!/bin/sh
+# Sessions of a pool rest: what they had goes back to the pool, and when they need it again they wait for a place, maybe on
+# another node.
+. "$(dirname "$0")/move-lib.sh"
+at_most 250
+"$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/parity/images" "$scratch/bin/" && chmod -R a+rX "$scratch/bin"
+for host in n1 n2; do
+    write_config $host 'devices = ( { match = "*"; sessions = 1; } );' 'http = "127.0.0.1:7880";'
+    sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"
+    start_daemon $host
+done
+wait_until 20 nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+
+# resting FIELD: of the sessions that rest
+resting()
+{
+    root vocl pool --json sessions | python3 -c '
+import json, sys
+for node in json.load(sys.stdin)["nodes"]:
+    for s in node.get("resting", []):
+        print(s[sys.argv[1]])' "$1"
+}
+one_rests()
+{
+    [ "$(resting state)" = "at rest" ] && [ -z "$(part node)" ]
+}
+none_rests()
+{
+    [ -z "$(resting id)" ] && one_part
+}
+# idle: a program that waits for files; $session
+idle()
+{
+    rm -rf "$scratch/words"
+    mkdir "$scratch/words"
+    begins $alice ${1:+env} $1 "$scratch/bin/rested" 4 "$scratch/words"
+    ready
+    session=$(part id)
+}
+finish()
+{
+    touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+    wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
+    grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
+    wait_until 10 no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    echo "$1: right"
+}
+suspend()
+{
+    as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 ||
+        fail "not put to rest: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+    wait_until 5 one_rests || fail "it does not rest: $(root vocl pool sessions)"
+}
+# where workers are
+workers()
+{
+    for workers_host in n1 n2; do
+        ip netns pids $base-$workers_host | while read -r pid; do
+            [ "$(tr '\0' ' ' < /proc/$pid/cmdline | grep -c -- --worker)" = 0 ] || echo $workers_host
+        done
+    done
+}
+
+# Its place is another's, and when it goes on it gets the other node's.
+idle
+here=$(part node) other=n1
+[ "$here" != n1 ] || other=n2
+as $bob vocl pool suspend "$session" 2> "$scratch/asked" && fail "another user puts it to rest"
+grep -q 'no such session here that you may put to rest' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
+suspend
+[ -z "$(workers)" ] || fail "there is a worker: $(workers)"
+root vocl pool sessions | grep -q "^$(echo "$session" | cut -c 1-12) .* at rest" || fail "not seen: $(root vocl pool sessions)"
+[ "$(root vocl pool --json devices | grep -c '"sessions": 1')" = 0 ] || fail "a device is held: $(root vocl pool devices)"
+grep -q '"why":"put to rest"' "$scratch/accounting-$here" || fail "accounting: $(cat "$scratch"/accounting-n?)"
+as $alice vocl pool suspend "$session" 2> "$scratch/asked" && fail "put to rest twice"
+grep -q 'there is no session .* that runs' "$scratch/asked" || fail "twice: $(cat "$scratch/asked")"
+touch "$scratch/words/ask"
+wait_until 10 grep -q asked "$scratch/out" || fail "not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
+one_rests || fail "a question has woken it: $(root vocl pool sessions)"
+as $bob vocl run --policy order -- "$scratch/bin/moved" 1 0 "$scratch/enough" > "$scratch/out2" 2> "$scratch/err2" &
+second=$!
+wait_until 30 grep -q ready "$scratch/out2" || fail "no second program: $(cat "$scratch/err2" "$scratch"/n?.log)"
+taken=$(part node)
+as $bob vocl pool resume "$session" 2> "$scratch/asked" && fail "another user wakes it"
+as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not woken: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+[ "$(part node | sort | tr '\n' ' ')" = "n1 n2 " ] || fail "it goes on: $(root vocl pool sessions)"
+[ -z "$(resting id)" ] || fail "it is told as resting still: $(root vocl pool sessions)"
+root vocl pool --json sessions | grep -q "\"id\": \"$session\"" || fail "it has another name: $(root vocl pool sessions)"
+
+# Both places are taken: it waits in the queue, as long as it takes.
+as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not put to rest again: $(cat "$scratch/asked" "$scratch"/n?.log)"
+only_second()
+{
+    [ "$(part node)" = "$taken" ]
+}
+wait_until 5 only_second || fail "its place is taken: $(root vocl pool sessions)"
+as $bob vocl run -- "$scratch/bin/moved" 1 0 "$scratch/enough3" > "$scratch/out3" 2> "$scratch/err3" &
+third=$!
+wait_until 30 grep -q ready "$scratch/out3" || fail "no third program: $(cat "$scratch/err3" "$scratch"/n?.log)"
+touch "$scratch/words/wake"
+wait_until 10 eval 'root vocl pool queue | grep -q $alice' || fail "it does not wait: $(root vocl pool status)"
+sleep 1
+grep -q . "$scratch/out" && ! grep -qE 'right|error' "$scratch/out" || fail "it did not wait: $(cat "$scratch/out")"
+touch "$scratch/enough3"
+wait $third || fail "third: status $?: $(tail -n 3 "$scratch/err3")"
+finish_second()
+{
+    touch "$scratch/enough"
+    wait $second || fail "second: status $?: $(tail -n 3 "$scratch/err2")"
+}
+wait $program || fail "woken: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
+grep -qx right "$scratch/out" || fail "woken: $(cat "$scratch/out")"
+finish_second
+wait_until 10 no_sessions || fail "left: $(root vocl pool sessions)"
+echo "woken: right"
+
+# What is left of it: no MPI, no memory that it shares, and no socket but those to vocl-join and itself.
+idle
+suspend
+process=$(pgrep -u $alice -x rested)
+[ "$(ls -l /proc/$process/fd | grep -c socket:)" -le 3 ] || fail "sockets: $(ls -l /proc/$process/fd)"
+grep ' [r-][w-][x-]s .*\(memfd\|shm\|SYSV\)' /proc/$process/maps && fail "it shares memory"
+grep 'libmpi' /proc/$process/maps && fail "it has MPI"
+finish "little is left"
+
+# To files, and again and again, wherever there is a place.
+mkdir -m 1777 "$scratch/store"
+for command in "moved 4 3000" "images"; do
+    $scratch/bin/$command > "$scratch/native" 2> /dev/null || fail "$command natively"
+    : > "$scratch/accounting-n1"
+    : > "$scratch/accounting-n2"
+    as $alice env VOCL_REST_EVERY=300 VOCL_REST_DIR="$scratch/store" vocl run -- $scratch/bin/$command \
+        > "$scratch/out" 2> "$scratch/err" || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
+    diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
+    wait_until 10 no_sessions || fail "$command: left: $(root vocl pool sessions)"
+    echo "$command: $(cat "$scratch"/accounting-n? | grep -c 'put to rest') rests"
+done
+grep -q 'put to rest' "$scratch"/accounting-n? || fail "it did not rest"
+
+# By the number of the process; and the daemon that knows of it is lost while it rests.
+idle
+process=$(pgrep -u $alice -x rested)
+as $alice vocl suspend "$process" > "$scratch/asked" 2>&1 || fail "vocl suspend: $(cat "$scratch/asked" "$scratch/err")"
+wait_until 5 one_rests || fail "it does not rest: $(root vocl pool sessions)"
+for host in n1 n2; do
+    kill -9 "$(cat "$scratch/$host.pid")"
+    wait "$(cat "$scratch/$host.pid")" 2> /dev/null
+    start_daemon $host
+done
+wait_until 20 nodes_up 2 || fail "the daemons are lost: $(cat "$scratch"/n?.log)"
+wait_until 10 one_rests || fail "nobody knows that it rests: $(root vocl pool sessions) $(cat "$scratch/err")"
+finish "vocl suspend"
+
+# Killed while it rests: it does not go on.
+idle
+suspend
+as $alice vocl pool kill "$session" || fail "kill"
+touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+wait $program && fail "it goes on: $(cat "$scratch/out")"
+grep -q "error" "$scratch/out" || fail "killed: $(cat "$scratch/out")"
+wait_until 10 no_sessions || fail "killed: left: $(root vocl pool sessions)"
+
+# A program that ends while it rests, or while it waits.
+idle
+suspend
+kill -9 "$(pgrep -u $alice -x rested)"
+wait $program
+wait_until 10 no_sessions || fail "ended: left: $(root vocl pool sessions)"
+grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
+for host in n1 n2; do
+    [ "$(ip netns pids $base-$host | wc -l)" = 1 ] || fail "processes left on $host: $(ip netns pids $base-$host | xargs ps -o pid,args -p)"
+done
+exit 0

@@ -1,0 +1,102 @@
+/* `vocl pool suspend` and `vocl pool resume` of a session. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/pool.h"
+
+/* The one whose name so begins, of those in a list of the nodes'; how many there are. */
+static unsigned find(const json_t *status, const char *list, const char *id, const json_t **found, const json_t **where)
+{
+    const json_t *node, *session;
+    unsigned count = 0;
+    size_t i, j;
+
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        json_array_foreach(json_object_get(node, list), j, session)
+        {
+            if (strncmp(text_of(session, "id"), id, strlen(id)) || !strcmp(text_of(session, "state"), "ending"))
+                continue;
+            count += !*found || strcmp(text_of(session, "id"), text_of(*found, "id"));
+            *found = session;
+            *where = node;
+        }
+    }
+    return count;
+}
+
+/* Until that word comes; 0, or negative errno and why. */
+static int ask(const struct poolfile *pool, const char *address, json_t *question, const char *word, char *why,
+               size_t why_size)
+{
+    struct client client;
+    json_t *message = NULL;
+    bool over = false;
+    int error = client_connect(&client, pool, address, why, why_size);
+
+    if (!error && (error = client_send(&client, question)))
+        client_explain(&client, error, why, why_size);
+    json_decref(question);
+    while (!error && !over) {
+        error = pool_await(&client, &message);
+        if (error) {
+            client_explain(&client, error, why, why_size);
+        } else if (json_object_get(message, "error")) {
+            snprintf(why, why_size, "%s", text_of(message, "error"));
+            error = -EPROTO;
+        } else {
+            over = json_object_get(message, word) != NULL;
+        }
+        json_decref(message);
+        message = NULL;
+    }
+    client_close(&client);
+    return error;
+}
+
+static int complain(const char *why)
+{
+    char visible[600];
+
+    fprintf(stderr, "vocl pool: %s\n", text_visible(why, visible, sizeof(visible)));
+    return 1;
+}
+
+/* A session of that list is asked to do so. The exit status. */
+static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word)
+{
+    json_t *status = pool_status(pool);
+    const json_t *session = NULL, *node = NULL;
+    const unsigned count = find(status, list, id, &session, &node);
+    char why[512] = "";
+    int error = -ENOENT;
+
+    if (count > 1)
+        snprintf(why, sizeof(why), "more than one session begins with %s", id);
+    else if (!count)
+        snprintf(why, sizeof(why), "there is no session %s that %s", id, *what == 's' ? "runs" : "rests");
+    else
+        error = ask(pool, text_of(node, "address"),
+                    json_pack("{s:s, s:s}", "do", what, "session", text_of(session, "id")), word, why, sizeof(why));
+    json_decref(status);
+    return error ? complain(why) : 0;
+}
+
+int pool_suspend(const struct poolfile *pool, const char *id)
+{
+    return change(pool, id, "sessions", "suspend", "rests");
+}
+
+int pool_wake(const struct poolfile *pool, const char *id)
+{
+    return change(pool, id, "resting", "wake", "woken");
+}
+
+bool pool_rests(const json_t *status, const char *id)
+{
+    const json_t *session = NULL, *node = NULL;
+
+    return find(status, "resting", id, &session, &node) != 0;
+}

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "client/client.h"
+#include "client/journal.h"
 
 #define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
 #define SUBSCRIBE_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
@@ -575,6 +576,8 @@ static void event_go(struct object *object, void *argument)
         return;
     if (event->queue || event->ended) { /* who waits for it later is told how it ended */
         event->known &= ~node_bit(going->node);
+        if (going->node->journal)
+            journal_forget(going->node->journal, WIRE_EVENT, object->id);
         return;
     }
     m.context = event->context->object.id;

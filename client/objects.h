@@ -189,6 +189,9 @@ struct mapping {
     bool owned; /* the memory is the mapping's own */
 };
 
+/* Who wants to know what was written since the last time: a move, and checkpoints. */
+enum { WRITTEN_MOVE = 1, WRITTEN_SAVE = 2, WRITTEN_ALL = 3 };
+
 /* written.c: where it ends, where it begins as counted from the object's end, and in which of 64 parts it is. */
 struct ever_written {
     atomic_bool all;
@@ -209,7 +212,7 @@ struct _cl_mem {
     bool sized;                  /* set_content_size */
     struct region *region;       /* it is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
-    atomic_bool written;         /* since that was watched last; of a whole */
+    atomic_uchar written;        /* WRITTEN_*, since these looked last; of a whole */
     struct ever_written ever;    /* of a whole */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */

@@ -98,6 +98,10 @@ bool recover_begin(struct node *node)
         return false;
     j->lost = true;
     snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(node->session), node->peer));
+    if (j->mover)
+        journal_leave_out(j, &node->batch);
+    if (j->mover)
+        node->repeats = 0; /* the last one is elsewhere in the batch */
     bound = journal_bound(j);
     if (!bound && ++j->losses > MOST_LOSSES)
         bound = "too many have been lost since the last checkpoint";
@@ -246,7 +250,7 @@ static void mend(struct node *node)
         if (error == -ECONNRESET)
             nanosleep(&(struct timespec){0, 50000000}, NULL);
         session_lock(session);
-        if (!error && !another->alive)
+        if (!error && (!another->alive || another->promised))
             error = -ECONNRESET;
         if (error)
             continue;

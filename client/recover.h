@@ -36,6 +36,8 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length);
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
 int checkpoint(struct node *node, char *why, size_t size);
+/* The same while calls are halted, since then, and nothing is under way. */
+int checkpoint_quiet(struct node *node, long halted);
 
 /* ---- replay.c ---- */
 /* The new worker of the node is told all; -ECONNRESET: it is lost, too. Under the lock. */

@@ -108,7 +108,7 @@ void summon_drop(struct session *session, struct node *spare)
     session_unlock(session);
 }
 
-static int move_one(struct node *node, const char *where, char *why, size_t size)
+int summon_move(struct node *node, const char *where, char *why, size_t size)
 {
     struct node *spare;
     bool came;
@@ -148,7 +148,7 @@ static void move_to(struct session *session, const char *where, const char *from
 
         if (node->in_process || (from && strcasecmp(from, transport_peer_host(session_transport(session), node->peer))))
             continue;
-        error = move_one(node, where, why, sizeof(why));
+        error = summon_move(node, where, why, sizeof(why));
         moved += !error;
         if (!error)
             answer_progress(answer, "%s", why);

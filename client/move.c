@@ -103,7 +103,8 @@ bool move_is_settled(const struct move *m)
 static bool can_change(struct move *m)
 {
     stream_push(m->node);
-    return !move_was_lost(m) && !m->node->batch.length && move_is_settled(m) &&
+    stream_push(m->target); /* or what made its objects is taken for what the node was told */
+    return !move_was_lost(m) && !m->node->batch.length && !m->target->batch.length && move_is_settled(m) &&
            (m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
 }
 

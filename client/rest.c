@@ -293,11 +293,22 @@ static int give(struct rest *r, struct resting *node)
     return store_give(r->store, m->node, m->target, m->objects, m->count, r->reason, r->reason_size);
 }
 
+/* Or what made its objects is taken for what the node was told. */
+static bool has_sent(void *argument)
+{
+    struct node *target = argument;
+
+    stream_push(target);
+    return !target->alive || !target->batch.length;
+}
+
 static int wake(struct rest *r)
 {
     bool alive = true;
 
     session_lock(r->session);
+    for (unsigned i = 0; i < r->count; i++)
+        session_wait(r->session, has_sent, r->nodes[i].move.target);
     for (unsigned i = 0; i < r->count; i++)
         alive &= r->nodes[i].move.target->alive;
     for (unsigned i = 0; alive && i < r->count; i++) {

@@ -29,7 +29,7 @@ static void collect(struct object *object, void *argument)
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
     struct object **more;
 
-    if (memory->parent || !handle_is_on(object, s->node))
+    if (memory->parent || memory->type == CL_MEM_OBJECT_PIPE || !handle_is_on(object, s->node))
         return;
     if (s->count == s->room) {
         more = realloc(s->objects, (s->room * 2 + 64) * sizeof(*more));

@@ -135,12 +135,13 @@ static int copy_root(struct copying *c, cl_mem root)
     return error ? error : coherence_each(root, m->node, copy_piece, c);
 }
 
-/* What the members share is where it was. */
+/* What the members share is where it was; pipes go empty, or not at all. */
 bool has_contents(const struct object *object)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->arena;
+    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->arena &&
+           memory->type != CL_MEM_OBJECT_PIPE;
 }
 
 /* Whether all that writes it is known by coherence_watch(), and nobody minds when it goes a little later. */

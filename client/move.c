@@ -303,8 +303,8 @@ static void *move_thread(void *argument)
         if (move_ended(session))
             return NULL;
         summon_lock();
-        if (!node->rests && !node->in_process && summon_move(node, "spare", reason, sizeof(reason)) == -ENODEV)
-            summon_move(node, "here", reason, sizeof(reason));
+        if (!node->rests && !node->in_process && summon_move(node, "spare", false, reason, sizeof(reason)) == -ENODEV)
+            summon_move(node, "here", false, reason, sizeof(reason));
         summon_unlock();
     }
 }

@@ -104,8 +104,8 @@ int summon_worker(struct session *session, const char *where, struct node **out,
 /* A spare worker that is there, or one that comes: *came. 0, or a negative errno value and why. */
 int summon_spare(struct session *session, const char *where, struct node **spare, bool *came, char *why, size_t size);
 void summon_drop(struct session *session, struct node *spare);
-/* The node goes to a worker there; 0, or a negative errno value and why. */
-int summon_move(struct node *node, const char *where, char *why, size_t size);
+/* The node goes to a worker there, any: also of another kind of device; 0, or a negative errno value and why. */
+int summon_move(struct node *node, const char *where, bool any, char *why, size_t size);
 
 /* ---- rest.c ---- */
 /* The session's workers go, and its contents are kept here; 0, or a negative errno value and why. */

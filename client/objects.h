@@ -66,6 +66,7 @@ struct node {
     unsigned peer, index;    /* index: of its bit in sets of nodes */
     bool alive, in_process;  /* in_process: local.c's */
     bool rests;              /* rest.c: it has no member now, and is not alive, but will be when it is needed */
+    bool any;                /* another kind of device may be in the place of its own */
     bool promised;           /* spare, and another node's from now on */
     bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
     struct journal *journal; /* what it was told, or NULL */
@@ -104,6 +105,7 @@ struct _cl_device_id {
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
     atomic_int clock;                 /* enum device_clock */
+    atomic_uint_fast64_t asked[5];    /* queries that the program has made (libvocl/cover.c) */
     bool has_usm, has_addresses;      /* cl_intel_unified_shared_memory, cl_ext_buffer_device_address */
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };

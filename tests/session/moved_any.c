@@ -19,7 +19,7 @@ enum { ITEMS = 1024, MOST = 16384, QUERIES = 32 };
 
 static const char *source =
     "kernel void count(global uint *data, uint by) { data[get_global_id(0)] += get_global_id(0) * by; }\n";
-static const char *into = "kernel void into(write_only image2d_t pipe) { write_imageui(pipe, (int2)(0, 0), 1); }\n";
+static const char *into = "kernel void into(write_only image2d_t all) { write_imageui(all, (int2)(0, 0), 1); }\n";
 
 static cl_device_id device;
 static cl_context context;

@@ -160,6 +160,8 @@ static void import(struct node *node, cl_event event)
 
 uint32_t event_id(struct node *node, cl_event event)
 {
+    if (!event->queue)
+        atomic_store(&event->waited, true);
     if (!(event->known & node_bit(node))) {
         session_lock(node->session);
         import(node, event);
@@ -551,7 +553,8 @@ static void find_open(struct object *object, void *argument)
 {
     cl_event event = (cl_event)object;
 
-    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue;
+    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue &&
+                         atomic_load(&event->waited);
 }
 
 bool event_any_open(void)

@@ -41,6 +41,7 @@ struct journal {
     unsigned losses;     /* since the checkpoint */
     bool lost;           /* while it is replaced: the new one is lost, too */
     char host[256];      /* that the lost one was on */
+    struct node *wanted; /* the spare worker that is to be the next, or NULL */
     unsigned mover;      /* the target of a move, or 0: what is sent there is not kept */
     struct replay *replay;
 };

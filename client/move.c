@@ -198,6 +198,23 @@ static int pause_and_change(struct move *m)
     return error ? error : change(m);
 }
 
+/* What waits for a user event has not begun. Where what the node was told is kept, the target is told it. */
+static int move_gated(struct move *m, int error)
+{
+    const unsigned to = m->target->peer;
+    const char *why;
+
+    if (!m->node->journal)
+        return error;
+    forget(m);
+    error = recover_move(m->node, m->target, &why);
+    if (error)
+        return move_refuse(m, error, "commands wait for a user event: %s", why ? why : "a worker was lost");
+    snprintf(m->reason, m->reason_size, "worker %u is worker %u now: it was told all again, %ld us", m->from, to,
+             (clock_ns() - m->began) / 1000);
+    return 0;
+}
+
 static int move_now(struct move *m)
 {
     const unsigned from = m->node->peer, to = m->target->peer;
@@ -222,9 +239,13 @@ static int move_now(struct move *m)
         m->watch->bytes = m->bytes;
         m->watch->pause_us = m->halted ? (clock_ns() - m->halted) / 1000 : 0;
     }
+    if (error && m->gated)
+        error = move_gated(m, error);
     vocl_log(LOG_INFO, "%s%s", error ? "the session stays where it is: " : "", m->reason);
-    move_phase(m, "forget");
-    forget(m);
+    if (m->target->peer) {
+        move_phase(m, "forget");
+        forget(m);
+    }
     free(m->objects);
     free(m->early);
     free(m->ends);

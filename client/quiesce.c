@@ -164,6 +164,7 @@ static int wait_quiet(struct move *m, long since)
         if (move_ended(m->session))
             return move_refuse(m, -EBUSY, "the program ends");
         patience = event_any_open() && !host_command_any() ? GATED_NS : PATIENCE_NS;
+        m->gated = patience == GATED_NS && clock_ns() - since > patience;
         if (clock_ns() - since > patience)
             return move_refuse(m, -EBUSY, "%s%s", missing,
                                patience == GATED_NS ? ", perhaps for a user event that the program has yet to set"

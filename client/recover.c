@@ -115,6 +115,37 @@ bool recover_begin(struct node *node)
     return true;
 }
 
+int recover_move(struct node *node, struct node *target, const char **why)
+{
+    struct session *session = node->session;
+    struct journal *j = node->journal;
+    const unsigned to = target->peer;
+    int error = 0;
+
+    session_lock(session);
+    *why = !recover_will(node) ? "what it was told is not kept" : journal_bound(j);
+    if (*why || node->mending || !target->alive) {
+        session_unlock(session);
+        return *why ? -ENOTSUP : -ECONNRESET;
+    }
+    snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(session), target->peer));
+    j->wanted = target;
+    target->promised = false;
+    node->mending = true;
+    session_dismiss(node);
+    pthread_cond_signal(&recovery.lost);
+    session_news(session);
+    while (node->mending && !session_stops(session)) {
+        session_unlock(session);
+        move_look_later();
+        session_lock(session);
+    }
+    if (!node->alive || node->peer != to)
+        error = -ECONNRESET;
+    session_unlock(session);
+    return error;
+}
+
 /* ---- what a node tells ---- */
 
 void recover_note_event(struct node *node, uint32_t event, cl_int status)
@@ -197,14 +228,31 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
     return error;
 }
 
+/* That it moves to, if it has not been taken by another. */
+static struct node *take_wanted(struct node *node)
+{
+    struct node *wanted;
+
+    session_lock(node->session);
+    wanted = node->journal->wanted;
+    node->journal->wanted = NULL;
+    if (wanted && !wanted->peer)
+        wanted = NULL;
+    session_unlock(node->session);
+    return wanted;
+}
+
 /* A spare one, or one that comes: where the lost one was, or on another of the hosts. */
 static int find_another(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
-    int error = spare_that_fits(node, out, why, size);
+    struct node *wanted = take_wanted(node);
+    int error = wanted ? 0 : spare_that_fits(node, out, why, size);
     const char *host = node->journal->host;
     char other[256];
 
+    if (wanted)
+        *out = wanted;
     if (error && error != -ECONNRESET)
         error = come_from(node, host, out, why, size);
     for (unsigned i = 0; error && error != -ECONNRESET && i < session_node_count(session); i++) {

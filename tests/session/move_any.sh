@@ -1,6 +1,6 @@
 #!/bin/sh
-# Moves to other kinds of devices, which are taken if they have what the program was told, and only when asked for; and
-# pipes, which move as long as nothing can be in them.
+# Moves to other kinds of devices, which are taken if they have what the program was told, and only when asked for; of
+# commands that wait for a user event; and of pipes, as long as nothing can be in them.
 . "$(dirname "$0")/../lib.sh"
 moved=$top_builddir/tests/session/moved_any
 older=$top_builddir/tests/drivers/.libs/older.so
@@ -93,6 +93,19 @@ if [ -e $oclgrind ]; then
     finish "oclgrind's constant arguments"
 fi
 unset OLDER_VERSION
+
+# What waits for a user event cannot end first: it moves where what a worker was told is kept, and else is in the way.
+driver "$pocl"
+export VOCL_SHARE=0
+begin gate
+refuses "user event"
+finish "gate"
+export VOCL_RECOVER=replay
+begin gate
+moves
+moves
+finish "gate with VOCL_RECOVER"
+unset VOCL_RECOVER
 
 # A pipe moves, until a kernel may have written into it.
 newer=$top_builddir/tests/drivers/.libs/newer.so

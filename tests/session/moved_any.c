@@ -1,7 +1,7 @@
 /*
  * A program that asks its device some queries, waits until there is a file, asks again, and looks at what it has; with
- * "pipe" it has a pipe, too, and when there is the second file a kernel writes into it.
- * usage: moved_any FILE FILE [pipe] [QUERY]...
+ * "pipe" it has a pipe, too, into which a kernel writes then; with "gate" its first commands wait for a user event, which
+ * it sets then. There is a second file for which it waits before it ends. usage: moved_any FILE FILE [pipe|gate] [QUERY]...
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -15,7 +15,7 @@
 
 #include "tests/session/moved.h"
 
-enum { ITEMS = 1024, MOST = 16384, QUERIES = 32 };
+enum { ITEMS = 1024, MANY = 65536, MOST = 16384, QUERIES = 32 };
 
 static const char *source =
     "kernel void count(global uint *data, uint by) { data[get_global_id(0)] += get_global_id(0) * by; }\n";
@@ -61,12 +61,14 @@ int main(int count, char **words)
 {
     static char told[QUERIES][MOST], now[MOST];
     const bool has_pipe = count > 3 && !strcmp(words[3], "pipe");
-    const int first = has_pipe ? 4 : 3;
+    const bool has_gate = count > 3 && !strcmp(words[3], "gate");
+    const int first = has_pipe || has_gate ? 4 : 3;
     const cl_uint three = 3;
-    cl_uint data[ITEMS] = {0};
+    cl_uint data[ITEMS] = {0}, early[ITEMS] = {0}, large[MANY], seen[MANY] = {0};
     cl_platform_id platform;
     cl_kernel kernel, pipe_kernel = NULL;
-    cl_mem buffer, pipe = NULL;
+    cl_mem buffer, other, pipe = NULL;
+    cl_event gate = NULL;
     size_t length;
     cl_int error;
 
@@ -88,9 +90,28 @@ int main(int count, char **words)
         NEED(error);
         pipe_kernel = kernel_of(into, "into");
     }
-    run(kernel, ITEMS);
+    other = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(large), NULL, &error);
+    NEED(error);
+    for (cl_uint i = 0; i < MANY; i++)
+        large[i] = i * 5;
+    gate = clCreateUserEvent(context, &error);
+    NEED(error);
+    if (!has_gate)
+        NEED(clSetUserEventStatus(gate, CL_COMPLETE));
+    NEED(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &(size_t){ITEMS}, NULL, 1, &gate, NULL));
+    NEED(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, sizeof(early), early, 0, NULL, NULL));
+    NEED(clEnqueueWriteBuffer(queue, other, CL_FALSE, 0, sizeof(large), large, 0, NULL, NULL));
+    NEED(clEnqueueReadBuffer(queue, other, CL_FALSE, 0, sizeof(seen), seen, 0, NULL, NULL));
+    NEED(clFlush(queue));
     say("ready");
     wait_for(words[1]);
+    if (has_gate)
+        NEED(clSetUserEventStatus(gate, CL_COMPLETE));
+    NEED(clFinish(queue));
+    for (cl_uint i = 0; i < MANY; i++) {
+        if (seen[i] != large[i] || (i < ITEMS && early[i] != i * 3))
+            return printf("behind the gate: %u is %u\n", i, seen[i]), 1;
+    }
     run(kernel, ITEMS);
     if (has_pipe) {
         NEED(clSetKernelArg(pipe_kernel, 0, sizeof(pipe), &pipe));

@@ -29,7 +29,8 @@ static void collect(struct object *object, void *argument)
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
     struct object **more;
 
-    if (memory->parent || memory->direct || !handle_is_on(object, s->node)) /* window.c's need none */
+    if (memory->parent || memory->direct || memory->type == CL_MEM_OBJECT_PIPE || /* window.c's need none */
+        !handle_is_on(object, s->node))
         return;
     if (s->count == s->room) {
         more = realloc(s->objects, (s->room * 2 + 64) * sizeof(*more));
@@ -130,7 +131,7 @@ static bool has_changed(const struct journal *j, cl_mem memory)
     session_lock(session);
     saved = journal_find_saved(j, memory->object.id);
     session_unlock(session);
-    return atomic_load(&memory->written) || memory->hosted || !saved;
+    return atomic_load(&memory->written) & WRITTEN_SAVE || memory->hosted || !saved;
 }
 
 /* ---- the journal begins anew ---- */
@@ -222,7 +223,7 @@ static int save(struct saving *s)
     if (!error)
         error = begin_anew(s, bytes);
     for (unsigned i = 0; i < s->count && !error; i++)
-        atomic_store(&((cl_mem)s->objects[i])->written, false);
+        atomic_fetch_and(&((cl_mem)s->objects[i])->written, (unsigned char)~WRITTEN_SAVE);
     session_unlock(session);
     for (unsigned i = 0; bytes && i < s->count; i++)
         free(bytes[i]);
@@ -233,19 +234,31 @@ static int save(struct saving *s)
     return error;
 }
 
+int checkpoint_quiet(struct node *node, long halted)
+{
+    struct saving s = {.node = node};
+    int error = save(&s);
+
+    if (!error)
+        vocl_log(LOG_INFO, "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %ld us of pause",
+                 node->peer, s.bytes, s.before, (clock_ns() - halted) / 1000);
+    return error;
+}
+
 int checkpoint(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
-    struct saving s = {.node = node};
-    int error = quiesce(&m);
+    int error = -EBUSY;
 
+    quiesce_lock();
+    if (!node->rests)
+        error = quiesce(&m);
     if (!error)
-        error = save(&s);
-    halt_set(HALT_NONE);
+        error = checkpoint_quiet(node, m.halted);
+    if (!node->rests)
+        halt_set(HALT_NONE);
     ends_drop(&m);
     free(m.ends);
-    if (!error)
-        vocl_log(LOG_INFO, "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %ld us of pause",
-                 node->peer, s.bytes, s.before, (clock_ns() - m.halted) / 1000);
+    quiesce_unlock();
     return error;
 }

@@ -376,7 +376,7 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     struct written *more;
 
     if (coherence_watched() && !e->record_use)
-        atomic_store(&root->written, true);
+        atomic_store(&root->written, WRITTEN_ALL);
     if (e->record_use)
         return;
     locate(root, memory, &offset, &size);

@@ -31,7 +31,7 @@ static int wait_oldest(struct copying *c, unsigned slot)
     handle_release(event, WIRE_EVENT, 0);
     if (status >= 0)
         return 0;
-    if (!c->move->target->alive || !c->move->node->alive)
+    if (move_was_lost(c->move))
         return move_refuse(c->move, -ECONNRESET, "a worker was lost while contents were on their way");
     return move_refuse(c->move, -ENOMEM, "contents cannot be moved: error %d", status);
 }
@@ -58,9 +58,11 @@ static int copy_part(struct copying *c, const struct part *part)
     c->events[slot] = event;
     out.event = in.event = event->object.id;
     session_lock(m->session);
-    wire_put_migrate_out(&m->node->batch, &out);
-    wire_put_migrate_in(&m->target->batch, &in);
-    stream_finish(m->node, STREAM_NOW);
+    if (!move_was_lost(m)) {
+        wire_put_migrate_out(&m->node->batch, &out);
+        stream_finish(m->node, STREAM_NOW);
+    }
+    wire_put_migrate_in(&m->target->batch, &in); /* fails, if nothing comes */
     stream_finish(m->target, STREAM_NOW);
     session_unlock(m->session);
     m->bytes += part->bytes;
@@ -133,12 +135,13 @@ static int copy_root(struct copying *c, cl_mem root)
     return error ? error : coherence_each(root, m->node, copy_piece, c);
 }
 
-/* What the members share is where it was. */
+/* What the members share is where it was; pipes go empty, or not at all. */
 bool has_contents(const struct object *object)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->arena;
+    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->arena &&
+           memory->type != CL_MEM_OBJECT_PIPE;
 }
 
 /* Whether all that writes it is known by coherence_watch(), and nobody minds when it goes a little later. */
@@ -157,7 +160,7 @@ int copy_all(struct move *m)
         cl_mem memory = (cl_mem)m->objects[i];
 
         if (has_contents(m->objects[i]) &&
-            !(made_early(m, m->objects[i]) && can_go_early(memory) && !atomic_load(&memory->written)))
+            !(made_early(m, m->objects[i]) && can_go_early(memory) && !(atomic_load(&memory->written) & WRITTEN_MOVE)))
             error = copy_root(&c, memory);
     }
     error = copying_end(&c, error);
@@ -193,7 +196,7 @@ static size_t find_written(struct move *m, unsigned *list, unsigned *count)
 
         if (!memory)
             continue;
-        if (atomic_exchange(&memory->written, false)) {
+        if (atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_MOVE) & WRITTEN_MOVE) {
             list[(*count)++] = i;
             bytes += memory->coherence ? memory->size : written_bytes(memory);
         }
@@ -234,7 +237,7 @@ static int copy_list(struct move *m, const unsigned *list, unsigned count, bool 
         if (go && !error)
             error = copy_root(&c, memory);
         else
-            atomic_store(&memory->written, true);
+            atomic_fetch_or(&memory->written, WRITTEN_MOVE);
         error = copying_end(&c, error); /* before it is not used any more */
         handle_unhold(m->session, &memory->object);
     }

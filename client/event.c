@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "client/client.h"
+#include "client/journal.h"
 
 #define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
 #define SUBSCRIBE_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
@@ -159,6 +160,8 @@ static void import(struct node *node, cl_event event)
 
 uint32_t event_id(struct node *node, cl_event event)
 {
+    if (!event->queue)
+        atomic_store(&event->waited, true);
     if (!(event->known & node_bit(node))) {
         session_lock(node->session);
         import(node, event);
@@ -550,7 +553,7 @@ static void find_open(struct object *object, void *argument)
 {
     cl_event event = (cl_event)object;
 
-    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue;
+    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue && atomic_load(&event->waited);
 }
 
 bool event_any_open(void)
@@ -575,6 +578,8 @@ static void event_go(struct object *object, void *argument)
         return;
     if (event->queue || event->ended) { /* who waits for it later is told how it ended */
         event->known &= ~node_bit(going->node);
+        if (going->node->journal)
+            journal_forget(going->node->journal, WIRE_EVENT, object->id);
         return;
     }
     m.context = event->context->object.id;

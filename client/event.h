@@ -28,7 +28,7 @@ void event_wait_callbacks(cl_event event, uint64_t since);
 void event_lose(struct node *node);
 /* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
 unsigned event_ask_all(void);
-/* Whether the program has a user event that is not set. */
+/* Whether the program has a user event that is not set, and for which commands wait. */
 bool event_any_open(void);
 /* The node's events go to another member: those that are not over are made there. Under the lock. */
 void event_move(struct node *node, struct node *target);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "client/client.h"
+#include "client/journal.h"
 
 #define SLAB_SIZE ((size_t)64 << 10)
 #define SLAB_FIRST 64 /* the header's size */
@@ -249,7 +250,10 @@ static void release_on(struct object *object, struct node *node)
 {
     const struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-    wire_put_release(&node->batch, &m);
+    if (node->rests && node->journal) /* the one that comes does not get it, and has not got it */
+        journal_forget(node->journal, m.kind, m.object);
+    else
+        wire_put_release(&node->batch, &m);
 }
 
 /* Whoever looks at all objects under the lock sees it released on all its nodes, or on none. */

@@ -82,11 +82,47 @@ static void look_if_full(struct journal *j)
     }
 }
 
+static void put_but_moved(const struct journal *j, struct wire_buffer *out, const void *bytes, size_t length)
+{
+    struct wire_cursor at = wire_cursor(bytes, length), fields;
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        struct wire_cursor in = fields;
+        struct wire_migrate_out m;
+
+        if (number != WIRE_migrate_out || !wire_get_migrate_out(&in, &m) || m.peer != j->mover)
+            wire_put_bytes(out, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
+    }
+}
+
 void journal_sent(struct journal *j, const void *bytes, size_t length)
 {
     if (j->off)
         return;
-    wire_put_bytes(&j->log, bytes, length);
+    if (j->mover)
+        put_but_moved(j, &j->log, bytes, length);
+    else
+        wire_put_bytes(&j->log, bytes, length);
+    look_if_full(j);
+}
+
+void journal_leave_out(const struct journal *j, struct wire_buffer *commands)
+{
+    struct wire_buffer left = {0};
+
+    put_but_moved(j, &left, commands->bytes, commands->length);
+    wire_buffer_free(commands);
+    *commands = left;
+}
+
+void journal_forget(struct journal *j, uint32_t kind, uint32_t id)
+{
+    const struct wire_release m = {.kind = kind, .object = id};
+
+    if (j->off)
+        return;
+    wire_put_release(&j->log, &m);
     look_if_full(j);
 }
 

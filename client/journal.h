@@ -52,6 +52,8 @@ struct journal {
     unsigned looking;     /* the program uses memory that is here */
     const char *exposed;  /* why nothing could be done again just now, or NULL */
     char host[256];       /* that the lost one was on */
+    struct node *wanted;  /* the spare worker that is to be the next, or NULL */
+    unsigned mover;       /* the target of a move, or 0: what is sent there is not kept */
     struct replay *replay;
 };
 
@@ -61,6 +63,10 @@ struct journal *journal_new(struct node *node, size_t limit);
 void journal_off(struct journal *j);
 /* These bytes, whole commands, have gone to the node. */
 void journal_sent(struct journal *j, const void *bytes, size_t length);
+/* Its worker has no such object any more: not told, for another one it is who never had it. */
+void journal_forget(struct journal *j, uint32_t kind, uint32_t id);
+/* Commands without those that send contents to the target of a move. */
+void journal_leave_out(const struct journal *j, struct wire_buffer *commands);
 /* Data that go beside a command. */
 void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t length);
 const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *length);

@@ -43,6 +43,14 @@ static int frame(void *owner, unsigned peer, const void *bytes, size_t length)
     return error;
 }
 
+static void joined(void *owner, unsigned peer)
+{
+    (void)owner;
+    if (peer < local.peer_count)
+        wire_buffer_free(&local.peers[peer]); /* what was for who had the number before */
+    local.plugin->meet(local.executor, peer);
+}
+
 static void lost(void *owner, unsigned peer)
 {
     (void)owner;
@@ -123,7 +131,7 @@ bool local_open(struct transport *transport)
                                        .pipeline = settings_pipeline(),
                                        .members = transport_peers(transport),
                                        .own = transport_peers(transport)};
-    const struct transport_local member = {NULL, frame, lost, poll};
+    const struct transport_local member = {NULL, frame, joined, lost, poll};
     char path[4096];
     void *library;
 
@@ -135,7 +143,7 @@ bool local_open(struct transport *transport)
         return false;
     }
     local.transport = transport;
-    local.peer_count = transport_peers(transport);
+    local.peer_count = transport_most_peers(transport);
     local.peers = calloc(local.peer_count, sizeof(*local.peers));
     if (!local.peers)
         return false;

@@ -238,7 +238,7 @@ static int keep_early(struct move *m)
         const struct object *object = m->objects[i];
 
         if (atomic_load(&object->kind) == WIRE_MEMORY)
-            atomic_store(&((cl_mem)m->objects[i])->written, true); /* for the target has nothing yet */
+            atomic_fetch_or(&((cl_mem)m->objects[i])->written, WRITTEN_MOVE); /* for the target has nothing yet */
         more[m->early_count++] = (struct made){.kind = atomic_load(&object->kind), .id = object->id};
     }
     return 0;

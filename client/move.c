@@ -22,11 +22,11 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
+#include "client/journal.h"
 #include "client/moving.h"
+#include "client/recover.h"
 
 #define TELL_NS 300000000 /* between words on how much has been copied */
-
-static pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;
 
 static void tell(struct move *m)
 {
@@ -102,7 +102,9 @@ bool move_is_settled(const struct move *m)
 /* Under the lock: nothing was heard, asked or released since that the target does not know. */
 static bool can_change(struct move *m)
 {
-    return m->node->alive && m->target->alive && move_is_settled(m) &&
+    stream_push(m->node);
+    stream_push(m->target); /* or what made its objects is taken for what the node was told */
+    return !move_was_lost(m) && !m->node->batch.length && !m->target->batch.length && move_is_settled(m) &&
            (m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
 }
 
@@ -120,7 +122,7 @@ static int change(struct move *m)
         }
         session_need_progress(m->session);
         session_unlock(m->session);
-        if (!done && !(m->node->alive && m->target->alive))
+        if (!done && move_was_lost(m))
             return move_refuse(m, -ECONNRESET, "a worker was lost");
         if (!done && clock_ns() - since > PATIENCE_NS)
             return move_refuse(m, -EBUSY, "objects that are being released");
@@ -145,11 +147,11 @@ static int check(struct move *m)
 {
     if (m->node->in_process)
         return move_refuse(m, -ENOTSUP, "devices of the program's own process do not move");
-    if (m->node->journal)
-        return move_refuse(m, -ENOTSUP, "sessions that replace lost workers (VOCL_RECOVER) do not move");
+    if (m->node->rests)
+        return move_refuse(m, -EBUSY, "it rests");
     if (!m->target)
         return move_refuse(m, -ENODEV, "there is no such spare worker");
-    if (!m->node->alive || !m->target->alive)
+    if (move_was_lost(m))
         return move_refuse(m, -ECONNRESET, "a worker is lost");
     if (!halt_can())
         return move_refuse(m, -ENOSYS, "this system has no membarrier");
@@ -190,8 +192,27 @@ static int pause_and_change(struct move *m)
     move_phase(m, "contents");
     if (!error)
         error = copy_all(m);
+    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->halted))
+        error = move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     move_phase(m, "change");
     return error ? error : change(m);
+}
+
+/* What waits for a user event has not begun. Where what the node was told is kept, the target is told it. */
+static int move_gated(struct move *m, int error)
+{
+    const unsigned to = m->target->peer;
+    const char *why;
+
+    if (!m->node->journal)
+        return error;
+    forget(m);
+    error = recover_move(m->node, m->target, &why);
+    if (error)
+        return move_refuse(m, error, "commands wait for a user event: %s", why ? why : "a worker was lost");
+    snprintf(m->reason, m->reason_size, "worker %u is worker %u now: it was told all again, %ld us", m->from, to,
+             (clock_ns() - m->began) / 1000);
+    return 0;
 }
 
 static int move_now(struct move *m)
@@ -218,22 +239,44 @@ static int move_now(struct move *m)
         m->watch->bytes = m->bytes;
         m->watch->pause_us = m->halted ? (clock_ns() - m->halted) / 1000 : 0;
     }
+    if (error && m->gated)
+        error = move_gated(m, error);
     vocl_log(LOG_INFO, "%s%s", error ? "the session stays where it is: " : "", m->reason);
-    move_phase(m, "forget");
-    forget(m);
+    if (m->target->peer) {
+        move_phase(m, "forget");
+        forget(m);
+    }
     free(m->objects);
     free(m->early);
     free(m->ends);
     return error;
 }
 
-static struct node *find_spare(struct session *session, unsigned member)
+/* It is nobody else's until the move is over. */
+static struct node *take_spare(struct session *session, unsigned member)
 {
-    for (unsigned i = 0; i < session_spare_count(session); i++) {
-        if (session_spare(session, i)->peer == member)
-            return session_spare(session, i);
+    struct node *found = NULL;
+
+    session_lock(session);
+    for (unsigned i = 0; i < session_spare_count(session) && !found; i++) {
+        struct node *spare = session_spare(session, i);
+
+        if (member && spare->peer == member && !spare->promised)
+            found = spare;
     }
-    return NULL;
+    if (found)
+        found->promised = true;
+    session_unlock(session);
+    return found;
+}
+
+/* From here on what contents the member sends to the target is no part of what it was told. */
+static void begin_sending(struct move *m, unsigned target)
+{
+    session_lock(m->session);
+    if (m->node->journal)
+        m->node->journal->mover = target;
+    session_unlock(m->session);
 }
 
 int session_move(struct node *node, unsigned member, char *reason, size_t size)
@@ -248,13 +291,18 @@ int session_move_watched(struct node *node, unsigned member, struct move_watch *
     int error;
 
     *reason = '\0';
-    pthread_mutex_lock(&moving);
-    m.target = find_spare(m.session, member);
+    quiesce_lock();
+    m.from = node->peer;
+    m.target = take_spare(m.session, member);
     error = check(&m);
+    begin_sending(&m, member);
     if (!error)
         error = move_now(&m);
+    begin_sending(&m, 0);
+    if (m.target)
+        m.target->promised = false;
     timeline_span(since, node, error ? "move, in vain: %s" : "move", reason);
-    pthread_mutex_unlock(&moving);
+    quiesce_unlock();
     return error;
 }
 
@@ -264,19 +312,21 @@ static void *move_thread(void *argument)
 {
     struct session *session = argument;
     const long every = settings_number(SETTING_MOVE_EVERY);
-    unsigned seed = (unsigned)clock_ns(), next = 0;
+    unsigned seed = (unsigned)clock_ns();
     char reason[256];
 
     for (;;) {
         const long us = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
         const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
-        struct node *spare;
+        struct node *node = session_node(session, (unsigned)rand_r(&seed) % session_node_count(session));
 
         nanosleep(&pause, NULL);
         if (move_ended(session))
             return NULL;
-        spare = session_spare(session, next++ % session_spare_count(session));
-        session_move(session_node(session, 0), spare->peer, reason, sizeof(reason));
+        summon_lock();
+        if (!node->rests && !node->in_process && summon_move(node, "spare", false, reason, sizeof(reason)) == -ENODEV)
+            summon_move(node, "here", false, reason, sizeof(reason));
+        summon_unlock();
     }
 }
 
@@ -286,7 +336,6 @@ void move_start(struct session *session)
 
     summon_start(session);
     rest_start(session);
-    if (settings_number(SETTING_MOVE_EVERY) && session_spare_count(session) &&
-        !thread_start(&thread, move_thread, session))
+    if (settings_number(SETTING_MOVE_EVERY) && !thread_start(&thread, move_thread, session))
         pthread_detach(thread);
 }

@@ -30,6 +30,7 @@ struct outcome {
 struct move {
     struct session *session;
     struct node *node, *target;
+    unsigned from; /* the node's member as it began; 0: it may be another by now */
     char *reason;
     size_t reason_size;
     struct object **objects; /* in the order in which they are made; each is used */
@@ -40,6 +41,7 @@ struct move {
     unsigned end_count, end_room;
     uint64_t bytes, bytes_paused;
     unsigned rounds;
+    bool gated;                  /* what does not end may wait for a user event */
     struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
     unsigned failed_here_count;
     struct move_watch *watch; /* or NULL */
@@ -58,6 +60,12 @@ bool move_is_settled(const struct move *m);
 int move_refuse(struct move *m, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- quiesce.c ---- */
+/* One at a time halts the calls: a move, a rest as it begins or ends, a checkpoint. */
+void quiesce_lock(void);
+void quiesce_unlock(void);
+void quiesce_after_fork(void);
+/* Whether one of both members is lost, also if the node has another by now. */
+bool move_was_lost(const struct move *m);
 void move_look_later(void);
 /* Whether the program ends. */
 bool move_ended(struct session *session);
@@ -97,6 +105,8 @@ int summon_worker(struct session *session, const char *where, struct node **out,
 /* A spare worker that is there, or one that comes: *came. 0, or a negative errno value and why. */
 int summon_spare(struct session *session, const char *where, struct node **spare, bool *came, char *why, size_t size);
 void summon_drop(struct session *session, struct node *spare);
+/* The node goes to a worker there, any: also of another kind of device; 0, or a negative errno value and why. */
+int summon_move(struct node *node, const char *where, bool any, char *why, size_t size);
 
 /* ---- rest.c ---- */
 /* The session's workers go, and its contents are kept here; 0, or a negative errno value and why. */

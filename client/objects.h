@@ -66,6 +66,7 @@ struct node {
     unsigned peer, index;    /* index: of its bit in sets of nodes */
     bool alive, in_process;  /* in_process: local.c's */
     bool rests;              /* rest.c: it has no member now, and is not alive, but will be when it is needed */
+    bool any;                /* another kind of device may be in the place of its own */
     bool promised;           /* spare, and another node's from now on */
     bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
     struct journal *journal; /* what it was told, or NULL */
@@ -104,6 +105,7 @@ struct _cl_device_id {
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
     atomic_int clock;                 /* enum device_clock */
+    atomic_uint_fast64_t asked[5];    /* queries that the program has made (libvocl/cover.c) */
     bool has_usm, has_addresses;      /* cl_intel_unified_shared_memory, cl_ext_buffer_device_address */
     bool native_kernels, any_pointer; /* any_pointer: kernels may be given addresses that are not clSVMAlloc's */
 };
@@ -189,6 +191,9 @@ struct mapping {
     bool owned; /* the memory is the mapping's own */
 };
 
+/* Who wants to know what was written since the last time: a move, and checkpoints. */
+enum { WRITTEN_MOVE = 1, WRITTEN_SAVE = 2, WRITTEN_ALL = 3 };
+
 /* written.c: where it ends, where it begins as counted from the object's end, and in which of 64 parts it is. */
 struct ever_written {
     atomic_bool all;
@@ -219,7 +224,7 @@ struct _cl_mem {
     bool sized;                  /* set_content_size */
     struct region *region;       /* it is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
-    atomic_bool written;         /* since that was watched last; of a whole */
+    atomic_uchar written;        /* WRITTEN_*, since these looked last; of a whole */
     struct ever_written ever;    /* of a whole */
     uint64_t made;               /* of a whole: the how manieth of the program's, from 1 on */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
@@ -266,8 +271,9 @@ struct _cl_event {
     uint64_t before;             /* commands with numbers up to this were sent before it */
     uint64_t since;              /* deliver_now_begun() when it was made */
     atomic_int status;
-    atomic_bool asked; /* the program has asked about it */
-    atomic_bool shown; /* that it is complete: not before what natively has been called back by then has been */
+    atomic_bool asked;  /* the program has asked about it */
+    atomic_bool waited; /* of a user event: a command waits for it */
+    atomic_bool shown;  /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
     uint32_t subscribed;
     bool ended; /* it is over on its node, or the application has set it */

@@ -8,6 +8,23 @@
 
 #define GATED_NS 50000000 /* while the program has a user event that it may have to set first */
 
+static pthread_mutex_t quiescing = PTHREAD_MUTEX_INITIALIZER;
+
+void quiesce_lock(void)
+{
+    pthread_mutex_lock(&quiescing);
+}
+
+void quiesce_unlock(void)
+{
+    pthread_mutex_unlock(&quiescing);
+}
+
+void quiesce_after_fork(void)
+{
+    pthread_mutex_init(&quiescing, NULL);
+}
+
 void move_look_later(void)
 {
     const struct timespec while_ = {0, LOOK_NS};
@@ -127,9 +144,10 @@ static const char *look(struct move *m)
     return missing;
 }
 
-static bool lost(const struct move *m)
+bool move_was_lost(const struct move *m)
 {
-    return !m->node->alive || (m->target && !m->target->alive);
+    return !m->node->alive || (m->target && !m->target->alive) ||
+           (m->from && (m->node->mending || m->node->peer != m->from));
 }
 
 /* Until nothing is under way; new calls do not begin. */
@@ -139,13 +157,14 @@ static int wait_quiet(struct move *m, long since)
     long patience;
 
     for (;;) {
-        if (lost(m))
+        if (move_was_lost(m))
             return move_refuse(m, -ECONNRESET, "a worker was lost");
         if (!halt_any_inside() && !(missing = look(m)))
             return 0;
         if (move_ended(m->session))
             return move_refuse(m, -EBUSY, "the program ends");
         patience = event_any_open() && !host_command_any() ? GATED_NS : PATIENCE_NS;
+        m->gated = patience == GATED_NS && clock_ns() - since > patience;
         if (clock_ns() - since > patience)
             return move_refuse(m, -EBUSY, "%s%s", missing,
                                patience == GATED_NS ? ", perhaps for a user event that the program has yet to set"

@@ -101,6 +101,10 @@ bool recover_begin(struct node *node)
     j->lost = true;
     snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(node->session), node->peer));
     j->process = transport_peer_process(session_transport(node->session), node->peer);
+    if (j->mover)
+        journal_leave_out(j, &node->batch);
+    if (j->mover)
+        node->repeats = 0; /* the last one is elsewhere in the batch */
     bound = journal_bound(j);
     if (!bound && ++j->losses > MOST_LOSSES)
         bound = "too many have been lost since the last checkpoint";
@@ -112,6 +116,37 @@ bool recover_begin(struct node *node)
     pthread_cond_signal(&recovery.lost);
     session_news(node->session);
     return true;
+}
+
+int recover_move(struct node *node, struct node *target, const char **why)
+{
+    struct session *session = node->session;
+    struct journal *j = node->journal;
+    const unsigned to = target->peer;
+    int error = 0;
+
+    session_lock(session);
+    *why = !recover_will(node) ? "what it was told is not kept" : journal_bound(j);
+    if (*why || node->mending || !target->alive) {
+        session_unlock(session);
+        return *why ? -ENOTSUP : -ECONNRESET;
+    }
+    snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(session), target->peer));
+    j->wanted = target;
+    target->promised = false;
+    node->mending = true;
+    session_dismiss(node);
+    pthread_cond_signal(&recovery.lost);
+    session_news(session);
+    while (node->mending && !session_stops(session)) {
+        session_unlock(session);
+        move_look_later();
+        session_lock(session);
+    }
+    if (!node->alive || node->peer != to)
+        error = -ECONNRESET;
+    session_unlock(session);
+    return error;
 }
 
 /* ---- what a node tells ---- */
@@ -208,14 +243,31 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
     return error;
 }
 
+/* That it moves to, if it has not been taken by another. */
+static struct node *take_wanted(struct node *node)
+{
+    struct node *wanted;
+
+    session_lock(node->session);
+    wanted = node->journal->wanted;
+    node->journal->wanted = NULL;
+    if (wanted && !wanted->peer)
+        wanted = NULL;
+    session_unlock(node->session);
+    return wanted;
+}
+
 /* A spare one, or one that comes: where the lost one was, or on another of the hosts. */
 static int find_another(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
-    int error = spare_that_fits(node, out, why, size);
+    struct node *wanted = take_wanted(node);
+    int error = wanted ? 0 : spare_that_fits(node, out, why, size);
     const char *host = node->journal->host;
     char other[256];
 
+    if (wanted)
+        *out = wanted;
     if (error && error != -ECONNRESET)
         error = come_from(node, host, out, why, size);
     for (unsigned i = 0; error && error != -ECONNRESET && i < session_node_count(session); i++) {
@@ -280,7 +332,7 @@ static void mend(struct node *node)
         if (error == -ECONNRESET)
             nanosleep(&(struct timespec){0, 50000000}, NULL);
         session_lock(session);
-        if (!error && !another->alive)
+        if (!error && (!another->alive || another->promised))
             error = -ECONNRESET;
         if (error)
             continue;

@@ -23,6 +23,9 @@ void recover_after_fork(void);
 bool recover_begin(struct node *node);
 /* Whether what fails because its worker is lost is to be done again. */
 bool recover_will(const struct node *node);
+/* The node goes to a spare worker that has nothing yet, which is told all again; calls go on, or wait. Its own one
+ * ends. 0, or a negative errno value: -ENOTSUP with why not, and all is as it was. Without the lock. */
+int recover_move(struct node *node, struct node *target, const char **why);
 /* A journal is as long as it may be. */
 void recover_checkpoint_soon(void);
 /* What a node tells. */
@@ -52,6 +55,8 @@ void window_forget(cl_mem memory);
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
 int checkpoint(struct node *node, char *why, size_t size);
+/* The same while calls are halted, since then, and nothing is under way. */
+int checkpoint_quiet(struct node *node, long halted);
 
 /* ---- replay.c ---- */
 /* The new worker of the node is told all; -ECONNRESET: it is lost, too. Under the lock. */

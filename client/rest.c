@@ -18,8 +18,10 @@
 #include "base/settings.h"
 #include "base/thread.h"
 #include "client/moving.h"
+#include "client/recover.h"
 
 #define NUMBER_NS 10000000000 /* until one that has gone leaves its number to another */
+#define MOST_TRIES 10
 
 struct resting { /* a node */
     struct move move;
@@ -36,6 +38,7 @@ struct rest {
     char *reason;
     size_t reason_size;
     long began;
+    bool lost; /* as they came, one of the workers was */
 };
 
 /* What who asks and the thread tell each other. */
@@ -138,8 +141,6 @@ static int check(struct rest *r, struct resting *node)
     struct transport *transport = session_transport(r->session);
     int error;
 
-    if (node->move.node->journal)
-        return move_refuse(&node->move, -ENOTSUP, "sessions that replace lost workers (VOCL_RECOVER) do not rest");
     if (!node->move.node->alive)
         return move_refuse(&node->move, -ECONNRESET, "a worker is lost");
     if (!halt_can())
@@ -163,11 +164,22 @@ static int list_objects(struct rest *r, struct resting *node)
     return error;
 }
 
+/* If the worker that comes is lost, another one is told what this one had. */
+static int save(struct rest *r, struct resting *node)
+{
+    if (recover_will(node->move.node) && checkpoint_quiet(node->move.node, r->nodes[0].move.halted))
+        return move_refuse(&node->move, -ECONNRESET, "what replaces a lost worker cannot be kept");
+    return 0;
+}
+
 /* Under the lock: nothing was heard, asked or released since. */
 static bool can_go(const struct rest *r)
 {
     for (unsigned i = 0; i < r->count; i++) {
-        if (!r->nodes[i].move.node->alive || !move_is_settled(&r->nodes[i].move))
+        struct node *node = r->nodes[i].move.node;
+
+        stream_push(node);
+        if (!node->alive || node->mending || node->batch.length || !move_is_settled(&r->nodes[i].move))
             return false;
     }
     return true;
@@ -223,6 +235,8 @@ static int begin(struct rest *r)
     if (!error)
         error = store_take(r->store, r->reason, r->reason_size);
     r->contents += clock_ns();
+    if (!error)
+        error = for_all(r, save);
     move_phase(m, "go");
     if (!error)
         error = send_away(r);
@@ -279,11 +293,22 @@ static int give(struct rest *r, struct resting *node)
     return store_give(r->store, m->node, m->target, m->objects, m->count, r->reason, r->reason_size);
 }
 
+/* Or what made its objects is taken for what the node was told. */
+static bool has_sent(void *argument)
+{
+    struct node *target = argument;
+
+    stream_push(target);
+    return !target->alive || !target->batch.length;
+}
+
 static int wake(struct rest *r)
 {
     bool alive = true;
 
     session_lock(r->session);
+    for (unsigned i = 0; i < r->count; i++)
+        session_wait(r->session, has_sent, r->nodes[i].move.target);
     for (unsigned i = 0; i < r->count; i++)
         alive &= r->nodes[i].move.target->alive;
     for (unsigned i = 0; alive && i < r->count; i++) {
@@ -297,6 +322,16 @@ static int wake(struct rest *r)
     session_need_progress(r->session);
     session_unlock(r->session);
     return alive ? 0 : move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
+}
+
+/* With others it may go well. */
+static bool any_target_lost(const struct rest *r, int error)
+{
+    bool lost = error == -ECHILD || error == -EHOSTUNREACH || error == -ECONNRESET;
+
+    for (unsigned i = 0; i < r->count; i++)
+        lost |= r->nodes[i].move.target && !r->nodes[i].move.target->alive;
+    return lost;
 }
 
 /* Workers that came for nothing go; one that was spare is so again. */
@@ -337,12 +372,14 @@ static int halt_all(struct rest *r)
 static int end(struct rest *r)
 {
     struct move *m = &r->nodes[0].move;
-    int error = halt_all(r);
+    int error;
 
+    summon_lock();
+    quiesce_lock();
+    error = halt_all(r);
     r->began = clock_ns();
     for (unsigned i = 0; i < r->count; i++)
         r->nodes[i].move.began = r->began;
-    summon_lock();
     move_phase(m, "come");
     if (!error)
         error = for_all(r, bring);
@@ -358,12 +395,30 @@ static int end(struct rest *r)
     if (!error)
         error = wake(r);
     drop_objects(r);
+    r->lost = error && any_target_lost(r, error);
     if (error)
         give_up(r);
+    else
+        halt_set(HALT_NONE);
+    quiesce_unlock();
     summon_unlock();
     if (!error)
         snprintf(r->reason, r->reason_size, "it goes on: %zu bytes were given back, %ld us for them, %ld us",
                  store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
+    return error;
+}
+
+/* Where lost workers are replaced, those that are lost as they come are, too. */
+static int end_or_again(struct rest *r)
+{
+    int error = -ECONNRESET;
+
+    r->lost = true;
+    for (unsigned tries = 0; error && r->lost && tries < MOST_TRIES && !move_ended(r->session); tries++) {
+        error = end(r);
+        if (!recover_will(r->nodes[0].move.node))
+            break;
+    }
     return error;
 }
 
@@ -375,21 +430,21 @@ static void *rest_thread(void *argument)
     int error;
 
     summon_lock();
+    quiesce_lock();
     error = begin(r);
+    quiesce_unlock();
     summon_unlock();
     vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->reason);
     if (!error)
         describe(r, "resting");
     come_out(r, !error, error);
     while (!error && halt_wait_wanted()) {
-        error = end(r);
+        error = end_or_again(r);
         vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->reason);
         if (error)
             halt_let_through();
         else
             describe(r, "");
-        if (!error)
-            halt_set(HALT_NONE);
         session_lock(r->session);
         session_news(r->session); /* who waits for the answer to a question */
         session_unlock(r->session);
@@ -480,6 +535,7 @@ void rest_after_fork(void)
 {
     pthread_mutex_init(&state.lock, NULL);
     pthread_cond_init(&state.news, NULL);
+    quiesce_after_fork();
     state.on = state.busy = false;
 }
 

@@ -120,19 +120,23 @@ void session_swap(struct node *one, struct node *other)
         session->members[other->peer] = other;
 }
 
-void session_rest(struct node *node)
+void session_dismiss(struct node *node)
 {
     struct session *session = node->session;
-    const unsigned peer = node->peer;
 
+    session->members[node->peer] = NULL; /* what it says now is nobody's */
+    transport_drop_member(session->transport, node->peer);
+}
+
+void session_rest(struct node *node)
+{
     node->rests = true;
     node->alive = false;
-    node->peer = 0;
     node->last_length = 0;
     node->repeats = 0;
     wire_buffer_free(&node->batch);
-    session->members[peer] = NULL; /* what it says now is nobody's */
-    transport_drop_member(session->transport, peer);
+    session_dismiss(node);
+    node->peer = 0;
 }
 
 static unsigned all_nodes(const struct session *session)

@@ -1,7 +1,8 @@
 /*
  * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (save.c), "move to WHERE",
- * and in a pool "move member NUMBER to WHERE". WHERE is a host, "here" for this one, or "spare" for any spare worker.
- * If none of the spare workers is there, one comes for the move, and the one that was left goes when it is over.
+ * and in a pool "move member NUMBER to WHERE". "move any to WHERE": another kind of device will do. WHERE is a host,
+ * "here" for this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move,
+ * and the one that was left goes when it is over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -108,15 +109,19 @@ void summon_drop(struct session *session, struct node *spare)
     session_unlock(session);
 }
 
-static int move_one(struct node *node, const char *where, char *why, size_t size)
+int summon_move(struct node *node, const char *where, bool any, char *why, size_t size)
 {
+    const bool was = node->any;
     struct node *spare;
     bool came;
     int error = summon_spare(node->session, where, &spare, &came, why, size);
 
     if (error)
         return error;
+    node->any |= any;
     error = session_move(node, spare->peer, why, size);
+    if (error)
+        node->any = was;
     if (came)
         summon_drop(node->session, spare);
     return error;
@@ -133,7 +138,7 @@ void summon_unlock(void)
 }
 
 /* from: only what is on that host; or NULL. */
-static void move_to(struct session *session, const char *where, const char *from, struct answer *answer)
+static void move_to(struct session *session, const char *where, const char *from, bool any, struct answer *answer)
 {
     char why[300] = "";
     unsigned moved = 0;
@@ -148,7 +153,7 @@ static void move_to(struct session *session, const char *where, const char *from
 
         if (node->in_process || (from && strcasecmp(from, transport_peer_host(session_transport(session), node->peer))))
             continue;
-        error = move_one(node, where, why, sizeof(why));
+        error = summon_move(node, where, any, why, sizeof(why));
         moved += !error;
         if (!error)
             answer_progress(answer, "%s", why);
@@ -210,7 +215,11 @@ static void on_request(void *context, const char *request, struct answer *answer
 {
     char where[256] = "", from[256] = "", text[1000];
     unsigned member;
-    const int words = sscanf(request, "move to %255s from %255s", where, from);
+    const bool any = !strncmp(request, "move any ", strlen("move any "));
+    const char *place = any                                           ? request + strlen("move any ")
+                        : !strncmp(request, "move ", strlen("move ")) ? request + strlen("move ")
+                                                                      : "";
+    const int words = sscanf(place, "to %255s from %255s", where, from);
 
     if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {
         rest_or_not(context, !strcmp(request, "suspend"), answer);
@@ -223,8 +232,8 @@ static void on_request(void *context, const char *request, struct answer *answer
     summon_lock();
     if (sscanf(request, "move member %u to %255s", &member, where) == 2)
         move_member(context, member, where, answer);
-    else if (words >= 1 && (words == 2 || !strchr(request + strlen("move to "), ' ')))
-        move_to(context, where, words == 2 ? from : NULL, answer);
+    else if (words >= 1 && (words == 2 || !strchr(place + strlen("to "), ' ')))
+        move_to(context, where, words == 2 ? from : NULL, any, answer);
     else if (!strncmp(request, "trace ", 6))
         answer_end(answer, timeline_request(context, request + 6, text, sizeof(text)), "%s", text);
     else

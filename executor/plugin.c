@@ -5,6 +5,7 @@ __attribute__((visibility("default"))) const struct executor_plugin vocl_executo
     .open = executor_open,
     .run = executor_run,
     .run_peer = executor_run_peer,
+    .meet = executor_meet,
     .lose = executor_lose,
     .poll = executor_poll,
     .check = executor_check,

@@ -13,6 +13,7 @@ struct executor_plugin {
     int (*open)(const struct executor_host *host, struct executor **out);
     int (*run)(struct executor *executor, const void *frame, size_t length);
     int (*run_peer)(struct executor *executor, unsigned peer, const void *frame, size_t length);
+    void (*meet)(struct executor *executor, unsigned peer);
     void (*lose)(struct executor *executor, unsigned peer);
     int (*poll)(struct executor *executor);
     int (*check)(struct executor *executor);

@@ -108,6 +108,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         return CL_INVALID_DEVICE;
     if (info_is_newer(device, param))
         return CL_INVALID_VALUE;
+    cover_note(device, param);
     switch (param) {
     case CL_DEVICE_PLATFORM:
         platform = session_platform(device->node->session);

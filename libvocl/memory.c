@@ -93,8 +93,8 @@ static const char *memory_bound(const struct object *object, const struct node *
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    if (memory->type == CL_MEM_OBJECT_PIPE)
-        return "what is in a pipe cannot be read";
+    if (memory->type == CL_MEM_OBJECT_PIPE && written_all((cl_mem)(uintptr_t)memory))
+        return "a pipe was a kernel's argument: what may be in it cannot be read";
     if (memory->addresses)
         return "a buffer has an address on its device";
     if (memory->svm_remote)

@@ -21,6 +21,12 @@ cl_platform_id session_platform(const struct session *session);
  * not be asked. */
 int device_ask_fits(cl_device_id device, struct node *target, char *reason, size_t size);
 
+/* ---- cover.c ---- */
+/* The program has made that query. */
+void cover_note(cl_device_id device, cl_device_info param);
+/* Whether a device that answers so has all that the program was told of this one: 0, or -EXDEV and what it has not. */
+int device_covers(cl_device_id device, const struct info_table *there, char *reason, size_t size);
+
 /* ---- choose.c ---- */
 /* Orders the list as VOCL_DEVICES has it; how many are left. */
 unsigned choose_devices(cl_device_id *devices, unsigned count);

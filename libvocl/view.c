@@ -270,7 +270,8 @@ int device_ask_fits(cl_device_id device, struct node *target, char *reason, size
     if (reply.error || !info_table_take(&there, reply.infos, reply.infos_length))
         error = -EXDEV;
     else
-        error = device_fits(device, &there, reason, size);
+        error = device->node->any && !device->parent ? device_covers(device, &there, reason, size)
+                                                     : device_fits(device, &there, reason, size);
     call_free(&call);
     free(there.bytes);
     return error;

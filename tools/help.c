@@ -82,6 +82,7 @@ static const struct {
      "done; the program goes on where it was. See vocl(1).\n\n"
      "  -t, --to=HOST      where to\n"
      "  -f, --from=HOST    what it has there, if it has devices of several\n"
+     "  -a, --any          also to another kind of device, if it has all that the program was told\n"
      "  -q, --quiet        says nothing of how far it is\n"
      "  -l, --list         lists such programs instead\n",
      NULL},

@@ -352,20 +352,24 @@ int sessions_move(int count, char **words)
 {
     static const struct option options[] = {
         {"to", required_argument, NULL, 't'}, {"from", required_argument, NULL, 'f'}, {"quiet", no_argument, NULL, 'q'},
-        {"list", no_argument, NULL, 'l'},     {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
+        {"any", no_argument, NULL, 'a'},      {"list", no_argument, NULL, 'l'},       {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     const char *to = NULL, *from = NULL;
     char request[REQUESTS_MOST / 2];
-    bool quiet = false;
+    bool quiet = false, any = false;
     int option;
 
     opterr = 0;
-    while ((option = getopt_long(count, words, ":t:f:qlh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, ":t:f:aqlh", options, NULL)) != -1) {
         switch (option) {
         case 't':
             to = optarg;
             break;
         case 'f':
             from = optarg;
+            break;
+        case 'a':
+            any = true;
             break;
         case 'q':
             quiet = true;
@@ -385,7 +389,7 @@ int sessions_move(int count, char **words)
         misuse("move takes the number of one process");
     if (!to || !*to || strpbrk(to, " \t\n") || (from && (!*from || strpbrk(from, " \t\n"))))
         misuse("move needs --to=HOST");
-    if (snprintf(request, sizeof(request), "move to %s%s%s", to, from ? " from " : "", from ? from : "") >=
+    if (snprintf(request, sizeof(request), "move %sto %s%s%s", any ? "any " : "", to, from ? " from " : "", from ? from : "") >=
         (int)sizeof(request))
         misuse("these names are too long");
     return session_ask(session_process(words[optind]), request, quiet);

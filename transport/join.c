@@ -173,6 +173,8 @@ static void succeed(struct transport *t)
         tell_program(t, MET, "");
     t->join = NULL;
     vocl_log(LOG_INFO, "worker %u on %s has come to the session", join->number, join->host);
+    if (t->client && link_has_local(t))
+        loop_meet(t, join->number);
     if (join->joined)
         join->joined(join->argument, join->number, 0, "");
     if (!t->client && t->callbacks.joined)

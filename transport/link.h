@@ -126,6 +126,7 @@ bool link_leave_together(struct transport *t);
 int loop_attach(struct transport *t, const struct transport_local *local);
 /* To it, from the application (0) or a worker. */
 int loop_frame(struct transport *t, unsigned from, const void *bytes, size_t length);
+void loop_meet(struct transport *t, unsigned peer);
 void loop_lose(struct transport *t, unsigned peer);
 /* From it to the application: a frame, and one half of a bulk operation. */
 int loop_send(struct transport *t, const void *bytes, size_t length);

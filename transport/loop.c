@@ -127,6 +127,13 @@ int loop_frame(struct transport *t, unsigned from, const void *bytes, size_t len
     return local->frame(local->owner, from, bytes, length);
 }
 
+void loop_meet(struct transport *t, unsigned peer)
+{
+    const struct transport_local *local = &loop_of(t)->local;
+
+    local->joined(local->owner, peer);
+}
+
 void loop_lose(struct transport *t, unsigned peer)
 {
     const struct transport_local *local = &loop_of(t)->local;

@@ -64,6 +64,8 @@ int transport_open_worker(const struct transport_callbacks *callbacks, char *why
 struct transport_local {
     void *owner;
     int (*frame)(void *owner, unsigned peer, const void *bytes, size_t length);
+    /* A worker that has come later, before anything of it; and one that is lost. */
+    void (*joined)(void *owner, unsigned peer);
     void (*lost)(void *owner, unsigned peer);
     /* Go on with what there is to do; idle: there was nothing else. The number of things done. */
     int (*poll)(void *owner, bool idle);

@@ -78,6 +78,8 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param,
             return driver_return(&gpu, sizeof(gpu), size, value, size_ret);
     }
     error = usm_device_info(param, size, value, size_ret);
+    if (error == CL_INVALID_VALUE)
+        error = pipe_device_info(param, size, value, size_ret);
     return error == CL_INVALID_VALUE ? real.clGetDeviceInfo(device, param, size, value, size_ret) : error;
 }
 
@@ -107,6 +109,7 @@ static void change(struct _cl_icd_dispatch *table)
     usm_install(table);
     bda_install(table);
     il_install(table);
+    pipe_install(table);
 }
 
 /* Debian's PoCL, by its own ICD file. */

@@ -4,6 +4,7 @@
  *
  *   usm.c   cl_intel_unified_shared_memory, over PoCL's fine-grained SVM
  *   bda.c   cl_ext_buffer_device_address, over buffers that use SVM
+ *   pipe.c  pipes, which kernels see as images
  *   il.c    SPIR-V, translated to SPIR 1.2 by llvm-spirv-15
  *
  * VOCL_TEST_GPU=1: the device says that it is a GPU, so that nobody may give it addresses which it did not allocate.
@@ -49,6 +50,9 @@ bool usm_has(const void *pointer);
 void bda_install(struct _cl_icd_dispatch *table);
 void *bda_function(const char *name);
 bool bda_has(uint64_t address);
+void pipe_install(struct _cl_icd_dispatch *table);
+/* CL_INVALID_VALUE if the query is none of it. */
+cl_int pipe_device_info(cl_device_info param, size_t size, void *value, size_t *size_ret);
 void *il_function(const char *name);
 void il_install(struct _cl_icd_dispatch *table);
 

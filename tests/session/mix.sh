@@ -1,0 +1,79 @@
+#!/bin/sh
+# Random graphs of commands while, at random, their workers are killed, they move and are put to rest: each checks
+# itself. SEEDS=30 runs so many of them, from FIRST on.
+. "$(dirname "$0")/../lib.sh"
+graph=$top_builddir/tests/session/graph
+mark=VOCL_TEST_MARK=$$
+at_most 1800
+
+# the workers of the running program
+workers()
+{
+    grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
+        ! tr '\0' ' ' < "${process%environ}cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' ||
+            echo "$process" | tr -dc '0-9\n'
+    done
+}
+
+# below LIMIT: from the generator of this seed
+below()
+{
+    draw=$(((draw * 1103515245 + 12345) % 2147483648))
+    drawn=$((draw / 65536 % $1))
+}
+
+# kill_some COUNT: workers, now and then
+kill_some()
+{
+    wait_until 20 grep -q 'no longer one of the start' "$scratch/err" || return 0
+    for kill in $(seq "$1"); do
+        below 60
+        sleep 0.$((drawn + 20))
+        below 4
+        kill -KILL "$(workers | sort -n | tail -n $((drawn + 1)) | head -n 1)" 2> /dev/null
+    done
+}
+
+count()
+{
+    grep -c "$1" "$scratch/err"
+}
+
+# mix SEED
+mix()
+{
+    draw=$(($1 * 7919 + 11))
+    below 2
+    share=$drawn
+    below 2
+    how="VOCL_SHARE=$share VOCL_SPARE=$drawn"
+    below 3
+    [ $drawn = 0 ] || how="$how VOCL_MOVE_EVERY=$((drawn * 60))"
+    below 3
+    [ $drawn = 0 ] || how="$how VOCL_REST_EVERY=$((drawn * 120))"
+    below 4
+    kills=$drawn
+    [ $kills = 0 ] || how="$how VOCL_RECOVER=replay VOCL_RECOVER_LOG=${kills}00K"
+    below 2
+    workers=$((drawn + 1))
+    [ $kills = 0 ] || workers=1 # what several have told each other is not told again
+    below 2
+    [ $drawn = 0 ] || how="$how VOCL_NETWORK=tls"
+    : > "$scratch/err"
+    env "$mark" VOCL_LOG=debug $how timeout -k 10 150 vocl run --workers $workers -- "$graph" "$1" "$commands" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    kill_some $kills > /dev/null 2>&1 &
+    harmer=$!
+    wait $program
+    status=$?
+    kill $harmer 2> /dev/null
+    wait $harmer 2> /dev/null
+    [ $status = 0 ] || fail "graph $1, $how, $workers workers: status $status: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_until 5 none_left "$mark" || fail "left after graph $1, $how: $(session_processes "$mark")"
+    echo "graph $1: $how: $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') rests, $(count 'does not rest') refused, $(count 'of commands and data again') replaced"
+}
+
+commands=${COMMANDS:-4000}
+for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-4} - 1))); do
+    mix "$seed"
+done

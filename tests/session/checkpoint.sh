@@ -166,8 +166,13 @@ restored 4 "$(sed -n 's/.*--restore=//p' "$scratch/err")"
 # flip FILE AT: another bit in that byte
 flip()
 {
-    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
-    printf "\\$(printf %o $((byte ^ 4)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null
+    env -u LD_PRELOAD python3 -c '
+import sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(int(sys.argv[2]))
+    byte = file.read(1)[0]
+    file.seek(int(sys.argv[2]))
+    file.write(bytes([byte ^ 4]))' "$1" "$2" || fail "$1 cannot be changed"
 }
 for at in 30 $((bytes / 2)) $((bytes - 5)); do
     cp "$scratch/list" "$newest"

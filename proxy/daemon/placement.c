@@ -35,7 +35,7 @@ struct known_place {
     double cost;
 };
 
-#define KNOWN_PLACES 1024 /* a power of two */
+#define KNOWN_PLACES 4096 /* a power of two */
 
 struct choice {
     const struct placement_device *devices;
@@ -197,50 +197,67 @@ static double cost_of_place(struct choice *c, unsigned at)
     return known->cost;
 }
 
-/* The lower the better; equals in the order of the list. What is not below `least` is as good as anything above. */
-static double cost(struct choice *c, unsigned at, unsigned needed, enum policy policy, double least)
+/* The lower the better, without where it is in its node. */
+static double base_cost(const struct choice *c, unsigned at, unsigned needed, enum policy policy)
 {
     const struct placement_device *device = &c->devices[at];
     const struct node *node = &c->nodes[device->node];
-    double price = 0;
 
     switch (policy) {
     case POLICY_PACK: /* a node that it is on already; one that has all that is needed; one that is in use; the fullest
                        */
-        price =
-            (node->own ? 0 : 1e9) + (node->left >= needed ? 0 : 1e6) + (device->node_sessions ? 0 : 1e3) + node->left;
-        break;
+        return (node->own ? 0 : 1e9) + (node->left >= needed ? 0 : 1e6) + (device->node_sessions ? 0 : 1e3) +
+               node->left;
     case POLICY_SPREAD:
-        price = 1e6 * (node->own + device->node_sessions) + 1e3 * device->sessions;
-        break;
+        return 1e6 * (node->own + device->node_sessions) + 1e3 * device->sessions;
     case POLICY_LEAST_LOADED:
-        price = 1e3 * device->sessions + device->load;
-        break;
+        return 1e3 * device->sessions + device->load;
     case POLICY_ORDER:
-        return 0;
+        break;
     }
-    return price < least ? price + cost_of_place(c, at) : price;
+    return 0;
+}
+
+/* The first of those that cost least, or c->count. Where devices are is computed only for those for which it matters.
+ */
+static unsigned find_best(struct choice *c, unsigned needed, enum policy policy)
+{
+    const bool ordered = policy == POLICY_ORDER;
+    unsigned best = c->count;
+    double least = HUGE_VAL;
+
+    for (unsigned i = 0; i < c->count; i++) {
+        const double price = c->taken[i] || !c->fits[i] ? HUGE_VAL : base_cost(c, i, needed, policy);
+
+        if (price >= least)
+            continue;
+        least = price;
+        best = i;
+        if (ordered)
+            break;
+    }
+    if (ordered || best == c->count)
+        return best;
+    least += cost_of_place(c, best);
+    for (unsigned i = 0; i < c->count; i++) {
+        double price = c->taken[i] || !c->fits[i] ? HUGE_VAL : base_cost(c, i, needed, policy);
+
+        if (price > least)
+            continue;
+        price += cost_of_place(c, i);
+        if (price > least || (price == least && i >= best))
+            continue;
+        least = price;
+        best = i;
+    }
+    return best;
 }
 
 static bool choose(struct choice *c, enum policy policy, unsigned *chosen)
 {
     for (unsigned got = 0; got < c->wish->count; got++) {
-        double least = HUGE_VAL;
-        unsigned best = c->count;
+        const unsigned best = find_best(c, c->wish->count - got, policy);
 
-        for (unsigned i = 0; i < c->count; i++) {
-            double price;
-
-            if (c->taken[i] || !c->fits[i])
-                continue;
-            price = cost(c, i, c->wish->count - got, policy, least);
-            if (best < c->count && price >= least)
-                continue;
-            least = price;
-            best = i;
-            if (policy == POLICY_ORDER)
-                break;
-        }
         if (best == c->count)
             return false;
         choice_take(c, best);

@@ -553,8 +553,7 @@ static void find_open(struct object *object, void *argument)
 {
     cl_event event = (cl_event)object;
 
-    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue &&
-                         atomic_load(&event->waited);
+    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue && atomic_load(&event->waited);
 }
 
 bool event_any_open(void)

@@ -41,7 +41,7 @@ struct move {
     unsigned end_count, end_room;
     uint64_t bytes, bytes_paused;
     unsigned rounds;
-    bool gated; /* what does not end may wait for a user event */
+    bool gated;                  /* what does not end may wait for a user event */
     struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
     unsigned failed_here_count;
     struct move_watch *watch; /* or NULL */

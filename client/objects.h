@@ -260,9 +260,9 @@ struct _cl_event {
     uint64_t before;             /* commands with numbers up to this were sent before it */
     uint64_t since;              /* deliver_now_begun() when it was made */
     atomic_int status;
-    atomic_bool asked; /* the program has asked about it */
+    atomic_bool asked;  /* the program has asked about it */
     atomic_bool waited; /* of a user event: a command waits for it */
-    atomic_bool shown; /* that it is complete: not before what natively has been called back by then has been */
+    atomic_bool shown;  /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
     uint32_t subscribed;
     bool ended; /* it is over on its node, or the application has set it */

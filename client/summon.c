@@ -1,7 +1,8 @@
 /*
  * What users ask of the running session: "suspend", "resume" (rest.c), "move to WHERE", and in a pool "move member
- * NUMBER to WHERE". "move any to WHERE": another kind of device will do. WHERE is a host, "here" for this one, or "spare" for any spare worker. If none of the spare workers
- * is there, one comes for the move, and the one that was left goes when it is over.
+ * NUMBER to WHERE". "move any to WHERE": another kind of device will do. WHERE is a host, "here" for this one, or
+ * "spare" for any spare worker. If none of the spare workers is there, one comes for the move, and the one that was
+ * left goes when it is over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -215,9 +216,9 @@ static void on_request(void *context, const char *request, struct answer *answer
     char where[256] = "", from[256] = "", text[1000];
     unsigned member;
     const bool any = !strncmp(request, "move any ", strlen("move any "));
-    const char *place = any                                            ? request + strlen("move any ")
+    const char *place = any                                           ? request + strlen("move any ")
                         : !strncmp(request, "move ", strlen("move ")) ? request + strlen("move ")
-                                                                       : "";
+                                                                      : "";
     const int words = sscanf(place, "to %255s from %255s", where, from);
 
     if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {

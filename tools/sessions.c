@@ -350,10 +350,13 @@ int session_ask(long program, const char *words, bool quiet)
 
 int sessions_move(int count, char **words)
 {
-    static const struct option options[] = {
-        {"to", required_argument, NULL, 't'}, {"from", required_argument, NULL, 'f'}, {"quiet", no_argument, NULL, 'q'},
-        {"any", no_argument, NULL, 'a'},      {"list", no_argument, NULL, 'l'},       {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"to", required_argument, NULL, 't'},
+                                            {"from", required_argument, NULL, 'f'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"any", no_argument, NULL, 'a'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     const char *to = NULL, *from = NULL;
     char request[REQUESTS_MOST / 2];
     bool quiet = false, any = false;
@@ -389,8 +392,8 @@ int sessions_move(int count, char **words)
         misuse("move takes the number of one process");
     if (!to || !*to || strpbrk(to, " \t\n") || (from && (!*from || strpbrk(from, " \t\n"))))
         misuse("move needs --to=HOST");
-    if (snprintf(request, sizeof(request), "move %sto %s%s%s", any ? "any " : "", to, from ? " from " : "", from ? from : "") >=
-        (int)sizeof(request))
+    if (snprintf(request, sizeof(request), "move %sto %s%s%s", any ? "any " : "", to, from ? " from " : "",
+                 from ? from : "") >= (int)sizeof(request))
         misuse("these names are too long");
     return session_ask(session_process(words[optind]), request, quiet);
 }

@@ -56,11 +56,13 @@ mix()
     [ $kills = 0 ] || how="$how VOCL_RECOVER=replay VOCL_RECOVER_LOG=${kills}00K"
     below 2
     workers=$((drawn + 1))
-    [ $kills = 0 ] || workers=1 # what several have told each other is not told again
+    below 2
+    local=$([ $drawn = 0 ] || echo --local)
+    [ $kills = 0 ] || workers=1 local= # what several have told each other is not told again
     below 2
     [ $drawn = 0 ] || how="$how VOCL_NETWORK=tls"
     : > "$scratch/err"
-    env "$mark" VOCL_LOG=debug $how timeout -k 10 150 vocl run --workers $workers -- "$graph" "$1" "$commands" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_LOG=debug $how timeout -k 10 150 vocl run $local --workers $workers -- "$graph" "$1" "$commands" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     kill_some $kills > /dev/null 2>&1 &
     harmer=$!
@@ -70,7 +72,7 @@ mix()
     wait $harmer 2> /dev/null
     [ $status = 0 ] || fail "graph $1, $how, $workers workers: status $status: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until 5 none_left "$mark" || fail "left after graph $1, $how: $(session_processes "$mark")"
-    echo "graph $1: $how: $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') rests, $(count 'does not rest') refused, $(count 'of commands and data again') replaced"
+    echo "graph $1: $how: $local $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') rests, $(count 'does not rest') refused, $(count 'of commands and data again') replaced"
 }
 
 commands=${COMMANDS:-4000}

@@ -77,17 +77,30 @@ static int write_choice(const struct xtq_queue_entry *entry, char **out)
     return fclose(file) ? -ENOMEM : 0;
 }
 
+/* The compiler of PoCL 6 ends the process, by an assertion, where the kernel makes system calls. */
+static bool bears_calls(cl_device_id device)
+{
+    char version[128] = "";
+
+    clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
+    return strncmp(version, "6.", 2);
+}
+
 static int build(cl_program program, cl_device_id device)
 {
+    static const char *const standards[] = {"3.0", "2.0"};
     cl_device_type type = 0;
-    char log[4096] = "";
+    char log[4096] = "", options[96];
     bool cpu;
 
     clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
     cpu = type & CL_DEVICE_TYPE_CPU;
-    if (!clBuildProgram(program, 1, &device, cpu ? "-cl-std=CL3.0 -DXTQ_CPU" : "-cl-std=CL3.0", NULL, NULL) ||
-        !clBuildProgram(program, 1, &device, cpu ? "-cl-std=CL2.0 -DXTQ_CPU" : "-cl-std=CL2.0", NULL, NULL))
-        return 0;
+    for (size_t i = 0; i < sizeof(standards) / sizeof(*standards); i++) {
+        snprintf(options, sizeof(options), "-cl-std=CL%s%s%s", standards[i], cpu ? " -DXTQ_CPU" : "",
+                 cpu && !bears_calls(device) ? " -DXTQ_WITHOUT_CALLS" : "");
+        if (!clBuildProgram(program, 1, &device, options, NULL, NULL))
+            return 0;
+    }
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
     vocl_log(LOG_ERROR, "xtq: the bodies do not compile: %s", log);
     return -EIO;

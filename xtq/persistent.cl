@@ -19,7 +19,7 @@ struct xtq_task {
 };
 /* XTQ: bodies */
 
-#if defined(XTQ_CPU) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(XTQ_CPU) && !defined(XTQ_WITHOUT_CALLS) && (defined(__x86_64__) || defined(__aarch64__))
 #define XTQ_CALLS
 #endif
 

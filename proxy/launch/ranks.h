@@ -9,6 +9,7 @@
  *     tunnel.c       members' connections through ssh: both ends (tunnel.h)
  *     pmi.c          PMI, as far as MPICH needs it (pmi.h)
  *     join.c         vocl-join: the program's way into a pool
+ *     hold.c         and what it keeps for `vocl run --hold` (hold.h)
  *     moves.c        and when the session moves there (moves.h),
  *     rests.c        or rests (rests.h);
  *     newcomers.c    the workers that come then (newcomers.h)

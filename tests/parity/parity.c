@@ -120,20 +120,27 @@ int parity_version(const struct parity *p)
     return (int)(100 * major + 10 * minor);
 }
 
-bool parity_records(cl_command_queue queue)
+cl_version parity_extension(cl_device_id device, const char *name)
 {
     cl_name_version known[256];
-    cl_version version = 0;
-    cl_device_id device;
     size_t size = 0;
 
-    CHECK(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL));
     if (clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(known), known, &size) != CL_SUCCESS)
         size = 0;
     for (size_t i = 0; i < size / sizeof(*known); i++) {
-        if (!strcmp(known[i].name, CL_KHR_COMMAND_BUFFER_EXTENSION_NAME))
-            version = known[i].version;
+        if (!strcmp(known[i].name, name))
+            return known[i].version;
     }
+    return 0;
+}
+
+bool parity_records(cl_command_queue queue)
+{
+    cl_version version;
+    cl_device_id device;
+
+    CHECK(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL));
+    version = parity_extension(device, CL_KHR_COMMAND_BUFFER_EXTENSION_NAME);
     return (version >= RECORD_SINCE) == RECORD_TAKES_PROPERTIES;
 }
 

@@ -61,6 +61,8 @@ void parity_close(struct parity *p);
 /* Of the platform: 120 for OpenCL 1.2. */
 int parity_version(const struct parity *p);
 
+/* Which version the device says that it has; 0: none, or of an old driver, which says nothing. */
+cl_version parity_extension(cl_device_id device, const char *name);
 /* Whether the queue's driver records commands as the headers have it: with cl_khr_command_buffer of before 0.9.5, or
  * after. */
 bool parity_records(cl_command_queue queue);

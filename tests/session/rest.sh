@@ -41,16 +41,16 @@ graph()
 
 mkdir "$scratch/store"
 for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
-    beside really "$how" "$session/moved" 4 1500
+    really "$how" "$session/moved" 4 1500
 done
 every=60
 for program in buffer_ops callbacks map_unmap svm user_events; do
-    beside always VOCL_SHARE=1 "$parity/$program"
+    always VOCL_SHARE=1 "$parity/$program"
 done
 for program in contents images several_contexts; do
-    beside always VOCL_SHARE=0 "$parity/$program"
+    always VOCL_SHARE=0 "$parity/$program"
 done
-beside graph
+graph
 
 # ---- asked for ----
 

@@ -10,7 +10,8 @@
  *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends;
  *                make_again.c: objects; copy_over.c: contents; summon.c: what users ask)
  *   recover.h    recover.c: a worker that is lost is replaced (journal.h: journal.c, what it was told; shorten.c,
- *                what of it is left; checkpoint.c, contents; replay.c: another one is told it)
+ *                what of it is left; checkpoint.c, contents; window.c, of memory that is shared; replay.c: another one
+ *                is told it)
  *   halt.h       halt.c: no call is half-way meanwhile
  *                rest.c: workers go, and come again when a command needs them
  *   save.h       save.c: they go to a checkpoint in files

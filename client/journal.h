@@ -43,17 +43,17 @@ struct journal {
     bool lost;           /* while it is replaced: the new one is lost, too */
     int process;         /* the lost one's, if it was of this host */
     /* window.c */
-    size_t over;          /* so much of the log is over, and what it did is in memory that is here */
-    uint64_t window;      /* the number of what is since then */
-    struct image *images; /* contents that were here when it began */
-    size_t imaged;        /* bytes of them */
-    unsigned apart;       /* memory objects whose contents are the worker's */
-    atomic_uint inside;   /* commands that are being enqueued */
-    unsigned looking;     /* the program uses memory that is here */
-    const char *exposed;  /* why nothing could be done again just now, or NULL */
-    char host[256];       /* that the lost one was on */
-    struct node *wanted;  /* the spare worker that is to be the next, or NULL */
-    unsigned mover;       /* the target of a move, or 0: what is sent there is not kept */
+    size_t over;                 /* so much of the log is over, and what it did is in memory that is here */
+    atomic_uint_fast64_t window; /* the number of what is since then; the same while a command is being enqueued */
+    struct image *images;        /* contents that were here when it began */
+    size_t imaged;               /* bytes of them */
+    unsigned apart;              /* memory objects whose contents are the worker's */
+    atomic_uint inside;          /* commands that are being enqueued */
+    unsigned looking;            /* the program uses memory that is here */
+    const char *exposed;         /* why nothing could be done again just now, or NULL */
+    char host[256];              /* that the lost one was on */
+    struct node *wanted;         /* the spare worker that is to be the next, or NULL */
+    unsigned mover;              /* the target of a move, or 0: what is sent there is not kept */
     struct replay *replay;
 };
 

@@ -204,8 +204,9 @@ struct ever_written {
 struct image;
 struct in_window {
     uint64_t number;
-    bool read, written, filled; /* filled: it has contents, of whatever window */
-    struct image *image;        /* its contents as they were; of that window or one before */
+    bool read, written, filled;   /* filled: it has contents, of whatever window */
+    atomic_uint_fast64_t settled; /* the number times 4, and the uses for which nothing is left to do */
+    struct image *image;          /* its contents as they were; of that window or one before */
 };
 
 struct _cl_mem {

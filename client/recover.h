@@ -43,6 +43,8 @@ void window_leave(struct enqueue *e);
 /* Before a command that uses it (enum use): what it was is kept, if it could be needed to do the command again. Not
  * under the lock. */
 int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch);
+/* Whether there is nothing to do for that. */
+bool window_is_settled(const struct enqueue *e, cl_mem memory, unsigned use);
 /* The program uses memory that is here as it is, between the two. False: it has to go by a command. */
 enum window_access { WINDOW_READS, WINDOW_WRITES };
 bool window_open(cl_mem memory, enum window_access access, size_t size);

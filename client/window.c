@@ -191,6 +191,7 @@ static int use_here(struct enqueue *e, cl_mem root, unsigned use, bool launch)
 {
     struct journal *j = e->node->journal;
     struct in_window *w = &root->window;
+    unsigned done;
     int error = 0;
 
     enter_window(j, root);
@@ -206,7 +207,21 @@ static int use_here(struct enqueue *e, cl_mem root, unsigned use, bool launch)
         error = take_image(j, root);
     w->read |= (use & USE_READ) != 0;
     w->written |= (use & USE_WRITE) != 0;
+    if (has_image(j, root) || !w->filled)
+        done = USE_READ | USE_WRITE;
+    else
+        done = w->read ? USE_READ : w->written ? USE_WRITE : 0;
+    atomic_store(&w->settled, w->number * 4 | (error ? 0 : done));
     return error;
+}
+
+bool window_is_settled(const struct enqueue *e, cl_mem memory, unsigned use)
+{
+    const cl_mem root = memory_root(memory);
+    const uint64_t settled = atomic_load_explicit(&root->window.settled, memory_order_relaxed);
+
+    return !root->direct ||
+           (settled / 4 == atomic_load_explicit(&e->node->journal->window, memory_order_relaxed) && !(use & ~settled));
 }
 
 int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch)

@@ -108,20 +108,43 @@ static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
     return error;
 }
 
-static cl_int argument_kept(struct enqueue *e, cl_kernel kernel, uint32_t i, unsigned wanted)
+/* What a kernel does with its argument; NULL: that is no memory object. Under the kernel's lock. */
+static cl_mem memory_of(cl_kernel kernel, uint32_t i, unsigned *use)
 {
     const struct argument *argument = &kernel->arguments[i];
-    unsigned use = 0;
+    cl_mem memory =
+        argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
+
+    *use = memory ? argument_use(&kernel->description->arguments[i], memory) : 0;
+    if (*use & USE_WRITE && memory->flags & CL_MEM_WRITE_ONLY) /* what it finds there is undefined */
+        *use &= ~(unsigned)USE_READ;
+    return memory;
+}
+
+static bool arguments_settled(const struct enqueue *e, cl_kernel kernel)
+{
+    bool settled = true;
+    unsigned use;
+
+    spin_lock(&kernel->lock);
+    for (uint32_t i = 0; settled && i < kernel->description->argument_count; i++) {
+        cl_mem memory = memory_of(kernel, i, &use);
+
+        settled = !memory || window_is_settled(e, memory, use);
+    }
+    spin_unlock(&kernel->lock);
+    return settled;
+}
+
+static cl_int argument_kept(struct enqueue *e, cl_kernel kernel, uint32_t i, unsigned wanted)
+{
+    unsigned use;
     cl_mem memory;
 
     spin_lock(&kernel->lock);
-    memory = argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
+    memory = memory_of(kernel, i, &use);
     spin_unlock(&kernel->lock);
-    if (memory)
-        use = argument_use(&kernel->description->arguments[i], memory);
-    if (use & USE_WRITE && memory->flags & CL_MEM_WRITE_ONLY) /* what it finds there is undefined */
-        use &= ~(unsigned)USE_READ;
-    if (!use || (use & USE_WRITE) != wanted)
+    if (!memory || (use & USE_WRITE) != wanted)
         return CL_SUCCESS;
     return cl_error(window_use(e, memory, use, true));
 }
@@ -133,11 +156,13 @@ static cl_int arguments_kept(struct enqueue *e, cl_kernel kernel)
 
     if (!e->counted || e->site)
         return CL_SUCCESS;
+    e->used = true;
+    if (arguments_settled(e, kernel))
+        return CL_SUCCESS;
     for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++)
         error = argument_kept(e, kernel, i, 0);
     for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++)
         error = argument_kept(e, kernel, i, USE_WRITE);
-    e->used = true;
     return error;
 }
 

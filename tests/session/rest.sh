@@ -26,31 +26,22 @@ always()
     echo "$how $*: $(rests) rests"
 }
 
-really()
-{
-    always "$@"
-    [ "$(rests)" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err")"
-}
-
-graph()
-{
-    VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
-        > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
-    echo "graph: $(rests) rests"
-}
-
 mkdir "$scratch/store"
 for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
-    beside really "$how" "$session/moved" 4 1500
+    always "$how" "$session/moved" 4 1500
+    [ "$(rests)" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err")"
 done
+[ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
 every=60
 for program in buffer_ops callbacks map_unmap svm user_events; do
-    beside always VOCL_SHARE=1 "$parity/$program"
+    always VOCL_SHARE=1 "$parity/$program"
 done
 for program in contents images several_contexts; do
-    beside always VOCL_SHARE=0 "$parity/$program"
+    always VOCL_SHARE=0 "$parity/$program"
 done
-beside graph
+VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
+    > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
+echo "graph: $(rests) rests"
 
 # ---- asked for ----
 
@@ -89,9 +80,7 @@ finish()
     echo "$1: right"
 }
 
-asks()
-{
-    how=$1
+for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
     idle "$how"
     said=$(vocl suspend $program) || fail "$how: not put to rest: $(tail -n 5 "$scratch/err")"
     wait_until 10 no_worker || fail "$how: there is a worker"
@@ -114,36 +103,24 @@ asks()
     wait_until 10 grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
     no_worker || fail "$how: a question has woken it: $(tail "$scratch/err")"
     finish "$how"
-}
-for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
-    beside asks "$how"
 done
 
 # Woken on request; twice is no harm.
-woken()
-{
-    idle VOCL_SHARE=0
-    vocl resume $program > "$scratch/asked" || fail "what does not rest: $(cat "$scratch/asked")"
-    vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-    vocl suspend $program > "$scratch/asked" || fail "not put to rest again: $(cat "$scratch/asked")"
-    vocl resume $program > "$scratch/asked" || fail "not woken: $(cat "$scratch/asked")"
-    no_worker && fail "no worker has come"
-    vocl sessions | grep -qE "^ *$program .* resting$" && fail "it is still listed as resting"
-    finish "resume"
-}
-beside woken
+idle VOCL_SHARE=0
+vocl resume $program > "$scratch/asked" || fail "what does not rest: $(cat "$scratch/asked")"
+vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+vocl suspend $program > "$scratch/asked" || fail "not put to rest again: $(cat "$scratch/asked")"
+vocl resume $program > "$scratch/asked" || fail "not woken: $(cat "$scratch/asked")"
+no_worker && fail "no worker has come"
+vocl sessions | grep -qE "^ *$program .* resting$" && fail "it is still listed as resting"
+finish "resume"
 
 # No room where contents are to go: a directory that is not there, and a file system that is too small.
-no_directory()
-{
-    idle "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/nothing"
-    vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest without a directory"
-    grep -q "nothing.*No such file" "$scratch/asked" || fail "no directory: $(cat "$scratch/asked")"
-    finish "no directory"
-}
-
-disk_full()
-{
+idle "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/nothing"
+vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest without a directory"
+grep -q "nothing.*No such file" "$scratch/asked" || fail "no directory: $(cat "$scratch/asked")"
+finish "no directory"
+if unshare -rm true 2> /dev/null; then
     rm -rf "$scratch/words"
     mkdir "$scratch/words" "$scratch/small"
     : > "$scratch/out"
@@ -155,16 +132,10 @@ disk_full()
     nsenter -t $program -U --preserve-credentials vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest in too small a file"
     grep -q "small.*No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
     finish "disk full"
-}
-beside no_directory
-if unshare -rm true 2> /dev/null; then
-    beside disk_full
 fi
 
 # A worker that dies while it is put to rest is lost as at any other time; nothing is left behind, nobody hangs.
-lost_at()
-{
-    phase=$1
+for phase in list take; do
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 &
     asked=$!
@@ -175,15 +146,10 @@ lost_at()
     wait $program && fail "killed at $phase: the program has not noticed"
     wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: lost"
-}
-for phase in list take; do
-    beside lost_at $phase
 done
 
 # One that dies while it wakes is as a lost device to the command that needed it; the next one wakes the session again.
-lost_awaking()
-{
-    phase=$1
+for phase in objects give wake; do
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 || fail "not put to rest: $(cat "$scratch/asked")"
     touch "$scratch/words/ask" "$scratch/words/wake"
@@ -191,20 +157,11 @@ lost_awaking()
     kill -KILL $(named vocl-proxy)
     wait_until 30 grep -q 'error -2' "$scratch/out" || fail "killed at $phase: no error: $(tail -n 5 "$scratch/out" "$scratch/err")"
     finish "killed at $phase"
-}
-for phase in objects give wake; do
-    beside lost_awaking $phase
 done
 
 # The program is killed while it rests.
-killed_resting()
-{
-    idle VOCL_SHARE=0
-    vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-    kill -KILL $program
-    wait $program
-    wait_until 5 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"
-}
-beside killed_resting
-well_beside
-[ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
+idle VOCL_SHARE=0
+vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+kill -KILL $program
+wait $program
+wait_until 5 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"

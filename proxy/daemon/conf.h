@@ -18,7 +18,7 @@ struct device_rule {
 };
 
 struct config {
-    char *path, *name, *listen, *pool_file, *method, *key_file, *munge_socket, *state, *http, *accounting, *cgroup,
+    char *path, *name, *listen, *pool_file, *method, *key_file, *munge_socket, *state, *http, *accounting, *powercap, *cgroup,
         *network, *scrub;
     char **allow, **deny, **admins; /* users, or groups as "@group"; NULL-terminated */
     char **environment;             /* of workers: NAME=VALUE */

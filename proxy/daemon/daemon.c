@@ -45,6 +45,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     state_review(d);
     broker_review(d);
     account_review(d);
+    energy_review(d);
     daemon_log_review();
     evtimer_add(d->publish, &heartbeat);
 }

@@ -79,6 +79,7 @@ struct session {
     unsigned share;           /* weight */
     bool exclusive, started;  /* started: there was a worker */
     double began;             /* wall clock, seconds */
+    double joules_before;     /* energy_review() when it began; below 0: not known */
     pid_t pid, keeper;        /* keeper: the parent of the worker, which pid is */
     unsigned long start_time; /* of the process, in clock ticks since the host's start */
     int pidfd;
@@ -121,6 +122,11 @@ struct daemon {
     struct event *control_listener;
     json_t *drains;        /* drain.c */
     json_t *unaccounted;   /* lines for account.c that could not be written */
+    struct {
+        double joules;
+        uint64_t last[16]; /* of each package, in uJ */
+        bool known[16];
+    } energy;
     bool detached;         /* its log is a file in its state directory */
     char trouble[128];     /* sessions cannot be recorded: why, or "" */
     long looked_ms;        /* silence.c */
@@ -226,6 +232,11 @@ void move_end(struct session *s, const char *why);
 void sessions_account(struct session *s, int status);
 /* What could not be written may be possible now. */
 void account_review(struct daemon *d);
+
+/* ---- energy.c ---- */
+/* What the node's processors have taken since the daemon began to look, in J, as the kernel has it in intel-rapl; -1: it has
+ * nothing, or nothing that may be read. To be called more often than counters go round: some minutes. */
+double energy_review(struct daemon *d);
 
 /* ---- history.c ---- */
 /* An answer: the part of the account that the question asks for, of all users or one. */

@@ -120,8 +120,8 @@ struct daemon {
     struct request *requests, **requests_last;
     struct evconnlistener *listener;
     struct event *control_listener;
-    json_t *drains;        /* drain.c */
-    json_t *unaccounted;   /* lines for account.c that could not be written */
+    json_t *drains;      /* drain.c */
+    json_t *unaccounted; /* lines for account.c that could not be written */
     struct {
         double joules;
         uint64_t last[16]; /* of each package, in uJ */
@@ -234,8 +234,8 @@ void sessions_account(struct session *s, int status);
 void account_review(struct daemon *d);
 
 /* ---- energy.c ---- */
-/* What the node's processors have taken since the daemon began to look, in J, as the kernel has it in intel-rapl; -1: it has
- * nothing, or nothing that may be read. To be called more often than counters go round: some minutes. */
+/* What the node's processors have taken since the daemon began to look, in J, as the kernel has it in intel-rapl; -1:
+ * it has nothing, or nothing that may be read. To be called more often than counters go round: some minutes. */
 double energy_review(struct daemon *d);
 
 /* ---- history.c ---- */

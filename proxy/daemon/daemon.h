@@ -11,6 +11,7 @@
  *     message.c     what a message asks for, and who may
  *     node.c        the sessions on this node: reserved, running, ended
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
+ *     energy.c      what the node's processors take
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process
  *     keep.c        the process between it and the daemon

@@ -432,6 +432,26 @@ void timeline_goes_on(struct executor *x)
 
 /* ---- from the application ---- */
 
+/* What an earlier trace has left, of commands that came while it was stopped. */
+static void forget_pending(struct timeline *t)
+{
+    for (unsigned i = 0; i < t->line_count; i++) {
+        struct line *line = &t->lines[i];
+
+        while (line->first) {
+            struct pending *pending = line->first;
+
+            line->first = pending->next;
+            if (pending->event)
+                clReleaseEvent(pending->event);
+            pending->next = t->free;
+            t->free = pending;
+        }
+        line->last = &line->first;
+    }
+    t->count = 0;
+}
+
 int exec_timeline(struct executor *x, const struct exec_timeline *m)
 {
     struct timeline *t = x->timeline;
@@ -443,6 +463,8 @@ int exec_timeline(struct executor *x, const struct exec_timeline *m)
         x->timeline = t;
     }
     if (t && m->on) {
+        if (!x->traced && !t->end_call)
+            forget_pending(t);
         t->number = t->devices = 0;
         t->has_told = false;
         t->name_count = 0;

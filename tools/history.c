@@ -202,8 +202,9 @@ static void show_json(const json_t *list)
 static void show_all(const json_t *records, const struct history_choices *choices)
 {
     static const char *const columns[] = {
-        "session", "node",           "user",        "uid",      "program",  "job",       "from",    "began", "ended",
-        "seconds", "device_seconds", "cpu_seconds", "launches", "bytes_in", "bytes_out", "devices", "end",   "why"};
+        "session", "node",    "user",           "uid",         "program",  "job",      "from",      "began",
+        "ended",   "seconds", "device_seconds", "cpu_seconds", "launches", "bytes_in", "bytes_out", "devices",
+        "end",     "why",     "node_joules"};
     if (choices->as_json)
         show_json(records);
     else if (choices->as_csv)

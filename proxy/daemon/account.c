@@ -25,7 +25,7 @@ static const char *end_of(const struct session *s, int status)
 
 static json_t *record_of(const struct session *s, int status)
 {
-    const double now = wall_seconds();
+    const double now = wall_seconds(), joules = energy_review(s->daemon);
     json_t *devices = json_array();
 
     for (unsigned i = 0; i < s->device_count; i++)
@@ -39,6 +39,8 @@ static json_t *record_of(const struct session *s, int status)
                   (json_int_t)s->usage.bytes_out, "devices", devices, "end", end_of(s, status), "why", s->why);
 
     json_object_set_new(record, "part", json_string(s->id));
+    if (joules >= 0 && s->joules_before >= 0)
+        json_object_set_new(record, "node_joules", json_real(joules - s->joules_before));
     if (*s->replaces)
         json_object_set_new(record, "replaces", json_string(s->replaces));
     if (s->move)

@@ -26,6 +26,7 @@ static const struct {
     {"state-directory", offsetof(struct config, state), "/run/vocl"},
     {"http", offsetof(struct config, http), ""},
     {"accounting", offsetof(struct config, accounting), ""},
+    {"powercap", offsetof(struct config, powercap), "/sys/class/powercap"},
     {"cgroup", offsetof(struct config, cgroup), "auto"},
     {"network", offsetof(struct config, network), "tls"},
     {"scrub", offsetof(struct config, scrub), "own"},

@@ -18,8 +18,8 @@ struct device_rule {
 };
 
 struct config {
-    char *path, *name, *listen, *pool_file, *method, *key_file, *munge_socket, *state, *http, *accounting, *cgroup,
-        *network, *scrub;
+    char *path, *name, *listen, *pool_file, *method, *key_file, *munge_socket, *state, *http, *accounting, *powercap,
+        *cgroup, *network, *scrub;
     char **allow, **deny, **admins; /* users, or groups as "@group"; NULL-terminated */
     char **environment;             /* of workers: NAME=VALUE */
     enum policy policy;

@@ -47,6 +47,7 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     broker_review(d);
     oversubscribe_review(d);
     account_review(d);
+    energy_review(d);
     daemon_log_review();
     evtimer_add(d->publish, &heartbeat);
 }

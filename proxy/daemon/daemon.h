@@ -12,6 +12,7 @@
  *     node.c        the sessions on this node: reserved, running, ended
  *     hold.c        devices that are held for the sessions of somebody, one after the other
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
+ *     energy.c      what the node's processors take
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process, and the nursery from which it comes; between them and the daemon is what
  *                   proxy/keep.c says
@@ -85,6 +86,7 @@ struct session {
     bool exclusive, started;  /* started: there was a worker */
     bool held;                /* there will be none: it keeps the devices for others (hold.c) */
     double began;             /* wall clock, seconds */
+    double joules_before;     /* energy_review() when it began; below 0: not known */
     pid_t pid, keeper;        /* keeper: the parent of the worker, which pid is */
     unsigned long start_time; /* of the process, in clock ticks since the host's start */
     int pidfd;
@@ -134,8 +136,13 @@ struct daemon {
     struct rest *rests;
     struct evconnlistener *listener;
     struct event *control_listener;
-    json_t *drains;        /* drain.c */
-    json_t *unaccounted;   /* lines for account.c that could not be written */
+    json_t *drains;      /* drain.c */
+    json_t *unaccounted; /* lines for account.c that could not be written */
+    struct {
+        double joules;
+        uint64_t last[16]; /* of each package, in uJ */
+        bool known[16];
+    } energy;
     bool detached;         /* its log is a file in its state directory */
     char trouble[128];     /* sessions cannot be recorded: why, or "" */
     long looked_ms;        /* silence.c */
@@ -292,6 +299,11 @@ bool oversubscribe_asks(const struct session *s);
 void sessions_account(struct session *s, int status);
 /* What could not be written may be possible now. */
 void account_review(struct daemon *d);
+
+/* ---- energy.c ---- */
+/* What the node's processors have taken since the daemon began to look, in J, as the kernel has it in intel-rapl; -1:
+ * it has nothing, or nothing that may be read. To be called more often than counters go round: some minutes. */
+double energy_review(struct daemon *d);
 
 /* ---- history.c ---- */
 /* An answer: the part of the account that the question asks for, of all users or one. */

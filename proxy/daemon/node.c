@@ -147,6 +147,7 @@ struct session *session_new(struct daemon *d, const char *id)
     snprintf(s->id, sizeof(s->id), "%s", id);
     snprintf(s->of, sizeof(s->of), "%s", id);
     s->began = wall_seconds();
+    s->joules_before = -1;
     s->share = 100;
     s->slot = free_slot(d);
     s->next = d->sessions;
@@ -536,6 +537,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     s->started = true;
     s->start_time = process_start_time(pid);
     s->began = wall_seconds();
+    s->joules_before = energy_review(s->daemon);
     session_watch(s);
     if (state_save(s)) {
         snprintf(why, why_size, "%s %s", s->daemon->config->name, s->daemon->trouble);

@@ -3,7 +3,16 @@
 # half a line; `vocl pool history` finds all of it on all nodes, and adds up.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
-make_pool one
+# the node's energy: a counter that goes round
+mkdir -p "$scratch/powercap/intel-rapl:0"
+echo 262143000000 > "$scratch/powercap/intel-rapl:0/max_energy_range_uj"
+counter()
+{
+    echo "$1" > "$scratch/powercap/new"
+    mv "$scratch/powercap/new" "$scratch/powercap/intel-rapl:0/energy_uj"
+}
+counter 262142000000
+make_pool one "powercap = \"$scratch/powercap\";"
 add_daemon two "accounting = \"$scratch/accounting.two\";"
 sed -i '0,/^accounting/{/^accounting/d}' "$scratch/conf.two"
 start_daemon
@@ -59,6 +68,7 @@ running()
     vocl pool sessions | grep -q running
 }
 wait_until 20 running || fail "no session: $(cat "$scratch/err")"
+counter 5000000
 vocl pool kill "$(vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p')" || fail "kill"
 kill $program
 wait_until 20 lines 5 || fail "no account of what was ended: $(history)"
@@ -78,6 +88,8 @@ first, last = records[0], records[-1]
 assert first["program"] == "vector_add" and first["end"] == "completed" and first["bytes_in"] > 0, first
 assert first["ended"] - first["began"] >= 0 and len(first["devices"]) == 1 and first["device_seconds"] >= 0, first
 assert last["program"] == "burn" and last["end"] == "ended" and last["why"] == "ended by " + sys.argv[3], last
+assert first["node_joules"] == 0 and abs(last["node_joules"] - 6) < 1e-3, (first, last)
+assert abs(float(rows[-1]["node_joules"]) - 6) < 1e-3, rows[-1]
 assert float(rows[0]["device_seconds"]) >= 0 and rows[0]["end"] == "completed", rows[0]
 END
 [ "$(history --job 17 --csv | sed 1d | wc -l)" = 2 ] || fail "of a job: $(history --job 17)"

@@ -52,7 +52,8 @@ checked programs=2
 python3 "$scratch/messages.py" "$trace" || fail "messages: $(head -c 500 "$scratch/out")"
 vocl explain "$trace" > /dev/null 2>&1 || [ $? = 1 ] || fail "vocl explain: $?"
 
-VOCL_SHARE=0 on_two "$top_builddir/examples/xtq_graph" # as if each rank had a host of its own
+export VOCL_SHARE=0
+on_two "$top_builddir/examples/xtq_graph" # as if each rank had a host of its own
 checked programs=2
 python3 "$scratch/messages.py" "$trace" || fail "messages, apart: $(head -c 500 "$scratch/out")"
 

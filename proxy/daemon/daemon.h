@@ -118,6 +118,7 @@ struct daemon {
     struct session *sessions;
     struct connection *connections;
     unsigned strangers_most, watchers;
+    bool looks_again; /* oversubscribe.c */
     struct peer *peers;
     struct request *requests, **requests_last;
     struct rest *rests;

@@ -126,6 +126,7 @@ struct daemon {
     struct session *sessions;
     struct connection *connections;
     unsigned strangers_most, watchers;
+    bool looks_again; /* oversubscribe.c */
     struct peer *peers;
     struct hsearch_data *by_name; /* peers, or NULL */
     unsigned own_place;           /* in the pool file */

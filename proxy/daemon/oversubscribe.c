@@ -12,6 +12,7 @@
 #define ASKED_MS 15000    /* what was asked and goes on by then is asked no more for a while, */
 #define RESTLESS_MS 5000  /* nor what refused */
 #define SETTLED_SECONDS 1 /* until a place that has become free is somebody's */
+#define LOOK_US 250000    /* while somebody waits */
 
 bool oversubscribe_asks(const struct session *s)
 {
@@ -102,8 +103,19 @@ static const json_t *find_idle(const json_t *directory, const json_t *wish, cons
     return found;
 }
 
+static void look_again(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    d->looks_again = false;
+    oversubscribe_review(d);
+}
+
 void oversubscribe_review(struct daemon *d)
 {
+    const struct timeval soon = {0, LOOK_US};
     json_t *directory, *queue, *wish;
     const char *where = "";
     size_t i;
@@ -127,6 +139,8 @@ void oversubscribe_review(struct daemon *d)
         if (found)
             break;
     }
+    if (directory && !d->looks_again)
+        d->looks_again = !event_base_once(d->base, -1, EV_TIMEOUT, look_again, d, &soon);
     json_decref(directory);
     json_decref(queue);
 }

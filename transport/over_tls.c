@@ -233,6 +233,8 @@ static bool is_possible(const struct message *message)
         return message->length && message->length <= MOST_PART;
     case MESSAGE_WANT:
         return message->length == sizeof(struct want);
+    case MESSAGE_ABLE:
+        return message->length == sizeof(struct able);
     default:
         return false;
     }
@@ -262,6 +264,16 @@ static const char *add_part(struct tls_way *way, const uint8_t *bytes, size_t le
     return NULL;
 }
 
+static const char *take_able(struct tls_way *way, const uint8_t *bytes)
+{
+    if (way->known)
+        return "it said twice what it can do";
+    memcpy(&way->other, bytes, sizeof(way->other));
+    if (way->other.room && way->looks)
+        way->known = known_open(way->other.room, way->pipe_count);
+    return NULL;
+}
+
 static const char *take_message(struct transport *t, unsigned number, const struct message *message,
                                 const uint8_t *bytes)
 {
@@ -281,6 +293,8 @@ static const char *take_message(struct transport *t, unsigned number, const stru
         return begin_large(way, bytes);
     case MESSAGE_PART:
         return add_part(way, bytes, message->length);
+    case MESSAGE_ABLE:
+        return take_able(way, bytes);
     default:
         memcpy(&want, bytes, sizeof(want));
         return tls_bulk_wanted(t, number, &want) ? NULL : "it wants what nobody offered";
@@ -382,6 +396,53 @@ static void tls_taken(struct transport *t, unsigned number)
     way->in_at += sizeof(message) + message.length;
 }
 
+/* ---- what it carries best ---- */
+
+const struct pack_plugin *way_packing(struct tls_way *way)
+{
+    static const struct pack_plugin *plugin;
+    static bool tried;
+
+    if (!plugin && !tried)
+        plugin = loader_open_pack();
+    tried = true;
+    if (plugin && !way->packer)
+        way->packer = plugin->open();
+    way->packs = plugin;
+    return way->packer ? plugin : NULL;
+}
+
+void way_look(struct tls_way *way, unsigned peer)
+{
+    int fds[MOST_PIPES];
+    const uint64_t before = way->pace.rate;
+
+    for (unsigned i = 0; i < way->pipe_count; i++)
+        fds[i] = kept_fd(&way->pipes[i].stream.socket);
+    if (!way->measures || !pace_look(&way->pace, fds, way->pipe_count, clock_ns()))
+        return;
+    if (!before || way->pace.rate > 2 * before || way->pace.rate < before / 2)
+        vocl_log(LOG_INFO, "with %u: the link carries %.3g MB/s", peer, (double)way->pace.rate / 1e6);
+}
+
+/* Only over TCP, which tells how fast it is, and by OpenSSL, which hashes. */
+static void open_pace(struct transport *t, unsigned number, struct tls_way *way, long us)
+{
+    const bool wanted = strcmp(settings_string(SETTING_COMPRESS), "off") != 0;
+
+    pace_open(&way->pace, us);
+    way->measures = us > 0;
+    way->looks = way->measures && way->frames.by == tls_plugin;
+    way->able.unpacks = way->measures && wanted && loader_has_pack();
+    way->packing = way->able.unpacks;
+    if (way->looks && !t->client && !number)
+        way->able.room = settings_bytes(SETTING_KNOWN_BYTES);
+    if (!way->able.unpacks && !way->able.room)
+        return;
+    add_message(&way->urgent, MESSAGE_ABLE, &way->able, sizeof(way->able), NULL, 0);
+    way->frames.blocked = true; /* it is sent with what comes next, or by the next poll */
+}
+
 /* ---- the way to a member ---- */
 
 /* job.c's, or rather meeting.c's, has made it. */
@@ -434,6 +495,7 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
     }
     way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
+    open_pace(t, number, way, us);
     vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
              number, us, way->pipe_count, (unsigned long long)way->window >> 20);
 }
@@ -512,8 +574,19 @@ void way_free(struct tls_way *way, bool forget)
     stream_end(&way->frames, forget);
     stream_end(&way->beat, forget);
     kept_close(&way->voucher);
-    for (unsigned i = 0; i < way->pipe_count; i++)
-        stream_end(&way->pipes[i].stream, forget);
+    for (unsigned i = 0; i < way->pipe_count; i++) {
+        struct pipe *pipe = &way->pipes[i];
+
+        stream_end(&pipe->stream, forget);
+        references_drop(pipe, NULL);
+        free(pipe->piece);
+        free(pipe->packed);
+        free(pipe->carried);
+    }
+    known_close(way->known);
+    shelf_close(way->shelf);
+    if (way->packer)
+        way->packs->close(way->packer);
     while (way->offers) {
         struct offer *offer = way->offers;
 
@@ -550,6 +623,9 @@ static void tls_close(struct transport *t, unsigned number, bool forget)
         return;
     if (!forget)
         say_last_words(t, number);
+    if (!forget && way_of(t, number)->given)
+        vocl_log(LOG_INFO, "to %u: %.1f MiB of bulk data, carried as %.1f MiB", number,
+                 (double)way_of(t, number)->given / 1048576, (double)way_of(t, number)->carried / 1048576);
     way_free(peer->way, forget);
     peer->way = NULL;
 }

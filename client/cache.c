@@ -103,8 +103,7 @@ static struct head *load(const char *path, size_t *length)
 
 static struct head head_of(enum cache_kind kind, size_t key_length, size_t length, uint64_t hash)
 {
-    struct head head = {
-        .format = FORMAT, .kind = kind, .key_length = key_length, .length = length, .hash = hash};
+    struct head head = {.format = FORMAT, .kind = kind, .key_length = key_length, .length = length, .hash = hash};
 
     memcpy(head.magic, magic, sizeof(magic));
     strncpy(head.version, PACKAGE_VERSION, sizeof(head.version) - 1);
@@ -160,8 +159,8 @@ static void make_room(const char *path)
         if (*entry->d_name == '.' || fstatat(dirfd(listing), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
             continue;
         count++;
-        if (*oldest && (status.st_mtim.tv_sec > when.tv_sec || (status.st_mtim.tv_sec == when.tv_sec &&
-                                                                 status.st_mtim.tv_nsec >= when.tv_nsec)))
+        if (*oldest && (status.st_mtim.tv_sec > when.tv_sec ||
+                        (status.st_mtim.tv_sec == when.tv_sec && status.st_mtim.tv_nsec >= when.tv_nsec)))
             continue;
         when = status.st_mtim;
         snprintf(oldest, sizeof(oldest), "%s", entry->d_name);

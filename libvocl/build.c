@@ -186,7 +186,8 @@ static bool build_on(struct node *node, cl_program program, cl_uint count, const
     include_collect(node, program->source, options, &files);
     if (!promise_key(program, node, count, ids, options, &files, key))
         key->length = 0;
-    promised = program->context->node_count == 1 && key->length && promise_build(program, node, count, ids, options, key);
+    promised =
+        program->context->node_count == 1 && key->length && promise_build(program, node, count, ids, options, key);
     if (!promised)
         build_send(node, program, count, ids, options, &files, call, NULL);
     wire_buffer_free(&files);

@@ -53,10 +53,9 @@ static void promise_over(struct call *call)
     struct promise *promise = (struct promise *)call;
     struct wire_build_program_reply reply;
 
-    if (!call->status &&
-        (wire_get_build_program_reply(&call->fields, &reply) || reply.error ||
-         reply.kernels_length != promise->cached.length ||
-         memcmp(reply.kernels, promise->cached.bytes, promise->cached.length))) {
+    if (!call->status && (!wire_get_build_program_reply(&call->fields, &reply) || reply.error ||
+                          reply.kernels_length != promise->cached.length ||
+                          memcmp(reply.kernels, promise->cached.bytes, promise->cached.length))) {
         vocl_log(LOG_ERROR, "a build has not ended as it did before: what was kept of it is dropped");
         cache_drop(CACHE_BUILD, promise->key.bytes, promise->key.length);
     }

@@ -1,8 +1,8 @@
 /*
- * Pieces of bulk data that the other side has already. Who takes keeps copies of pieces in slots that the giver chooses,
- * and the giver remembers which piece, by its SHA-256, is in which slot of which connection: so it knows what is there
- * without asking, and on one connection a piece comes before what refers to it. The taker says how many bytes it keeps,
- * and compares the hash of what is in the slot with that of what is wanted.
+ * Pieces of bulk data that the other side has already. Who takes keeps copies of pieces in slots that the giver
+ * chooses, and the giver remembers which piece, by its SHA-256, is in which slot of which connection: so it knows what
+ * is there without asking, and on one connection a piece comes before what refers to it. The taker says how many bytes
+ * it keeps, and compares the hash of what is in the slot with that of what is wanted.
  */
 #ifndef VOCL_TRANSPORT_KNOWN_H
 #define VOCL_TRANSPORT_KNOWN_H

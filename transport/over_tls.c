@@ -264,16 +264,6 @@ static const char *add_part(struct tls_way *way, const uint8_t *bytes, size_t le
     return NULL;
 }
 
-static const char *take_able(struct tls_way *way, const uint8_t *bytes)
-{
-    if (way->known)
-        return "it said twice what it can do";
-    memcpy(&way->other, bytes, sizeof(way->other));
-    if (way->other.room && way->looks)
-        way->known = known_open(way->other.room, way->pipe_count);
-    return NULL;
-}
-
 static const char *take_message(struct transport *t, unsigned number, const struct message *message,
                                 const uint8_t *bytes)
 {
@@ -294,7 +284,7 @@ static const char *take_message(struct transport *t, unsigned number, const stru
     case MESSAGE_PART:
         return add_part(way, bytes, message->length);
     case MESSAGE_ABLE:
-        return take_able(way, bytes);
+        return able_take(way, bytes);
     default:
         memcpy(&want, bytes, sizeof(want));
         return tls_bulk_wanted(t, number, &want) ? NULL : "it wants what nobody offered";
@@ -396,53 +386,6 @@ static void tls_taken(struct transport *t, unsigned number)
     way->in_at += sizeof(message) + message.length;
 }
 
-/* ---- what it carries best ---- */
-
-const struct pack_plugin *way_packing(struct tls_way *way)
-{
-    static const struct pack_plugin *plugin;
-    static bool tried;
-
-    if (!plugin && !tried)
-        plugin = loader_open_pack();
-    tried = true;
-    if (plugin && !way->packer)
-        way->packer = plugin->open();
-    way->packs = plugin;
-    return way->packer ? plugin : NULL;
-}
-
-void way_look(struct tls_way *way, unsigned peer)
-{
-    int fds[MOST_PIPES];
-    const uint64_t before = way->pace.rate;
-
-    for (unsigned i = 0; i < way->pipe_count; i++)
-        fds[i] = kept_fd(&way->pipes[i].stream.socket);
-    if (!way->measures || !pace_look(&way->pace, fds, way->pipe_count, clock_ns()))
-        return;
-    if (!before || way->pace.rate > 2 * before || way->pace.rate < before / 2)
-        vocl_log(LOG_INFO, "with %u: the link carries %.3g MB/s", peer, (double)way->pace.rate / 1e6);
-}
-
-/* Only over TCP, which tells how fast it is, and by OpenSSL, which hashes. */
-static void open_pace(struct transport *t, unsigned number, struct tls_way *way, long us)
-{
-    const bool wanted = strcmp(settings_string(SETTING_COMPRESS), "off") != 0;
-
-    pace_open(&way->pace, us);
-    way->measures = us > 0;
-    way->looks = way->measures && way->frames.by == tls_plugin;
-    way->able.unpacks = way->measures && wanted && loader_has_pack();
-    way->packing = way->able.unpacks;
-    if (way->looks && !t->client && !number)
-        way->able.room = settings_bytes(SETTING_KNOWN_BYTES);
-    if (!way->able.unpacks && !way->able.room)
-        return;
-    add_message(&way->urgent, MESSAGE_ABLE, &way->able, sizeof(way->able), NULL, 0);
-    way->frames.blocked = true; /* it is sent with what comes next, or by the next poll */
-}
-
 /* ---- the way to a member ---- */
 
 /* job.c's, or rather meeting.c's, has made it. */
@@ -495,7 +438,10 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
     }
     way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
-    open_pace(t, number, way, us);
+    if (able_open(way, us, !t->client && !number)) {
+        add_message(&way->urgent, MESSAGE_ABLE, &way->able, sizeof(way->able), NULL, 0);
+        way->frames.blocked = true; /* it is sent with what comes next, or by the next poll */
+    }
     vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
              number, us, way->pipe_count, (unsigned long long)way->window >> 20);
 }
@@ -583,10 +529,7 @@ void way_free(struct tls_way *way, bool forget)
         free(pipe->packed);
         free(pipe->carried);
     }
-    known_close(way->known);
-    shelf_close(way->shelf);
-    if (way->packer)
-        way->packs->close(way->packer);
+    able_close(way);
     while (way->offers) {
         struct offer *offer = way->offers;
 

@@ -67,7 +67,7 @@ struct pipe {
     /* in */
     struct chunk chunk;
     size_t header_got, chunk_got, carried_got;
-    uint8_t *carried; /* what is not plain, until it is whole */
+    uint8_t *carried;           /* what is not plain, until it is whole */
     struct kept_bytes *keeping; /* what comes, if nobody takes it yet */
     struct bulk *taking;
     uint8_t *into;
@@ -135,7 +135,7 @@ struct tls_way {
     uint64_t taken, confirmed;   /* and of the other side's */
     uint64_t kept;               /* bytes that nobody takes yet */
     struct pace pace;
-    struct able able, other; /* this side, and the other one */
+    struct able able, other;       /* this side, and the other one */
     bool measures, looks, packing; /* how fast it is; for what the other side has; it may pack */
     const struct pack_plugin *packs;
     struct packer *packer;
@@ -157,10 +157,16 @@ void way_free(struct tls_way *way, bool forget);
 /* What waits for the connections wakes who sleeps, for he does not know of it. */
 void way_wake(struct transport *t);
 
-/* The packing plugin, if there is one and the way wants it. */
-const struct pack_plugin *way_packing(struct tls_way *way);
+/* ---- over_tls_able.c ---- */
+/* us: of a round trip; keeps: what comes by this way, for the other side. True: the other side is to be told. */
+bool able_open(struct tls_way *way, long us, bool keeps);
+/* The other side can do this, a struct able: NULL, or what is wrong. */
+const char *able_take(struct tls_way *way, const uint8_t *bytes);
+/* The packing plugin, if there is one. */
+const struct pack_plugin *able_packing(struct tls_way *way);
 /* How fast the link is, while it carries something. */
-void way_look(struct tls_way *way, unsigned peer);
+void able_look(struct tls_way *way, unsigned peer);
+void able_close(struct tls_way *way);
 
 /* ---- over_tls_give.c ---- */
 #define FIRST (64u << 10) /* bytes that go with an offer */

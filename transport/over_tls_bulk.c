@@ -311,7 +311,7 @@ static bool expand(struct transport *t, unsigned peer, struct pipe *pipe)
 
     if (chunk->how == CHUNK_KNOWN)
         return expand_known(way, (unsigned)(pipe - way->pipes), chunk, pipe->carried, into);
-    packing = way_packing(way);
+    packing = able_packing(way);
     return packing && packing->unpack(way->packer, pipe->carried, chunk->carried, into, (size_t)chunk->length);
 }
 
@@ -500,6 +500,6 @@ int tls_bulk_poll(struct transport *t, unsigned peer)
     for (unsigned i = 0; i < way->pipe_count && !way->broken; i++)
         count += move(t, peer, (first + i) % way->pipe_count);
     if (way->gives || way->pace.busy)
-        way_look(way, peer);
+        able_look(way, peer);
     return count;
 }

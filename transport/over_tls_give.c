@@ -4,12 +4,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "transport/over_tls.h"
 
-#define TURNS 64           /* chunks that one goes before those that come after it */
-#define LEAST (16u << 10)  /* of a chunk, if there is more */
-#define AT_ONCE (1u << 20) /* bytes of a connection, and then it is the next one's turn */
+#define TURNS 64                                /* chunks that one goes before those that come after it */
+#define LEAST (16u << 10)                       /* of a chunk, if there is more */
+#define AT_ONCE (1u << 20)                      /* bytes of a connection, and then it is the next one's turn */
 #define WORTH(length) ((length) - (length) / 8) /* what packed bytes may be at most */
 
 static struct tls_way *way_of(const struct transport *t, unsigned peer)
@@ -109,10 +110,19 @@ static int look_for(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, s
     return 1;
 }
 
+/* Of this thread: what others take of the processor says nothing about packing. */
+static long worked_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1000000000L + time.tv_nsec;
+}
+
 /* How many bytes it has become, or 0: it goes as it is. */
 static size_t pack(struct tls_way *way, struct pipe *pipe, const uint8_t *bytes, size_t length)
 {
-    const struct pack_plugin *packing = way->packing && way->other.unpacks && way->pace.rate ? way_packing(way) : NULL;
+    const struct pack_plugin *packing = way->packing && way->other.unpacks && way->pace.rate ? able_packing(way) : NULL;
     const size_t sample = packing ? pace_try(&way->pace, length) : 0;
     const bool hard = pace_is_crawling(&way->pace);
     size_t made;
@@ -121,9 +131,9 @@ static size_t pack(struct tls_way *way, struct pipe *pipe, const uint8_t *bytes,
     if (!sample || !is_there(&pipe->packed))
         return 0;
     for (size_t tried = sample;; tried = length) {
-        began = clock_ns();
+        began = worked_ns();
         made = packing->pack(way->packer, bytes, tried, pipe->packed, WORTH(tried), hard);
-        if (!pace_tried(&way->pace, tried, made ? made : tried, clock_ns() - began))
+        if (!pace_tried(&way->pace, tried, made ? made : tried, worked_ns() - began))
             return 0;
         if (tried == length)
             return made;
@@ -208,7 +218,8 @@ static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, c
     return left && (bulk->tls.wanted || has_window(way, length)) ? (ssize_t)length : -1;
 }
 
-/* What is to be sent next by this connection: in order, but what is very long lets others go first from time to time. */
+/* What is to be sent next by this connection: in order, but what is very long lets others go first from time to time.
+ */
 static struct bulk *choose(struct transport *t, unsigned peer, const struct pipe *pipe, size_t *length)
 {
     struct bulk *best = NULL;

@@ -8,12 +8,12 @@
 
 #include "base/settings.h"
 
-#define EVERY_NS 5000000        /* it is looked at */
-#define MOST_GAP_NS 200000000   /* between two looks, or nothing is known of what was between them */
-#define ENOUGH_NS 60000000      /* of waiting for the link make a rate */
-#define OLD_NS 10000000000      /* after that it is measured again, with nothing packed */
-#define SLOW 250000000u         /* bytes in a second: below, hashing is cheap beside sending */
-#define WORTH 500000000u        /* below, packing may be */
+#define EVERY_NS 5000000      /* it is looked at */
+#define MOST_GAP_NS 200000000 /* between two looks, or nothing is known of what was between them */
+#define ENOUGH_NS 60000000    /* of waiting for the link make a rate */
+#define OLD_NS 10000000000    /* after that it is measured again, with nothing packed */
+#define SLOW 250000000u       /* bytes in a second: below, hashing is cheap beside sending */
+#define WORTH 500000000u      /* below, packing may be */
 #define CRAWLING 20000000u
 #define UNKNOWN_MOST (32u << 20) /* bytes far away before it is known how fast it is */
 #define FAR_US 1000

@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 struct pace {
-    bool fixed, far;    /* fixed: the rate was said (VOCL_LINK_RATE) */
-    uint64_t rate;      /* bytes in a second, 0: not known */
-    long measured_ns;   /* when */
-    bool busy;          /* when it was looked at last, something waited for the link */
-    long looked_ns;     /* when that was, */
-    uint64_t arrived;   /* and what had arrived */
-    long busy_ns;       /* of the measurement that is under way: the time, */
+    bool fixed, far;     /* fixed: the rate was said (VOCL_LINK_RATE) */
+    uint64_t rate;       /* bytes in a second, 0: not known */
+    long measured_ns;    /* when */
+    bool busy;           /* when it was looked at last, something waited for the link */
+    long looked_ns;      /* when that was, */
+    uint64_t arrived;    /* and what had arrived */
+    long busy_ns;        /* of the measurement that is under way: the time, */
     uint64_t busy_bytes; /* and what arrived in it */
     /* packing */
-    double cost, share; /* ns for a byte, and what is left of one */
+    double cost, share;      /* ns for a byte, and what is left of one */
     unsigned skip, failures; /* pieces that are not tried; that were not worth it one after the other */
 };
 

@@ -12,6 +12,7 @@ turns()
         fail "$1: status $?: $(cat "$scratch/out"; grep -v ' 1: ' "$scratch/$1" | tail -n 5)"
     turns=$(grep -o -e '\(->\|<-\) 1: ' "$scratch/$1" | uniq | grep -c '<-')
     echo "$1: $turns"
+    ! grep -q 'has not ended as it did before' "$scratch/$1" || [ "$1" = lying ] || fail "$1: $(grep ended "$scratch/$1")"
 }
 expect()
 {
@@ -47,6 +48,7 @@ END
 expect first 3
 [ "$(ls "$scratch/cache" | wc -l)" = 2 ] || fail "kept: $(ls "$scratch/cache")"
 expect second 2
+expect third 2
 for how in flip last version empty shorten; do
     change $how
     expect "after-$how" 3

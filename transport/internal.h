@@ -10,7 +10,8 @@
  *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
  *     distance.c        how far a member is, and how many connections that wants (distance.h)
  *     over_tls.c        by TLS, and over_tls_bulk.c and over_tls_give.c its bulk data (over_tls.h); tls.c is the plugin
- *                       with OpenSSL; pace.c, known.c: how fast a link is, what the other side has; pack.c: zstd
+ *                       with OpenSSL; over_tls_able.c, pace.c, known.c: how fast a link is, and what the other side has;
+ *                       pack.c is the plugin with zstd
  * (tls.h) lane.c            through memory of one host (lane.h) loop.c            to the local member, in the same
  * process Who is there: bell.c            the socket beside MPI, and what is said on it peers.c           the bells
  * between workers pulse.c           heartbeats, and who has none (pulse.h) watch.c           the same while MPI_Init is

@@ -10,12 +10,13 @@
 
 #define EVERY_NS 5000000      /* it is looked at */
 #define MOST_GAP_NS 200000000 /* between two looks, or nothing is known of what was between them */
-#define ENOUGH_NS 60000000    /* of waiting for the link make a rate */
+#define ENOUGH_NS 60000000    /* of waiting for the link make a rate, */
+#define ENOUGH_TURNS 8        /* or so many round trips, as a connection is slow at first */
 #define OLD_NS 10000000000    /* after that it is measured again, with nothing packed */
-#define SLOW 250000000u       /* bytes in a second: below, hashing is cheap beside sending */
-#define WORTH 500000000u      /* below, packing may be */
+#define SLOW 60000000u        /* bytes in a second: below, hashing and copying are cheap beside sending */
+#define WORTH 100000000u      /* below, packing may be */
 #define CRAWLING 20000000u
-#define UNKNOWN_MOST (32u << 20) /* bytes far away before it is known how fast it is */
+#define UNKNOWN_MOST (8u << 20) /* bytes far away before it is known how fast it is */
 #define FAR_US 1000
 #define SAMPLE (16u << 10)
 #define MOST_SKIP 64
@@ -25,6 +26,7 @@ void pace_open(struct pace *pace, long us)
     *pace = (struct pace){.far = us >= FAR_US, .cost = 2.5, .share = 0.6};
     pace->rate = settings_bytes(SETTING_LINK_RATE);
     pace->fixed = pace->rate != 0;
+    pace->enough_ns = us * 1000 * ENOUGH_TURNS > ENOUGH_NS ? us * 1000 * ENOUGH_TURNS : ENOUGH_NS;
 }
 
 /* What has arrived there of all connections together; waits: something waits here that could be sent. */
@@ -48,7 +50,7 @@ static bool ask(const int *fds, unsigned count, uint64_t *arrived, bool *waits)
 bool pace_look(struct pace *pace, const int *fds, unsigned count, long now)
 {
     const long gap = now - pace->looked_ns;
-    uint64_t arrived;
+    uint64_t arrived, rate;
     bool waits;
 
     if (pace->fixed || gap < EVERY_NS || !ask(fds, count, &arrived, &waits))
@@ -60,9 +62,10 @@ bool pace_look(struct pace *pace, const int *fds, unsigned count, long now)
     pace->busy = waits;
     pace->looked_ns = now;
     pace->arrived = arrived;
-    if (pace->busy_ns < ENOUGH_NS)
+    if (pace->busy_ns < pace->enough_ns)
         return false;
-    pace->rate = (uint64_t)((double)pace->busy_bytes * 1e9 / (double)pace->busy_ns) + 1;
+    rate = (uint64_t)((double)pace->busy_bytes * 1e9 / (double)pace->busy_ns) + 1;
+    pace->rate = rate > pace->rate ? rate : (rate + pace->rate) / 2; /* one that seems slower may have been idle */
     pace->measured_ns = now;
     pace->busy_ns = 0;
     pace->busy_bytes = 0;

@@ -16,6 +16,7 @@ struct pace {
     bool busy;           /* when it was looked at last, something waited for the link */
     long looked_ns;      /* when that was, */
     uint64_t arrived;    /* and what had arrived */
+    long enough_ns;      /* that make a measurement */
     long busy_ns;        /* of the measurement that is under way: the time, */
     uint64_t busy_bytes; /* and what arrived in it */
     /* packing */

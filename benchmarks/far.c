@@ -43,6 +43,16 @@ static void read_little(const struct bench *b, void *buffer)
     CHECK(clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, 0, 4096, back, 0, NULL, NULL));
 }
 
+static void read_few(const struct bench *b, void *buffer)
+{
+    CHECK(clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, 0, 64 << 10, back, 0, NULL, NULL));
+}
+
+static void read_some(const struct bench *b, void *buffer)
+{
+    CHECK(clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, 0, 256 << 10, back, 0, NULL, NULL));
+}
+
 static void read_much(const struct bench *b, void *buffer)
 {
     CHECK(clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, 0, 1 << 20, back, 0, NULL, NULL));
@@ -122,6 +132,8 @@ static void waits(const struct bench *b)
     for (int i = 0; i < 3; i++)
         work.buffers[i] = bench_buffer(b, CL_MEM_READ_WRITE, 4096);
     printf("wait_read_4KiB %g us\n", shortest(b, 20, read_little, buffer));
+    printf("wait_read_64KiB %g us\n", shortest(b, 10, read_few, buffer));
+    printf("wait_read_256KiB %g us\n", shortest(b, 10, read_some, buffer));
     printf("wait_read_1MiB %g us\n", shortest(b, 10, read_much, buffer));
     printf("wait_write_1MiB %g us\n", shortest(b, 10, write_much, buffer));
     printf("map_read_4KiB %g us\n", shortest(b, 10, map_to_read, buffer));

@@ -17,6 +17,7 @@
  *   save.h       save.c: they go to a checkpoint in files
  *   store.h      store.c: contents of memory objects, kept at the application's host
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
+ *   cache.h      cache.c: what is kept from one session to the next
  *   info.h       info.c: what nodes answer to queries
  *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
  *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;

@@ -326,6 +326,7 @@ static bool is_answered(struct replay *r, uint16_t number, struct wire_cursor fi
     case WIRE_list_platforms:
     case WIRE_describe_platform:
     case WIRE_describe_device:
+    case WIRE_describe_node:
     case WIRE_get_info:
     case WIRE_outcome:
     case WIRE_changes:

@@ -113,6 +113,7 @@ void session_swap(struct node *one, struct node *other)
     other->batch = was.batch;
     other->timeline = was.timeline;
     one->last_length = other->last_length = 0;
+    one->digest = other->digest = 0;
     one->repeats = other->repeats = 0;
     one->rests = false;
     session->members[one->peer] = one;
@@ -184,6 +185,7 @@ void session_replace(struct node *node, struct node *spare)
     session->members[node->peer] = NULL;
     session->members[spare->peer] = node;
     node->peer = spare->peer;
+    node->digest = 0;
     spare->alive = false;
     spare->peer = 0;
     wire_buffer_free(&spare->batch);

@@ -219,6 +219,16 @@ static void call_unlink(struct call *call)
     }
 }
 
+/* It may be gone after that. */
+static void call_end(struct call *call, int status)
+{
+    call->status = status;
+    if (!call->over)
+        return;
+    call_unlink(call);
+    call->over(call);
+}
+
 static bool call_ready(void *argument)
 {
     struct call *call = argument;
@@ -233,7 +243,7 @@ void call_send(struct call *call)
     struct node *node = call->node;
 
     if (stream_finish(node, STREAM_NOW))
-        call->status = node->alive ? -ENOMEM : -ECONNRESET;
+        call_end(call, node->alive ? -ENOMEM : -ECONNRESET);
     session_unlock(node->session);
 }
 
@@ -297,19 +307,22 @@ bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields)
         return false;
     call->bytes = malloc(fields.left + 1);
     if (!call->bytes) {
-        call->status = -ENOMEM;
+        call_end(call, -ENOMEM);
         return true;
     }
     memcpy(call->bytes, fields.at, fields.left);
     call->fields = wire_cursor(call->bytes, fields.left);
-    call->status = 0;
+    call_end(call, 0);
     return true;
 }
 
 void call_lose(struct node *node)
 {
-    for (struct call *call = session_under_way(node->session)->calls; call; call = call->next) {
+    struct call *call = session_under_way(node->session)->calls, *next;
+
+    for (; call; call = next) {
+        next = call->next;
         if (call->node == node && call->status == 1)
-            call->status = -ECONNRESET;
+            call_end(call, -ECONNRESET);
     }
 }

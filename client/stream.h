@@ -29,6 +29,8 @@ struct call {
     uint64_t since; /* timeline_now() */
     void *bytes;
     struct wire_cursor fields;
+    /* Nobody waits: called instead when it is answered, or its node lost; it is its owner's then. Under the lock. */
+    void (*over)(struct call *call);
 };
 
 /* A round trip, from which call.c makes a function for each CALL: call_begin, wire_put_X, call_send, call_wait. */

@@ -18,6 +18,7 @@ struct build {
     char *names;
     const char **name_list;
     struct include_tree *tree;
+    bool holds;  /* the stream, until it is built */
     bool hidden; /* argument information is there, and the application did not ask for it */
     cl_int error;
     struct wire_buffer kernels;
@@ -82,6 +83,7 @@ static void build_done(struct executor *x, struct job *job)
 {
     struct build *b = (struct build *)job;
     struct program *program = object_get(x, WIRE_PROGRAM, b->id);
+    const bool holds = b->holds;
 
     if (b->kind == LINK) {
         if (program) {
@@ -108,6 +110,8 @@ static void build_done(struct executor *x, struct job *job)
     free(b->names);
     free(b->name_list);
     free(b);
+    if (holds)
+        executor_resume(x);
 }
 
 #define ARGUMENT_INFO "-cl-kernel-arg-info"
@@ -177,6 +181,8 @@ static int build_start(struct executor *x, struct build *b, struct program *prog
     b->program = program->native;
     b->hidden = program->hidden = added;
     clRetainProgram(b->program);
+    if (b->holds)
+        x->held = true;
     slow_start(x, &b->slow);
     return 0;
 }
@@ -184,9 +190,11 @@ static int build_start(struct executor *x, struct build *b, struct program *prog
 int exec_build_program(struct executor *x, const struct exec_build_program *m)
 {
     bool added;
-    char *options = options_of(m->program, m->with_options, m->options, m->options_length, &added);
+    char *options = options_of(m->program, m->with_options & 1, m->options, m->options_length, &added);
     struct build *b = build_new(BUILD, m->call, m->devices, m->devices_count, options, NULL, 0);
 
+    if (b)
+        b->holds = m->with_options & 2;
     return b ? build_start(x, b, m->program, added, m->files, m->files_length) : -EBADMSG;
 }
 

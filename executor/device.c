@@ -1,6 +1,7 @@
 /* What the node has: native platforms and devices, described once for the application's side to answer from. */
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "executor/internal.h"
 #include "topology/native.h"
@@ -97,24 +98,28 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
     return added;
 }
 
+static void put_platform(cl_platform_id platform, struct wire_buffer *infos)
+{
+    char value[8192];
+    size_t size;
+
+    for (size_t i = 0; i < sizeof(platform_infos) / sizeof(*platform_infos); i++) {
+        if (!clGetPlatformInfo(platform, platform_infos[i], sizeof(value), value, &size))
+            wire_put_info(infos, platform_infos[i], value, size);
+    }
+}
+
 int exec_describe_platform(struct executor *x, const struct exec_describe_platform *m)
 {
     struct wire_describe_platform_reply reply = {.call = m->call, .error = CL_INVALID_PLATFORM};
     struct wire_buffer infos = {0};
     uint32_t ids[NATIVE_MOST_DEVICES];
-    char value[8192];
-    size_t size;
 
     if (m->platform < x->platform_count) {
-        cl_platform_id platform = x->platforms[m->platform];
-
         reply.error = CL_SUCCESS;
-        for (size_t i = 0; i < sizeof(platform_infos) / sizeof(*platform_infos); i++) {
-            if (!clGetPlatformInfo(platform, platform_infos[i], sizeof(value), value, &size))
-                wire_put_info(&infos, platform_infos[i], value, size);
-        }
+        put_platform(x->platforms[m->platform], &infos);
         reply.devices = ids;
-        reply.devices_count = add_devices(x, platform, ids);
+        reply.devices_count = add_devices(x, x->platforms[m->platform], ids);
     }
     reply.infos = infos.bytes;
     reply.infos_length = (uint32_t)infos.length;
@@ -129,25 +134,72 @@ static bool is_withheld(cl_device_info param)
     return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE || param == CL_DEVICE_REFERENCE_COUNT;
 }
 
-int exec_describe_device(struct executor *x, const struct exec_describe_device *m)
+static void put_device(struct executor *x, cl_device_id device, struct wire_buffer *infos)
 {
-    struct wire_describe_device_reply reply = {.call = m->call};
-    struct wire_buffer infos = {0};
     static char value[65536];
     size_t size;
 
     for (cl_device_info param = CL_DEVICE_TYPE; param <= CL_DEVICE_TYPE + 0x7f; param++) {
-        if (is_withheld(param) || clGetDeviceInfo(m->device->native, param, sizeof(value), value, &size))
+        if (is_withheld(param) || clGetDeviceInfo(device, param, sizeof(value), value, &size))
             continue;
         quota_info(x, param, value, size);
-        wire_put_info(&infos, param, value, size);
+        wire_put_info(infos, param, value, size);
     }
     if (x->host.memory)
-        wire_put_info(&infos, WIRE_INFO_LIMITED, &x->host.memory, sizeof(x->host.memory));
+        wire_put_info(infos, WIRE_INFO_LIMITED, &x->host.memory, sizeof(x->host.memory));
+}
+
+int exec_describe_device(struct executor *x, const struct exec_describe_device *m)
+{
+    struct wire_describe_device_reply reply = {.call = m->call};
+    struct wire_buffer infos = {0};
+
+    put_device(x, m->device->native, &infos);
     reply.infos = infos.bytes;
     reply.infos_length = (uint32_t)infos.length;
     reply_describe_device(x, &reply);
     wire_buffer_free(&infos);
+    return 0;
+}
+
+static void describe_one(struct executor *x, cl_platform_id platform, struct wire_buffer *out)
+{
+    struct wire_buffer infos = {0};
+    uint32_t ids[NATIVE_MOST_DEVICES];
+    const uint32_t count = add_devices(x, platform, ids);
+
+    put_platform(platform, &infos);
+    wire_put_blob(out, infos.bytes, infos.length);
+    wire_put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct device *device = object_get(x, WIRE_DEVICE, ids[i]);
+
+        infos.length = 0;
+        put_device(x, device->native, &infos);
+        wire_put_u32(out, ids[i]);
+        wire_put_blob(out, infos.bytes, infos.length);
+    }
+    out->failed |= infos.failed;
+    wire_buffer_free(&infos);
+}
+
+int exec_describe_node(struct executor *x, const struct exec_describe_node *m)
+{
+    struct wire_describe_node_reply reply = {.call = m->call};
+    struct wire_buffer description = {0};
+
+    find_platforms(x);
+    for (unsigned i = 0; i < x->platform_count; i++)
+        describe_one(x, x->platforms[i], &description);
+    if (description.failed || description.length > WIRE_MAX_BLOB)
+        description.length = 0; /* it has nothing, as far as can be told */
+    reply.digest = hash_bytes(description.bytes, description.length) | 1;
+    if (reply.digest != m->known) {
+        reply.description = description.bytes;
+        reply.description_length = (uint32_t)description.length;
+    }
+    reply_describe_node(x, &reply);
+    wire_buffer_free(&description);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/cache.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
@@ -141,21 +142,25 @@ static cl_int take_kernels(cl_program program, bool first, const void *bytes, ui
 }
 
 void build_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-                const struct wire_buffer *files, struct call *call)
+                const struct wire_buffer *files, struct call *call, void (*over)(struct call *))
 {
     struct wire_build_program m = {.program = program->object.id,
                                    .devices = ids,
                                    .devices_count = count,
-                                   .with_options = options != NULL,
+                                   .with_options = (options ? 1 : 0) | (over ? 2 : 0),
                                    .options = options,
                                    .options_length = options ? (uint32_t)strlen(options) : 0,
                                    .files = files->bytes,
                                    .files_length = (uint32_t)files->length};
+    struct wire_buffer *out = call_begin(node, WIRE_build_program, call);
 
-    call_send_build_program(node, &m, call);
+    m.call = call->id;
+    call->over = over;
+    wire_put_build_program(out, &m);
+    call_send(call);
 }
 
-cl_int build_take(cl_program program, bool first, struct call *call)
+cl_int build_take(cl_program program, bool first, struct call *call, const struct wire_buffer *key)
 {
     struct wire_build_program_reply reply;
     cl_int error = cl_error(call_wait_build_program(call, &reply));
@@ -165,8 +170,28 @@ cl_int build_take(cl_program program, bool first, struct call *call)
     error = reply.error;
     if (!error)
         error = take_kernels(program, first, reply.kernels, reply.kernels_length);
+    if (!error && key && key->length)
+        cache_keep(CACHE_BUILD, key->bytes, key->length, reply.kernels, reply.kernels_length);
     call_free(call);
     return error;
+}
+
+/* Whether it is under way, so that its answer is to be waited for; else it is known already. */
+static bool build_on(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                     struct call *call, struct wire_buffer *key)
+{
+    struct wire_buffer files = {0};
+    bool promised;
+
+    include_collect(node, program->source, options, &files);
+    if (!promise_key(program, node, count, ids, options, &files, key))
+        key->length = 0;
+    promised =
+        program->context->node_count == 1 && key->length && promise_build(program, node, count, ids, options, key);
+    if (!promised)
+        build_send(node, program, count, ids, options, &files, call, NULL);
+    wire_buffer_free(&files);
+    return !promised;
 }
 
 /* count 0: for all devices of the program. */
@@ -174,8 +199,8 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
 {
     cl_context context = program->context;
     struct call calls[MOST_NODES];
+    struct wire_buffer keys[MOST_NODES] = {0};
     uint32_t ids[WIRE_MAX_DEVICES];
-    struct wire_buffer files = {0};
     cl_int error = CL_SUCCESS;
     unsigned asked = 0;
 
@@ -187,16 +212,14 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
     for (unsigned i = 0; i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
 
-        if (!own)
-            continue;
-        include_collect(context->nodes[i], program->source, options, &files);
-        build_send(context->nodes[i], program, own, ids, options, &files, &calls[asked++]);
-        wire_buffer_free(&files);
+        if (own && build_on(context->nodes[i], program, own, ids, options, &calls[asked], &keys[asked]))
+            asked++;
     }
     for (unsigned i = 0; i < asked; i++) {
-        cl_int one = build_take(program, i == 0, &calls[i]);
+        cl_int one = build_take(program, i == 0, &calls[i], &keys[i]);
 
         error = error ? error : one;
+        wire_buffer_free(&keys[i]);
     }
     info_forget(&program->object.answers);
     pthread_mutex_lock(&program->lock);

@@ -43,34 +43,26 @@ static void describe(cl_device_id device)
     device->any_pointer = type & CL_DEVICE_TYPE_CPU || svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
 }
 
-void device_ask_begin(cl_device_id device, struct call *call)
+cl_int device_tell(cl_device_id device, const void *infos, uint32_t length)
 {
-    struct wire_describe_device m = {.device = device->object.id};
-
-    call_send_describe_device(device->node, &m, call);
-}
-
-cl_int device_ask_end(cl_device_id device, struct call *call)
-{
-    struct wire_describe_device_reply reply;
-    cl_int error = cl_error(call_wait_describe_device(call, &reply));
-
-    if (error)
-        return error;
-    if (reply.error || !info_table_take(&device->infos, reply.infos, reply.infos_length))
-        error = CL_OUT_OF_RESOURCES;
-    else
-        describe(device);
-    call_free(call);
-    return error;
+    if (!info_table_take(&device->infos, infos, length))
+        return CL_OUT_OF_RESOURCES;
+    describe(device);
+    return CL_SUCCESS;
 }
 
 cl_int device_ask(cl_device_id device)
 {
+    struct wire_describe_device m = {.device = device->object.id};
+    struct wire_describe_device_reply reply;
     struct call call;
+    cl_int error = cl_error(call_describe_device(device->node, &m, &reply, &call));
 
-    device_ask_begin(device, &call);
-    return device_ask_end(device, &call);
+    if (error)
+        return error;
+    error = reply.error ? CL_OUT_OF_RESOURCES : device_tell(device, reply.infos, reply.infos_length);
+    call_free(&call);
+    return error;
 }
 
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out)

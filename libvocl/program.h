@@ -24,16 +24,27 @@ cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t leng
 void program_forget_kernels(cl_program program);
 
 /* ---- build.c: the two halves of what a node is asked ---- */
+/* over: as in struct call, or NULL. */
 void build_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-                const struct wire_buffer *files, struct call *call);
+                const struct wire_buffer *files, struct call *call, void (*over)(struct call *));
 /* first: what is told of the kernels is taken. */
-cl_int build_take(cl_program program, bool first, struct call *call);
+/* key: under which the answer is kept, or NULL. */
+cl_int build_take(cl_program program, bool first, struct call *call, const struct wire_buffer *key);
 cl_int compile_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids,
                     const struct program_step *step, struct call *call);
 cl_int compile_take(struct call *call);
 void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
                cl_uint input_count, const cl_program *inputs, struct call *call);
 cl_int link_take(cl_program program, bool first, struct call *call, bool *created);
+
+/* ---- promise.c ---- */
+/* What decides what a build makes on that node; false: something else may. */
+bool promise_key(cl_program program, const struct node *node, cl_uint count, const uint32_t *ids, const char *options,
+                 const struct wire_buffer *files, struct wire_buffer *key);
+/* The node is told to build, if it is known that it will, and the program has its kernels. It has taken the key then.
+ */
+bool promise_build(cl_program program, struct node *node, cl_uint count, const uint32_t *ids, const char *options,
+                   struct wire_buffer *key);
 
 /* ---- remake.c ---- */
 /* It was done, and is copied; without its files. */

@@ -131,7 +131,7 @@ static int ask_step(cl_program program, struct node *node, const uint32_t *ids, 
 
     switch (step->what) {
     case STEP_BUILD:
-        build_send(node, program, count, ids, step->options, &step->files, call);
+        build_send(node, program, count, ids, step->options, &step->files, call, NULL);
         return 0;
     case STEP_COMPILE:
         return compile_send(node, program, count, ids, step, call);
@@ -146,7 +146,7 @@ static int take_step(cl_program program, int what, struct call *call)
     bool created = false;
 
     if (what == STEP_BUILD)
-        return build_take(program, false, call);
+        return build_take(program, false, call, NULL);
     return what == STEP_COMPILE ? compile_take(call) : link_take(program, false, call, &created);
 }
 

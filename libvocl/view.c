@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/log.h"
+#include "client/cache.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
@@ -24,25 +26,6 @@ struct view {
     cl_platform_id platform;
     struct described *described;
 };
-
-static cl_int describe_devices(struct view *view, struct node *node, uint32_t platform, unsigned version,
-                               const uint32_t *ids, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        cl_device_id *devices = realloc(view->devices, (view->device_count + 1) * sizeof(*devices));
-        cl_int error;
-
-        if (!devices)
-            return CL_OUT_OF_HOST_MEMORY;
-        view->devices = devices;
-        error = device_new(node, platform, ids[i], &devices[view->device_count]);
-        if (error)
-            return error;
-        devices[view->device_count]->version = version;
-        view->device_count++;
-    }
-    return CL_SUCCESS;
-}
 
 static cl_int keep_platform(struct view *view, const struct node *node, uint32_t number, const void *infos,
                             uint32_t length, unsigned *version)
@@ -77,63 +60,99 @@ static void choose_platform(struct view *view)
     }
 }
 
-/* The answer to a call that was sent. */
-static cl_int hear_platform(struct view *view, struct node *node, uint32_t number, bool there, struct call *call)
+/* One that does not tell is left out. */
+static cl_int keep_device(struct view *view, struct node *node, uint32_t platform, unsigned version,
+                          struct wire_cursor *in)
 {
-    struct wire_describe_platform_reply reply;
-    cl_int error = cl_error(call_wait_describe_platform(call, &reply));
-    unsigned version;
+    cl_device_id *devices = realloc(view->devices, (view->device_count + 1) * sizeof(*devices));
+    uint32_t id = wire_get_u32(in), length;
+    const void *infos = wire_get_blob(in, &length);
+    cl_device_id device;
+    cl_int error;
 
+    if (!devices)
+        return CL_OUT_OF_HOST_MEMORY;
+    view->devices = devices;
+    if (in->failed || !id)
+        return CL_OUT_OF_RESOURCES;
+    error = device_new(node, platform, id, &device);
     if (error)
         return error;
-    if (reply.error || !there) {
-        call_free(call);
-        return there ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+    device->version = version;
+    if (!device_tell(device, infos, length)) {
+        devices[view->device_count++] = device;
+        return CL_SUCCESS;
     }
-    error = keep_platform(view, node, number, reply.infos, reply.infos_length, &version);
-    if (!error)
-        error = describe_devices(view, node, number, version, reply.devices, reply.devices_count);
-    call_free(call);
-    return error;
+    vocl_log(LOG_ERROR, "worker %u does not tell of a device", node->peer);
+    device_give_up(device);
+    return CL_SUCCESS;
 }
 
-static cl_int describe_platform(struct view *view, struct node *node, uint32_t number)
+/* All platforms and devices of a node, as it describes itself. */
+static cl_int keep_node(struct view *view, struct node *node, const void *description, size_t length)
 {
-    struct wire_describe_platform m = {.platform = number};
-    struct call call;
+    struct wire_cursor in = wire_cursor(description, length);
 
-    call_send_describe_platform(node, &m, &call);
-    return hear_platform(view, node, number, true, &call);
+    for (uint32_t number = 0; in.left; number++) {
+        uint32_t infos_length, count;
+        const void *infos = wire_get_blob(&in, &infos_length);
+        unsigned version;
+        cl_int error;
+
+        count = wire_get_u32(&in);
+        if (in.failed || count > WIRE_MAX_DEVICES || number >= MOST_PLATFORMS)
+            return CL_OUT_OF_RESOURCES;
+        error = keep_platform(view, node, number, infos, infos_length, &version);
+        for (uint32_t i = 0; !error && i < count; i++)
+            error = keep_device(view, node, number, version, &in);
+        if (error)
+            return error;
+    }
+    return CL_SUCCESS;
 }
 
-/* What every node is asked before the first answer has come: how many platforms it has, and at once what the first one
- * is, as there is nearly always one. */
+/* What every node is asked before the first answer has come, and what is known of it from an earlier session, which
+ * its answer confirms or replaces. */
 struct question {
-    struct call list, first;
+    struct call call;
+    struct cached cached;
+    uint64_t known;
 };
+
+static void cache_name(const struct node *node, char *name, size_t size)
+{
+    snprintf(name, size, "%s %u", transport_peer_host(session_transport(node->session), node->peer), node->peer);
+}
 
 static void ask_node(struct node *node, struct question *question)
 {
-    struct wire_list_platforms list;
-    struct wire_describe_platform first = {.platform = 0};
+    struct wire_describe_node m = {0};
+    char name[128];
 
-    call_send_list_platforms(node, &list, &question->list);
-    call_send_describe_platform(node, &first, &question->first);
+    cache_name(node, name, sizeof(name));
+    if (cache_find(CACHE_NODE, name, strlen(name), &question->cached))
+        m.known = question->known = hash_bytes(question->cached.bytes, question->cached.length) | 1;
+    call_send_describe_node(node, &m, &question->call);
 }
 
 static cl_int hear_devices(struct view *view, struct node *node, struct question *question)
 {
-    struct wire_list_platforms_reply reply = {.count = 0};
-    cl_int error = cl_error(call_wait_list_platforms(&question->list, &reply)), first;
-    const uint32_t count = error ? 0 : reply.count;
+    struct wire_describe_node_reply reply;
+    cl_int error = cl_error(call_wait_describe_node(&question->call, &reply));
+    char name[128];
 
-    if (!error)
-        call_free(&question->list);
-    first = hear_platform(view, node, 0, count && count <= MOST_PLATFORMS, &question->first);
-    if (!error)
-        error = count > MOST_PLATFORMS ? CL_OUT_OF_RESOURCES : first;
-    for (uint32_t i = 1; !error && i < count; i++)
-        error = describe_platform(view, node, i);
+    if (error)
+        return error;
+    node->digest = reply.digest;
+    if (!reply.description_length && reply.digest == question->known) {
+        error = keep_node(view, node, question->cached.bytes, question->cached.length);
+    } else {
+        error = keep_node(view, node, reply.description, reply.description_length);
+        cache_name(node, name, sizeof(name));
+        if (!error && reply.description_length)
+            cache_keep(CACHE_NODE, name, strlen(name), reply.description, reply.description_length);
+    }
+    call_free(&question->call);
     return error;
 }
 
@@ -148,28 +167,7 @@ static void hear_node(struct view *view, struct node *node, struct question *que
                  "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) gives one; "
                  "`vocl doctor` looks for what is wrong",
                  transport_peer_host(session_transport(node->session), node->peer));
-}
-
-/* All devices of all nodes at once; those that do not tell are left out. */
-static void describe_all(struct view *view)
-{
-    struct call *calls = calloc(view->device_count + 1, sizeof(*calls));
-    unsigned told = 0;
-
-    for (unsigned i = 0; calls && i < view->device_count; i++)
-        device_ask_begin(view->devices[i], &calls[i]);
-    for (unsigned i = 0; i < view->device_count; i++) {
-        cl_device_id device = view->devices[i];
-
-        if (calls && !device_ask_end(device, &calls[i])) {
-            view->devices[told++] = device;
-            continue;
-        }
-        vocl_log(LOG_ERROR, "worker %u does not tell of a device", device->node->peer);
-        device_give_up(device);
-    }
-    view->device_count = told;
-    free(calls);
+    cache_free(&question->cached);
 }
 
 /* False: no memory. */
@@ -200,7 +198,6 @@ static void *open_view(struct session *session)
         free(view);
         return NULL;
     }
-    describe_all(view);
     view->device_count = choose_devices(view->devices, view->device_count);
     choose_platform(view);
     return view;

@@ -79,6 +79,8 @@ while read -r file; do
             [ "$file" = transport/mpi.c ] || echo "$file includes mpi.h; only transport/mpi.c may" ;;
         *:openssl/*)
             [ "$file" = transport/tls.c ] || echo "$file includes $include; only transport/tls.c may" ;;
+        *:zstd*)
+            [ "$file" = transport/pack.c ] || echo "$file includes $include; only transport/pack.c may" ;;
         include:mpi.h | ground:mpi.h | xtq:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
         *:mpi.h)
             echo "$file includes mpi.h; only transport/mpi.c may" ;;

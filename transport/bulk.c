@@ -13,6 +13,7 @@
 #define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
 #define NAP_US 400               /* between looks at bulk data that moved lately: what sockets can hold meanwhile */
 #define LONG_NAP_US 20000
+#define EAGER_PIECES 4
 #define LATELY_NS 1000000000
 
 static void bulk_end(struct transport *t, struct bulk **at, int status)
@@ -132,6 +133,10 @@ static int whole_start(struct whole w)
     w.at_once = provider && provider->most_bulk ? w.t->pieces_at_once : UINT_MAX;
     if (provider && provider->most_bulk && provider->most_bulk < w.piece)
         w.piece = provider->most_bulk;
+    if (provider && w.length <= EAGER_PIECES * provider->most_eager) {
+        w.piece = provider->most_eager;
+        w.at_once = EAGER_PIECES;
+    }
     if (w.length <= w.piece)
         return piece_start(&w, w.length, w.done, w.argument);
     kept = malloc(sizeof(*kept));

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "transport/internal.h"
 
@@ -131,5 +133,35 @@ const struct tls_plugin *loader_open_tls(char *why, size_t why_size)
     if (plugin && plugin->version == TLS_PLUGIN_VERSION)
         return plugin;
     snprintf(why, why_size, "%s", library ? "vocl-tls.so is not this version's" : dlerror());
+    return NULL;
+}
+
+static void pack_path(char *path, size_t size)
+{
+    snprintf(path, size, "%s/vocl-pack.so", settings_string(SETTING_LIBEXECDIR));
+}
+
+bool loader_has_pack(void)
+{
+    char path[4096];
+
+    pack_path(path, sizeof(path));
+    return !access(path, R_OK);
+}
+
+const struct pack_plugin *loader_open_pack(void)
+{
+    const struct pack_plugin *plugin;
+    bool fresh = false;
+    char path[4096];
+    void *library;
+    int deep = loader_foreign_memory() ? 0 : binding("pack", &fresh); /* zstd gives back only what is its own */
+
+    pack_path(path, sizeof(path));
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
+    plugin = library ? dlsym(library, PACK_PLUGIN_SYMBOL) : NULL;
+    if (plugin && plugin->version == PACK_PLUGIN_VERSION)
+        return plugin;
+    vocl_log(LOG_WARN, "nothing is packed: %s", library ? "vocl-pack.so is not this version's" : dlerror());
     return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef VOCL_TRANSPORT_LOADER_H
 #define VOCL_TRANSPORT_LOADER_H
 
+#include "transport/pack.h"
 #include "transport/plugin.h"
 #include "transport/tls.h"
 
@@ -9,6 +10,9 @@
 const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
 /* The same of TLS. */
 const struct tls_plugin *loader_open_tls(char *why, size_t why_size);
+/* That which packs bulk data: whether it is there, and the plugin, or NULL. */
+bool loader_has_pack(void);
+const struct pack_plugin *loader_open_pack(void);
 /* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */
 const char *loader_program_mpi(void);
 /* Whether the plugin's functions come before libc's for the libraries below it, too. */

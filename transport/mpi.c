@@ -359,14 +359,17 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
 {
     sigset_t old;
     char **saved;
-    bool added[HWLOCS], ucx, devices, pending;
+    bool added[HWLOCS], ucx, devices, threshold, pending;
     int error;
 
     align_environ();
     own_environment();
+    threshold = !getenv("UCX_RNDV_THRESH");
     ucx = !getenv("UCX_TLS");
     devices = !getenv("UCX_NET_DEVICES");
     saved = set_environment(environment, added);
+    if (threshold) /* above every frame, and every piece of bulk data that is not to wait for an answer */
+        setenv("UCX_RNDV_THRESH", "80k", 1);
     align_environ();
     hold_pipe_signal(&old, &pending);
     here_apart = apart;
@@ -378,6 +381,8 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
         unsetenv("UCX_TLS");
     if (devices && *environment)
         unsetenv("UCX_NET_DEVICES");
+    if (threshold)
+        unsetenv("UCX_RNDV_THRESH");
     align_environ();
     if (!error) {
         call_ending = ending;

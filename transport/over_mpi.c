@@ -243,6 +243,7 @@ static void mpi_taken(struct transport *t, unsigned peer)
 /* MPI does not tell how far a message is: a large one goes in pieces (bulk.c), so that it can be seen whether it
  * moves. */
 #define PIECE WIRE_CHUNK
+#define EAGER (64u << 10) /* below UCX's rendezvous (loader.c), which would be another round trip */
 
 static int mpi_bulk_start(struct transport *t, struct bulk *bulk)
 {
@@ -317,6 +318,7 @@ const struct provider provider_mpi = {
     .most_frame = TRANSPORT_MAX_LARGE,
     .window = TRANSPORT_WINDOW,
     .most_bulk = PIECE,
+    .most_eager = EAGER,
     .polled = true,
     .open = mpi_open,
     .send = mpi_send,

@@ -233,6 +233,8 @@ static bool is_possible(const struct message *message)
         return message->length && message->length <= MOST_PART;
     case MESSAGE_WANT:
         return message->length == sizeof(struct want);
+    case MESSAGE_ABLE:
+        return message->length == sizeof(struct able);
     default:
         return false;
     }
@@ -281,6 +283,8 @@ static const char *take_message(struct transport *t, unsigned number, const stru
         return begin_large(way, bytes);
     case MESSAGE_PART:
         return add_part(way, bytes, message->length);
+    case MESSAGE_ABLE:
+        return able_take(way, bytes);
     default:
         memcpy(&want, bytes, sizeof(want));
         return tls_bulk_wanted(t, number, &want) ? NULL : "it wants what nobody offered";
@@ -434,6 +438,10 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
     }
     way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
+    if (able_open(way, us, !t->client && !number)) {
+        add_message(&way->urgent, MESSAGE_ABLE, &way->able, sizeof(way->able), NULL, 0);
+        way->frames.blocked = true; /* it is sent with what comes next, or by the next poll */
+    }
     vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
              number, us, way->pipe_count, (unsigned long long)way->window >> 20);
 }
@@ -512,8 +520,16 @@ void way_free(struct tls_way *way, bool forget)
     stream_end(&way->frames, forget);
     stream_end(&way->beat, forget);
     kept_close(&way->voucher);
-    for (unsigned i = 0; i < way->pipe_count; i++)
-        stream_end(&way->pipes[i].stream, forget);
+    for (unsigned i = 0; i < way->pipe_count; i++) {
+        struct pipe *pipe = &way->pipes[i];
+
+        stream_end(&pipe->stream, forget);
+        references_drop(pipe, NULL);
+        free(pipe->piece);
+        free(pipe->packed);
+        free(pipe->carried);
+    }
+    able_close(way);
     while (way->offers) {
         struct offer *offer = way->offers;
 
@@ -550,6 +566,9 @@ static void tls_close(struct transport *t, unsigned number, bool forget)
         return;
     if (!forget)
         say_last_words(t, number);
+    if (!forget && way_of(t, number)->given)
+        vocl_log(LOG_INFO, "to %u: %.1f MiB of bulk data, carried as %.1f MiB", number,
+                 (double)way_of(t, number)->given / 1048576, (double)way_of(t, number)->carried / 1048576);
     way_free(peer->way, forget);
     peer->way = NULL;
 }

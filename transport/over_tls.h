@@ -2,7 +2,10 @@
 #ifndef VOCL_TRANSPORT_OVER_TLS_H
 #define VOCL_TRANSPORT_OVER_TLS_H
 
+#include "transport/known.h"
 #include "transport/link.h"
+#include "transport/pace.h"
+#include "transport/pack.h"
 #include "transport/tls.h"
 
 /* A connection. */
@@ -22,13 +25,24 @@ struct text {
 /* A connection for bulk data. What goes through is chunks: a header, and as many bytes as it says. An offer has the
  * first bytes; others may come before it, by another connection. */
 enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA, CHUNK_NOTHING };
+/* What follows: the bytes; packed (pack.h); or the hash of those in a slot of this connection (known.h). */
+enum chunk_how { CHUNK_PLAIN, CHUNK_PACKED, CHUNK_KNOWN };
 
 struct chunk {
     uint32_t kind, id; /* the giver's number for what is given, not 0 */
-    uint32_t tag, unused;
-    uint64_t whole;  /* of all that is given */
-    uint64_t offset; /* in it, of the bytes that follow, */
-    uint64_t length; /* and how many */
+    uint32_t tag, how;
+    uint64_t whole;         /* of all that is given */
+    uint64_t offset;        /* in it, of the bytes that this is for, */
+    uint64_t length;        /* and how many */
+    uint32_t slot, carried; /* slot: where they are, or are to be kept, or 0; carried: what follows, if not plain */
+};
+
+/* What another connection has to say, as it knows what is in the slot. */
+struct reference {
+    struct reference *next;
+    struct chunk chunk;
+    struct bulk *bulk;
+    uint8_t hash[KNOWN_HASH];
 };
 
 /* Bytes that came before anybody took them. */
@@ -48,9 +62,12 @@ struct pipe {
     size_t first_at, first_end;
     const uint8_t *rest;
     size_t rest_length;
+    struct reference *references, **references_last;
+    uint8_t *piece, *packed; /* a chunk as it was when it was hashed; and packed; or NULL */
     /* in */
     struct chunk chunk;
-    size_t header_got, chunk_got;
+    size_t header_got, chunk_got, carried_got;
+    uint8_t *carried;           /* what is not plain, until it is whole */
     struct kept_bytes *keeping; /* what comes, if nobody takes it yet */
     struct bulk *taking;
     uint8_t *into;
@@ -66,7 +83,7 @@ struct offer {
 };
 
 /* Messages of the connection for frames: a word of what it is, one of the length, and so many bytes. */
-enum message_kind { MESSAGE_BELL = 1, MESSAGE_FRAME, MESSAGE_LARGE, MESSAGE_PART, MESSAGE_WANT };
+enum message_kind { MESSAGE_BELL = 1, MESSAGE_FRAME, MESSAGE_LARGE, MESSAGE_PART, MESSAGE_WANT, MESSAGE_ABLE };
 
 struct message {
     uint32_t kind, length;
@@ -76,6 +93,12 @@ struct message {
 struct want {
     uint32_t id, unused;
     uint64_t taken;
+};
+
+/* What who takes can do, said once: it unpacks, and keeps so many bytes of pieces. */
+struct able {
+    uint32_t unpacks, unused;
+    uint64_t room;
 };
 
 #define MOST_PIPES (PROVIDER_MOST_DESCRIPTORS - 1)
@@ -111,6 +134,14 @@ struct tls_way {
     uint64_t given, given_taken; /* bytes sent, and those of them that the other side says it has taken */
     uint64_t taken, confirmed;   /* and of the other side's */
     uint64_t kept;               /* bytes that nobody takes yet */
+    struct pace pace;
+    struct able able, other;       /* this side, and the other one */
+    bool measures, looks, packing; /* how fast it is; for what the other side has; it may pack */
+    const struct pack_plugin *packs;
+    struct packer *packer;
+    struct known *known; /* there */
+    struct shelf *shelf; /* here */
+    uint64_t carried;    /* of the bytes given, those that went through */
 };
 
 /* ---- over_tls.c ---- */
@@ -125,6 +156,24 @@ void way_want(struct transport *t, unsigned peer, uint32_t id);
 void way_free(struct tls_way *way, bool forget);
 /* What waits for the connections wakes who sleeps, for he does not know of it. */
 void way_wake(struct transport *t);
+
+/* ---- over_tls_able.c ---- */
+/* us: of a round trip; keeps: what comes by this way, for the other side. True: the other side is to be told. */
+bool able_open(struct tls_way *way, long us, bool keeps);
+/* The other side can do this, a struct able: NULL, or what is wrong. */
+const char *able_take(struct tls_way *way, const uint8_t *bytes);
+/* The packing plugin, if there is one. */
+const struct pack_plugin *able_packing(struct tls_way *way);
+/* How fast the link is, while it carries something. */
+void able_look(struct tls_way *way, unsigned peer);
+void able_close(struct tls_way *way);
+
+/* ---- over_tls_give.c ---- */
+#define FIRST (64u << 10) /* bytes that go with an offer */
+#define CHUNK (256u << 10)
+/* A connection's turn: the number of things that happened. */
+int tls_give(struct transport *t, unsigned peer, struct pipe *pipe);
+void references_drop(struct pipe *pipe, const struct bulk *bulk);
 
 /* ---- over_tls_bulk.c ---- */
 /* The most that a way keeps, and what the other side may count on. */

@@ -11,140 +11,13 @@
 
 #include "transport/over_tls.h"
 
-#define FIRST (64u << 10) /* bytes that go with an offer */
-#define TOLD (1u << 20)   /* so much of it taken is worth a message */
-#define CHUNK (256u << 10)
-#define TURNS 64 /* chunks that one goes before those that come after it */
+#define TOLD (1u << 20) /* so much of it taken is worth a message */
 #define MOST_OFFERS (1u << 20)
-#define LEAST (16u << 10)  /* of a chunk, if there is more */
 #define AT_ONCE (1u << 20) /* bytes of a connection, and then it is the next one's turn */
 
 static struct tls_way *way_of(const struct transport *t, unsigned peer)
 {
     return t->peers[peer].way;
-}
-
-/* ---- giving ---- */
-
-/* The header and the first bytes make a record together. */
-static void begin_chunk(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, enum chunk_kind kind, size_t length)
-{
-    const struct chunk chunk = {kind, bulk->tls.id, bulk->tag, 0, bulk->length, bulk->tls.begun, length};
-    const uint8_t *bytes = bulk->memory + bulk->tls.begun;
-    const size_t beside = sizeof(pipe->first) - sizeof(chunk);
-
-    pipe->giving = bulk;
-    memcpy(pipe->first, &chunk, sizeof(chunk));
-    pipe->first_at = 0;
-    pipe->first_end = sizeof(chunk) + (length < beside ? length : beside);
-    memcpy(pipe->first + sizeof(chunk), bytes, pipe->first_end - sizeof(chunk));
-    pipe->rest = bytes + (pipe->first_end - sizeof(chunk));
-    pipe->rest_length = length - (pipe->first_end - sizeof(chunk));
-    bulk->tls.begun += length;
-    bulk->tls.chunks++;
-    bulk->tls.turns++;
-    way->given += length;
-}
-
-static bool has_window(const struct tls_way *way, size_t length)
-{
-    return way->given - way->given_taken + length <= way->window;
-}
-
-/* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it. */
-static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
-{
-    const size_t share = bulk->length / way->pipe_count, most = bulk->tls.offered ? CHUNK : FIRST;
-
-    return share < LEAST ? LEAST : share < most ? share : most;
-}
-
-/* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. */
-static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, const struct bulk *bulk)
-{
-    const size_t left = bulk->length - bulk->tls.begun, most = chunk_of(way, bulk);
-    const size_t length = left < most ? left : most;
-
-    if (!bulk->tls.offered)
-        return &way->pipes[bulk->tag % way->pipe_count] != pipe ? -1 : has_window(way, length) ? (ssize_t)length : 0;
-    return left && (bulk->tls.wanted || has_window(way, length)) ? (ssize_t)length : -1;
-}
-
-/* What this connection is to send next: in order, but what is very long lets others go first from time to time. */
-static bool next_chunk(struct transport *t, unsigned peer, struct pipe *pipe)
-{
-    struct tls_way *way = way_of(t, peer);
-    struct bulk *best = NULL;
-    ssize_t best_length = 0;
-
-    for (struct bulk *bulk = t->bulks; bulk && (!best || best->tls.turns >= TURNS); bulk = bulk->next) {
-        ssize_t length;
-
-        if (bulk->take || bulk->peer != peer || !bulk->length || bulk->complete)
-            continue;
-        length = next_length(way, pipe, bulk);
-        if (length < 0 || (best && bulk->tls.turns / TURNS >= best->tls.turns / TURNS))
-            continue;
-        best = bulk;
-        best_length = length;
-    }
-    if (!best)
-        return false;
-    begin_chunk(way, pipe, best, best->tls.offered ? CHUNK_DATA : CHUNK_OFFER, (size_t)best_length);
-    best->tls.offered = true;
-    return true;
-}
-
-/* True: the chunk is all with the connection. */
-static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
-{
-    while (pipe->first_at < pipe->first_end || pipe->rest_length) {
-        const bool first = pipe->first_at < pipe->first_end;
-        const uint8_t *bytes = first ? pipe->first + pipe->first_at : pipe->rest;
-        ssize_t taken = pipe->stream.by->write(pipe->stream.tls, bytes,
-                                               first ? pipe->first_end - pipe->first_at : pipe->rest_length);
-
-        if (taken <= 0) {
-            *error = taken;
-            return false;
-        }
-        if (first) {
-            pipe->first_at += (size_t)taken;
-        } else {
-            pipe->rest += taken;
-            pipe->rest_length -= (size_t)taken;
-        }
-        *moved += (size_t)taken;
-    }
-    return true;
-}
-
-static int give(struct transport *t, unsigned peer, struct pipe *pipe)
-{
-    const size_t most = way_of(t, peer)->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
-    ssize_t error = 0;
-    size_t moved = 0;
-    int count = 0;
-
-    while (moved < most && (pipe->giving || next_chunk(t, peer, pipe))) {
-        struct bulk *bulk = pipe->giving;
-
-        if (!write_chunk(pipe, &error, &moved))
-            break;
-        pipe->giving = NULL;
-        bulk->tls.chunks--;
-        bulk->complete = !bulk->tls.chunks && bulk->tls.begun == bulk->length;
-        if (bulk->complete)
-            way_of(t, peer)->gives--;
-        count++;
-    }
-    if (!error)
-        error = pipe->stream.by->flush(pipe->stream.tls);
-    pipe->said |= moved != 0;
-    pipe->stream.blocked = pipe->giving || pipe->stream.by->waits(pipe->stream.tls);
-    if (error < 0)
-        way_break(way_of(t, peer), &t->peers[peer], "a connection to it has ended");
-    return count + (moved != 0);
 }
 
 bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want)
@@ -356,8 +229,26 @@ static bool take_offer(struct transport *t, unsigned peer, struct pipe *pipe)
 }
 
 /* What every chunk has to be. */
-static bool is_possible(const struct chunk *chunk)
+static bool is_possible(const struct tls_way *way, const struct chunk *chunk)
 {
+    switch (chunk->how) {
+    case CHUNK_PLAIN:
+        if (chunk->carried)
+            return false;
+        break;
+    case CHUNK_PACKED:
+        if (!way->able.unpacks || !chunk->carried || chunk->carried >= chunk->length)
+            return false;
+        break;
+    case CHUNK_KNOWN:
+        if (chunk->carried != KNOWN_HASH || !chunk->slot || !chunk->length)
+            return false;
+        break;
+    default:
+        return false;
+    }
+    if (chunk->slot && (!way->able.room || !chunk->length))
+        return false;
     return chunk->id && chunk->whole && chunk->length <= CHUNK && chunk->length <= chunk->whole &&
            chunk->offset <= chunk->whole - chunk->length;
 }
@@ -365,11 +256,14 @@ static bool is_possible(const struct chunk *chunk)
 static bool begin_taking(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     pipe->chunk_got = 0;
+    pipe->carried_got = 0;
     pipe->keeping = NULL;
     pipe->taking = NULL;
     if (pipe->chunk.kind == CHUNK_NOTHING)
         return !pipe->chunk.length;
-    if (!is_possible(&pipe->chunk))
+    if (!is_possible(way_of(t, peer), &pipe->chunk))
+        return false;
+    if (pipe->chunk.carried && !pipe->carried && !(pipe->carried = malloc(CHUNK)))
         return false;
     if (pipe->chunk.kind == CHUNK_OFFER)
         return take_offer(t, peer, pipe);
@@ -394,6 +288,71 @@ static void arrived(struct transport *t, unsigned peer, struct pipe *pipe, size_
     way_of(t, peer)->takes--;
 }
 
+/* What is in a slot is what it is to be. */
+static bool expand_known(struct tls_way *way, unsigned number, const struct chunk *chunk, const uint8_t *hash,
+                         uint8_t *into)
+{
+    const void *bytes = way->shelf ? shelf_get(way->shelf, number, chunk->slot, (size_t)chunk->length) : NULL;
+    uint8_t there[KNOWN_HASH];
+
+    if (!bytes || !tls_plugin->digest(bytes, (size_t)chunk->length, there) || memcmp(there, hash, KNOWN_HASH))
+        return false;
+    memcpy(into, bytes, (size_t)chunk->length);
+    return true;
+}
+
+/* What was not plain is here. */
+static bool expand(struct transport *t, unsigned peer, struct pipe *pipe)
+{
+    struct tls_way *way = way_of(t, peer);
+    const struct chunk *chunk = &pipe->chunk;
+    uint8_t *into = pipe->taking ? pipe->into : pipe->keeping->bytes;
+    const struct pack_plugin *packing;
+
+    if (chunk->how == CHUNK_KNOWN)
+        return expand_known(way, (unsigned)(pipe - way->pipes), chunk, pipe->carried, into);
+    packing = able_packing(way);
+    return packing && packing->unpack(way->packer, pipe->carried, chunk->carried, into, (size_t)chunk->length);
+}
+
+/* A chunk is here: its place is the owner's own until it is told. */
+static bool keep_copy(struct tls_way *way, struct pipe *pipe)
+{
+    const size_t length = (size_t)pipe->chunk.length;
+    const uint8_t *bytes = pipe->taking ? pipe->into - length : pipe->keeping->bytes;
+
+    if (!way->shelf)
+        way->shelf = shelf_open(way->able.room, way->pipe_count);
+    return way->shelf && shelf_put(way->shelf, (unsigned)(pipe - way->pipes), pipe->chunk.slot, bytes, length);
+}
+
+/* Of the bytes of a chunk: how much, or 0, or negative errno. */
+static ssize_t take_bytes(struct transport *t, unsigned peer, struct pipe *pipe)
+{
+    const bool plain = pipe->chunk.how == CHUNK_PLAIN;
+    const size_t length = plain ? (size_t)pipe->chunk.length : pipe->chunk.carried;
+    const size_t before = plain ? pipe->chunk_got : pipe->carried_got;
+    uint8_t *into = !plain ? pipe->carried + before : pipe->taking ? pipe->into : pipe->keeping->bytes + before;
+    ssize_t got = pipe->stream.by->read(pipe->stream.tls, into, length - before);
+
+    if (got <= 0)
+        return got;
+    if (plain) {
+        arrived(t, peer, pipe, (size_t)got);
+    } else {
+        pipe->carried_got += (size_t)got;
+        if (pipe->carried_got < length)
+            return got;
+        if (!expand(t, peer, pipe))
+            return -EPROTO;
+        arrived(t, peer, pipe, (size_t)pipe->chunk.length);
+    }
+    if (pipe->chunk_got == pipe->chunk.length && pipe->chunk.slot && pipe->chunk.how != CHUNK_KNOWN &&
+        !keep_copy(way_of(t, peer), pipe))
+        return -EPROTO;
+    return got;
+}
+
 /* A header or bytes: how much, or 0, or negative errno. */
 static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
 {
@@ -408,12 +367,9 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
         if (pipe->header_got == sizeof(pipe->chunk) && !begin_taking(t, peer, pipe))
             return -EPROTO;
     } else if (pipe->taking || pipe->keeping) {
-        uint8_t *into = pipe->taking ? pipe->into : pipe->keeping->bytes + pipe->keeping->got;
-
-        got = pipe->stream.by->read(pipe->stream.tls, into, (size_t)pipe->chunk.length - pipe->chunk_got);
+        got = take_bytes(t, peer, pipe);
         if (got <= 0)
             return got;
-        arrived(t, peer, pipe, (size_t)got);
     } else {
         return -EPROTO;
     }
@@ -509,6 +465,7 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk)
             way->pipes[i].taking = NULL;
         if (way->pipes[i].giving == bulk)
             way->pipes[i].giving = NULL;
+        references_drop(&way->pipes[i], bulk);
     }
 }
 
@@ -524,7 +481,7 @@ static int move(struct transport *t, unsigned peer, unsigned number)
         return 0;
     }
     if (way->gives || pipe->stream.blocked)
-        given = give(t, peer, pipe);
+        given = tls_give(t, peer, pipe);
     if (given)
         way->next_pipe = (number + 1) % way->pipe_count;
     if ((way->takes || t->listens) && !way->broken)
@@ -542,5 +499,7 @@ int tls_bulk_poll(struct transport *t, unsigned peer)
     way->pipes_blocked = false;
     for (unsigned i = 0; i < way->pipe_count && !way->broken; i++)
         count += move(t, peer, (first + i) % way->pipe_count);
+    if (way->gives || way->pace.busy)
+        able_look(way, peer);
     return count;
 }

@@ -35,8 +35,10 @@ struct provider {
     size_t most_frame; /* longer ones go another way */
     unsigned window;   /* frames that may be on their way to a peer */
     size_t most_bulk;  /* longer bulk data go in pieces of so much, few at a time; 0: there is no such length */
-    bool polled;       /* it moves only when it is looked at; else there are descriptors to sleep on */
-    bool bells;        /* it carries the bell, too; else there is a socket for that */
+    size_t
+        most_eager; /* pieces of so much need no answer: what is no more than four of them goes in such; 0: none do */
+    bool polled;    /* it moves only when it is looked at; else there are descriptors to sleep on */
+    bool bells;     /* it carries the bell, too; else there is a socket for that */
     /* 0 or negative errno. NULL: it is open when the peer is there. */
     int (*open)(struct transport *t, unsigned peer);
     /* The frame of that number, from 0: copied. 0, or negative errno: -EXDEV, it has to go another way. */

@@ -560,6 +560,13 @@ static bool plugin_by_kernel(const struct tls *tls)
     return tls->direct && BIO_get_ktls_send(SSL_get_wbio(tls->ssl));
 }
 
+static bool plugin_digest(const void *bytes, size_t length, uint8_t hash[TLS_HASH])
+{
+    size_t made = 0;
+
+    return !ended && EVP_Q_digest(library, "SHA256", NULL, bytes, length, hash, &made) && made == TLS_HASH;
+}
+
 /* Runs before the destructors of the libraries that this one depends on. */
 __attribute__((destructor)) static void plugin_end(void)
 {
@@ -578,5 +585,6 @@ __attribute__((visibility("default"))) const struct tls_plugin vocl_tls_plugin =
     .read = plugin_read,
     .waits = plugin_waits,
     .by_kernel = plugin_by_kernel,
+    .digest = plugin_digest,
     .close = plugin_close,
 };

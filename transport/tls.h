@@ -16,8 +16,9 @@
 
 #include "base/socket.h"
 
-#define TLS_PLUGIN_VERSION 2
+#define TLS_PLUGIN_VERSION 3
 #define TLS_PLUGIN_SYMBOL "vocl_tls_plugin"
+#define TLS_HASH 32
 #define TLS_IDENTITY 64 /* of an identity, the 0 at its end included */
 
 struct tls;
@@ -45,6 +46,8 @@ struct tls_plugin {
     bool (*waits)(const struct tls *tls);
     /* Whether the kernel encrypts. */
     bool (*by_kernel)(const struct tls *tls);
+    /* The SHA-256 of the bytes; false: there is none. */
+    bool (*digest)(const void *bytes, size_t length, uint8_t hash[TLS_HASH]);
     /* Free it: the socket stays. */
     void (*close)(struct tls *tls);
 };

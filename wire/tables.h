@@ -4,6 +4,8 @@
  * { u32 length, bytes }.
  *
  * info table       { u32 param, blob answer }   the answers of a clGet*Info function
+ * description      for each platform: { blob info table, u32 device count } and for each of its devices
+ *                  { u32 number, blob info table }
  * kernel table     for each kernel: { blob name, u32 argument count, blob attributes, u64[3] required work-group size,
  *                  or zeroes } and for each argument
  *                  { u32 size, u32 other size, u32 address, u32 access, u32 type qualifier, u32 known,

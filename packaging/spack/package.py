@@ -8,6 +8,7 @@ class Vocl(AutotoolsPackage):
 
     version("main", branch="main")
 
+    variant("zstd", default=True, description="Bulk data are packed on slow links")
     variant("tls", default=True, description="Sessions over TLS, which those to other hosts are")
     variant("pool", default=True, description="Pools of devices: the daemon and its clients")
     variant("munge", default=True, when="+pool", description="Authentication by MUNGE")
@@ -24,6 +25,7 @@ class Vocl(AutotoolsPackage):
     depends_on("ocl-icd")
     depends_on("hwloc@2:")
     depends_on("openssl@3:", when="+tls")
+    depends_on("zstd", when="+zstd")
     depends_on("jansson", when="+pool")
     depends_on("libsodium", when="+pool")
     depends_on("ncurses", when="+pool")
@@ -43,6 +45,7 @@ class Vocl(AutotoolsPackage):
             f"MPIEXEC_MPICH={self.spec['mpich'].prefix.bin.mpiexec}",
         ]
         args += self.with_or_without("tls")
+        args += self.with_or_without("zstd")
         args += self.enable_or_disable("pool")
         if self.spec.satisfies("+pool"):
             args += self.with_or_without("munge")

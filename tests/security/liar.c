@@ -53,33 +53,42 @@ static void endless_infos(struct wire_buffer *out, const void *infos, uint32_t l
     }
 }
 
-static bool lie_in_device(struct liar *liar, struct wire_cursor *fields)
+/* In what a node tells of itself: each info table of platforms, if they are lied of, and devices. */
+static bool lie_in_node(struct liar *liar, struct wire_cursor *fields, bool platforms,
+                        void (*lie)(struct wire_buffer *, const void *, uint32_t))
 {
-    struct wire_describe_device_reply reply;
-    struct wire_buffer infos = {0};
+    struct wire_describe_node_reply reply;
+    struct wire_buffer description = {0}, table = {0};
+    struct wire_cursor in;
 
-    if (!wire_get_describe_device_reply(fields, &reply))
+    if (!wire_get_describe_node_reply(fields, &reply))
         return false;
-    endless_infos(&infos, reply.infos, reply.infos_length);
-    reply.infos = infos.bytes;
-    reply.infos_length = (uint32_t)infos.length;
-    wire_put_describe_device_reply(&liar->notes, &reply);
-    wire_buffer_free(&infos);
-    return true;
-}
+    in = wire_cursor(reply.description, reply.description_length);
+    while (in.left && !in.failed) {
+        uint32_t length, count;
+        const void *infos = wire_get_blob(&in, &length);
 
-static bool lie_in_platform(struct liar *liar, struct wire_cursor *fields)
-{
-    struct wire_describe_platform_reply reply;
-    struct wire_buffer infos = {0};
-
-    if (!wire_get_describe_platform_reply(fields, &reply))
-        return false;
-    endless_infos(&infos, reply.infos, reply.infos_length);
-    reply.infos = infos.bytes;
-    reply.infos_length = (uint32_t)infos.length;
-    wire_put_describe_platform_reply(&liar->notes, &reply);
-    wire_buffer_free(&infos);
+        table.length = 0;
+        if (platforms)
+            lie(&table, infos, length);
+        else
+            wire_put_bytes(&table, infos, length);
+        wire_put_blob(&description, table.bytes, table.length);
+        count = wire_get_u32(&in);
+        wire_put_u32(&description, count);
+        for (uint32_t i = 0; i < count && !in.failed; i++) {
+            wire_put_u32(&description, wire_get_u32(&in));
+            infos = wire_get_blob(&in, &length);
+            table.length = 0;
+            lie(&table, infos, length);
+            wire_put_blob(&description, table.bytes, table.length);
+        }
+    }
+    reply.description = description.bytes;
+    reply.description_length = (uint32_t)description.length;
+    wire_put_describe_node_reply(&liar->notes, &reply);
+    wire_buffer_free(&description);
+    wire_buffer_free(&table);
     return true;
 }
 
@@ -117,27 +126,17 @@ static bool lie_in_count(struct liar *liar, struct wire_cursor *fields, bool aga
 }
 
 /* No bytes are a multiple of anything, no device has a dimension, and so on. */
-static bool lie_of_zeroes(struct liar *liar, struct wire_cursor *fields)
+static void zero_infos(struct wire_buffer *out, const void *infos, uint32_t length)
 {
-    struct wire_describe_device_reply reply;
-    struct wire_buffer infos = {0};
-    struct wire_cursor in;
+    struct wire_cursor in = wire_cursor(infos, length);
     const uint8_t zeroes[64] = {0};
     const void *value;
     uint32_t param, size;
 
-    if (!wire_get_describe_device_reply(fields, &reply))
-        return false;
-    in = wire_cursor(reply.infos, reply.infos_length);
     while (wire_get_info(&in, &param, &value, &size))
-        wire_put_info(&infos, param,
+        wire_put_info(out, param,
                       size > 8 || param == CL_DEVICE_TYPE || param == CL_DEVICE_MAX_MEM_ALLOC_SIZE ? value : zeroes,
                       size);
-    reply.infos = infos.bytes;
-    reply.infos_length = (uint32_t)infos.length;
-    wire_put_describe_device_reply(&liar->notes, &reply);
-    wire_buffer_free(&infos);
-    return true;
 }
 
 /* A read that is answered, and then once more as what comes as bulk data. */
@@ -173,10 +172,9 @@ static bool lie_as_named(struct liar *liar, uint16_t number, struct wire_cursor 
     static unsigned counts;
 
     switch (number) {
-    case WIRE_describe_device | WIRE_REPLY:
-        return lies(liar, "text") ? lie_in_device(liar, fields) : lies(liar, "zero") && lie_of_zeroes(liar, fields);
-    case WIRE_describe_platform | WIRE_REPLY:
-        return lies(liar, "text") && lie_in_platform(liar, fields);
+    case WIRE_describe_node | WIRE_REPLY:
+        return lies(liar, "text") ? lie_in_node(liar, fields, true, endless_infos)
+                                  : lies(liar, "zero") && lie_in_node(liar, fields, false, zero_infos);
     case WIRE_get_info | WIRE_REPLY:
         return (lies(liar, "binary") || lies(liar, "text")) && lie_in_info(liar, fields);
     case WIRE_create_sub_devices | WIRE_REPLY:

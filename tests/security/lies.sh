@@ -1,6 +1,7 @@
 #!/bin/sh
 # A program whose worker lies: lies of each kind, then VOCL_LIES sessions with lies at random, from VOCL_LIES_FROM on.
 # The program may see errors, and may wait for what never comes; it must not crash.
+export VOCL_CACHE=off # what a liar tells is heard each time
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$

@@ -419,6 +419,7 @@ static void put_query(struct wire_buffer *out, unsigned which)
         break;
     case 10:
         PUT(describe_device, 7, 1);
+        PUT(describe_node, 8, 0);
         break;
     }
 }

@@ -1,0 +1,64 @@
+/* What a way over TLS can do for bulk data beside carrying them: measure how fast the link is, pack, and keep pieces.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "transport/over_tls.h"
+
+/* Only over TCP, which tells how fast it is, or where that is said; and by OpenSSL, which hashes. */
+bool able_open(struct tls_way *way, long us, bool keeps)
+{
+    pace_open(&way->pace, us);
+    way->measures = us > 0 || way->pace.fixed;
+    way->looks = way->measures && way->frames.by == tls_plugin;
+    way->packing = way->measures && strcmp(settings_string(SETTING_COMPRESS), "off") && loader_has_pack();
+    way->able.unpacks = way->packing;
+    if (way->looks && keeps)
+        way->able.room = settings_bytes(SETTING_KNOWN_BYTES);
+    return way->able.unpacks || way->able.room;
+}
+
+const char *able_take(struct tls_way *way, const uint8_t *bytes)
+{
+    if (way->known)
+        return "it said twice what it can do";
+    memcpy(&way->other, bytes, sizeof(way->other));
+    if (way->other.room && way->looks)
+        way->known = known_open(way->other.room, way->pipe_count);
+    return NULL;
+}
+
+const struct pack_plugin *able_packing(struct tls_way *way)
+{
+    static const struct pack_plugin *plugin;
+    static bool tried;
+
+    if (!plugin && !tried)
+        plugin = loader_open_pack();
+    tried = true;
+    if (plugin && !way->packer)
+        way->packer = plugin->open();
+    way->packs = plugin;
+    return way->packer ? plugin : NULL;
+}
+
+void able_look(struct tls_way *way, unsigned peer)
+{
+    const uint64_t before = way->pace.rate;
+    int fds[MOST_PIPES];
+
+    for (unsigned i = 0; i < way->pipe_count; i++)
+        fds[i] = kept_fd(&way->pipes[i].stream.socket);
+    if (!way->measures || !pace_look(&way->pace, fds, way->pipe_count, clock_ns()))
+        return;
+    if (!before || way->pace.rate > 2 * before || way->pace.rate < before / 2)
+        vocl_log(LOG_INFO, "with %u: the link carries %.3g MB/s", peer, (double)way->pace.rate / 1e6);
+}
+
+void able_close(struct tls_way *way)
+{
+    known_close(way->known);
+    shelf_close(way->shelf);
+    if (way->packer)
+        way->packs->close(way->packer);
+}

@@ -1,0 +1,312 @@
+/*
+ * Bulk data over TLS, the giver's side: which piece goes next by a connection, and how. Where the link is slow a piece
+ * that the other side has is only named, and one that gets short is packed (pace.h, known.h, pack.h).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "transport/over_tls.h"
+
+#define TURNS 64                                /* chunks that one goes before those that come after it */
+#define LEAST (16u << 10)                       /* of a chunk, if there is more */
+#define AT_ONCE (1u << 20)                      /* bytes of a connection, and then it is the next one's turn */
+#define WORTH(length) ((length) - (length) / 8) /* what packed bytes may be at most */
+
+static struct tls_way *way_of(const struct transport *t, unsigned peer)
+{
+    return t->peers[peer].way;
+}
+
+/* ---- one chunk ---- */
+
+/* The header and the first bytes make a record together. */
+static void load(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, const struct chunk *chunk,
+                 const uint8_t *bytes, size_t length)
+{
+    const size_t beside = sizeof(pipe->first) - sizeof(*chunk), first = length < beside ? length : beside;
+
+    pipe->giving = bulk;
+    memcpy(pipe->first, chunk, sizeof(*chunk));
+    pipe->first_at = 0;
+    pipe->first_end = sizeof(*chunk) + first;
+    if (first)
+        memcpy(pipe->first + sizeof(*chunk), bytes, first);
+    pipe->rest = bytes + first;
+    pipe->rest_length = length - first;
+    way->carried += length;
+}
+
+static void begun(struct tls_way *way, struct bulk *bulk, size_t length)
+{
+    bulk->tls.offered = true;
+    bulk->tls.begun += length;
+    bulk->tls.chunks++;
+    bulk->tls.turns++;
+    way->given += length;
+}
+
+static bool is_there(uint8_t **bytes)
+{
+    if (!*bytes)
+        *bytes = malloc(CHUNK);
+    return *bytes != NULL;
+}
+
+/* By the connection whose slot it is. The offers of a tag go by one: so the offer itself goes here, with nothing. */
+static bool refer(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, struct chunk chunk, unsigned connection,
+                  const uint8_t *hash)
+{
+    struct pipe *other = &way->pipes[connection];
+    struct reference *reference = malloc(sizeof(*reference));
+    const size_t length = (size_t)chunk.length;
+    const bool offer = chunk.kind == CHUNK_OFFER;
+
+    if (!reference)
+        return false;
+    chunk.kind = CHUNK_DATA;
+    *reference = (struct reference){.chunk = chunk, .bulk = bulk};
+    memcpy(reference->hash, hash, KNOWN_HASH);
+    if (!other->references)
+        other->references_last = &other->references;
+    *other->references_last = reference;
+    other->references_last = &reference->next;
+    if (offer) {
+        chunk = (struct chunk){.kind = CHUNK_OFFER, .id = chunk.id, .tag = chunk.tag, .whole = chunk.whole};
+        load(way, pipe, bulk, &chunk, bulk->memory, 0);
+        begun(way, bulk, 0);
+    }
+    begun(way, bulk, length);
+    return true;
+}
+
+/* What is said of a piece that the other side has, or is to keep. The bytes are copied first: those that are hashed are
+ * those that are sent, whatever the program does meanwhile. 1: it is said; 0: it is to be sent, with chunk->slot. */
+static int look_for(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, struct chunk *chunk,
+                    const uint8_t **bytes)
+{
+    const size_t length = (size_t)chunk->length;
+    unsigned connection, number = (unsigned)(pipe - way->pipes);
+    uint8_t hash[KNOWN_HASH];
+    struct chunk known = *chunk;
+
+    if (!way->known || length < KNOWN_LEAST || !pace_is_slow(&way->pace, way->given) || !is_there(&pipe->piece))
+        return 0;
+    memcpy(pipe->piece, *bytes, length);
+    if (!tls_plugin->digest(pipe->piece, length, hash))
+        return 0;
+    *bytes = pipe->piece;
+    known.slot = known_find(way->known, hash, length, &connection);
+    if (!known.slot) {
+        chunk->slot = known_add(way->known, hash, length, number);
+        return 0;
+    }
+    known.how = CHUNK_KNOWN;
+    known.carried = KNOWN_HASH;
+    if (connection != number)
+        return refer(way, pipe, bulk, known, connection, hash);
+    load(way, pipe, bulk, &known, hash, KNOWN_HASH);
+    begun(way, bulk, length);
+    return 1;
+}
+
+/* Of this thread: what others take of the processor says nothing about packing. */
+static long worked_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1000000000L + time.tv_nsec;
+}
+
+/* How many bytes it has become, or 0: it goes as it is. */
+static size_t pack(struct tls_way *way, struct pipe *pipe, const uint8_t *bytes, size_t length)
+{
+    const struct pack_plugin *packing = way->packing && way->other.unpacks && way->pace.rate ? able_packing(way) : NULL;
+    const size_t sample = packing ? pace_try(&way->pace, length) : 0;
+    const bool hard = pace_is_crawling(&way->pace);
+    size_t made;
+    long began;
+
+    if (!sample || !is_there(&pipe->packed))
+        return 0;
+    for (size_t tried = sample;; tried = length) {
+        began = worked_ns();
+        made = packing->pack(way->packer, bytes, tried, pipe->packed, WORTH(tried), hard);
+        if (!pace_tried(&way->pace, tried, made ? made : tried, worked_ns() - began))
+            return 0;
+        if (tried == length)
+            return made;
+    }
+}
+
+static void begin_chunk(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, size_t length)
+{
+    struct chunk chunk = {.kind = bulk->tls.offered ? CHUNK_DATA : CHUNK_OFFER,
+                          .id = bulk->tls.id,
+                          .tag = bulk->tag,
+                          .whole = bulk->length,
+                          .offset = bulk->tls.begun,
+                          .length = length};
+    const uint8_t *bytes = bulk->memory + bulk->tls.begun;
+    size_t packed;
+
+    if (look_for(way, pipe, bulk, &chunk, &bytes))
+        return;
+    packed = pack(way, pipe, bytes, length);
+    if (packed) {
+        chunk.how = CHUNK_PACKED;
+        chunk.carried = (uint32_t)packed;
+        bytes = pipe->packed;
+    }
+    load(way, pipe, bulk, &chunk, bytes, packed ? packed : length);
+    begun(way, bulk, length);
+}
+
+void references_drop(struct pipe *pipe, const struct bulk *bulk)
+{
+    struct reference **at = &pipe->references;
+
+    while (*at) {
+        struct reference *reference = *at;
+
+        if (bulk && reference->bulk != bulk) {
+            at = &reference->next;
+            continue;
+        }
+        *at = reference->next;
+        free(reference);
+    }
+    pipe->references_last = at;
+}
+
+static void begin_reference(struct tls_way *way, struct pipe *pipe)
+{
+    struct reference *reference = pipe->references;
+
+    pipe->references = reference->next;
+    load(way, pipe, reference->bulk, &reference->chunk, reference->hash, KNOWN_HASH);
+    free(reference);
+}
+
+/* ---- which ---- */
+
+static bool has_window(const struct tls_way *way, size_t length)
+{
+    return way->given - way->given_taken + length <= way->window;
+}
+
+/* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it. The
+ * same bytes are cut at the same places each time, however much goes with the offer. */
+static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
+{
+    const size_t share = bulk->length / way->pipe_count;
+    const size_t most = share < LEAST ? LEAST : share < CHUNK ? share : CHUNK;
+    const size_t first = most < FIRST ? most : FIRST;
+
+    return bulk->tls.begun < first ? first - bulk->tls.begun : most - bulk->tls.begun % most;
+}
+
+/* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. */
+static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, const struct bulk *bulk)
+{
+    const size_t left = bulk->length - bulk->tls.begun, most = chunk_of(way, bulk);
+    const size_t length = left < most ? left : most;
+
+    if (!bulk->tls.offered)
+        return &way->pipes[bulk->tag % way->pipe_count] != pipe ? -1 : has_window(way, length) ? (ssize_t)length : 0;
+    return left && (bulk->tls.wanted || has_window(way, length)) ? (ssize_t)length : -1;
+}
+
+/* What is to be sent next by this connection: in order, but what is very long lets others go first from time to time.
+ */
+static struct bulk *choose(struct transport *t, unsigned peer, const struct pipe *pipe, size_t *length)
+{
+    struct bulk *best = NULL;
+
+    for (struct bulk *bulk = t->bulks; bulk && (!best || best->tls.turns >= TURNS); bulk = bulk->next) {
+        ssize_t next;
+
+        if (bulk->take || bulk->peer != peer || !bulk->length || bulk->complete)
+            continue;
+        next = next_length(way_of(t, peer), pipe, bulk);
+        if (next < 0 || (best && bulk->tls.turns / TURNS >= best->tls.turns / TURNS))
+            continue;
+        best = bulk;
+        *length = (size_t)next;
+    }
+    return best;
+}
+
+static bool next_chunk(struct transport *t, unsigned peer, struct pipe *pipe)
+{
+    struct tls_way *way = way_of(t, peer);
+
+    if (pipe->references) {
+        begin_reference(way, pipe);
+        return true;
+    }
+    while (!pipe->giving) { /* what another connection knows is said by that one */
+        size_t length = 0;
+        struct bulk *bulk = choose(t, peer, pipe, &length);
+
+        if (!bulk)
+            return false;
+        begin_chunk(way, pipe, bulk, length);
+    }
+    return true;
+}
+
+/* ---- a connection's turn ---- */
+
+/* True: the chunk is all with the connection. */
+static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
+{
+    while (pipe->first_at < pipe->first_end || pipe->rest_length) {
+        const bool first = pipe->first_at < pipe->first_end;
+        const uint8_t *bytes = first ? pipe->first + pipe->first_at : pipe->rest;
+        ssize_t taken = pipe->stream.by->write(pipe->stream.tls, bytes,
+                                               first ? pipe->first_end - pipe->first_at : pipe->rest_length);
+
+        if (taken <= 0) {
+            *error = taken;
+            return false;
+        }
+        if (first) {
+            pipe->first_at += (size_t)taken;
+        } else {
+            pipe->rest += taken;
+            pipe->rest_length -= (size_t)taken;
+        }
+        *moved += (size_t)taken;
+    }
+    return true;
+}
+
+int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
+{
+    const size_t most = way_of(t, peer)->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
+    ssize_t error = 0;
+    size_t moved = 0;
+    int count = 0;
+
+    while (moved < most && (pipe->giving || next_chunk(t, peer, pipe))) {
+        struct bulk *bulk = pipe->giving;
+
+        if (!write_chunk(pipe, &error, &moved))
+            break;
+        pipe->giving = NULL;
+        bulk->tls.chunks--;
+        bulk->complete = !bulk->tls.chunks && bulk->tls.begun == bulk->length;
+        if (bulk->complete)
+            way_of(t, peer)->gives--;
+        count++;
+    }
+    if (!error)
+        error = pipe->stream.by->flush(pipe->stream.tls);
+    pipe->said |= moved != 0;
+    pipe->stream.blocked = pipe->giving || pipe->references || pipe->stream.by->waits(pipe->stream.tls);
+    if (error < 0)
+        way_break(way_of(t, peer), &t->peers[peer], "a connection to it has ended");
+    return count + (moved != 0);
+}

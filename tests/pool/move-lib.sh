@@ -20,6 +20,13 @@ one_part()
 {
     [ "$(part node | wc -l)" = 1 ] && [ "$(part state)" = running ]
 }
+# what is left on a host beside its daemon and what workers are copies of
+left_on()
+{
+    ip netns pids $base-"$1" | while read -r pid; do
+        [ "$pid" = "$(cat "$scratch/$1.pid")" ] || tr '\0' ' ' < "/proc/$pid/cmdline" | grep -v -- '--nursery'
+    done
+}
 # begins USER COMMAND...: and runs, on one node; $program, $scratch/out, $scratch/err
 begins()
 {

@@ -168,6 +168,6 @@ wait $program
 wait_until 10 no_sessions || fail "ended: left: $(root vocl pool sessions)"
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
 for host in n1 n2; do
-    [ "$(ip netns pids $base-$host | wc -l)" = 1 ] || fail "processes left on $host: $(ip netns pids $base-$host | xargs ps -o pid,args -p)"
+    [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
 done
 exit 0

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * What the files of transport/ share. What others may have of it: transport.h (a session), starter.h (for who starts
  * one), loader.h (the plugins).
@@ -9,15 +10,24 @@
  *   Providers (provider.h), which carry it:
  *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
  *     distance.c        how far a member is, and how many connections that wants (distance.h)
- *     over_tls.c        by TLS, and over_tls_bulk.c and over_tls_give.c its bulk data (over_tls.h); tls.c is the plugin
- *                       with OpenSSL; over_tls_able.c, pace.c, known.c: how fast a link is, and what the other side
- * has; pack.c is the plugin with zstd (tls.h) lane.c            through memory of one host (lane.h) loop.c to the local
- * member, in the same process Who is there: bell.c            the socket beside MPI, and what is said on it peers.c the
- * bells between workers pulse.c           heartbeats, and who has none (pulse.h) watch.c           the same while
- * MPI_Init is in the way keeper.c          descriptors in a program that may close them (keeper.h) How a session is
- * started (start.h): job.c             by which way, and what comes of it: struct job start_local.c     workers on this
- * host start_hosts.c     on others, by ssh start_pool.c      in a pool start_mpmd.c      by mpiexec, together with the
- * program start_openmpi.c   by Open MPI's mpiexec, for the program start_worker.c    the worker's side of all of them
+ *     over_tls.c        by TLS, over_tls_bulk.c and over_tls_give.c its bulk data (over_tls.h); tls.c is the plugin with OpenSSL (tls.h)
+ *     over_tls_able.c   what it does on slow links: pace.c, known.c; pack.c is the plugin with zstd
+ *     lane.c            through memory of one host (lane.h)
+ *     loop.c            to the local member, in the same process
+ *   Who is there:
+ *     bell.c            the socket beside MPI, and what is said on it
+ *     peers.c           the bells between workers
+ *     pulse.c           heartbeats, and who has none (pulse.h)
+ *     watch.c           the same while MPI_Init is in the way
+ *     keeper.c          descriptors in a program that may close them (keeper.h)
+ *   How a session is started (start.h):
+ *     job.c             by which way, and what comes of it: struct job
+ *     start_local.c     workers on this host
+ *     start_hosts.c     on others, by ssh
+ *     start_pool.c      in a pool
+ *     start_mpmd.c      by mpiexec, together with the program
+ *     start_openmpi.c   by Open MPI's mpiexec, for the program
+ *     start_worker.c    the worker's side of all of them
  *     join.c            members that come and go while it runs
  *     plain.c           connections of TLS's kind within a host, without TLS (plain.h)
  *     request.c         what users ask of the session while it runs
@@ -28,6 +38,7 @@
  * (meeting.h) guests.c          connections that are not yet somebody's (guests.h) network.c         which network the
  * session has host.c            limits of this host loader.c          the plugins are loaded
  */
+/* clang-format on */
 #ifndef VOCL_TRANSPORT_INTERNAL_H
 #define VOCL_TRANSPORT_INTERNAL_H
 

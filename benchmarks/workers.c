@@ -13,7 +13,7 @@ enum { MOST = 1024 };
 
 static double memory_mb(void)
 {
-    unsigned long size, resident, shared;
+    unsigned long size, resident = 0, shared = 0;
     FILE *file = fopen("/proc/self/statm", "r");
 
     EXPECT(file && fscanf(file, "%lu %lu %lu", &size, &resident, &shared) == 3);

@@ -1,4 +1,3 @@
-/* clang-format off */
 /*
  * What the files of transport/ share. What others may have of it: transport.h (a session), starter.h (for who starts
  * one), loader.h (the plugins).
@@ -10,7 +9,8 @@
  *   Providers (provider.h), which carry it:
  *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
  *     distance.c        how far a member is, and how many connections that wants (distance.h)
- *     over_tls.c        by TLS, over_tls_bulk.c and over_tls_give.c its bulk data (over_tls.h); tls.c is the plugin with OpenSSL (tls.h)
+ *     over_tls.c        by TLS (over_tls.h); tls.c is the plugin with OpenSSL (tls.h)
+ *     over_tls_bulk.c   its bulk data, and over_tls_give.c what gives them
  *     over_tls_able.c   what it does on slow links: pace.c, known.c; pack.c is the plugin with zstd
  *     lane.c            through memory of one host (lane.h)
  *     loop.c            to the local member, in the same process
@@ -34,11 +34,13 @@
  *     launch.c          the helper that starts the rest; spawn.c starts that
  *     gather.c          hellos, until all are there; door.c keeps strangers from keeping anybody waiting
  *     enter.c           MPI_Init, or what is in its place
- *     meeting.c         TLS connections of each pair: meeting_open.c the program's side, meeting_join.c a worker's
- * (meeting.h) guests.c          connections that are not yet somebody's (guests.h) network.c         which network the
- * session has host.c            limits of this host loader.c          the plugins are loaded
+ *     meeting.c         TLS connections of each pair (meeting.h): meeting_open.c the program's side, meeting_join.c a
+ *                       worker's
+ *     guests.c          connections that are not yet somebody's (guests.h)
+ *     network.c         which network the session has
+ *     host.c            limits of this host
+ *     loader.c          the plugins are loaded
  */
-/* clang-format on */
 #ifndef VOCL_TRANSPORT_INTERNAL_H
 #define VOCL_TRANSPORT_INTERNAL_H
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../draw.h"
+#include "tests/draw.h"
 
 enum { COUNT = 40000, SIZE = COUNT * 4, BUFFERS = 6, LONG = 300 };
 

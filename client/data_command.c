@@ -68,12 +68,14 @@ static void put(struct wire_buffer *out, const struct enqueue *e, const struct d
 
 /* A blocking write returns when the data are on their way, and what is enqueued later comes behind it (WIRE_ORDERS),
  * unless something is to be told, or what is before it in the queue can have its effect in memory that the node has,
- * too. What is written at an address ends with the node's command, for the program may free the memory then. */
+ * too, or may wait for a user event: what waits for that would come behind what waits for it. What is written at an
+ * address ends with the node's command, for the program may free the memory then. */
 static int want_written(struct enqueue *e, const struct data_command *m, const cl_event *event)
 {
     const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
                         atomic_load(&e->queue->enqueued) != atomic_load(&e->queue->finished);
-    const bool waits = m->blocking && (!is_object(m) || event || e->wait_count || shared);
+    const bool waits =
+        m->blocking && (!is_object(m) || event || e->wait_count || shared || queue_may_be_gated(e->queue));
     int error = waits ? enqueue_need_event(e, m->type) : 0;
 
     if (!error)

@@ -266,7 +266,8 @@ int enqueue_overwriting(struct enqueue *e, cl_bool blocking, cl_event *event)
     cl_command_queue queue = e->queue;
     int error;
 
-    if (!blocking || event || e->list_count || e->node->memory == NODE_MEMORY_SHARED || !queue_in_order(queue))
+    if (!blocking || event || e->list_count || e->node->memory == NODE_MEMORY_SHARED || !queue_in_order(queue) ||
+        queue_may_be_gated(queue))
         return enqueue_nothing(e, blocking, event);
     e->subscribe = WIRE_ORDERS;
     enqueue_put_marker(e, stream_begin(e->node));

@@ -117,6 +117,8 @@ static void event_destroy(struct object *object)
             atomic_fetch_sub(&queue->functions, 1);
     }
     arrival_drop(event->arrival);
+    if (!queue && event->type == CL_COMMAND_USER && !event->ended)
+        atomic_fetch_sub(&context->unset, 1);
     if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->subscribed && !atomic_load(&event->asked))
         atomic_store(&queue->eager, false);
     handle_free(&event->object);
@@ -614,6 +616,7 @@ int user_event_new(cl_context context, cl_event *out)
     if (!event)
         return -ENOMEM;
     atomic_store(&event->status, CL_SUBMITTED);
+    atomic_fetch_add(&context->unset, 1);
     event->known = 0;
     error = handle_create(&event->object);
     if (error)
@@ -633,6 +636,7 @@ int user_event_set(cl_event event, cl_int status)
     session_lock(node->session);
     if (!event->ended) {
         event->ended = true;
+        atomic_fetch_sub(&event->context->unset, 1);
         for (unsigned i = 0; i < event->context->node_count; i++) {
             struct node *each = event->context->nodes[i];
             int one;

@@ -155,6 +155,7 @@ struct _cl_context {
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *);
     void *notify_data;
     struct callback *destructors;
+    atomic_uint unset; /* user events that are not set yet */
 };
 
 struct _cl_command_queue {
@@ -182,6 +183,12 @@ struct _cl_command_queue {
 static inline bool queue_in_order(cl_command_queue queue)
 {
     return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+/* Whether a command of it may wait for a user event that the program, or a function of it, has yet to set. */
+static inline bool queue_may_be_gated(cl_command_queue queue)
+{
+    return atomic_load(&queue->context->unset) != 0;
 }
 
 struct mapping {

@@ -310,6 +310,8 @@ static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count
             c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         else
             c->wait[c->wait_count++] = other->native;
+        if (other->user && !other->completed && !other->gate.gates)
+            order_gated(c);
         if ((other->imported || other->user) && !other->completed)
             command_gate(c, &other->gate);
         else if (gates_may_fail(c->gates, other->behind))

@@ -240,6 +240,8 @@ int command_end(struct command *c, int bad);
 void order_before(struct command *c);
 /* Whether its own end has to be known for that. */
 bool order_needs(struct command *c);
+/* A command will wait for a user event: what came before it must not seem to. */
+void order_gated(struct command *c);
 /* Those that are enqueued after it come behind it. */
 void order_after(struct command *c);
 /* Run a job when the commands are over that what the application does now comes behind; false: they are. */

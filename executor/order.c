@@ -85,27 +85,36 @@ void order_after(struct command *c)
 
 /* ---- contexts of one queue, which pay nothing ---- */
 
-/* The queue is no longer alone: where its commands end has to be known after all. */
+/* Where its commands end has to be known after all. */
 static void mark(struct executor *x, struct context *context)
 {
     struct queue *queue = context->order.only;
     cl_event event;
 
-    context->order.only = NULL;
     if (!context->order.loose)
         return;
     context->order.loose = false;
     if (clEnqueueMarkerWithWaitList(queue->native, 0, NULL, &event))
         return;
     set(x, context, event, queue->behind);
+    queue->behind_order = context->order.number;
     clReleaseEvent(event);
     executor_flush_later(x, queue);
 }
 
+void order_gated(struct command *c)
+{
+    struct context *context = object_get(c->x, WIRE_CONTEXT, c->queue->context_id);
+
+    if (context && context->order.only)
+        mark(c->x, context);
+}
+
 void order_queue_made(struct executor *x, struct context *context, struct queue *queue)
 {
-    if (context->order.only) {
+    if (context->order.only) { /* which is no longer alone */
         mark(x, context);
+        context->order.only = NULL;
         context->order.several = true;
     } else if (!context->order.several) {
         context->order.only = queue;
@@ -122,8 +131,10 @@ void order_queue_gone(struct executor *x, struct queue *queue)
 {
     struct context *context = object_get(x, WIRE_CONTEXT, queue->context_id);
 
-    if (context && context->order.only == queue)
-        mark(x, context);
+    if (!context || context->order.only != queue)
+        return;
+    mark(x, context);
+    context->order.only = NULL;
 }
 
 bool order_when(struct executor *x, const struct context *context, void (*run)(struct executor *, struct job *),

@@ -163,6 +163,54 @@ static void lonely(size_t count, bool beside)
     printf("%s, %zu: %d wrong\n", beside ? "a second queue made later" : "one queue after another", count, bad);
 }
 
+/* The write is behind a command that waits for a user event, which another thread sets: it must not come behind that.
+ */
+static void held(size_t count)
+{
+    cl_mem buffer = buffer_new();
+    int bad = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        cl_event gate = parity_gate(&p);
+        pthread_t opener;
+        fill(round);
+        launch(first, buffer, count, 1, &gate);
+        opener = parity_gate_open_later(gate);
+        write(first, buffer, count, PLAIN);
+        launch(second, buffer, count, 0, NULL);
+        bad += look(second, buffer, count, round);
+        EXPECT(pthread_join(opener, NULL) == 0);
+        CHECK(clReleaseEvent(gate));
+    }
+    printf("behind a user event, %zu: %d wrong\n", count, bad);
+    CHECK(clReleaseMemObject(buffer));
+}
+
+/* Likewise a command that was enqueued after the write, when the context gets its second queue. */
+static void held_alone(void)
+{
+    cl_int status;
+    cl_context context = clCreateContext(NULL, 1, &p.device, NULL, NULL, &status);
+    cl_command_queue queue = clCreateCommandQueue(context, p.device, 0, &status), after;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(numbers), NULL, &status);
+    cl_event gate = clCreateUserEvent(context, &status);
+    CHECK(status);
+    fill(1);
+    write(queue, buffer, 256, PLAIN);
+    CHECK(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL));
+    after = clCreateCommandQueue(context, p.device, 0, &status);
+    CHECK(status);
+    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(clFinish(queue));
+    CHECK(clEnqueueReadBuffer(after, buffer, CL_TRUE, 0, 1024, result, 0, NULL, NULL));
+    fill(1);
+    printf("a second queue after what waits: %d\n", memcmp(numbers, result, 1024));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseCommandQueue(after));
+    CHECK(clReleaseCommandQueue(queue));
+    CHECK(clReleaseContext(context));
+}
+
 /* The kernel is enqueued before the write, and may run after it. */
 static void gated(size_t count, bool release_first)
 {
@@ -257,7 +305,9 @@ int main(void)
         several(counts[i]);
         gone(counts[i]);
         gated(counts[i], i % 2);
+        held(counts[i]);
     }
+    held_alone();
     lonely(4096, false);
     lonely(65536, true);
     image();

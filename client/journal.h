@@ -49,6 +49,7 @@ struct journal {
     size_t imaged;               /* bytes of them */
     unsigned apart;              /* memory objects whose contents are the worker's */
     atomic_uint inside;          /* commands that are being enqueued */
+    atomic_bool renewing;        /* somebody looks whether there are any, to begin a window */
     unsigned looking;            /* the program uses memory that is here */
     const char *exposed;         /* why nothing could be done again just now, or NULL */
     char host[256];              /* that the lost one was on */

@@ -100,12 +100,16 @@ static bool renew(struct node *node, unsigned own)
     struct journal *j = node->journal;
     struct quiet quiet = {node, true};
 
-    if (j->off || j->apart || j->giving || node->mending || !node->alive || atomic_load(&j->inside) > own ||
-        transfer_any(node))
+    if (j->off || j->apart || j->giving || node->mending || !node->alive || transfer_any(node))
         return false;
-    handle_each(WIRE_QUEUE, look_if_quiet, &quiet);
+    /* Who begins to enqueue from here on does not go by what it finds without the lock. */
+    atomic_store(&j->renewing, true);
+    quiet.is = atomic_load(&j->inside) <= own;
+    if (quiet.is)
+        handle_each(WIRE_QUEUE, look_if_quiet, &quiet);
     if (quiet.is)
         window_begin(j);
+    atomic_store(&j->renewing, false);
     return quiet.is;
 }
 
@@ -181,8 +185,10 @@ static void enter_window(const struct journal *j, cl_mem root)
 {
     struct in_window *w = &root->window;
 
-    if (w->number != j->window)
+    if (w->number != j->window) {
+        w->filled |= w->written; /* what the window before has left there is not made again */
         w->read = w->written = false;
+    }
     w->number = j->window;
 }
 
@@ -221,7 +227,8 @@ bool window_is_settled(const struct enqueue *e, cl_mem memory, unsigned use)
     const uint64_t settled = atomic_load_explicit(&root->window.settled, memory_order_relaxed);
 
     return !root->direct ||
-           (settled / 4 == atomic_load_explicit(&e->node->journal->window, memory_order_relaxed) && !(use & ~settled));
+           (!atomic_load(&e->node->journal->renewing) &&
+            settled / 4 == atomic_load_explicit(&e->node->journal->window, memory_order_relaxed) && !(use & ~settled));
 }
 
 int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch)

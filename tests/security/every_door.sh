@@ -118,8 +118,8 @@ chmod 755 "$scratch/rsh"
 tried "hosts" env VOCL_RSH="$scratch/rsh" VOCL_NETWORK=tls vocl run --hosts 10.96.0.2,10.96.0.3 -- "$carried" wait
 grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "hosts: the program's door was not found"
 
-# A pool: the daemon is far, with the page of its state for all to see.
-make_pool here "http = \"10.96.0.2:$((port + 1))\";" 'network = "tls";' "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
+# A pool: the daemon is far, with the page of its state for all to see. (Workers are programs of their own, to be held up.)
+make_pool here 'prefork = 0;' "http = \"10.96.0.2:$((port + 1))\";" 'network = "tls";' "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
 sed -i -e '0,/^environment/{/^environment/d}' -e "s,127.0.0.1,10.96.0.2," "$scratch/conf" "$scratch/pool"
 mkdir "$scratch/libexec"
 for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done

@@ -17,9 +17,7 @@
 
 struct saving {
     struct node *node;
-    struct object **objects;
-    unsigned count, room;
-    bool failed;
+    struct held held;
     size_t bytes, before; /* of contents; of what they are instead of */
 };
 
@@ -27,21 +25,11 @@ static void collect(struct object *object, void *argument)
 {
     struct saving *s = argument;
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
-    struct object **more;
 
     if (memory->parent || memory->direct || memory->type == CL_MEM_OBJECT_PIPE || /* window.c's need none */
         !handle_is_on(object, s->node))
         return;
-    if (s->count == s->room) {
-        more = realloc(s->objects, (s->room * 2 + 64) * sizeof(*more));
-        s->failed |= !more;
-        if (!more)
-            return;
-        s->objects = more;
-        s->room = s->room * 2 + 64;
-    }
-    if (handle_hold(object))
-        s->objects[s->count++] = object;
+    held_add(&s->held, object);
 }
 
 static struct wire_region whole_of(cl_mem memory)
@@ -177,8 +165,8 @@ static int begin_anew(struct saving *s, uint8_t **bytes)
     session_wait(node->session, settled, node);
     if (!node->alive || session_stops(node->session) || j->off)
         return -ECONNRESET;
-    for (unsigned i = 0; i < s->count && !error; i++) {
-        cl_mem memory = (cl_mem)s->objects[i];
+    for (unsigned i = 0; i < s->held.count && !error; i++) {
+        cl_mem memory = (cl_mem)s->held.objects[i];
         const struct wire_region whole = whole_of(memory);
 
         if (!bytes[i])
@@ -212,25 +200,23 @@ static int save(struct saving *s)
     handle_each(WIRE_MEMORY, collect, s);
     s->before = j->log.length + j->kept_bytes;
     session_unlock(session);
-    bytes = calloc(s->count + 1, sizeof(*bytes));
-    if (!bytes || s->failed)
+    bytes = calloc(s->held.count + 1, sizeof(*bytes));
+    if (!bytes || s->held.failed)
         error = -ENOMEM;
-    for (unsigned i = 0; i < s->count && !error; i++) {
-        if (has_changed(j, (cl_mem)s->objects[i]))
-            error = save_one(s, (cl_mem)s->objects[i], &bytes[i]);
+    for (unsigned i = 0; i < s->held.count && !error; i++) {
+        if (has_changed(j, (cl_mem)s->held.objects[i]))
+            error = save_one(s, (cl_mem)s->held.objects[i], &bytes[i]);
     }
     session_lock(session);
     if (!error)
         error = begin_anew(s, bytes);
-    for (unsigned i = 0; i < s->count && !error; i++)
-        atomic_fetch_and(&((cl_mem)s->objects[i])->written, (unsigned char)~WRITTEN_SAVE);
+    for (unsigned i = 0; i < s->held.count && !error; i++)
+        atomic_fetch_and(&((cl_mem)s->held.objects[i])->written, (unsigned char)~WRITTEN_SAVE);
     session_unlock(session);
-    for (unsigned i = 0; bytes && i < s->count; i++)
+    for (unsigned i = 0; bytes && i < s->held.count; i++)
         free(bytes[i]);
     free(bytes);
-    while (s->count)
-        handle_unhold(session, s->objects[--s->count]);
-    free(s->objects);
+    held_drop(&s->held, session);
     return error;
 }
 

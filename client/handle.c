@@ -355,6 +355,31 @@ void handle_unhold(struct session *session, struct object *object)
         handle_drop(object);
 }
 
+void held_add(struct held *held, struct object *object)
+{
+    struct object **more;
+
+    if (held->count == held->room) {
+        more = realloc(held->objects, (held->room * 2 + 64) * sizeof(*more));
+        held->failed |= !more;
+        if (!more)
+            return;
+        held->objects = more;
+        held->room = held->room * 2 + 64;
+    }
+    if (handle_hold(object))
+        held->objects[held->count++] = object;
+}
+
+void held_drop(struct held *held, struct session *session)
+{
+    while (held->count)
+        handle_unhold(session, held->objects[--held->count]);
+    free(held->objects);
+    held->objects = NULL;
+    held->room = 0;
+}
+
 unsigned handle_count(struct session *session, struct object *object)
 {
     unsigned count;

@@ -57,6 +57,16 @@ bool handle_try_use(struct object *object);
 bool handle_hold(struct object *object);
 /* Without the lock. */
 void handle_unhold(struct session *session, struct object *object);
+/* Objects that are held. failed: there was no memory for one. */
+struct held {
+    struct object **objects;
+    unsigned count, room;
+    bool failed;
+};
+/* Hold it, too, unless it is being destroyed; under the session's lock. */
+void held_add(struct held *held, struct object *object);
+/* Of all of them; without the lock. */
+void held_drop(struct held *held, struct session *session);
 /* References and other uses, as native OpenCL counts them. */
 unsigned handle_count(struct session *session, struct object *object);
 /* Its nodes were told to let go of it, just now; under the session's lock. */

@@ -29,9 +29,7 @@ struct kept { /* a memory object, as it was */
 
 struct save {
     struct move move;
-    struct object **objects; /* held */
-    unsigned count, room;
-    bool failed;
+    struct held held;
     struct kept *kept; /* the same, in the order of their addresses */
     unsigned kept_count;
     struct store *store;
@@ -69,28 +67,9 @@ void save_describe(const struct _cl_mem *memory, char what[SAVED_WHAT])
 static void collect(struct object *object, void *argument)
 {
     struct save *s = argument;
-    struct object **more;
 
-    if (((const struct _cl_mem *)object)->parent)
-        return;
-    if (s->count == s->room) {
-        more = realloc(s->objects, (s->room * 2 + 64) * sizeof(*more));
-        s->failed |= !more;
-        if (!more)
-            return;
-        s->objects = more;
-        s->room = s->room * 2 + 64;
-    }
-    if (handle_hold(object))
-        s->objects[s->count++] = object;
-}
-
-static void drop_objects(struct save *s)
-{
-    while (s->count)
-        handle_unhold(s->move.session, s->objects[--s->count]);
-    free(s->objects);
-    s->objects = NULL;
+    if (!((const struct _cl_mem *)object)->parent)
+        held_add(&s->held, object);
 }
 
 static int check_node(struct save *s, const struct node *node)
@@ -127,11 +106,11 @@ static int by_address(const void *one, const void *other)
 
 static int keep(struct save *s)
 {
-    s->kept = calloc(s->count + 1, sizeof(*s->kept));
-    if (!s->kept || s->failed)
+    s->kept = calloc(s->held.count + 1, sizeof(*s->kept));
+    if (!s->kept || s->held.failed)
         return move_refuse(&s->move, -ENOMEM, "no memory");
-    for (unsigned i = 0; i < s->count; i++) {
-        cl_mem memory = (cl_mem)s->objects[i];
+    for (unsigned i = 0; i < s->held.count; i++) {
+        cl_mem memory = (cl_mem)s->held.objects[i];
         struct kept *kept = &s->kept[s->kept_count];
 
         if (!memory->made) /* its creation has failed */
@@ -149,13 +128,13 @@ static unsigned gather(struct save *s, const struct node *node)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < s->count; i++) {
-        struct object *object = s->objects[i];
+    for (unsigned i = 0; i < s->held.count; i++) {
+        struct object *object = s->held.objects[i];
 
         if (!handle_is_on(object, node))
             continue;
-        s->objects[i] = s->objects[count];
-        s->objects[count++] = object;
+        s->held.objects[i] = s->held.objects[count];
+        s->held.objects[count++] = object;
     }
     return count;
 }
@@ -166,10 +145,10 @@ static int plan_node(struct save *s, const struct node *node)
     const char *bound = NULL;
 
     for (unsigned i = 0; !bound && i < count; i++)
-        bound = handle_kind(s->objects[i])->bound(s->objects[i], node);
+        bound = handle_kind(s->held.objects[i])->bound(s->held.objects[i], node);
     if (bound)
         return move_refuse(&s->move, -ENOTSUP, "%s", bound);
-    return store_plan(s->store, node, s->objects, count) ? move_refuse(&s->move, -ENOMEM, "no memory") : 0;
+    return store_plan(s->store, node, s->held.objects, count) ? move_refuse(&s->move, -ENOMEM, "no memory") : 0;
 }
 
 static int plan(struct save *s)
@@ -181,8 +160,8 @@ static int plan(struct save *s)
     session_unlock(s->move.session);
     for (unsigned i = 0; !error && i < session_node_count(s->move.session); i++)
         error = plan_node(s, session_node(s->move.session, i));
-    for (unsigned i = 0; !error && i < s->count; i++) {
-        cl_mem memory = (cl_mem)s->objects[i];
+    for (unsigned i = 0; !error && i < s->held.count; i++) {
+        cl_mem memory = (cl_mem)s->held.objects[i];
 
         if (memory->arena && memory->made && store_plan_shared(s->store, memory))
             error = move_refuse(&s->move, -ENOMEM, "no memory");
@@ -210,7 +189,7 @@ static int take(struct save *s)
         halt_set(HALT_NONE);
     ends_drop(m);
     free(m->ends);
-    drop_objects(s);
+    held_drop(&s->held, s->move.session);
     return error;
 }
 

@@ -112,6 +112,15 @@ session_processes()
     done
 }
 
+# session_workers MARK: those of these processes that are workers
+session_workers()
+{
+    grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
+        ! tr '\0' ' ' < "${process%environ}cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' ||
+            echo "$process" | tr -dc '0-9\n'
+    done
+}
+
 none_left()
 {
     [ -z "$(session_processes "$1")" ]

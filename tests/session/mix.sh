@@ -6,15 +6,6 @@ graph=$top_builddir/tests/session/graph
 mark=VOCL_TEST_MARK=$$
 at_most 1800
 
-# the workers of the running program
-workers()
-{
-    grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
-        ! tr '\0' ' ' < "${process%environ}cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' ||
-            echo "$process" | tr -dc '0-9\n'
-    done
-}
-
 # below LIMIT: from the generator of this seed
 below()
 {
@@ -30,7 +21,7 @@ kill_some()
         below 60
         sleep 0.$((drawn + 20))
         below 4
-        kill -KILL "$(workers | sort -n | tail -n $((drawn + 1)) | head -n 1)" 2> /dev/null
+        kill -KILL "$(session_workers "$mark" | sort -n | tail -n $((drawn + 1)) | head -n 1)" 2> /dev/null
     done
 }
 

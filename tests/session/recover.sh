@@ -11,18 +11,9 @@ mark=VOCL_TEST_MARK=$$
 # Once in a while PoCL itself takes long on a loaded machine.
 at_most 900
 
-# the workers of the running program
-workers()
-{
-    grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
-        ! tr '\0' ' ' < "${process%environ}cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' ||
-            echo "$process" | tr -dc '0-9\n'
-    done
-}
-
 any_worker()
 {
-    [ -n "$(workers)" ]
+    [ -n "$(session_workers "$mark")" ]
 }
 
 # harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal
@@ -34,7 +25,7 @@ harm()
     for pause in "$@"; do
         sleep "$pause"
         wait_until 5 any_worker || return 0
-        kill -$signal "$(workers | $which -n 1)" 2> /dev/null
+        kill -$signal "$(session_workers "$mark" | $which -n 1)" 2> /dev/null
     done
 }
 

@@ -201,10 +201,8 @@ static void close_others(int log, int problem)
     close_range((unsigned)high + 1, ~0u, 0);
 }
 
-/* The worker's own: the user's, with nothing of the daemon's. 0 or errno. */
-static int become_the_user(const struct keep_plan *plan, int log)
+void keep_detach(void)
 {
-    int null = open("/dev/null", O_RDWR), error = 0;
     sigset_t none;
 
     setsid();
@@ -212,6 +210,14 @@ static int become_the_user(const struct keep_plan *plan, int log)
         signal(number, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The worker's own: the user's, with nothing of the daemon's. 0 or errno. */
+static int become_the_user(const struct keep_plan *plan, int log)
+{
+    int null = open("/dev/null", O_RDWR), error = 0;
+
+    keep_detach();
     dup2(null, 0);
     dup2(null, 1);
     dup2(log, 2);

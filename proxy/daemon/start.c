@@ -260,13 +260,8 @@ static void nursery_become(const struct plan *plan, int fd)
 {
     char *arguments[] = {(char *)(uintptr_t)plan->keep.program, (char *)(uintptr_t)NURSERY_WORD, NULL};
     int null = open("/dev/null", O_RDWR);
-    sigset_t none;
 
-    setsid();
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    keep_detach();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(null, 0);
     dup2(null, 1);

@@ -40,6 +40,7 @@ struct journal {
     uint64_t skip[2];    /* of these are to come again */
     unsigned giving;     /* bulk operations under way that use what is kept */
     unsigned losses;     /* since the checkpoint */
+    bool told;           /* something, while the session started */
     bool lost;           /* while it is replaced: the new one is lost, too */
     int process;         /* the lost one's, if it was of this host */
     /* window.c */

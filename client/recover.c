@@ -27,7 +27,7 @@
 /* Under the session's lock. */
 static struct {
     struct session *session;
-    bool begun; /* before that a loss is one of the start */
+    bool on, begun; /* begun: all nodes have told their devices */
     pthread_cond_t lost, full;
 } recovery;
 
@@ -42,34 +42,12 @@ static void init_conditions(void)
     pthread_condattr_destroy(&attributes);
 }
 
-void recover_open(struct session *session)
-{
-    const char *how = settings_string(SETTING_RECOVER);
-
-    if (!*how)
-        return;
-    if (strcmp(how, "replay") || !halt_can()) {
-        vocl_log(LOG_ERROR, "lost workers are not replaced: %s",
-                 strcmp(how, "replay") ? "VOCL_RECOVER has to be replay" : "this system has no membarrier");
-        return;
-    }
-    init_conditions();
-    recovery.session = session;
-    for (unsigned i = 0; i < session_node_count(session); i++) {
-        struct node *node = session_node(session, i);
-
-        if (!node->in_process)
-            node->journal = journal_new(node, (size_t)settings_bytes(SETTING_RECOVER_LOG));
-    }
-    coherence_watch(true);
-}
-
 void recover_after_fork(void)
 {
     if (recovery.session)
         coherence_watch(false);
     recovery.session = NULL;
-    recovery.begun = false;
+    recovery.on = recovery.begun = false;
 }
 
 void recover_stop(void)
@@ -82,7 +60,7 @@ void recover_stop(void)
 
 bool recover_will(const struct node *node)
 {
-    return node->journal && recovery.begun && !node->journal->off && !session_stops(node->session);
+    return node->journal && recovery.on && !node->journal->off && !session_stops(node->session);
 }
 
 static void give_up(struct node *node, const char *why)
@@ -165,6 +143,8 @@ void recover_note_event(struct node *node, uint32_t event, cl_int status)
 
 void recover_note_reply(struct node *node, uint32_t call)
 {
+    if (node->journal && !recovery.begun)
+        node->journal->told = true;
     if (node->mending)
         replay_reply(node->journal, call);
 }
@@ -190,10 +170,10 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
 
 /* ---- another worker ---- */
 
-/* One that has the memory that the lost one had; why it cannot. */
+/* One that has the memory that the lost one had; why it cannot. Of a node that has told nothing yet any will do. */
 static int may_stand_for(struct node *node, struct node *other, char *why, size_t size)
 {
-    int error = session_front(node->session)->fits(node, other, why, size);
+    int error = node->journal->told ? session_front(node->session)->fits(node, other, why, size) : 0;
 
     if (!error && node->memory == NODE_MEMORY_SHARED && !arena_shared_with(other)) {
         snprintf(why, size, "the next worker cannot have the memory that the program shared with the lost one");
@@ -350,11 +330,14 @@ static void mend(struct node *node)
     end_mending(node, error);
 }
 
+/* While the session starts: one that has told its devices waits until all have, for these are compared. */
 static struct node *find_mending(struct session *session)
 {
     for (unsigned i = 0; i < session_node_count(session); i++) {
-        if (session_node(session, i)->mending)
-            return session_node(session, i);
+        struct node *node = session_node(session, i);
+
+        if (node->mending && (recovery.begun || !node->journal->told))
+            return node;
     }
     return NULL;
 }
@@ -387,7 +370,7 @@ static bool is_due(const struct node *node, long every)
 {
     const struct journal *j = node->journal;
 
-    return node->alive && !node->mending && j && !j->off && j->since &&
+    return recovery.begun && node->alive && !node->mending && j && !j->off && j->since &&
            (j->full || (every && clock_ns() - j->since > every * SECOND));
 }
 
@@ -434,19 +417,48 @@ static void *checkpoint_thread(void *argument)
     return NULL;
 }
 
-void recover_start(struct session *session)
+static bool start_threads(struct session *session)
 {
     pthread_t mender, taker;
 
-    if (recovery.session != session)
-        return;
     if (thread_start(&mender, mend_thread, session))
-        return;
+        return false;
     pthread_detach(mender);
     if (!thread_start(&taker, checkpoint_thread, session))
         pthread_detach(taker);
+    return true;
+}
+
+void recover_open(struct session *session)
+{
+    const char *how = settings_string(SETTING_RECOVER);
+
+    if (!*how)
+        return;
+    if (strcmp(how, "replay") || !halt_can()) {
+        vocl_log(LOG_ERROR, "lost workers are not replaced: %s",
+                 strcmp(how, "replay") ? "VOCL_RECOVER has to be replay" : "this system has no membarrier");
+        return;
+    }
+    init_conditions();
+    recovery.session = session;
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (!node->in_process)
+            node->journal = journal_new(node, (size_t)settings_bytes(SETTING_RECOVER_LOG));
+    }
+    coherence_watch(true);
+    recovery.on = start_threads(session);
+}
+
+void recover_start(struct session *session)
+{
+    if (recovery.session != session)
+        return;
     session_lock(session);
     recovery.begun = true;
+    pthread_cond_signal(&recovery.lost);
     session_unlock(session);
-    vocl_log(LOG_DEBUG, "a loss is no longer one of the start: workers are replaced");
+    vocl_log(LOG_DEBUG, "all devices are told; workers that are lost are replaced");
 }

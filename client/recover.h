@@ -12,9 +12,10 @@ struct journal;
 struct enqueue;
 
 /* ---- recover.c ---- */
-/* A new session, before any of its nodes is told anything: their journals, if that is what the settings say. */
+/* A new session, before any of its nodes is told anything, or heard to be lost: their journals, if that is what the
+ * settings say. */
 void recover_open(struct session *session);
-/* It can be asked for members. */
+/* All its nodes have told their devices. */
 void recover_start(struct session *session);
 /* It ends. Under the lock. */
 void recover_stop(void);

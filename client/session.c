@@ -521,6 +521,7 @@ static struct session *session_start(const struct front_end *front)
     const uint64_t since = timeline_now();
     char why[512] = "";
     bool has_local;
+    void *view;
     int error;
 
     if (!session || gains_rights()) {
@@ -538,19 +539,26 @@ static struct session *session_start(const struct front_end *front)
         return NULL;
     }
     has_local = settings_number(SETTING_LOCAL) && local_open(session->transport);
-    if (!find_nodes(session, has_local) || thread_start(&session->thread, session_thread, session)) {
+    if (!find_nodes(session, has_local)) {
         transport_close(session->transport);
         return NULL;
     }
     recover_open(session);
+    if (thread_start(&session->thread, session_thread, session)) {
+        transport_close(session->transport);
+        return NULL;
+    }
     if (since)
         timeline_text(TIMELINE_SPAN, 0, since, "the session starts");
     timeline_open(session);
-    session->view = front->open(session);
-    if (!session->view) {
+    view = front->open(session);
+    if (!view) {
         on_ending(session);
         return NULL;
     }
+    session_lock(session);
+    session->view = view;
+    session_unlock(session);
     vocl_log_stage("devices told");
     move_start(session);
     recover_start(session);

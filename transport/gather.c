@@ -69,7 +69,7 @@ static int consider(struct start *start, struct caller *caller, const char *refu
     else if (start->job->lifeline < 0 || poll(&(struct pollfd){start->job->lifeline, POLLIN, 0}, 1, REASON_MS) <= 0 ||
              !launch_hear(start))
         snprintf(start->why, start->why_size, "worker %u: %s", caller->rank, refused);
-    return -EPROTO;
+    return known ? -EPROTO : -ECHILD;
 }
 
 static int wait_for_somebody(struct start *start)

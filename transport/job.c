@@ -6,8 +6,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "transport/start.h"
+
+#define MOST_STARTS 4
 
 static bool forked_session; /* this process is the child of one that had MPI inside */
 
@@ -109,7 +112,7 @@ static int open_with_workers(struct job *job, void (*ending)(void *), void *argu
     return error;
 }
 
-int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+static int open_once(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
     int error = 0;
 
@@ -130,6 +133,25 @@ int job_open_client(struct job *job, void (*ending)(void *), void *argument, cha
         if (!*why)
             snprintf(why, why_size, "%s", strerror(-error));
         job_close(job);
+    }
+    return error;
+}
+
+/* Somebody was there and is gone, or was started and has ended. */
+static bool is_loss(int error)
+{
+    return error == -ECHILD || error == -ECONNRESET || error == -EPIPE || error == -EIO;
+}
+
+/* A session that replaces lost workers begins once more instead, while it has no objects: with other processes. */
+int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    const bool again = *settings_string(SETTING_RECOVER) && !in_mpmd_job(forked_session);
+    int error = open_once(job, ending, argument, why, why_size);
+
+    for (unsigned starts = 1; again && is_loss(error) && starts < MOST_STARTS; starts++) {
+        vocl_log(LOG_WARN, "the session starts once more: %s", why);
+        error = open_once(job, ending, argument, why, why_size);
     }
     return error;
 }

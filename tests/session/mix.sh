@@ -16,7 +16,7 @@ below()
 # kill_some COUNT: workers, now and then
 kill_some()
 {
-    wait_until 20 grep -q 'no longer one of the start' "$scratch/err" || return 0
+    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
     for kill in $(seq "$1"); do
         below 60
         sleep 0.$((drawn + 20))

@@ -21,7 +21,7 @@ harm()
 {
     signal=$1
     shift
-    wait_until 20 grep -q 'no longer one of the start' "$scratch/err" || return 0
+    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
     for pause in "$@"; do
         sleep "$pause"
         wait_until 5 any_worker || return 0

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Workers that are killed while their session starts, at any moment of that, are replaced where VOCL_RECOVER says so:
+# the program notices nothing, and nothing is left behind.
+. "$(dirname "$0")/../lib.sh"
+need_whole_mpi # what failed once is another's namespace
+program=$top_builddir/tests/parity/many_devices
+mark=VOCL_TEST_MARK=$$
+at_most 600
+
+# Workers as they are, but for one, which ends so many milliseconds after its birth.
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do
+    ln -s "$file" "$scratch/libexec/"
+done
+rm "$scratch/libexec/vocl-proxy"
+cat > "$scratch/libexec/vocl-proxy" <<END
+#!/bin/sh
+if mv "$scratch/doomed" "$scratch/dies" 2> /dev/null; then
+    read -r delay < "$scratch/dies"
+    (sleep "\$delay"; kill -KILL \$\$) > /dev/null 2>&1 &
+fi
+exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
+END
+chmod +x "$scratch/libexec/vocl-proxy"
+
+# early DELAY SETTING...: a worker is killed so many seconds after its birth
+early()
+{
+    delay=$1
+    shift
+    echo "$delay" > "$scratch/doomed"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug VOCL_LIBEXECDIR="$scratch/libexec" "$@" timeout -k 10 120 vocl run -- "$program" \
+        > "$scratch/out" 2> "$scratch/err" || fail "$* after $delay s: status $?: $(tail -n 30 "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$* after $delay s: it prints something else"
+    wait_until 5 none_left "$mark" || fail "$*: left: $(session_processes "$mark")"
+    echo "$delay s, $*: $(grep -h 'starts once more\|is worker . now' "$scratch/err" | sed 's/^.*warn: //')"
+    grep -ho 'starts once more\|is worker . now' "$scratch/err" | sed 's/worker ./another/' >> "$scratch/said"
+}
+
+network=mpi
+[ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || network="mpi tls"
+for carried in $network; do
+    for workers in 1 2; do
+        VOCL_WORKERS=$workers VOCL_POOL=none vocl run -- "$program" > "$scratch/native" 2> "$scratch/err" || fail "undisturbed: $(cat "$scratch/err")"
+        for delay in 0 0.01 0.03 0.06 0.1 0.15 0.2 0.3; do
+            early $delay VOCL_NETWORK=$carried VOCL_WORKERS=$workers
+        done
+    done
+done
+sort "$scratch/said" | uniq -c
+grep -q 'starts once more' "$scratch/said" || fail "no worker was lost before it had come"
+# Without recovery it is an error, as ever.
+echo 0.01 > "$scratch/doomed"
+VOCL_LIBEXECDIR="$scratch/libexec" timeout -k 10 120 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" && fail "a lost worker is no error"
+grep -q 'no session' "$scratch/err" || fail "no reason is told: $(cat "$scratch/err")"

@@ -77,7 +77,7 @@ bool recover_begin(struct node *node)
     if (!recover_will(node))
         return false;
     j->lost = true;
-    snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(node->session), node->peer));
+    transport_place(session_transport(node->session), node->peer, j->host, sizeof(j->host));
     j->process = transport_peer_process(session_transport(node->session), node->peer);
     if (j->mover)
         journal_leave_out(j, &node->batch);

@@ -348,7 +348,8 @@ void broker_request(struct connection *c, const json_t *message)
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
     if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
-        (json_object_get(message, "rest") && !request_take_rest(r, message)))
+        (json_object_get(message, "rest") && !request_take_rest(r, message)) ||
+        (json_object_get(message, "instead") && !request_take_loss(r, message)))
         refuse(r, r->why);
     else
         consider(r);

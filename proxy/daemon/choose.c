@@ -650,3 +650,20 @@ bool request_take_rest(struct request *r, const json_t *message)
     r->one_node = true;
     return true;
 }
+
+/* ---- what was lost ---- */
+
+/* The node that had it may be gone, and nobody else is to have a session of that name. */
+bool request_take_loss(struct request *r, const json_t *message)
+{
+    const char *id = message_text(message, "instead", "");
+
+    if (strlen(id) != SESSION_ID - 1 || rest_is_anothers(r->daemon, id, connection_peer(r->client)->name) ||
+        json_object_get(message, "move") || json_object_get(message, "rest")) {
+        snprintf(r->why, sizeof(r->why), "no such session of yours has lost a worker");
+        return false;
+    }
+    snprintf(r->of, sizeof(r->of), "%s", id);
+    r->one_node = true;
+    return true;
+}

@@ -283,6 +283,8 @@ void rest_take(struct connection *c, const json_t *message);
 void rest_wake(struct connection *c, const json_t *message);
 /* It is not to go on any more. False: nothing of that name rests here that c may end. */
 bool rest_kill(struct connection *c, const char *id, const char *why);
+/* Whether somebody else has a session of that name. */
+bool rest_is_anothers(struct daemon *d, const char *id, const char *user);
 /* Whether a session of that user rests, and has told this daemon. */
 bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);
 /* A new array. */

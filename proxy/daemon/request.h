@@ -57,5 +57,7 @@ void request_bar(struct request *r, const char *node, const char *why);
 bool request_take_move(struct request *r, const json_t *message);
 /* It is for a session of the same user that rests, and goes on. False, and r->why. */
 bool request_take_rest(struct request *r, const json_t *message);
+/* A worker of a session was lost, and this is for another in its place. */
+bool request_take_loss(struct request *r, const json_t *message);
 
 #endif

@@ -120,8 +120,7 @@ static void keeper_message(struct connection *c, json_t *message)
 
 static const struct connection_owner keeper = {keeper_message, keeper_closed, NULL};
 
-/* Whether somebody else has a session of that name. */
-static bool is_anothers(struct daemon *d, const char *id, const char *user)
+bool rest_is_anothers(struct daemon *d, const char *id, const char *user)
 {
     json_t *directory = peers_directory(d);
     const json_t *node, *session;
@@ -150,7 +149,7 @@ void rest_take(struct connection *c, const json_t *message)
     struct daemon *d = connection_daemon(c);
     struct rest *r;
 
-    if (strlen(id) != SESSION_ID - 1 || find(d, id) || is_anothers(d, id, user) || !(r = calloc(1, sizeof(*r)))) {
+    if (strlen(id) != SESSION_ID - 1 || find(d, id) || rest_is_anothers(d, id, user) || !(r = calloc(1, sizeof(*r)))) {
         connection_fail(c, "no such session of yours can rest here");
         return;
     }

@@ -36,10 +36,12 @@
 #include "pool/client.h"
 #include "proxy/launch/attend.h"
 #include "proxy/launch/hold.h"
+#include "proxy/launch/losses.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/pmi.h"
 #include "proxy/launch/requests.h"
 #include "proxy/launch/rests.h"
+#include "proxy/launch/wanted.h"
 
 #define LIFELINE 3
 #define MOST_TRIES 30 /* to find a daemon again, once one was there */
@@ -341,8 +343,8 @@ static void tell_end(const char *node, const char *why)
 {
     char name[128], text[512];
 
-    vocl_log(LOG_ERROR, "%s has ended the session: %s", text_visible(node, name, sizeof(name)),
-             text_visible(why, text, sizeof(text)));
+    vocl_log(*settings_string(SETTING_RECOVER) ? LOG_WARN : LOG_ERROR, "%s has ended the session: %s",
+             text_visible(node, name, sizeof(name)), text_visible(why, text, sizeof(text)));
     say("ended %s %s", node, why); /* the last word, if the application is gone */
 }
 
@@ -363,7 +365,9 @@ static void describe(void)
 /* What the program wants to have done. */
 static void hear_program(void *owner, const struct channel_message *message, int fd)
 {
-    if (!rests_hear_program(message))
+    const bool waits_no_more = message->kind == CHANNEL_END && wanted_drop(message->number);
+
+    if (!waits_no_more && !rests_hear_program(message) && !losses_hear_program(message))
         moves_hear_program(owner, message, fd);
     else if (fd >= 0)
         close(fd); /* nobody's connections are handed over here */
@@ -374,6 +378,7 @@ static void poll_others(struct pollfd *fds)
     fds[0] = (struct pollfd){own_pmi, POLLIN, 0};
     moves_poll(fds + 1);
     rests_poll(fds + 1 + MOVES_WIDTH);
+    fds[1 + MOVES_WIDTH + RESTS_WIDTH] = wanted_poll();
 }
 
 static void turn_others(const struct pollfd *fds)
@@ -382,17 +387,29 @@ static void turn_others(const struct pollfd *fds)
         hear_own();
     moves_turn(fds + 1);
     rests_turn(fds + 1 + MOVES_WIDTH);
+    wanted_turn(fds + 1 + MOVES_WIDTH + RESTS_WIDTH);
+}
+
+static bool is_busy(void)
+{
+    return rests_busy() || wanted_now();
+}
+
+static void lose_worker(struct attended *node)
+{
+    losses_keep(node);
+    moves_lose(node);
 }
 
 static const struct attend_hooks hooks = {.ended = tell_end,
-                                          .over = moves_lose,
+                                          .over = lose_worker,
                                           .said = hear_node,
                                           .lost = lose_pmi,
                                           .heard = hear_program,
-                                          .width = 1 + MOVES_WIDTH + RESTS_WIDTH,
+                                          .width = 1 + MOVES_WIDTH + RESTS_WIDTH + 1,
                                           .poll = poll_others,
                                           .turn = turn_others,
-                                          .busy = rests_busy};
+                                          .busy = is_busy};
 
 /* Nothing of who asked for it is kept open, or he would seem to be there still. */
 static void hold(pid_t process, const struct poolfile *pool, struct client *broker)
@@ -446,6 +463,8 @@ int main(int count, char **words)
     own.changed = describe;
     own.refusal =
         by_tls() ? NULL : "a session over MPI takes on no workers: network = \"tls\" in the pool's configuration";
+    wanted_open(&own);
+    losses_open(&own);
     moves_open(&own);
     rests_open(&own, text_of(nodes[0].wish, "program"), text_of(nodes[0].wish, "job"));
     requests_on(moves_asked);

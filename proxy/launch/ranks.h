@@ -11,8 +11,10 @@
  *     join.c         vocl-join: the program's way into a pool
  *     hold.c         and what it keeps for `vocl run --hold` (hold.h)
  *     moves.c        and when the session moves there (moves.h),
- *     rests.c        or rests (rests.h);
- *     newcomers.c    the workers that come then (newcomers.h)
+ *     rests.c        or rests (rests.h),
+ *     losses.c       or has lost a worker (losses.h);
+ *     wanted.c       the place that is asked for then (wanted.h),
+ *     newcomers.c    and the workers that come (newcomers.h)
  *     attend.c       and what it does while the session runs (attend.h)
  *     requests.c     what users ask of the session (requests.h)
  *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)

@@ -10,6 +10,7 @@
 #include "base/requests.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/rests.h"
+#include "proxy/launch/wanted.h"
 
 #define AGAIN_MS 1000     /* between tries to reach a daemon, and between words to the program that waits */
 #define MOST_WAIT 1000000 /* seconds for a place: the program waits as long as it does */
@@ -36,15 +37,6 @@ static struct {
     int answers;
 } rest = {.line.fd = -1, .answers = -1};
 
-/* The worker for which there is to be a place. */
-static struct {
-    const struct had *had; /* or NULL */
-    unsigned number;
-    char endpoint[200], ticket[64];
-    struct client broker;
-    long tried_ms, told_ms;
-} wanted = {.broker.fd = -1};
-
 bool rests_now(void)
 {
     return rest.on;
@@ -52,7 +44,7 @@ bool rests_now(void)
 
 bool rests_busy(void)
 {
-    return rest.on && (wanted.had || rest.line.fd < 0);
+    return rest.on && rest.line.fd < 0;
 }
 
 /* ---- who has asked ---- */
@@ -206,100 +198,30 @@ static void ends(void)
 
 /* ---- a place for who comes ---- */
 
-static void give_up(const char *why)
+/* The daemon that knows that it rests takes the request; should it be lost, another one that has been told. */
+static const char *daemon_to_ask(bool lost)
 {
-    client_close(&wanted.broker);
-    wanted.had = NULL;
-    tell_program(CHANNEL_ENDED, wanted.number, why);
+    if (lost)
+        client_close(&rest.line);
+    return rest.line.fd < 0 ? NULL : rest.address;
 }
 
-/* The daemon that knows that it rests takes the request; should it be lost, another one that has been told. */
-static void ask_for_place(void)
+static void want(const struct channel_message *message, unsigned member)
 {
-    json_t *request;
-    char why[256];
+    json_t *request = NULL;
 
-    if (wanted.broker.fd >= 0 || rest.line.fd < 0 || clock_ms() - wanted.tried_ms < AGAIN_MS)
+    for (unsigned i = 0; i < had_count && !request; i++) {
+        if (had[i].member == member)
+            request = json_copy(had[i].wish);
+    }
+    if (*rest.ended || !request) {
+        wanted_refuse(message, *rest.ended ? rest.ended : "the session had no such worker");
+        json_decref(request);
         return;
-    wanted.tried_ms = clock_ms();
-    if (client_connect_within(&wanted.broker, session.pool, rest.address, REACH_MS, why, sizeof(why)))
-        return;
-    request = json_copy(wanted.had->wish);
+    }
     json_object_set_new(request, "rest", json_string(session.id));
     json_object_set_new(request, "wait", json_integer(MOST_WAIT));
-    if (*wanted.ticket)
-        json_object_set_new(request, "ticket", json_string(wanted.ticket));
-    if (client_send(&wanted.broker, request))
-        client_close(&wanted.broker);
-    else
-        client_beat(&wanted.broker);
-    json_decref(request);
-}
-
-static void start(const struct place *place)
-{
-    struct attended *node;
-    char why[300];
-
-    attend_beat(session.nodes, *session.count);
-    node = newcomer_start(&session, place, wanted.number, wanted.endpoint, NULL, why, sizeof(why));
-    if (!node) {
-        give_up(why);
-        return;
-    }
-    tell_program(CHANNEL_STARTED, wanted.number, "0");
-    client_close(&wanted.broker);
-    wanted.had = NULL;
-}
-
-static void hear_broker(void)
-{
-    struct place place = {.wish = NULL};
-    json_t *message = NULL;
-    int error = client_receive(&wanted.broker, &message, 100);
-
-    if (error == -ETIMEDOUT)
-        return;
-    if (error) { /* the next daemon, with the place in the queue */
-        client_close(&wanted.broker);
-        client_close(&rest.line);
-        return;
-    }
-    if (json_object_get(message, "error"))
-        give_up(text_of(message, "error"));
-    else if (json_object_get(message, "queued"))
-        snprintf(wanted.ticket, sizeof(wanted.ticket), "%s", text_of(message, "ticket"));
-    else if (json_object_get(message, "granted") && place_read(&place, message))
-        start(&place);
-    else if (json_object_get(message, "granted"))
-        give_up("there is no one place for it");
-    place_free(&place);
-    json_decref(message);
-}
-
-/* "#NUMBER<tab>ENDPOINT" */
-static void want(const struct channel_message *message)
-{
-    const char *tab = strchr(message->text, '\t');
-    unsigned member = 0;
-
-    wanted.number = message->number;
-    wanted.had = NULL;
-    sscanf(message->text, "#%u", &member);
-    for (unsigned i = 0; i < had_count; i++) {
-        if (had[i].member == member)
-            wanted.had = &had[i];
-    }
-    snprintf(wanted.endpoint, sizeof(wanted.endpoint), "%s", tab ? tab + 1 : "");
-    *wanted.ticket = '\0';
-    wanted.tried_ms = wanted.told_ms = 0;
-    client_close(&wanted.broker);
-    if (*rest.ended)
-        give_up(rest.ended);
-    else if (!wanted.had || !rest.on)
-        give_up("the session had no such worker");
-    else
-        ask_for_place();
+    wanted_begin(message, request, daemon_to_ask);
 }
 
 /* ---- the program ---- */
@@ -309,10 +231,6 @@ static bool let_go(const struct channel_message *message)
 {
     struct attended *node = newcomers_find(&session, message->number);
 
-    if (wanted.had && wanted.number == message->number) { /* it waits no more */
-        give_up("not needed");
-        return true;
-    }
     if (!node || rest.on || node->leaving || *node->why || !strcmp(message->text, "now") || moves_has(node) ||
         !node->wish || had_count == ATTEND_FIRST)
         return false;
@@ -325,12 +243,14 @@ static bool let_go(const struct channel_message *message)
 
 bool rests_hear_program(const struct channel_message *message)
 {
+    unsigned member;
+
     if (message->kind == CHANNEL_STATE && !strcmp(message->text, "resting"))
         begins();
     else if (message->kind == CHANNEL_STATE && !*message->text)
         ends();
     return message->kind == CHANNEL_STATE || (message->kind == CHANNEL_END && let_go(message)) ||
-           (message->kind == CHANNEL_START && *message->text == '#' && (want(message), true));
+           (rest.on && wanted_read(message, &member) && (want(message, member), true));
 }
 
 /* ---- a turn ---- */
@@ -346,7 +266,6 @@ void rests_poll(struct pollfd *fds)
 {
     fds[0] = (struct pollfd){rest.line.fd, POLLIN, 0};
     fds[1] = (struct pollfd){rest.answers, POLLIN, 0};
-    fds[2] = (struct pollfd){wanted.broker.fd, POLLIN, 0};
 }
 
 void rests_turn(const struct pollfd *fds)
@@ -355,19 +274,8 @@ void rests_turn(const struct pollfd *fds)
         hear_line();
     if (fds[1].revents && fds[1].fd == rest.answers)
         hear_answer();
-    if (fds[2].revents && fds[2].fd == wanted.broker.fd)
-        hear_broker();
     if (rest.line.fd >= 0 && client_beat(&rest.line))
         client_close(&rest.line);
-    if (wanted.broker.fd >= 0 && client_beat(&wanted.broker))
-        client_close(&wanted.broker);
     if (rest.on && rest.line.fd < 0)
         open_line();
-    if (!wanted.had)
-        return;
-    ask_for_place();
-    if (clock_ms() - wanted.told_ms < AGAIN_MS)
-        return;
-    tell_program(CHANNEL_WAITS, wanted.number, ""); /* or it would not wait any longer */
-    wanted.told_ms = clock_ms();
 }

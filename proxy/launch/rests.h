@@ -8,7 +8,7 @@
 
 #include "proxy/launch/newcomers.h"
 
-#define RESTS_WIDTH 3
+#define RESTS_WIDTH 2
 
 /* program: its name, for who looks at the pool. */
 void rests_open(const struct pool_session *session, const char *program, const char *job);

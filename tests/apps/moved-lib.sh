@@ -1,0 +1,111 @@
+# Programs whose session is moved while they run, compared with what they do natively:
+#
+#     moved_way here|apart|pool    once: between two workers of this host, of another one (a network namespace; $delay
+#                                  microseconds away), or among the three nodes of a pool
+#     moved COMMAND...             runs it natively and so; what is different, or left behind, is said, and $scratch/bad
+#                                  has a line more. What $without, an extended regular expression, matches does not count
+#
+# It is moved every $every milliseconds. To be sourced from a script in a folder of tests/.
+way=here every=1000 delay= without= door=both
+mark=VOCL_TEST_MARK=$$
+
+moved_way()
+{
+    way=$1
+    case $way in
+    pool)
+        . "$(dirname "$0")/../pool/pool-lib.sh"
+        cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
+        for host in n1 n2 n3; do
+            write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";'
+            sed -i '/^environment/d' "$scratch/$host.conf"
+            start_daemon $host
+        done
+        wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)" ;;
+    *)
+        . "$(dirname "$0")/../lib.sh"
+        [ $way != apart ] || [ "$(status_of "$top_srcdir/tests/net/two-hosts" -- true 2> /dev/null)" != 77 ] ||
+            skip "no network namespaces" ;;
+    esac
+    : > "$scratch/bad"
+}
+
+pause()
+{
+    sleep "$(awk "BEGIN { print $every / 1000 }")"
+}
+
+# The only session of the pool goes from node to node while there is the program.
+move_in_pool()
+{
+    while pause && kill -0 "$1" 2> /dev/null; do
+        id=$(root vocl pool sessions 2> /dev/null | awk 'NR == 2 { print $1 }')
+        [ -z "$id" ] || root timeout -k 5 60 vocl pool move "$id" >> "$scratch/moves" 2>&1 || true
+    done
+}
+
+in_pool()
+{
+    root "$mark" timeout -k 10 600 vocl run --door $door -- "$@" > "$scratch/moved.out" 2> "$scratch/moved.err" < /dev/null &
+    running=$!
+    move_in_pool $running &
+    mover=$!
+    wait $running
+    status=$?
+    wait $mover
+    return $status
+}
+
+observe_moved()
+{
+    set -- env "$mark" VOCL_POOL=none VOCL_SPARE=1 VOCL_MOVE_EVERY="$every" VOCL_LOG=info timeout -k 10 600 -- "$@"
+    "$@" > "$scratch/moved.out" 2> "$scratch/moved.err" < /dev/null
+}
+
+nothing_left()
+{
+    case $way in
+    pool) no_sessions ;;
+    *) none_left "$mark" ;;
+    esac
+}
+
+counted()
+{
+    case $way in
+    pool) echo "$(grep -c 'moved from' "$scratch/moves") moves, $(grep -c 'not move\|stays\|refus' "$scratch/moves") refused" ;;
+    *) echo "$(grep -c 'objects, .* of pause' "$scratch/moved.err") moves, $(grep -c 'stays where it is' "$scratch/moved.err") refused" ;;
+    esac
+}
+
+outcome()
+{
+    sed -E "s/${without:-^$}//g" "$scratch/$1.out"
+    echo "status $2"
+}
+
+moved()
+{
+    timeout -k 10 600 "$@" > "$scratch/native.out" 2> "$scratch/native.err" < /dev/null
+    native=$?
+    if [ $native = 77 ] || [ $native -gt 123 ]; then
+        echo "not compared: $*: natively status $native"
+        return 0
+    fi
+    : > "$scratch/moves"
+    case $way in
+    here) observe_moved vocl run --door $door -- "$@" ;;
+    apart) observe_moved "$top_srcdir/tests/net/two-hosts" ${delay:+--delay "$delay"} --workers 2 -- "$@" ;;
+    pool) in_pool "$@" ;;
+    esac
+    status=$?
+    outcome native $native > "$scratch/native"
+    outcome moved $status > "$scratch/moved"
+    if ! diff "$scratch/native" "$scratch/moved" > "$scratch/diff"; then
+        echo "different, $way: $*: $(head -n 20 "$scratch/diff"; tail -n 5 "$scratch/moved.err")" | tee -a "$scratch/bad"
+    elif ! wait_until 20 nothing_left; then
+        echo "left, $way: $*: $(session_processes "$mark")" | tee -a "$scratch/bad"
+    else
+        echo "same, $way: $*: $(counted)"
+    fi
+}

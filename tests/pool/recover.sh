@@ -1,0 +1,108 @@
+#!/bin/sh
+# Sessions of a pool of three nodes lose workers, nodes and daemons: with VOCL_RECOVER programs print what they print
+# natively, on another node if need be, and nothing is left behind.
+. "$(dirname "$0")/move-lib.sh"
+at_most 600
+for host in n1 n2 n3; do
+    write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";' 'sessions-per-user = 1;'
+    sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
+    start_daemon $host
+done
+wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+"$scratch/bin/moved" 4 100 > "$scratch/native" 2> /dev/null || fail "natively"
+
+# survives_here SETTING...: a program that goes on until it is told
+survives_here()
+{
+    rm -f "$scratch/enough"
+    : > "$scratch/out"
+    as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 "$@" vocl run --policy order -- \
+        "$scratch/bin/moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 one_part || fail "no session: $(cat "$scratch/err" "$scratch"/n?.log)"
+    ready
+}
+replaced()
+{
+    grep -c 'is worker [0-9]* now' "$scratch/err"
+}
+# replaced_again: once more than before
+replaced_again()
+{
+    [ "$(replaced)" -gt "$before" ] || ! kill -0 $program
+}
+workers_on()
+{
+    ip netns pids $base-"$1" | while read -r pid; do
+        ! tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' || echo "$pid"
+    done
+}
+# mended WHAT: the program has another worker, and goes on
+mended()
+{
+    wait_until 60 replaced_again && kill -0 $program || fail "$1: $(grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
+    wait_until 20 one_part || fail "$1: $(root vocl pool sessions; cat "$scratch"/n?.log)"
+    echo "$1: $(grep 'is worker [0-9]* now' "$scratch/err" | tail -n 1 | sed 's/^.*warn: //'), on $(part node)"
+}
+# ends_right WHAT
+ends_right()
+{
+    ends "$1"
+    diff "$scratch/native" "$scratch/out" || fail "$1: it prints something else"
+}
+
+# A worker is killed: again and again.
+survives_here
+session=$(part id)
+for time in 1 2 3; do
+    before=$(replaced)
+    workers_on "$(part node)" | xargs kill -9
+    mended "worker killed"
+done
+[ "$(part id)" = "$session" ] || fail "it is another session: $(part id)"
+
+# A node is gone: its daemon and all that it had.
+here=$(part node) before=$(replaced)
+kill -9 "$(cat "$scratch/$here.pid")" $(workers_on "$here")
+wait "$(cat "$scratch/$here.pid")" 2> /dev/null
+mended "node gone"
+[ "$(part node)" != "$here" ] || fail "it is on a node that is gone"
+ends_right "killed"
+start_daemon "$here"
+wait_until 20 nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
+
+# The daemon alone: nothing is lost, and it takes up what it had.
+survives_here
+here=$(part node) before=$(replaced)
+kill -9 "$(cat "$scratch/$here.pid")"
+wait "$(cat "$scratch/$here.pid")" 2> /dev/null
+sleep 1
+start_daemon "$here"
+wait_until 20 nodes_up 3 && wait_until 20 one_part || fail "daemon killed: $(root vocl pool sessions; cat "$scratch/$here.log")"
+[ "$(replaced)" = "$before" ] || fail "a worker was lost with its daemon"
+workers_on "$here" | xargs kill -9
+mended "worker killed after its daemon"
+
+# A node is cut off.
+here=$(part node) before=$(replaced)
+ip -n $base-switch link set "$here" down
+mended "node cut off"
+[ "$(part node)" != "$here" ] || fail "it is on a node that is cut off"
+ip -n $base-switch link set "$here" up
+ends_right "cut off"
+wait_until 60 nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
+
+# vocl-join: whatever becomes of the session, the program ends, and nothing is left.
+survives_here
+ip netns pids $base-near | while read -r pid; do
+    [ "$(cat "/proc/$pid/comm" 2> /dev/null)" != vocl-join ] || kill -9 "$pid"
+done
+touch "$scratch/enough"
+wait $program
+echo "vocl-join killed: status $?"
+wait_until 60 no_sessions || fail "vocl-join killed: left: $(root vocl pool sessions)"
+for host in n1 n2 n3; do
+    wait_until 20 [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
+done
+grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
+exit 0

@@ -31,7 +31,8 @@ struct timeline_chunk {
 
 /* What the program writes. */
 enum timeline_kind {
-    TIMELINE_CALL = 1, /* which: of OpenCL's functions, in the order of opencl.def; struct timeline_call, or nothing */
+    TIMELINE_CALL = 1, /* which: of OpenCL's functions, in the order of opencl.def, and who called it; struct
+                          timeline_call, or nothing */
     TIMELINE_SENT,     /* commands that no call sent; struct timeline_call */
     TIMELINE_TRIP,     /* which: the member; the command's name */
     TIMELINE_WAIT,     /* which: the member; struct timeline_wait */
@@ -44,15 +45,20 @@ enum timeline_kind {
     TIMELINE_WORKER,   /* which: the member; records of the kinds below, as it sent them */
     /* Calls of which the clock was not read, with nothing but the first 8 bytes of a head: between what the thread
      * wrote before and what it writes next with times. */
-    TIMELINE_QUICK,      /* which: of OpenCL's functions */
+    TIMELINE_QUICK,      /* which: as of TIMELINE_CALL */
     TIMELINE_QUICK_NEXT, /* the same; it sent one command, the next to the member that the thread's last one was for */
     /* Of a rank of XTQ: struct timeline_message. */
     TIMELINE_PUT,    /* which: the target */
     TIMELINE_TASK,   /* which: the initiator; to: it has ended, also in the eyes of who waits for its signal */
     TIMELINE_SIGNAL, /* which: its own number; it waited, for that signal */
     TIMELINE_FENCE,  /* which: its own number; it waited for what it had put */
+    /* Where calls come from. */
+    TIMELINE_SITE, /* which: its number; u64: the place in its file that they return to; the file's name */
     TIMELINE_KINDS
 };
+
+/* Of a call's which: the function; the number of a TIMELINE_SITE is above, 0: nobody knows it. */
+#define TIMELINE_FUNCTION_BITS 10
 
 struct timeline_call {
     uint64_t first; /* number of the first command to that member */

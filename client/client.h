@@ -31,7 +31,7 @@
  *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
  *   svm.h        address.c: commands on addresses; svm_remote.c: shared virtual memory without the arena;
  *                usm.c: unified shared memory; addressed.c: buffers that have an address on their device
- *   timeline.h   timeline.c: what the program does is written down
+ *   timeline.h   timeline.c: what the program does is written down; sites.c: and who called
  */
 #ifndef VOCL_CLIENT_CLIENT_H
 #define VOCL_CLIENT_CLIENT_H

@@ -586,6 +586,7 @@ static void after_fork(void)
     handle_after_fork();
     arena_after_fork();
     timeline_after_fork();
+    sites_after_fork();
     usm_after_fork();
     addressed_after_fork();
     arrival_after_fork();

@@ -44,6 +44,8 @@ __attribute__((constructor)) static void start(void)
 
 /* ---- calls ---- */
 
+_Static_assert(TIMELINE_FUNCTIONS <= 1u << TIMELINE_FUNCTION_BITS, "what a record has for them");
+
 /* The clock is read; how many of the calls that follow it may do without that. */
 static uint64_t read_clock(void)
 {
@@ -78,24 +80,25 @@ static bool sent_next(void)
            call.sent.first == call.before.first + call.before.count;
 }
 
-static void put_call(uint32_t function)
+static void put_call(uint32_t which)
 {
     const uint64_t now = (uint64_t)clock_ns();
 
-    timeline_put(TIMELINE_CALL, function, call.since == UNREAD ? now : call.since, now, &call.sent,
+    timeline_put(TIMELINE_CALL, which, call.since == UNREAD ? now : call.since, now, &call.sent,
                  call.sent.count ? sizeof(call.sent) : 0);
     call.last = now;
     if (now - call.since > QUICK_NS)
         call.quick = call.unread = 0;
 }
 
-void timeline_call_end(uint32_t function)
+void timeline_call_end(uint32_t function, const void *address)
 {
+    const uint32_t which = function | site_of(address) << TIMELINE_FUNCTION_BITS;
     const bool next = sent_next();
 
     if (call.since != UNREAD || (call.sent.count && !next) ||
-        !timeline_put_short(next ? TIMELINE_QUICK_NEXT : TIMELINE_QUICK, function))
-        put_call(function);
+        !timeline_put_short(next ? TIMELINE_QUICK_NEXT : TIMELINE_QUICK, which))
+        put_call(which);
     if (call.sent.count)
         call.before = call.sent;
     call.inside = false;
@@ -328,6 +331,7 @@ bool timeline_request(struct session *session, const char *words, char *text, si
         return false;
     }
     if (start) {
+        sites_again();
         error = timeline_start(words + 6);
         session_lock(session);
         timeline_open(session);

@@ -27,7 +27,8 @@ __attribute__((always_inline)) static inline bool timeline_is_light(uint32_t fun
 }
 /* A call of the program's: 0 if it is part of another. */
 uint64_t timeline_call_begin(bool light);
-void timeline_call_end(uint32_t function);
+/* address: where it returns to. */
+void timeline_call_end(uint32_t function, const void *address);
 
 __attribute__((always_inline)) static inline struct timeline_here timeline_enter(uint32_t function)
 {
@@ -38,7 +39,7 @@ __attribute__((always_inline)) static inline struct timeline_here timeline_enter
 __attribute__((always_inline)) static inline void timeline_leave(const struct timeline_here *here)
 {
     if (__builtin_expect(here->since != 0, false))
-        timeline_call_end(here->function);
+        timeline_call_end(here->function, __builtin_return_address(0));
 }
 
 /* What every entry point begins with. */
@@ -71,5 +72,12 @@ void timeline_open_node(struct node *node);
 void timeline_end(struct session *session);
 /* "start FOLDER" or "stop": what is to be said of it, in text; whether it was done. */
 bool timeline_request(struct session *session, const char *words, char *text, size_t size);
+
+/* ---- sites.c ---- */
+/* The number of the place in the program that an entry point returns to; a new one is written down. 0: it has none. */
+uint32_t site_of(const void *address);
+/* All are to be written down anew: into another trace, or by another process. */
+void sites_again(void);
+void sites_after_fork(void);
 
 #endif

@@ -56,6 +56,34 @@ tr ' ' '\n' < "$scratch/options" | sed -e 's/=.*//' -e 's/^--with\(out\)*-//' -e
     grep -qE -e "^ +--(with|without|enable|disable)-$option([=[ ]|\$)" "$scratch/help" || { echo "FAILED: configure has nothing about $option"; exit 1; }
 done || exit 1
 
+# ---- libraries: those that configure looks for by pkg-config, and as what each recipe asks for them ----
+
+cat > "$scratch/names" <<'END'
+OpenCL ocl-icd-opencl-dev ocl-icd-devel ocl-icd
+hwloc libhwloc-dev hwloc-devel hwloc@2:
+jansson libjansson-dev jansson-devel jansson
+libconfig libconfig-dev libconfig-devel libconfig
+libcrypto libssl-dev openssl-devel openssl@3:
+libdw libdw-dev elfutils-devel elfutils
+libevent_core libevent-dev libevent-devel libevent
+libevent_extra libevent-dev libevent-devel libevent
+libmicrohttpd libmicrohttpd-dev libmicrohttpd-devel libmicrohttpd
+libsodium libsodium-dev libsodium-devel libsodium
+libssl libssl-dev openssl-devel openssl@3:
+libzstd libzstd-dev libzstd-devel zstd
+munge libmunge-dev munge-devel munge
+ncursesw libncurses-dev ncurses-devel ncurses
+END
+sed -n -e 's/^ *VOCL_OPTIONAL(\[[A-Z]*\], \[\([^]]*\)\].*/\1/p' -e 's/^ *PKG_CHECK_MODULES(\[[A-Z]*\], \[\([^] ]*\).*/\1/p' \
+    "$top_srcdir/configure.ac" | tr ' ' '\n' | grep '^[A-Za-z]' | LC_ALL=C sort -u > "$scratch/modules"
+cut -d ' ' -f 1 "$scratch/names" | diff "$scratch/modules" - || fail "configure looks for these libraries, recipes for those"
+while read -r module debian fedora spack; do
+    grep -q "^ $debian,\$" "$top_srcdir/debian/control" || fail "$module: debian/control has no $debian"
+    grep -qwF -e "$debian" "$top_srcdir/quickstart" || fail "$module: quickstart has no $debian"
+    grep -q "^BuildRequires:.* $fedora\( \|\$\)" "$packaging/vocl.spec" || fail "$module: the spec file has no $fedora"
+    grep -q "depends_on(\"$spack\"" "$packaging/spack/package.py" || fail "$module: Spack's recipe has no $spack"
+done < "$scratch/names"
+
 # ---- Docker, Apptainer ----
 
 # commands FILE: what the shell is to run, a line for each

@@ -10,6 +10,12 @@ struct sum_function {
     double time, waited, most;
 };
 
+/* A place in the program that calls a function. */
+struct sum_site {
+    struct sum_function calls; /* of these only */
+    const char *site;
+};
+
 struct sum_command { /* or a kernel */
     const char *name;
     bool kernel;
@@ -43,10 +49,12 @@ struct sum_thread {
 
 struct explained {
     struct sum_function *functions;
+    struct sum_site *sites;
+    json_t *site_index; /* of sites, by function and site */
     struct sum_command *commands;
     struct sum_worker *workers;
     struct sum_thread *threads;
-    size_t function_count, command_count, worker_count, thread_count;
+    size_t function_count, site_count, command_count, worker_count, thread_count;
     struct intervals held, turns, waits, builds;    /* held: commands were native OpenCL's */
     double first, last;                             /* of the program */
     double in_calls, start;                         /* start: of the session */
@@ -57,7 +65,7 @@ struct explained {
 #define MOST_HINTS 5
 struct hint {
     double cost; /* what it is about, µs */
-    char text[400];
+    char text[600];
 };
 
 /* ---- explain_read.c ---- */

@@ -7,6 +7,7 @@
 #include "tools/explain.h"
 
 #define LEAST_PART 0.02 /* of all time, to be worth a word */
+#define WHO 200         /* bytes: a function and where it is called */
 #define SMALL 16384     /* bytes: what a round trip costs more than */
 
 struct hints {
@@ -43,10 +44,17 @@ static const char *seconds(double us, char text[32])
 
 static struct hint *add(struct hints *h, double cost)
 {
-    if (h->count == sizeof(h->all) / sizeof(*h->all) || cost < LEAST_PART * explain_wall(h->e))
+    if (h->count == sizeof(h->all) / sizeof(*h->all) || cost <= 0 || cost < LEAST_PART * explain_wall(h->e))
         return NULL;
     h->all[h->count].cost = cost;
     return &h->all[h->count++];
+}
+
+/* "clFinish in solve (cg:88)": a function, and where it is called. */
+static const char *who(const struct sum_site *site, char text[WHO])
+{
+    snprintf(text, WHO, "%s%s%.120s", site->calls.name, *site->site ? " in " : "", site->site);
+    return text;
 }
 
 static const char *per_launch(const struct explained *e, uint64_t calls)
@@ -56,55 +64,65 @@ static const char *per_launch(const struct explained *e, uint64_t calls)
                : "";
 }
 
-static void about_reads(struct hints *h, const struct sum_function *f, const char *cost, const char *wall)
+static void about_reads(struct hints *h, const struct sum_site *site, const char *cost, const char *wall)
 {
+    const struct sum_function *f = &site->calls;
     const uint64_t each = f->bytes_in / f->calls;
     struct hint *hint = each <= SMALL ? add(h, f->waited) : NULL;
+    char name[WHO];
 
     if (hint)
         snprintf(
             hint->text, sizeof(hint->text),
             "the program reads %llu bytes%s: %llu round trips by %s, %s of %s; leave results on the device, or read "
             "those of many kernels at once",
-            (unsigned long long)each, per_launch(h->e, f->calls), (unsigned long long)f->trips, f->name, cost, wall);
+            (unsigned long long)each, per_launch(h->e, f->calls), (unsigned long long)f->trips, who(site, name), cost,
+            wall);
 }
 
-static void about_writes(struct hints *h, const struct sum_function *f, const char *cost, const char *wall)
+static void about_writes(struct hints *h, const struct sum_site *site, const char *cost, const char *wall)
 {
+    const struct sum_function *f = &site->calls;
     const uint64_t each = f->bytes_out / f->calls;
     struct hint *hint = each <= SMALL ? add(h, f->waited) : NULL;
+    char name[WHO];
 
     if (hint)
         snprintf(hint->text, sizeof(hint->text),
                  "the program writes %llu bytes at a time and waits for that: %llu round trips by %s, %s of %s; write "
                  "without blocking, or more at once",
-                 (unsigned long long)each, (unsigned long long)f->trips, f->name, cost, wall);
+                 (unsigned long long)each, (unsigned long long)f->trips, who(site, name), cost, wall);
 }
 
-static void about_waits(struct hints *h, const struct sum_function *f, const char *cost, const char *wall)
+static void about_waits(struct hints *h, const struct sum_site *site, const char *cost, const char *wall)
 {
+    const struct sum_function *f = &site->calls;
     const double network = f->waited - fmin(f->waited, h->e->device);
     struct hint *hint = f->calls > 10 ? add(h, network) : NULL;
+    char name[WHO];
 
     if (hint)
         snprintf(hint->text, sizeof(hint->text),
                  "the program waits with %s %llu times%s: %llu round trips, %s of %s; the order of a queue is kept "
                  "without it",
-                 f->name, (unsigned long long)f->calls, per_launch(h->e, f->calls), (unsigned long long)f->trips, cost,
-                 wall);
+                 who(site, name), (unsigned long long)f->calls, per_launch(h->e, f->calls),
+                 (unsigned long long)f->trips, cost, wall);
 }
 
-static void about_queries(struct hints *h, const struct sum_function *f, const char *cost, const char *wall)
+static void about_queries(struct hints *h, const struct sum_site *site, const char *cost, const char *wall)
 {
+    const struct sum_function *f = &site->calls;
     struct hint *hint = f->trips > 10 ? add(h, f->waited) : NULL;
+    char name[WHO];
 
     if (hint)
         snprintf(hint->text, sizeof(hint->text), "%s asks the node: %llu round trips, %s of %s; ask once and remember",
-                 f->name, (unsigned long long)f->trips, cost, wall);
+                 who(site, name), (unsigned long long)f->trips, cost, wall);
 }
 
-static void about_function(struct hints *h, const struct sum_function *f)
+static void about_site(struct hints *h, const struct sum_site *site)
 {
+    const struct sum_function *f = &site->calls;
     char cost[32], wall[32];
 
     if (f->trips < 2)
@@ -112,26 +130,27 @@ static void about_function(struct hints *h, const struct sum_function *f)
     seconds(f->waited, cost);
     seconds(explain_wall(h->e), wall);
     if (is_read(f->name))
-        about_reads(h, f, cost, wall);
+        about_reads(h, site, cost, wall);
     else if (is_write(f->name))
-        about_writes(h, f, cost, wall);
+        about_writes(h, site, cost, wall);
     else if (is_wait(f->name))
-        about_waits(h, f, cost, wall);
+        about_waits(h, site, cost, wall);
     else if (!strncmp(f->name, "clGet", 5))
-        about_queries(h, f, cost, wall);
+        about_queries(h, site, cost, wall);
 }
 
-static void about_data(struct hints *h, const struct sum_function *f)
+static void about_data(struct hints *h, const struct sum_site *site)
 {
+    const struct sum_function *f = &site->calls;
     const uint64_t bytes = f->bytes_in + f->bytes_out;
     struct hint *hint = bytes / f->calls > SMALL ? add(h, f->waited) : NULL;
-    char cost[32], wall[32];
+    char cost[32], wall[32], name[WHO];
 
     if (hint)
         snprintf(hint->text, sizeof(hint->text),
                  "%s moved %.1f MB, and was waited for: %s of %s; keep on the device what is used there again, or move "
                  "it without blocking while the device works",
-                 f->name, (double)bytes / 1e6, seconds(f->waited, cost), seconds(explain_wall(h->e), wall));
+                 who(site, name), (double)bytes / 1e6, seconds(f->waited, cost), seconds(explain_wall(h->e), wall));
 }
 
 static void about_session(struct hints *h)
@@ -152,7 +171,7 @@ static void about_session(struct hints *h)
                  "compiling took %s of %s (clBuildProgram and its like): keep the binaries, and make programs of these "
                  "with clCreateProgramWithBinary",
                  seconds(e->compiler, cost), wall);
-    hint = add(h, e->start > 0.2 * explain_wall(e) ? e->start : 0);
+    hint = add(h, e->command_count && e->start > 0.2 * explain_wall(e) ? e->start : 0);
     if (hint)
         snprintf(hint->text, sizeof(hint->text),
                  "the session took %s of %s to start: a program that does more in one run pays that once",
@@ -171,10 +190,10 @@ unsigned explain_hints(const struct explained *e, struct hint hints[MOST_HINTS])
     struct hints h = {.e = e};
     unsigned count;
 
-    for (size_t i = 0; i < e->function_count; i++) {
-        about_function(&h, &e->functions[i]);
-        if (is_read(e->functions[i].name) || is_write(e->functions[i].name))
-            about_data(&h, &e->functions[i]);
+    for (size_t i = 0; i < e->site_count; i++) {
+        about_site(&h, &e->sites[i]);
+        if (is_read(e->sites[i].calls.name) || is_write(e->sites[i].calls.name))
+            about_data(&h, &e->sites[i]);
     }
     about_session(&h);
     qsort(h.all, h.count, sizeof(*h.all), by_cost);

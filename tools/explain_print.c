@@ -13,6 +13,13 @@ static int by_time(const void *one, const void *other)
     return a > b ? -1 : a < b;
 }
 
+static int sites_by_wait(const void *one, const void *other)
+{
+    const double a = ((const struct sum_site *)one)->calls.waited, b = ((const struct sum_site *)other)->calls.waited;
+
+    return a > b ? -1 : a < b;
+}
+
 static int commands_by_time(const void *one, const void *other)
 {
     const double a = ((const struct sum_command *)one)->time, b = ((const struct sum_command *)other)->time;
@@ -63,6 +70,31 @@ static void print_functions(const struct explained *e, FILE *file)
         fprintf(file, "  and %zu others\n", e->function_count - MOST_LINES);
 }
 
+/* Those that make the program wait. */
+static void print_sites(const struct explained *e, FILE *file)
+{
+    unsigned shown = 0, others = 0;
+
+    for (size_t i = 0; i < e->site_count; i++) {
+        const struct sum_function *f = &e->sites[i].calls;
+
+        if (!f->trips)
+            continue;
+        if (shown == MOST_LINES) {
+            others++;
+            continue;
+        }
+        if (!shown++)
+            fprintf(file, "\n  %-60s %8s %11s %12s %12s\n", "round trips, and who makes them", "number", "waited ms",
+                    "bytes out", "bytes in");
+        fprintf(file, "  %-28s %-31s %8llu %11.3f %12llu %12llu\n", f->name, e->sites[i].site,
+                (unsigned long long)f->trips, f->waited / 1e3, (unsigned long long)f->bytes_out,
+                (unsigned long long)f->bytes_in);
+    }
+    if (others)
+        fprintf(file, "  and %u others\n", others);
+}
+
 static void print_commands(const struct explained *e, FILE *file)
 {
     fprintf(file, "\n  %-34s %8s %11s %10s %10s %10s %11s\n", "kernels, and other commands", "number", "running ms",
@@ -95,6 +127,8 @@ static void sort(const struct explained *e)
 {
     if (e->function_count)
         qsort(e->functions, e->function_count, sizeof(*e->functions), by_time);
+    if (e->site_count)
+        qsort(e->sites, e->site_count, sizeof(*e->sites), sites_by_wait);
     if (e->command_count)
         qsort(e->commands, e->command_count, sizeof(*e->commands), commands_by_time);
 }
@@ -107,6 +141,7 @@ void explain_print(const struct explained *e, FILE *file)
     sort(e);
     print_times(e, file);
     print_functions(e, file);
+    print_sites(e, file);
     print_commands(e, file);
     print_workers(e, file);
     if (count)
@@ -117,17 +152,31 @@ void explain_print(const struct explained *e, FILE *file)
 
 /* ---- JSON ---- */
 
+static json_t *function_json(const struct sum_function *f)
+{
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I}", "name", f->name, "calls", (json_int_t)f->calls,
+                     "time_us", f->time, "most_us", f->most, "waited_us", f->waited, "round_trips",
+                     (json_int_t)f->trips, "bytes_out", (json_int_t)f->bytes_out, "bytes_in", (json_int_t)f->bytes_in);
+}
+
 static json_t *functions_json(const struct explained *e)
 {
     json_t *all = json_array();
 
-    for (size_t i = 0; i < e->function_count; i++) {
-        const struct sum_function *f = &e->functions[i];
+    for (size_t i = 0; i < e->function_count; i++)
+        json_array_append_new(all, function_json(&e->functions[i]));
+    return all;
+}
 
-        json_array_append_new(all, json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I}", "name", f->name, "calls",
-                                             (json_int_t)f->calls, "time_us", f->time, "most_us", f->most, "waited_us",
-                                             f->waited, "round_trips", (json_int_t)f->trips, "bytes_out",
-                                             (json_int_t)f->bytes_out, "bytes_in", (json_int_t)f->bytes_in));
+static json_t *sites_json(const struct explained *e)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < e->site_count; i++) {
+        json_t *about = function_json(&e->sites[i].calls);
+
+        json_object_set_new(about, "site", json_string(e->sites[i].site));
+        json_array_append_new(all, about);
     }
     return all;
 }
@@ -174,10 +223,10 @@ json_t *explain_json(const struct explained *e)
     sort(e);
     for (unsigned i = 0; i < count; i++)
         json_array_append_new(said, json_string(hints[i].text));
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "wall_us",
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "wall_us",
                      explain_wall(e), "session_start_us", e->start, "waited_network_us", e->network, "waited_device_us",
                      e->device, "waited_turn_us", e->turn, "waited_compiler_us", e->compiler, "native_estimate_us",
                      e->native, "round_trips", (json_int_t)e->trips, "launches", (json_int_t)e->launches,
-                     "records_dropped", (json_int_t)e->dropped, "functions", functions_json(e), "commands",
-                     commands_json(e), "workers", workers_json(e), "hints", said);
+                     "records_dropped", (json_int_t)e->dropped, "functions", functions_json(e), "sites", sites_json(e),
+                     "commands", commands_json(e), "workers", workers_json(e), "hints", said);
 }

@@ -1,5 +1,6 @@
 /* Sums over a trace, from the file that `vocl run --trace` writes. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,24 @@ static struct sum_function *function_named(struct explained *e, const char *name
     return &e->functions[e->function_count - 1];
 }
 
+static struct sum_site *site_of(struct explained *e, const char *function, const char *site)
+{
+    char key[1200];
+    json_t *index;
+
+    snprintf(key, sizeof(key), "%s %s", function, site);
+    e->site_index = e->site_index ? e->site_index : json_object();
+    index = json_object_get(e->site_index, key);
+    if (!index) {
+        index = json_integer((json_int_t)e->site_count);
+        if (json_object_set_new(e->site_index, key, index))
+            fail(1, "out of memory");
+        e->sites = trace_more(e->sites, &e->site_count, sizeof(*e->sites));
+        e->sites[e->site_count - 1] = (struct sum_site){.calls.name = function, .site = site};
+    }
+    return &e->sites[json_integer_value(index)];
+}
+
 static struct sum_command *command_named(struct explained *e, const char *name, bool kernel)
 {
     for (size_t i = 0; i < e->command_count; i++) {
@@ -79,12 +98,8 @@ static struct sum_thread *thread_of(struct explained *e, const json_t *event)
     return &e->threads[e->thread_count - 1];
 }
 
-static void take_call(struct explained *e, const json_t *event, const json_t *args)
+static void count_call(struct sum_function *function, double time, const json_t *args)
 {
-    struct sum_function *function = function_named(e, text_of(event, "name"));
-    const struct interval when = interval_of(event);
-    const double time = when.to - when.from;
-
     function->calls++;
     function->time += time;
     function->most = fmax(function->most, time);
@@ -92,6 +107,16 @@ static void take_call(struct explained *e, const json_t *event, const json_t *ar
     function->waited += number_of(args, "waited_us");
     function->bytes_out += (uint64_t)number_of(args, "bytes_out");
     function->bytes_in += (uint64_t)number_of(args, "bytes_in");
+}
+
+static void take_call(struct explained *e, const json_t *event, const json_t *args)
+{
+    const char *name = text_of(event, "name");
+    const struct interval when = interval_of(event);
+    const double time = when.to - when.from;
+
+    count_call(function_named(e, name), time, args);
+    count_call(&site_of(e, name, text_of(args, "site"))->calls, time, args);
     thread_of(e, event)->calls += time;
     e->in_calls += time;
     e->first = fmin(e->first, when.from);

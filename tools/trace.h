@@ -4,6 +4,7 @@
  *   trace_main.c     its command line
  *   trace_read.c     files: checked, and taken apart
  *   trace_quick.c    calls of which the clock was not read
+ *   trace_site.c     who called; trace_symbol.c: names of places in code, trace_no_symbol.c: none, without elfutils
  *   trace_clock.c    the clocks of members, and of devices, in terms of the program's
  *   trace_write.c    the file: tracks of programs; trace_node.c: those of workers; trace_xtq.c: XTQ's messages
  *   explain_read.c   the file again: sums
@@ -72,6 +73,21 @@ struct quick {
     struct timeline_call sent;
 };
 
+/* What is known of a place in code; "" and 0: nothing. */
+struct symbol {
+    char function[256], source[512];
+    int line;
+};
+
+/* Where the program called OpenCL. */
+struct site {
+    uint32_t number;
+    uint64_t place;
+    const char *file;
+    struct symbol symbol;
+    char *text; /* in words */
+};
+
 struct thread {
     uint32_t number;
     char name[16];
@@ -93,6 +109,8 @@ struct process {
     size_t thread_count;
     struct member *members;
     size_t member_count;
+    struct site *sites; /* by their numbers */
+    size_t site_count;
 };
 
 struct trace {
@@ -117,6 +135,18 @@ void *trace_more(void *array, size_t *count, size_t size);
 void trace_quick(struct process *process, struct thread *thread, const struct item *item);
 /* No more will come. */
 void trace_quick_end(struct process *process);
+
+/* ---- trace_site.c ---- */
+void trace_take_site(struct process *process, const struct item *item);
+/* All are there. */
+void trace_sort_sites(struct process *process);
+/* Where a call came from, or NULL. */
+const struct site *trace_site(const struct process *process, const struct item *call);
+json_t *trace_sites_json(const struct process *process);
+
+/* ---- trace_symbol.c, trace_no_symbol.c ---- */
+/* What is at that address of a file of code: what is not found stays as it is. */
+void trace_symbol(const char *file, uint64_t place, struct symbol *symbol);
 
 /* ---- trace_clock.c ---- */
 struct command *trace_find_command(const struct member *member, uint64_t number);

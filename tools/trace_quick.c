@@ -7,7 +7,7 @@
 #include "tools/tools.h"
 #include "tools/trace.h"
 
-#define FUNCTIONS 1024
+#define FUNCTIONS (1u << TIMELINE_FUNCTION_BITS)
 #define AT_FIRST_NS 100 /* a call's time, of a function of which none was measured */
 #define GAP_NS 3000     /* between two calls; more is a pause, and that was behind them as likely as before them */
 

@@ -103,7 +103,8 @@ static bool is_whole(const struct item *item)
                                    [TIMELINE_PUT] = sizeof(struct timeline_message),
                                    [TIMELINE_TASK] = sizeof(struct timeline_message),
                                    [TIMELINE_SIGNAL] = sizeof(struct timeline_message),
-                                   [TIMELINE_FENCE] = sizeof(struct timeline_message)};
+                                   [TIMELINE_FENCE] = sizeof(struct timeline_message),
+                                   [TIMELINE_SITE] = sizeof(uint64_t) + 1};
 
     return item->head.kind && item->head.kind < TIMELINE_KINDS && item->length >= least[item->head.kind] &&
            item->head.from <= item->head.to;
@@ -150,6 +151,10 @@ static void take_chunk(struct process *process, const struct timeline_chunk *chu
         trace_quick(process, thread, &item);
         if (is_short(item.head.kind))
             continue;
+        if (item.head.kind == TIMELINE_SITE) {
+            trace_take_site(process, &item);
+            continue;
+        }
         process->items = trace_more(process->items, &process->item_count, sizeof(item));
         process->items[process->item_count - 1] = item;
     }
@@ -289,6 +294,7 @@ static void take_file(struct trace *trace, int folder, const char *name)
             take_chunk(process, chunk);
     }
     trace_quick_end(process);
+    trace_sort_sites(process);
     if (process->item_count)
         qsort(process->items, process->item_count, sizeof(*process->items), by_end);
     find_members(process);

@@ -144,10 +144,18 @@ static void put_inner(struct writer *w, uint32_t pid, const struct item *item, c
                 &(struct event){"X", name, category, item->head.from, item->head.to, 0, pid, item->thread, arguments});
 }
 
-static void put_call(struct writer *w, uint32_t pid, const struct item *item, struct within *in)
+static const char *function_of(const struct item *call)
+{
+    const uint32_t function = call->head.which % (1u << TIMELINE_FUNCTION_BITS);
+
+    return function < sizeof(functions) / sizeof(*functions) ? functions[function] : "?";
+}
+
+static void put_call(struct writer *w, const struct process *process, uint32_t pid, const struct item *item,
+                     struct within *in)
 {
     const struct timeline_call sent = trace_sent(item);
-    const char *name = item->head.which < sizeof(functions) / sizeof(*functions) ? functions[item->head.which] : "?";
+    const struct site *site = trace_site(process, item);
     json_t *arguments = NULL;
 
     if (sent.count || in->trips || in->waited || in->out || in->in)
@@ -158,7 +166,11 @@ static void put_call(struct writer *w, uint32_t pid, const struct item *item, st
         arguments = arguments ? arguments : json_object();
         json_object_set_new(arguments, "estimated", json_true());
     }
-    put_inner(w, pid, item, "call", name, arguments);
+    if (site) {
+        arguments = arguments ? arguments : json_object();
+        json_object_set_new(arguments, "site", json_string(site->text));
+    }
+    put_inner(w, pid, item, "call", function_of(item), arguments);
     *in = (struct within){.thread = in->thread};
 }
 
@@ -331,7 +343,7 @@ static void put_item(struct writer *w, const struct process *process, uint32_t p
 
     switch (item->head.kind) {
     case TIMELINE_CALL:
-        put_call(w, pid, item, in);
+        put_call(w, process, pid, item, in);
         break;
     case TIMELINE_TRIP:
         in->trips++;
@@ -405,9 +417,9 @@ static json_t *describe(const struct process *process, size_t index)
                                                  "clock_offset_us", member->offset / 1000, "clock_error_us",
                                                  member->error / 1000, "clock_drift_ppm", member->drift * 1e6));
     }
-    about = json_pack("{s:i, s:i, s:s, s:s, s:I, s:o}", "pid", (int)trace_process(index), "process",
+    about = json_pack("{s:i, s:i, s:s, s:s, s:I, s:o, s:o}", "pid", (int)trace_process(index), "process",
                       (int)process->number, "program", process->program, "host", process->host, "records_dropped",
-                      (json_int_t)process->dropped, "workers", members);
+                      (json_int_t)process->dropped, "workers", members, "sites", trace_sites_json(process));
     if (trace_rank(process) >= 0)
         json_object_set_new(about, "xtq_rank", json_integer(trace_rank(process)));
     return about;

@@ -11,6 +11,7 @@ class Vocl(AutotoolsPackage):
     variant("zstd", default=True, description="Bulk data are packed on slow links")
     variant("tls", default=True, description="Sessions over TLS, which those to other hosts are")
     variant("pool", default=True, description="Pools of devices: the daemon and its clients")
+    variant("trace", default=True, description="Traces and reports of what programs did")
     variant("munge", default=True, when="+pool", description="Authentication by MUNGE")
 
     variant("slurm", default=False, when="+pool", description="The plugin by which Slurm gives jobs devices of a pool")
@@ -27,6 +28,8 @@ class Vocl(AutotoolsPackage):
     depends_on("openssl@3:", when="+tls")
     depends_on("zstd", when="+zstd")
     depends_on("jansson", when="+pool")
+    depends_on("jansson", when="+trace")
+    depends_on("elfutils", when="+trace")
     depends_on("libsodium", when="+pool")
     depends_on("ncurses", when="+pool")
     depends_on("libevent", when="+pool")
@@ -47,6 +50,8 @@ class Vocl(AutotoolsPackage):
         args += self.with_or_without("tls")
         args += self.with_or_without("zstd")
         args += self.enable_or_disable("pool")
+        args += self.enable_or_disable("trace")
+        args.append("--with-elfutils" if self.spec.satisfies("+trace") else "--without-elfutils")
         if self.spec.satisfies("+pool"):
             args += self.with_or_without("munge")
             args += self.with_or_without("slurm")

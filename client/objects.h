@@ -64,6 +64,7 @@ struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
     unsigned peer, index;    /* index: of its bit in sets of nodes */
+    char host[64];           /* that its worker is on, or was when it had one */
     uint64_t digest;         /* of how its worker described itself, or 0: it has another one since */
     bool alive, in_process;  /* in_process: local.c's */
     bool rests;              /* rest.c: it has no member now, and is not alive, but will be when it is needed */

@@ -102,12 +102,14 @@ void session_swap(struct node *one, struct node *other)
     struct session *session = one->session;
 
     one->peer = other->peer;
+    memcpy(one->host, other->host, sizeof(one->host));
     one->alive = other->alive;
     if (one->memory != NODE_MEMORY_APART) /* which the program may have been told */
         one->memory = other->memory;
     one->batch = other->batch;
     one->timeline = other->timeline;
     other->peer = was.peer;
+    memcpy(other->host, was.host, sizeof(other->host));
     other->alive = was.alive;
     other->memory = was.memory;
     other->batch = was.batch;
@@ -145,6 +147,13 @@ static unsigned all_nodes(const struct session *session)
     return session->node_count + session->spare_count;
 }
 
+static void node_open(struct node *node, struct session *session, unsigned peer)
+{
+    *node = (struct node){
+        .session = session, .peer = peer, .index = (unsigned)(node - session->nodes) % MOST_NODES, .alive = true};
+    snprintf(node->host, sizeof(node->host), "%s", transport_peer_host(session->transport, peer));
+}
+
 struct node *session_add_spare(struct session *session, unsigned peer)
 {
     struct node *spare = NULL;
@@ -157,8 +166,7 @@ struct node *session_add_spare(struct session *session, unsigned peer)
         return NULL;
     if (!spare)
         spare = session_spare(session, session->spare_count++);
-    *spare = (struct node){
-        .session = session, .peer = peer, .index = (unsigned)(spare - session->nodes) % MOST_NODES, .alive = true};
+    node_open(spare, session, peer);
     session->members[peer] = spare;
     timeline_open_node(spare);
     return spare;
@@ -185,6 +193,7 @@ void session_replace(struct node *node, struct node *spare)
     session->members[node->peer] = NULL;
     session->members[spare->peer] = node;
     node->peer = spare->peer;
+    memcpy(node->host, spare->host, sizeof(node->host));
     node->digest = 0;
     spare->alive = false;
     spare->peer = 0;
@@ -507,8 +516,8 @@ static bool find_nodes(struct session *session, bool has_local)
         const bool local = has_local && peer == members - 1, spare = !local && peer > workers - session->spare_count;
         const unsigned at = local ? session->node_count - 1 : spare ? peer - 1 + has_local : peer - 1;
 
-        session->nodes[at] = (struct node){
-            .session = session, .peer = peer, .index = at % MOST_NODES, .alive = true, .in_process = local};
+        node_open(&session->nodes[at], session, peer);
+        session->nodes[at].in_process = local;
         session->members[peer] = &session->nodes[at];
     }
     return true;

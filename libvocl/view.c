@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/log.h"
@@ -212,29 +213,31 @@ static bool is_its_own(cl_uint param)
            param == CL_DEVICE_LUID_VALID_KHR || param == CL_DEVICE_NODE_MASK_KHR || param == CL_DEVICE_PCI_BUS_INFO_KHR;
 }
 
-/* Sizes that depend on what else is on the host. */
+/* Sizes that depend on the host's memory, of which a virtual machine has more or less as time goes by: between workers
+ * of one host they do not matter, as it is the same memory. */
 static bool is_room(cl_uint param)
 {
-    return param == CL_DEVICE_GLOBAL_MEM_SIZE || param == CL_DEVICE_MAX_MEM_ALLOC_SIZE || param == WIRE_INFO_LIMITED;
+    return param == CL_DEVICE_GLOBAL_MEM_SIZE || param == CL_DEVICE_MAX_MEM_ALLOC_SIZE ||
+           param == CL_DEVICE_IMAGE_MAX_BUFFER_SIZE;
 }
 
 static bool answers_alike(cl_uint param, const void *told, uint32_t told_length, const void *there,
-                          uint32_t there_length)
+                          uint32_t there_length, bool one_host)
 {
     cl_ulong least, most;
 
-    if (is_its_own(param))
+    if (is_its_own(param) || (one_host && is_room(param)))
         return true;
     if (!there || told_length != there_length)
         return false;
-    if (!is_room(param) || told_length != sizeof(least))
+    if ((!is_room(param) && param != WIRE_INFO_LIMITED) || told_length != sizeof(least))
         return !memcmp(told, there, told_length);
     memcpy(&least, told, sizeof(least));
     memcpy(&most, there, sizeof(most));
     return least <= most;
 }
 
-static int device_fits(cl_device_id device, const struct info_table *there, char *reason, size_t size)
+static int device_fits(cl_device_id device, const struct info_table *there, bool one_host, char *reason, size_t size)
 {
     struct wire_cursor in = wire_cursor(device->infos.bytes, device->infos.length);
     const char *name = info_text(&device->infos, CL_DEVICE_NAME), *other = info_text(there, CL_DEVICE_NAME);
@@ -245,7 +248,7 @@ static int device_fits(cl_device_id device, const struct info_table *there, char
         uint32_t there_length = 0;
         const void *found = info_find(there, param, &there_length);
 
-        if (answers_alike(param, told, told_length, found, there_length))
+        if (answers_alike(param, told, told_length, found, there_length, one_host))
             continue;
         snprintf(reason, size, "%s is not %s: query 0x%x has another answer", other ? other : "its device",
                  name ? name : "this device", param);
@@ -267,8 +270,9 @@ int device_ask_fits(cl_device_id device, struct node *target, char *reason, size
     if (reply.error || !info_table_take(&there, reply.infos, reply.infos_length))
         error = -EXDEV;
     else
-        error = device->node->any && !device->parent ? device_covers(device, &there, reason, size)
-                                                     : device_fits(device, &there, reason, size);
+        error = device->node->any && !device->parent
+                    ? device_covers(device, &there, reason, size)
+                    : device_fits(device, &there, !strcasecmp(device->node->host, target->host), reason, size);
     call_free(&call);
     free(there.bytes);
     return error;

@@ -1,0 +1,52 @@
+#!/bin/sh
+# A host that has less memory than when the program began, as virtual machines do at times: its sessions move between
+# workers of it all the same. What memory there is PoCL has from hwloc, which reads it from a file here.
+. "$(dirname "$0")/../lib.sh"
+moved=$top_builddir/tests/session/moved
+mark=VOCL_TEST_MARK=$$
+export VOCL_SHARE=0 HWLOC_XMLFILE="$scratch/host.xml"
+
+# object TYPE NUMBER SET ATTRIBUTE...: the beginning of one, of the processors in SET
+object()
+{
+    type=$1 number=$2 set=$3
+    shift 3
+    names=$((names + 1))
+    echo "<object type=\"$type\" os_index=\"$number\" cpuset=\"$set\" complete_cpuset=\"$set\" nodeset=\"0x1\"" \
+        "complete_nodeset=\"0x1\" gp_index=\"$names\" $*"
+}
+
+# memory BYTES: what the host has from here on
+memory()
+{
+    {
+        names=0
+        echo '<topology version="2.0">'
+        object Machine 0 0x3 'allowed_cpuset="0x3" allowed_nodeset="0x1">'
+        object NUMANode 0 0x3 "local_memory=\"$1\"/>"
+        for number in 0 1; do
+            object Core $number 0x$((number + 1)) '>'
+            object PU $number 0x$((number + 1)) '/></object>'
+        done
+        echo '</object></topology>'
+    } > "$scratch/new.xml"
+    mv "$scratch/new.xml" "$scratch/host.xml"
+}
+
+memory 4000000000
+[ "$(vocl run -- clinfo --raw | grep -c 'CL_DEVICE_GLOBAL_MEM_SIZE *[1-3][0-9]\{9\}$')" = 1 ] ||
+    skip "PoCL does not have the memory from hwloc"
+"$moved" 4 1000 | tail -n 1 > "$scratch/native"
+: > "$scratch/out"
+env "$mark" VOCL_LOG=info vocl run -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+for bytes in 3000000000 3500000000 2000000000; do
+    memory $bytes
+    vocl move $program --to here > "$scratch/asked" 2>&1 || fail "with $bytes bytes: $(cat "$scratch/asked")"
+done
+touch "$scratch/enough"
+wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "something else is printed"
+wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+echo "moved to less memory, to more and to less"

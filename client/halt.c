@@ -19,8 +19,7 @@ atomic_int halt_now;
 static pthread_t halter; /* while halted */
 static bool ended, lost; /* lost: a thread could not be marked */
 static pthread_cond_t call = PTHREAD_COND_INITIALIZER;
-static bool wanted;             /* somebody waits for the end of HALT_REST */
-static atomic_uint let_through; /* how often those who waited were */
+static bool wanted; /* somebody waits for the end of HALT_REST */
 _Thread_local struct walker halt_self;
 
 /* As pthread_key_create()'s destructors, once. Keys are numbered by each libc of the process and kept in one place:
@@ -79,25 +78,37 @@ static void want(void)
     pthread_cond_signal(&call);
 }
 
+/* Under the lock. Who waits is in its call from here on, before it has had time to notice. */
+static void let_in(void)
+{
+    for (struct walker *walker = walkers; walker; walker = walker->next) {
+        if (!walker->waits)
+            continue;
+        walker->waits = false;
+        walker->let_in = true;
+        atomic_store_explicit(&walker->depth, 1, memory_order_relaxed);
+    }
+}
+
 /* True: the call may go on. False: there was a halt, and it has to look again. */
 static bool pass(bool quiet)
 {
-    const unsigned before = atomic_load(&let_through);
+    struct walker *self = &halt_self;
     bool may;
 
     pthread_mutex_lock(&lock);
     may = !must_wait(quiet);
     if (!may)
-        atomic_store_explicit(&halt_self.depth, 0, memory_order_release);
-    while (must_wait(quiet) && before == atomic_load(&let_through)) {
+        atomic_store_explicit(&self->depth, 0, memory_order_release);
+    self->waits = !may;
+    self->let_in = false;
+    while (!self->let_in && must_wait(quiet)) {
         if (!quiet)
             want();
         pthread_cond_wait(&over, &lock);
     }
-    if (!may && before != atomic_load(&let_through)) {
-        atomic_store_explicit(&halt_self.depth, 1, memory_order_relaxed);
-        may = true;
-    }
+    self->waits = false;
+    may |= self->let_in;
     pthread_mutex_unlock(&lock);
     return may;
 }
@@ -134,6 +145,8 @@ void halt_set(enum halt halt)
     pthread_mutex_lock(&lock);
     halter = pthread_self();
     wanted &= halt != HALT_NONE;
+    if (!halt)
+        let_in();
     atomic_store(&halt_now, halt);
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
@@ -177,14 +190,9 @@ void halt_let_through(void)
     pthread_mutex_lock(&lock);
     wanted = false;
     atomic_store(&halt_now, HALT_REST);
-    atomic_fetch_add(&let_through, 1);
+    let_in();
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
-}
-
-unsigned halt_times_through(void)
-{
-    return atomic_load(&let_through);
 }
 
 bool halt_is_exempt(void)
@@ -216,6 +224,7 @@ void halt_after_fork(void)
     wanted = false;
     walkers = halt_self.known ? &halt_self : NULL;
     halt_self.next = NULL;
+    halt_self.waits = false;
     atomic_store(&halt_now, HALT_NONE);
     ended = false;
 }

@@ -9,7 +9,8 @@
 struct walker { /* a thread that has made a call */
     struct walker *next;
     atomic_uint depth;
-    bool known, gone; /* gone: it ends */
+    bool known, gone;   /* gone: it ends */
+    bool waits, let_in; /* for the end of a halt; it was over for it */
 };
 /* Each call looks at it, so it is at a fixed place of each thread, of what libc has left over for libraries that are
  * loaded late: a few bytes, as one such library in thirty does. */
@@ -76,6 +77,8 @@ enum halt {
 };
 /* False: this system cannot halt threads. The calling thread itself is never halted. */
 bool halt_can(void);
+/* HALT_NONE: the calls that wait are under way from now on, so that the next halt waits for them. However quickly halts
+ * follow each other, whoever waited does one thing between two. */
 void halt_set(enum halt halt);
 /* Whether a call is under way. */
 bool halt_any_inside(void);
@@ -85,8 +88,6 @@ bool halt_wait_wanted(void);
 void halt_want(void);
 /* HALT_REST again, but who waits now goes on as if there were no halt, and finds the nodes as they are. */
 void halt_let_through(void);
-/* How often that was. */
-unsigned halt_times_through(void);
 /* Whether this thread is in a call, or is the one that halts the others. */
 bool halt_is_exempt(void);
 /* The process ends: nobody waits any more. */

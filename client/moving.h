@@ -114,6 +114,9 @@ int rest_begin(struct session *session, char *reason, size_t size);
 /* They come again. 0 also if they are there. */
 int rest_end(struct session *session, char *reason, size_t size);
 bool rest_is_on(void);
+/* What is under way of a rest is over, and the session does not rest: 0; or a negative errno value and why. Not under a
+ * lock: it waits. */
+int rest_settle(char *reason, size_t size);
 void rest_after_fork(void);
 /* VOCL_REST_EVERY. */
 void rest_start(struct session *session);

@@ -45,11 +45,41 @@ struct rest {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t news;
-    bool on, busy;  /* busy: it begins, or ends */
+    bool on, busy;  /* busy: it is being put to rest, or, while it is on, goes on */
     unsigned turns; /* how often a beginning or an end has come out */
     int error;      /* of the last one, and why */
     char reason[300];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+
+/* Under the state's lock. What is asked in between is not answered by how it was before. */
+static int wait_for_still(char *reason, size_t size)
+{
+    const long until = clock_ns() + PATIENCE_NS;
+
+    while (state.busy && clock_ns() < until) {
+        pthread_mutex_unlock(&state.lock);
+        move_look_later();
+        pthread_mutex_lock(&state.lock);
+    }
+    if (!state.busy)
+        return 0;
+    snprintf(reason, size, state.on ? "it is just going on" : "it is just being put to rest");
+    return -EBUSY;
+}
+
+int rest_settle(char *reason, size_t size)
+{
+    int error;
+
+    pthread_mutex_lock(&state.lock);
+    error = wait_for_still(reason, size);
+    if (!error && state.on) {
+        snprintf(reason, size, "it rests");
+        error = -EBUSY;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
 
 bool rest_is_on(void)
 {
@@ -59,6 +89,13 @@ bool rest_is_on(void)
     on = state.on;
     pthread_mutex_unlock(&state.lock);
     return on;
+}
+
+static void goes_on(void)
+{
+    pthread_mutex_lock(&state.lock);
+    state.busy = true;
+    pthread_mutex_unlock(&state.lock);
 }
 
 static void come_out(struct rest *r, bool on, int error)
@@ -439,15 +476,13 @@ static void *rest_thread(void *argument)
         describe(r, "resting");
     come_out(r, !error, error);
     while (!error && halt_wait_wanted()) {
+        goes_on();
         error = end_or_again(r);
         vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->reason);
         if (error)
             halt_let_through();
         else
             describe(r, "");
-        session_lock(r->session);
-        session_news(r->session); /* who waits for the answer to a question */
-        session_unlock(r->session);
         come_out(r, error, error);
         if (!error)
             break;
@@ -487,44 +522,48 @@ static int wait_for_turn(unsigned turns, char *reason, size_t size)
     return state.error;
 }
 
-int rest_begin(struct session *session, char *reason, size_t size)
+/* Under the state's lock. */
+static int start(struct session *session, char *reason, size_t size)
 {
-    struct rest *r;
+    struct rest *r = rest_new(session);
     pthread_t thread;
-    int error = 0;
 
-    pthread_mutex_lock(&state.lock);
-    if (state.on || state.busy) {
-        snprintf(reason, size, state.on ? "it rests" : "it is just being put to rest");
-        error = state.on ? 0 : -EBUSY;
-        pthread_mutex_unlock(&state.lock);
-        return error;
-    }
-    r = rest_new(session);
     if (!r || thread_start(&thread, rest_thread, r)) {
         if (r)
             rest_free(r);
         snprintf(reason, size, "no memory");
-        error = -ENOMEM;
-    } else {
-        pthread_detach(thread);
-        state.busy = true;
-        error = wait_for_turn(state.turns, reason, size);
+        return -ENOMEM;
     }
+    pthread_detach(thread);
+    state.busy = true;
+    return wait_for_turn(state.turns, reason, size);
+}
+
+int rest_begin(struct session *session, char *reason, size_t size)
+{
+    int error;
+
+    pthread_mutex_lock(&state.lock);
+    error = wait_for_still(reason, size);
+    if (!error && state.on)
+        snprintf(reason, size, "it rests");
+    else if (!error)
+        error = start(session, reason, size);
     pthread_mutex_unlock(&state.lock);
     return error;
 }
 
 int rest_end(struct session *session, char *reason, size_t size)
 {
-    int error = 0;
+    int error;
 
     (void)session;
     pthread_mutex_lock(&state.lock);
-    if (state.on) {
+    error = state.on ? 0 : wait_for_still(reason, size);
+    if (!error && state.on) {
         halt_want();
         error = wait_for_turn(state.turns, reason, size);
-    } else {
+    } else if (!error) {
         snprintf(reason, size, "it does not rest");
     }
     pthread_mutex_unlock(&state.lock);
@@ -555,7 +594,8 @@ static void *every_thread(void *argument)
         nanosleep(&pause, NULL);
         if (move_ended(session))
             return NULL;
-        rest_begin(session, reason, sizeof(reason));
+        if (!rest_is_on()) /* else the program would have no time to go on in */
+            rest_begin(session, reason, sizeof(reason));
     }
 }
 

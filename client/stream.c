@@ -168,35 +168,24 @@ int broadcast_end(cl_context context, enum stream_urgency urgency)
 
 /* ---- round trips ---- */
 
-struct awaited {
-    const struct node *node;
-    unsigned times;
-};
-
-static bool is_awake(void *argument)
+/* As stream_begin(). A question to a node that rests is worth waking it; who asks is in a call then, so that it does
+ * not rest again before the question is under way. */
+static struct wire_buffer *begin_awake(struct node *node, bool *inside)
 {
-    const struct awaited *awaited = argument;
+    struct wire_buffer *out = stream_begin(node);
 
-    return !awaited->node->rests || awaited->times != halt_times_through();
-}
-
-/* A question to a node that rests is worth waking it. */
-static void wake(struct node *node)
-{
-    struct awaited awaited = {.node = node};
-
-    session_lock(node->session);
-    if (node->rests && !session_polls() && !halt_is_exempt()) {
-        awaited.times = halt_times_through();
-        halt_want();
-        session_wait(node->session, is_awake, &awaited);
-    }
+    *inside = node->rests && !session_polls() && !halt_is_exempt();
+    if (!*inside)
+        return out;
     session_unlock(node->session);
+    halt_enter();
+    return stream_begin(node);
 }
 
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call)
 {
-    struct wire_buffer *out = (wake(node), stream_begin(node));
+    bool inside;
+    struct wire_buffer *out = begin_awake(node, &inside);
     struct under_way *under_way = session_under_way(node->session);
 
     *call = (struct call){.next = under_way->calls,
@@ -206,6 +195,8 @@ struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *
                           .status = 1,
                           .since = timeline_now()};
     under_way->calls = call;
+    if (inside)
+        halt_leave();
     return out;
 }
 

@@ -144,7 +144,7 @@ static void move_to(struct session *session, const char *where, const char *from
     unsigned moved = 0;
     int error = 0;
 
-    if (rest_is_on()) {
+    if (rest_is_on()) { /* since it was asked */
         answer_end(answer, false, "it rests");
         return;
     }
@@ -220,6 +220,7 @@ static void on_request(void *context, const char *request, struct answer *answer
                         : !strncmp(request, "move ", strlen("move ")) ? request + strlen("move ")
                                                                       : "";
     const int words = sscanf(place, "to %255s from %255s", where, from);
+    const bool moves = *place;
 
     if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {
         rest_or_not(context, !strcmp(request, "suspend"), answer);
@@ -227,6 +228,10 @@ static void on_request(void *context, const char *request, struct answer *answer
     }
     if (!strncmp(request, "checkpoint ", 11)) {
         save_answer(context, request, answer);
+        return;
+    }
+    if (moves && rest_settle(text, sizeof(text))) {
+        answer_end(answer, false, "%s", text);
         return;
     }
     summon_lock();

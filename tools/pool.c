@@ -168,7 +168,7 @@ static void change_node(const struct poolfile *pool, const char *what, const cha
     json_t *status = pool_status(pool), *node = find_node(status, name), *question;
     char why[512];
 
-    if (!node && !strcmp(what, "resume") && is_id(name) && pool_rests(status, name)) { /* a session */
+    if (!node && !strcmp(what, "resume") && is_id(name)) { /* a session */
         json_decref(status);
         if (pool_wake(pool, name))
             exit(1);

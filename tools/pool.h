@@ -38,8 +38,9 @@ int pool_await(struct client *client, json_t **message);
 /* pool_rest.c: the session whose name so begins is put to rest, or goes on; the exit status. */
 int pool_suspend(const struct poolfile *pool, const char *id);
 int pool_wake(const struct poolfile *pool, const char *id);
-/* Whether such a one rests. */
-bool pool_rests(const json_t *status, const char *id);
+/* What has just changed is not known to all daemons at once: in a moment it may be. *until: 0 at first. False: no more.
+ */
+bool pool_look_again(long *until);
 
 /* pool_rebalance.c: what the policy would have elsewhere; the exit status. */
 int pool_rebalance(const struct poolfile *pool, bool carries_out, struct move_wish wish);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -10,6 +11,8 @@
 #include "tools/pool.h"
 
 #define TICK_MS 200
+#define NEWS_MS 1000 /* until what has changed is known everywhere */
+#define LOOK_AGAIN_NS 50000000
 
 /* One line of how far it is. */
 static void show_progress(const json_t *words)
@@ -30,6 +33,18 @@ static void show_result(const json_t *words)
     printf("moved from %s to %s: %s, paused for %.1f ms\n", shown(words, "from"), shown(words, "to"),
            show_bytes(bytes, text), pause / 1000);
     fflush(stdout);
+}
+
+bool pool_look_again(long *until)
+{
+    const struct timespec pause = {0, LOOK_AGAIN_NS};
+
+    if (*until && clock_ms() > *until)
+        return false;
+    if (!*until)
+        *until = clock_ms() + NEWS_MS;
+    nanosleep(&pause, NULL);
+    return true;
 }
 
 int pool_await(struct client *client, json_t **message)
@@ -148,26 +163,39 @@ static unsigned find_parts(const json_t *status, const char *id, const char *fro
     return count;
 }
 
-int pool_move_session(const struct poolfile *pool, const char *id, const char *from, struct move_wish wish)
+static int try_to_move(const struct poolfile *pool, const char *id, const char *from, struct move_wish wish, char *why,
+                       size_t why_size)
 {
     json_t *status = pool_status(pool);
     const json_t *part = NULL, *node = NULL;
-    char why[512] = "", visible[600];
     const unsigned count = find_parts(status, id, from, &part, &node);
-    int error = -ENOENT;
+    int error = count ? -EINVAL : -ENOENT;
 
     if (!count) {
-        snprintf(why, sizeof(why), "there is no session %s that runs%s%s", id, *from ? " on " : "", from);
+        snprintf(why, why_size, "there is no session %s that runs%s%s", id, *from ? " on " : "", from);
     } else if (count > 1) {
-        snprintf(why, sizeof(why), "%s has several parts, or moves already: --from says which", id);
+        snprintf(why, why_size, "%s has several parts, or moves already: --from says which", id);
     } else {
         wish.part = text_of(part, "part");
         wish.address = text_of(node, "address");
-        error = pool_move(pool, &wish, why, sizeof(why));
+        error = pool_move(pool, &wish, why, why_size);
+        error = error == -ENOENT ? -EPROTO : error;
     }
+    json_decref(status);
+    return error;
+}
+
+int pool_move_session(const struct poolfile *pool, const char *id, const char *from, struct move_wish wish)
+{
+    char why[512] = "", visible[600];
+    long until = 0;
+    int error;
+
+    do
+        error = try_to_move(pool, id, from, wish, why, sizeof(why));
+    while (error == -ENOENT && pool_look_again(&until));
     if (error)
         fprintf(stderr, "vocl pool: %s\n", text_visible(why, visible, sizeof(visible)));
-    json_decref(status);
     return error ? 1 : 0;
 }
 

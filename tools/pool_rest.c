@@ -64,23 +64,36 @@ static int complain(const char *why)
     return 1;
 }
 
-/* A session of that list is asked to do so. The exit status. */
-static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word)
+/* A session of that list is asked to do so; -ENOENT: there is none. */
+static int try_to_change(const struct poolfile *pool, const char *id, const char *list, const char *what,
+                         const char *word, char *why, size_t why_size)
 {
     json_t *status = pool_status(pool);
     const json_t *session = NULL, *node = NULL;
     const unsigned count = find(status, list, id, &session, &node);
-    char why[512] = "";
-    int error = -ENOENT;
+    int error = count ? -EINVAL : -ENOENT;
 
     if (count > 1)
-        snprintf(why, sizeof(why), "more than one session begins with %s", id);
+        snprintf(why, why_size, "more than one session begins with %s", id);
     else if (!count)
-        snprintf(why, sizeof(why), "there is no session %s that %s", id, *what == 's' ? "runs" : "rests");
+        snprintf(why, why_size, "there is no session %s that %s", id, *what == 's' ? "runs" : "rests");
     else
         error = ask(pool, text_of(node, "address"),
-                    json_pack("{s:s, s:s}", "do", what, "session", text_of(session, "id")), word, why, sizeof(why));
+                    json_pack("{s:s, s:s}", "do", what, "session", text_of(session, "id")), word, why, why_size);
     json_decref(status);
+    return error;
+}
+
+/* The exit status. */
+static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word)
+{
+    char why[512] = "";
+    long until = 0;
+    int error;
+
+    do
+        error = try_to_change(pool, id, list, what, word, why, sizeof(why));
+    while (error == -ENOENT && pool_look_again(&until));
     return error ? complain(why) : 0;
 }
 
@@ -92,11 +105,4 @@ int pool_suspend(const struct poolfile *pool, const char *id)
 int pool_wake(const struct poolfile *pool, const char *id)
 {
     return change(pool, id, "resting", "wake", "woken");
-}
-
-bool pool_rests(const json_t *status, const char *id)
-{
-    const json_t *session = NULL, *node = NULL;
-
-    return find(status, "resting", id, &session, &node) != 0;
 }

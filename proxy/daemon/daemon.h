@@ -265,6 +265,8 @@ unsigned hold_users(const struct daemon *d, unsigned device, uint64_t *memory, b
 const char *hold_refuse(struct session *s, uint64_t memory, bool *never);
 
 /* ---- move.c ---- */
+/* That it moves, or is put to rest; false, and why: not now. */
+bool move_may_ask(const struct session *s, const char **why);
 /* It is to go to another place; c hears how far it is. */
 void move_ask(struct session *s, struct connection *c, const json_t *message);
 /* What stands for its program says of the move. over: that was all. */
@@ -275,8 +277,6 @@ void move_end(struct session *s, const char *why);
 /* ---- rest.c ---- */
 /* It is to be put to rest; c hears when its place is free, or why not. NULL: nobody has to. */
 void rest_ask(struct session *s, struct connection *c);
-/* False, and why: that cannot be asked now. */
-bool rest_may_ask(const struct session *s, const char **why);
 /* What stands for a program says that it rests. */
 void rest_take(struct connection *c, const json_t *message);
 /* It is to go on; c hears when it does. */

@@ -21,15 +21,24 @@ static void mover_closed(struct connection *c)
 
 static const struct connection_owner mover = {NULL, mover_closed, NULL};
 
+bool move_may_ask(const struct session *s, const char **why)
+{
+    *why = s->state == SESSION_ENDING || s->leaving          ? "the session ends"
+           : s->state != SESSION_RUNNING || !s->client       ? "nobody stands for its program now"
+           : s->mover || *message_text(s->move, "phase", "") ? "a move of it is under way, or it is put to rest"
+                                                             : NULL;
+    return !*why;
+}
+
 void move_ask(struct session *s, struct connection *c, const json_t *message)
 {
     const char *to = message_text(message, "to", "");
     const long long device = message_number(message, "device", -1), wait = message_number(message, "wait", 0);
 
-    if (s->state != SESSION_RUNNING || !s->client || *message_text(s->move, "phase", "")) {
-        connection_fail(c, s->state == SESSION_ENDING ? "the session ends"
-                           : s->client                ? "a move of it is under way"
-                                                      : "nobody stands for its program now");
+    const char *why;
+
+    if (!move_may_ask(s, &why)) {
+        connection_fail(c, why);
         return;
     }
     if (strlen(to) >= 64 || device < -1 || device >= MOST_DEVICES) {

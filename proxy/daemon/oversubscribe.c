@@ -24,7 +24,7 @@ bool oversubscribe_may(const struct session *s)
     const long now = clock_ms(), idle = (long)s->daemon->config->oversubscribe * 1000;
     const char *why;
 
-    return idle && rest_may_ask(s, &why) && s->active_ms && now - s->active_ms >= idle &&
+    return idle && move_may_ask(s, &why) && s->active_ms && now - s->active_ms >= idle &&
            (!s->asked_ms || now - s->asked_ms > 2 * ASKED_MS || s->restless_ms >= s->asked_ms) &&
            (!s->restless_ms || now - s->restless_ms > RESTLESS_MS);
 }

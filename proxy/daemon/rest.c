@@ -194,20 +194,11 @@ static void suspender_closed(struct connection *c)
 
 static const struct connection_owner suspender = {NULL, suspender_closed, NULL};
 
-bool rest_may_ask(const struct session *s, const char **why)
-{
-    *why = s->state == SESSION_ENDING || s->leaving          ? "the session ends"
-           : s->state != SESSION_RUNNING || !s->client       ? "nobody stands for its program now"
-           : s->mover || *message_text(s->move, "phase", "") ? "a move of it is under way, or it is put to rest"
-                                                             : NULL;
-    return !*why;
-}
-
 void rest_ask(struct session *s, struct connection *c)
 {
     const char *why;
 
-    if (!rest_may_ask(s, &why)) {
+    if (!move_may_ask(s, &why)) {
         if (c)
             connection_fail(c, why);
         return;

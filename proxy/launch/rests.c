@@ -32,10 +32,15 @@ static struct {
     unsigned next; /* daemon to be tried, 0: that one */
     long tried_ms;
     char ended[128]; /* it is not to go on: why */
-    /* who has asked, and waits for the program's answer: a node's daemon, or, of what rests, the line's */
-    struct attended *asked;
+} rest = {.line.fd = -1};
+
+/* Who waits for the program's answer: the daemon of a part, or, of what rests, that of the line. The program takes one
+ * after the other (client/rest.c), so that who asks while another is answered need not be refused. */
+static struct asker {
+    bool waits;
     int answers;
-} rest = {.line.fd = -1, .answers = -1};
+    char part[64]; /* or "" */
+} askers[RESTS_ASKERS];
 
 bool rests_now(void)
 {
@@ -58,40 +63,57 @@ static void tell_line(const char *what, const char *text)
     json_decref(message);
 }
 
-/* It stays as it is. asked NULL: of a session that rests it was the daemon that knows of that. */
-static void refuse(struct attended *asked, const char *why)
+/* It stays as it is. part "": of a session that rests it was the daemon that knows of that. */
+static void refuse(const char *part, const char *why)
 {
     json_t *message = json_pack("{s:s, s:s}", "do", "stays", "text", why);
 
-    if (asked)
-        tell_node(asked, message);
-    else
+    for (unsigned i = 0; *part && i < *session.count; i++) {
+        if (!strcmp(session.nodes[i].part, part))
+            tell_node(&session.nodes[i], message);
+    }
+    if (!*part)
         tell_line("stays", why);
     json_decref(message);
 }
 
-static void ask_program(const char *words, struct attended *node)
+/* Free, and none other is of the same part; or NULL. */
+static struct asker *find_asker(const char *part)
 {
-    const char *why = session.refusal     ? session.refusal
-                      : moves_now()       ? "a move of it is under way"
-                      : rest.answers >= 0 ? "it is just being put to rest, or goes on"
-                                          : NULL;
+    struct asker *found = NULL;
+
+    for (unsigned i = 0; i < RESTS_ASKERS; i++) {
+        if (askers[i].waits && !strcmp(askers[i].part, part))
+            return NULL;
+        if (!askers[i].waits)
+            found = &askers[i];
+    }
+    return found;
+}
+
+static void ask_program(const char *words, const char *part)
+{
+    struct asker *asker = find_asker(part);
+    const char *why = session.refusal ? session.refusal
+                      : moves_now()   ? "a move of it is under way"
+                      : !asker        ? "that has been asked of it already"
+                                      : NULL;
     int answers = -1;
 
     if (!why)
         answers = requests_ask(words, &why);
     if (answers < 0) {
-        refuse(node, why);
+        refuse(part, why);
         return;
     }
-    rest.asked = node;
-    rest.answers = answers;
+    *asker = (struct asker){.waits = true, .answers = answers};
+    snprintf(asker->part, sizeof(asker->part), "%s", part);
 }
 
-static void hear_answer(void)
+static void hear_answer(struct asker *asker)
 {
     char line[REQUESTS_MOST + 1];
-    ssize_t got = recv(rest.answers, line, REQUESTS_MOST, MSG_DONTWAIT);
+    ssize_t got = recv(asker->answers, line, REQUESTS_MOST, MSG_DONTWAIT);
     const char *space;
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -102,16 +124,15 @@ static void hear_answer(void)
     if (!strncmp(line, REQUEST_PROGRESS, strlen(REQUEST_PROGRESS)))
         return;
     if (strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE)))
-        refuse(rest.asked, got > 0 && space ? space + 1 : "the program has ended, or does not answer");
-    close(rest.answers);
-    rest.answers = -1;
-    rest.asked = NULL;
+        refuse(asker->part, got > 0 && space ? space + 1 : "the program has ended, or does not answer");
+    close(asker->answers);
+    asker->waits = false;
 }
 
 void rests_hear_daemon(struct attended *node, const json_t *message)
 {
     if (json_object_get(message, "suspend"))
-        ask_program("suspend", node);
+        ask_program("suspend", node->part);
 }
 
 /* ---- the daemon that knows of it ---- */
@@ -169,7 +190,7 @@ static void hear_line(void)
         return;
     }
     if (json_object_get(message, "wake"))
-        ask_program("resume", NULL);
+        ask_program("resume", "");
     else if (json_object_get(message, "end"))
         snprintf(rest.ended, sizeof(rest.ended), "%s", text_of(message, "end"));
     else if (json_object_get(message, "error"))
@@ -265,15 +286,18 @@ void rests_open(const struct pool_session *given, const char *program, const cha
 void rests_poll(struct pollfd *fds)
 {
     fds[0] = (struct pollfd){rest.line.fd, POLLIN, 0};
-    fds[1] = (struct pollfd){rest.answers, POLLIN, 0};
+    for (unsigned i = 0; i < RESTS_ASKERS; i++)
+        fds[1 + i] = (struct pollfd){askers[i].waits ? askers[i].answers : -1, POLLIN, 0};
 }
 
 void rests_turn(const struct pollfd *fds)
 {
     if (fds[0].revents && fds[0].fd == rest.line.fd)
         hear_line();
-    if (fds[1].revents && fds[1].fd == rest.answers)
-        hear_answer();
+    for (unsigned i = 0; i < RESTS_ASKERS; i++) {
+        if (fds[1 + i].revents && askers[i].waits && askers[i].answers == fds[1 + i].fd)
+            hear_answer(&askers[i]);
+    }
     if (rest.line.fd >= 0 && client_beat(&rest.line))
         client_close(&rest.line);
     if (rest.on && rest.line.fd < 0)

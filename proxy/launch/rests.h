@@ -8,7 +8,8 @@
 
 #include "proxy/launch/newcomers.h"
 
-#define RESTS_WIDTH 2
+#define RESTS_ASKERS 8 /* at most that wait for the program's answer at once */
+#define RESTS_WIDTH (1 + RESTS_ASKERS)
 
 /* program: its name, for who looks at the pool. */
 void rests_open(const struct pool_session *session, const char *program, const char *job);

@@ -1,0 +1,57 @@
+#!/bin/sh
+# A session of a pool is put to rest, goes on and moves in quick turns, asked by one or by several at once: whoever asks
+# has an answer, and the program what it computes.
+. "$(dirname "$0")/move-lib.sh"
+at_most 280
+for host in n1 n2; do
+    write_config $host 'devices = ( { match = "*"; sessions = 2; } );'
+    sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"
+    start_daemon $host
+done
+wait_until 20 nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+
+# ask ARGUMENT...: of the session; it is to be done
+ask()
+{
+    as $alice vocl pool "$@" "$session" > "$scratch/asked" 2>&1 ||
+        fail "turn $turn: $*: $(cat "$scratch/asked" "$scratch/err"; root vocl pool sessions; tail -n 5 "$scratch"/n?.log)"
+}
+
+# One asks, of a program that does nothing: as quickly as it can be said.
+mkdir "$scratch/words"
+begins $alice env VOCL_LOG=info "$scratch/bin/rested" 4 "$scratch/words"
+ready
+session=$(part id)
+for turn in 1 2 3 4 5 6; do
+    ask suspend
+    ask resume
+    ask suspend
+    ask resume
+    ask move --quiet
+done
+touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+grep -qx right "$scratch/out" || fail "$(cat "$scratch/out")"
+wait_until 10 no_sessions || fail "left: $(root vocl pool sessions)"
+
+# Several ask, of a program that works, and so goes on by itself: some may be refused, none hangs.
+begins $alice env VOCL_LOG=info "$scratch/bin/moved" 4 0 "$scratch/enough"
+ready
+session=$(part id)
+for turn in 1 2 3 4 5 6 7 8; do
+    askers=
+    for what in suspend suspend resume move; do
+        as $alice vocl pool $what "$session" > "$scratch/asked-$what" 2>&1 &
+        askers="$askers $!"
+    done
+    for asker in $askers; do
+        wait $asker && echo done >> "$scratch/done"
+    done
+done
+[ "$(grep -c 'it goes on' "$scratch/err")" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err" "$scratch"/asked-*)"
+echo "of 32 that asked $(wc -l < "$scratch/done") were heard, $(grep -c 'it goes on' "$scratch/err") rests"
+ends "asked by several"
+for host in n1 n2; do
+    [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
+done
+exit 0

@@ -155,7 +155,7 @@ static void make_wait(struct command *c, struct moving *m, const cl_mem *memorie
     if (m->next)
         m->next->at = &m->next;
     c->x->moving = m;
-    command_gate(c, &m->open);
+    command_gate(c, &m->open, false);
     c->wait[0] = m->event;
     c->wait_count = 1;
 }

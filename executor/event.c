@@ -106,6 +106,7 @@ struct subscription {
     uint32_t id;
     cl_event event;
     cl_int state;
+    bool failure; /* of nothing else is told */
 };
 
 static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event event)
@@ -134,7 +135,12 @@ static void tell(struct executor *x, struct job *job)
     struct subscription *subscription = (struct subscription *)job;
     cl_int status = native_status(subscription->event);
 
-    if (object_get(x, WIRE_EVENT, subscription->id)) {
+    /* What came before it and has failed is told of first: see command_end(). */
+    if (x->gate_failed && status == CL_COMPLETE && executor_check(x)) {
+        executor_finish(x, job);
+        return;
+    }
+    if (object_get(x, WIRE_EVENT, subscription->id) && (status < 0 || !subscription->failure)) {
         if (status > subscription->state)
             status = subscription->state;
         send_status(x, subscription->id, status, subscription->event);
@@ -143,21 +149,22 @@ static void tell(struct executor *x, struct job *job)
     free(subscription);
 }
 
+static void subscribe_to(struct executor *x, uint32_t id, cl_event event, cl_int state, bool failure)
+{
+    struct subscription *subscription = malloc(sizeof(*subscription));
+
+    if (!subscription)
+        return;
+    *subscription = (struct subscription){.id = id, .event = event, .state = state, .failure = failure};
+    clRetainEvent(event);
+    event_when(x, event, state, tell, &subscription->job);
+}
+
 static void subscribe(struct executor *x, uint32_t id, cl_event event, uint32_t mask)
 {
     for (cl_int state = CL_SUBMITTED; state >= CL_COMPLETE; state--) {
-        struct subscription *subscription;
-
-        if (!(mask & 1u << state))
-            continue;
-        subscription = calloc(1, sizeof(*subscription));
-        if (!subscription)
-            return;
-        subscription->id = id;
-        subscription->event = event;
-        subscription->state = state;
-        clRetainEvent(event);
-        event_when(x, event, state, tell, &subscription->job);
+        if (mask & 1u << state)
+            subscribe_to(x, id, event, state, false);
     }
 }
 
@@ -185,11 +192,12 @@ int exec_create_user_event(struct executor *x, const struct exec_create_user_eve
     return 0;
 }
 
-void event_complete(struct event *event, cl_int status)
+void event_complete(struct executor *x, struct event *event, cl_int status)
 {
     if (event->completed || !is_usable(event))
         return;
     event->completed = true;
+    x->gate_failed |= status < 0;
     clSetUserEventStatus(event->native, status < 0 ? status : CL_COMPLETE);
     gate_end(&event->gate);
 }
@@ -205,7 +213,7 @@ static void complete_now(struct executor *x, struct job *job)
     struct late *late = (struct late *)job;
 
     late->event->late = false;
-    event_complete(late->event, late->status);
+    event_complete(x, late->event, late->status);
     if (late->event->released)
         object_drop(x, WIRE_EVENT, &late->event->object);
     free(late);
@@ -237,7 +245,7 @@ int exec_set_user_event(struct executor *x, const struct exec_set_user_event *m)
     if (m->status > CL_COMPLETE)
         return -EBADMSG;
     if (!m->event->late && !complete_late(x, m->event, m->status))
-        event_complete(m->event, m->status);
+        event_complete(x, m->event, m->status);
     return 0;
 }
 
@@ -252,10 +260,10 @@ static struct gates *gates_of(struct command *c, bool make)
     return context ? context->gates : NULL;
 }
 
-void command_gate(struct command *c, struct gate *gate)
+void command_gate(struct command *c, struct gate *gate, bool of_event)
 {
     c->gates = gates_of(c, true);
-    gate_begin(c->gates, gate);
+    gate_begin(c->gates, gate, of_event);
     c->behind = c->gates;
 }
 
@@ -313,7 +321,7 @@ static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count
         if (other->user && !other->completed && !other->gate.gates)
             order_gated(c);
         if ((other->imported || other->user) && !other->completed)
-            command_gate(c, &other->gate);
+            command_gate(c, &other->gate, true);
         else if (gates_may_fail(c->gates, other->behind))
             c->behind = true;
     }
@@ -390,6 +398,12 @@ static void keep_event(const struct command *c)
     event->behind = c->newest;
 }
 
+/* The application takes a command for one that went well when a later one did and this one's failure is not known. */
+static bool may_fail_unasked(const struct command *c)
+{
+    return c->behind && gates_of_events(c->gates) && !(c->subscribe & 1u << CL_COMPLETE);
+}
+
 int command_end(struct command *c, int bad)
 {
     if (c->wait != c->small)
@@ -417,5 +431,7 @@ int command_end(struct command *c, int bad)
         tell_failure(c);
     else if (c->object && c->subscribe)
         subscribe(c->x, c->object->id, c->event, c->subscribe);
+    if (!c->error && c->object && c->event && may_fail_unasked(c))
+        subscribe_to(c->x, c->object->id, c->event, CL_COMPLETE, true);
     return 0;
 }

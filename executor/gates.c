@@ -15,6 +15,7 @@ struct gates {                      /* of a context */
     struct gate *open, **last_open; /* oldest first */
     struct held *held, **last_held; /* by what they are behind */
     uint64_t count;
+    unsigned of_events; /* that are open */
 };
 
 struct gates *gates_new(void)
@@ -50,13 +51,14 @@ void gates_free(struct gates *gates)
     free(gates);
 }
 
-void gate_begin(struct gates *gates, struct gate *gate)
+void gate_begin(struct gates *gates, struct gate *gate, bool of_event)
 {
     if (!gates || gate->gates)
         return;
-    *gate = (struct gate){.gates = gates, .at = gates->last_open, .number = ++gates->count};
+    *gate = (struct gate){.gates = gates, .at = gates->last_open, .number = ++gates->count, .of_event = of_event};
     *gates->last_open = gate;
     gates->last_open = &gate->next;
+    gates->of_events += of_event;
 }
 
 void gate_end(struct gate *gate)
@@ -71,6 +73,7 @@ void gate_end(struct gate *gate)
     else
         gates->last_open = gate->at;
     gate->gates = NULL;
+    gates->of_events -= gate->of_event;
     while (gates->held && !gates_may_fail(gates, gates->held->behind))
         let_go(gates);
 }
@@ -78,6 +81,11 @@ void gate_end(struct gate *gate)
 bool gates_may_fail(const struct gates *gates, uint64_t behind)
 {
     return gates && gates->open && gates->open->number <= behind;
+}
+
+bool gates_of_events(const struct gates *gates)
+{
+    return gates && gates->of_events;
 }
 
 uint64_t gates_hold(struct gates *gates, cl_event event)

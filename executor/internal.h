@@ -90,6 +90,7 @@ struct executor {
     cl_uint platform_count;
     _Atomic(struct job *) finished;
     struct wait *waits; /* event.c */
+    bool gate_failed;   /* ever, an event that others wait for */
     uint8_t *shared;    /* svm.c */
     size_t shared_size;
     struct allocation *allocations;
@@ -196,10 +197,12 @@ struct unexpected *unexpected_take(struct executor *x, enum unexpected_kind kind
 /* gates.c */
 struct gates *gates_new(void); /* or NULL */
 void gates_free(struct gates *gates);
-void gate_begin(struct gates *gates, struct gate *gate);
+void gate_begin(struct gates *gates, struct gate *gate, bool of_event);
 void gate_end(struct gate *gate);
 /* Whether something may still fail that was begun before, or is itself, the gate of this number. */
 bool gates_may_fail(const struct gates *gates, uint64_t behind);
+/* Whether one is open that is an event's. */
+bool gates_of_events(const struct gates *gates);
 /* Hold an event while any gate of now may fail; the number of the newest. */
 uint64_t gates_hold(struct gates *gates, cl_event event);
 
@@ -257,14 +260,14 @@ static inline const cl_event *command_waits(const struct command *c)
 }
 /* It waits for one more. False: no memory. */
 bool command_wait(struct command *c, cl_event event);
-/* It may wait for this one, too. */
-void command_gate(struct command *c, struct gate *gate);
+/* It may wait for this one, too, an event's or not. */
+void command_gate(struct command *c, struct gate *gate, bool of_event);
 /* One of its native events, which nobody else may be told of. */
 void command_hold(struct command *c, cl_event event);
 /* command_hold(), and event_when() complete. */
 void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job);
 /* A user event, or an imported one, is over. */
-void event_complete(struct event *event, cl_int status);
+void event_complete(struct executor *x, struct event *event, cl_int status);
 /* Released by the application before its status came to be set. */
 void event_release_late(struct executor *x, struct event *event);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),

@@ -38,6 +38,7 @@ struct gate {
     struct gates *gates; /* NULL: nobody waits for it, or it is over */
     struct gate *next, **at;
     uint64_t number;
+    bool of_event;
 };
 
 /* order.c: a command whose call has returned as if it were over. */

@@ -135,12 +135,12 @@ int exec_event_over(struct executor *x, unsigned peer, const struct exec_event_o
     struct event *orphan = find_orphan(x, m->event_id);
 
     if (orphan) {
-        event_complete(orphan, m->status);
+        event_complete(x, orphan, m->status);
         object_drop(x, WIRE_EVENT, &orphan->object);
         return 0;
     }
     if (m->event && m->event->imported) {
-        event_complete(m->event, m->status);
+        event_complete(x, m->event, m->status);
         return 0;
     }
     return unexpected_keep(x, &unexpected) ? 0 : -ENOMEM;
@@ -157,7 +157,7 @@ int exec_import_event(struct executor *x, const struct exec_import_event *m)
         event->native = clCreateUserEvent(m->context->native, &event->error);
     unexpected = unexpected_take(x, UNEXPECTED_OVER, 0, event->id);
     if (unexpected && is_usable(event))
-        event_complete(event, unexpected->status);
+        event_complete(x, event, unexpected->status);
     free(unexpected);
     return 0;
 }

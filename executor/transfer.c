@@ -133,7 +133,7 @@ cl_event transfer_gate(struct command *c, struct transfer *t, cl_int *error)
     cl_event event = clCreateUserEvent(c->queue->in, error);
 
     if (event)
-        command_gate(c, &t->open);
+        command_gate(c, &t->open, false);
     return event;
 }
 

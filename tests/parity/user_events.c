@@ -201,6 +201,30 @@ static void gate_fails(const char *name, cl_command_queue queue, cl_int code)
     CHECK(clReleaseMemObject(buffer));
 }
 
+/* Nobody asks for an event behind a gate that fails until what comes after it is over, and has gone well. */
+static void asked_late(const char *name, cl_command_queue queue)
+{
+    cl_mem buffer = buffer_create();
+    cl_event gate = parity_gate(&p), first = launch(queue, buffer, 1, 1, 1, &gate);
+    cl_event second = launch(queue, buffer, 1, 10, 1, &first), after;
+    printf("-- %s, asked late\n", name);
+    CHECK(clFlush(queue));
+    CHECK(clSetUserEventStatus(gate, -7));
+    CHECK(clFinish(queue));
+    after = launch(queue, buffer, 1, 5, 0, NULL);
+    SHOW("wait for what comes after", clWaitForEvents(1, &after));
+    status_print("first", first);
+    status_print("second", second);
+    SHOW("wait for the second", clWaitForEvents(1, &second));
+    SHOW("wait for the first", clWaitForEvents(1, &first));
+    result_check("contents", buffer, 5);
+    CHECK(clReleaseEvent(after));
+    CHECK(clReleaseEvent(second));
+    CHECK(clReleaseEvent(first));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(buffer));
+}
+
 int main(void)
 {
     parity_open(&p, 0);
@@ -218,6 +242,8 @@ int main(void)
     gate_fails("out of order", loose, -1234);
     gate_fails("in order", p.queue, -5);
     gate_fails("in order", p.queue, -9999);
+    asked_late("out of order", loose);
+    asked_late("in order", p.queue);
     printf("-- every kind, out of order\n");
     kinds_fail(loose);
     printf("-- every kind, in order\n");

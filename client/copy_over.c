@@ -6,56 +6,58 @@
 #include "client/moving.h"
 
 #define SHARE ((size_t)16 << 20) /* goes at a time */
-#define UNDER_WAY 4              /* so many */
 #define LITTLE ((size_t)1 << 20) /* sooner in the pause */
 #define MOST_ROUNDS 8
 #define ENDS_NS 1000000000 /* that what was enqueued may take before contents are copied the first time */
 
 struct copying {
     struct move *move;
-    cl_command_queue queue; /* at the target; of the context */
-    cl_event events[UNDER_WAY];
-    unsigned next;
-    int error;
+    struct carriers carriers; /* at the target */
 };
 
-static int wait_oldest(struct copying *c, unsigned slot)
+static struct copying copying_begin(struct move *m)
 {
-    cl_event event = c->events[slot];
-    cl_int status;
+    return (struct copying){.move = m, .carriers = {.node = m->node, .member = m->target}};
+}
 
-    if (!event)
-        return 0;
-    c->events[slot] = NULL;
-    status = event_wait(event);
-    handle_release(event, WIRE_EVENT, 0);
-    if (status >= 0)
-        return 0;
-    if (move_was_lost(c->move))
-        return move_refuse(c->move, -ECONNRESET, "a worker was lost while contents were on their way");
-    return move_refuse(c->move, -ENOMEM, "contents cannot be moved: error %d", status);
+static int explain(struct copying *c, int error)
+{
+    struct move *m = c->move;
+
+    if (error == -EIO && !move_was_lost(m))
+        return move_refuse(m, -ENOMEM, "contents cannot be moved: error %d", c->carriers.status);
+    if (error == -EIO)
+        return move_refuse(m, -ECONNRESET, "a worker was lost while contents were on their way");
+    return move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "no queue for contents");
+}
+
+static int copying_end(struct copying *c, int error)
+{
+    const int end = carriers_end(&c->carriers, 0);
+
+    return !error && end ? explain(c, end) : error;
 }
 
 static int copy_part(struct copying *c, const struct part *part)
 {
     struct move *m = c->move;
-    const unsigned slot = c->next++ % UNDER_WAY;
-    int error = wait_oldest(c, slot);
-    cl_event event = error ? NULL : event_new(c->queue->context, c->queue, CL_COMMAND_MIGRATE_MEM_OBJECTS);
+    const int slot = carriers_next(&c->carriers, part->memory->context);
+    cl_command_queue queue = slot < 0 ? NULL : c->carriers.queues[slot];
+    cl_event event = queue ? event_new(queue->context, queue, CL_COMMAND_MIGRATE_MEM_OBJECTS) : NULL;
     struct wire_migrate_out out = {
         .memory = part->memory->object.id, .peer = m->target->peer, .part = part_region(part)};
-    struct wire_migrate_in in = {.queue = c->queue->object.id,
-                                 .memory = part->memory->object.id,
+    struct wire_migrate_in in = {.memory = part->memory->object.id,
                                  .peer = m->node->peer,
                                  .subscribe = 1u << CL_COMPLETE,
                                  .part = part_region(part)};
 
-    if (error)
-        return error;
+    if (slot < 0)
+        return explain(c, slot);
     if (!event)
         return move_refuse(m, -ENOMEM, "no memory");
     event->subscribed = in.subscribe;
-    c->events[slot] = event;
+    c->carriers.events[slot] = event;
+    in.queue = queue->object.id;
     out.event = in.event = event->object.id;
     session_lock(m->session);
     if (!move_was_lost(m)) {
@@ -90,51 +92,6 @@ static int copy_piece(void *argument, cl_mem root, size_t start, size_t end)
     return error;
 }
 
-cl_command_queue contents_queue(cl_context context, const struct node *node, struct node *member)
-{
-    cl_command_queue queue = handle_new(WIRE_QUEUE);
-
-    if (!queue)
-        return NULL;
-    queue->context = context;
-    queue->node = member;
-    for (cl_uint i = 0; i < context->device_count && !queue->device; i++) {
-        if (context->devices[i]->node == node)
-            queue->device = context->devices[i];
-    }
-    handle_use(context);
-    if (!handle_create_on(&queue->object, member))
-        return queue;
-    handle_release(queue, WIRE_QUEUE, 0);
-    return NULL;
-}
-
-/* What is under way is waited for, also when something has failed: it uses memory of both. */
-static int copying_end(struct copying *c, int error)
-{
-    for (unsigned i = 0; i < UNDER_WAY; i++) {
-        const int one = wait_oldest(c, c->next++ % UNDER_WAY);
-
-        error = error ? error : one;
-    }
-    if (c->queue)
-        handle_release(c->queue, WIRE_QUEUE, 0);
-    c->queue = NULL;
-    return error;
-}
-
-static int copy_root(struct copying *c, cl_mem root)
-{
-    struct move *m = c->move;
-    int error = 0;
-
-    if (c->queue && c->queue->context != root->context)
-        error = copying_end(c, 0);
-    if (!error && !c->queue && !(c->queue = contents_queue(root->context, m->node, m->target)))
-        error = move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "no queue for contents");
-    return error ? error : coherence_each(root, m->node, copy_piece, c);
-}
-
 /* What the members share is where it was; pipes go empty, or not at all. */
 bool has_contents(const struct object *object)
 {
@@ -152,7 +109,7 @@ static bool can_go_early(const struct _cl_mem *memory)
 
 int copy_all(struct move *m)
 {
-    struct copying c = {.move = m};
+    struct copying c = copying_begin(m);
     const uint64_t before = m->bytes;
     int error = 0;
 
@@ -161,7 +118,7 @@ int copy_all(struct move *m)
 
         if (has_contents(m->objects[i]) &&
             !(made_early(m, m->objects[i]) && can_go_early(memory) && !(atomic_load(&memory->written) & WRITTEN_MOVE)))
-            error = copy_root(&c, memory);
+            error = coherence_each(memory, m->node, copy_piece, &c);
     }
     error = copying_end(&c, error);
     m->bytes_paused = m->bytes - before;
@@ -226,7 +183,7 @@ static bool wait_for_ends(struct move *m)
 /* What is not copied after all is copied in the pause. */
 static int copy_list(struct move *m, const unsigned *list, unsigned count, bool go)
 {
-    struct copying c = {.move = m};
+    struct copying c = copying_begin(m);
     int error = 0;
 
     for (unsigned i = 0; i < count; i++) {
@@ -235,7 +192,7 @@ static int copy_list(struct move *m, const unsigned *list, unsigned count, bool 
         if (!memory)
             continue;
         if (go && !error)
-            error = copy_root(&c, memory);
+            error = coherence_each(memory, m->node, copy_piece, &c);
         else
             atomic_fetch_or(&memory->written, WRITTEN_MOVE);
         error = copying_end(&c, error); /* before it is not used any more */

@@ -121,13 +121,28 @@ void rest_after_fork(void);
 /* VOCL_REST_EVERY. */
 void rest_start(struct session *session);
 
+/* ---- carriers.c ---- */
+#define CARRIERS 4
+struct carriers {
+    const struct node *node; /* whose contents they are */
+    struct node *member;     /* that has them, or is to */
+    cl_context context;
+    cl_command_queue queues[CARRIERS];
+    cl_event events[CARRIERS]; /* who uses a queue puts his event there */
+    unsigned next;
+    cl_int status; /* of what has failed */
+};
+/* The number of a queue of that context whose last piece is over; -EIO: it has failed, -ENOMEM: there is no queue. */
+int carriers_next(struct carriers *c, cl_context context);
+/* What is under way is waited for, also if there is an error: it uses memory of both sides. That, or the first that
+ * comes of it. */
+int carriers_end(struct carriers *c, int error);
+
 /* ---- copy_over.c ---- */
 /* While the program goes on: until what it writes meanwhile is little, or gets no less. */
 int copy_early(struct move *m);
 /* What is not there yet. */
 int copy_all(struct move *m);
-/* A queue for a context's contents, which a node has, at a member that has the context; or NULL. */
-cl_command_queue contents_queue(cl_context context, const struct node *node, struct node *member);
 /* Whether it is a memory object with contents of its own, which the program's memory does not hold. */
 bool has_contents(const struct object *object);
 

@@ -13,7 +13,6 @@
 #include "client/moving.h"
 
 #define SHARE ((size_t)16 << 20) /* goes at a time */
-#define UNDER_WAY 4              /* so many */
 
 struct store {
     char *directory; /* NULL: in memory */
@@ -223,62 +222,37 @@ int store_plan_shared(struct store *store, cl_mem memory)
 
 struct moving {
     struct store *store;
-    const struct node *node; /* whose they are, and the member that has them, or is to */
-    struct node *member;
+    struct carriers carriers;
     bool writes;
-    cl_command_queue queue; /* at the member; of the context */
-    cl_event events[UNDER_WAY];
-    unsigned next;
     char *reason;
     size_t reason_size;
 };
 
-static int say(struct moving *m, int error, const char *why, int status)
+static int explain(struct moving *m, int error, const char *why, int status)
 {
-    if (m->member->alive)
+    const bool alive = m->carriers.member->alive;
+
+    if (alive)
         snprintf(m->reason, m->reason_size, "%s: error %d", why, status);
     else
         snprintf(m->reason, m->reason_size, "a worker was lost while contents were on their way");
-    return m->member->alive ? error : -ECONNRESET;
+    return alive ? error : -ECONNRESET;
 }
 
-static int wait_oldest(struct moving *m, unsigned slot)
+static int explain_carriers(struct moving *m, int error)
 {
-    cl_event event = m->events[slot];
-    cl_int status;
-
-    if (!event)
-        return 0;
-    m->events[slot] = NULL;
-    status = event_wait(event);
-    handle_release(event, WIRE_EVENT, 0);
-    return status < 0 ? say(m, -EIO, m->writes ? "contents cannot be given back" : "contents cannot be taken", status)
-                      : 0;
+    return error == -ENOMEM
+               ? explain(m, error, "no queue for contents", 0)
+               : explain(m, error, m->writes ? "contents cannot be given back" : "contents cannot be taken",
+                         m->carriers.status);
 }
 
-/* What is under way is waited for, also when something has failed: it uses the store's memory. */
+/* What is under way uses the store's memory. */
 static int moving_end(struct moving *m, int error)
 {
-    for (unsigned i = 0; i < UNDER_WAY; i++) {
-        const int one = wait_oldest(m, m->next++ % UNDER_WAY);
+    const int end = carriers_end(&m->carriers, 0);
 
-        error = error ? error : one;
-    }
-    if (m->queue)
-        handle_release(m->queue, WIRE_QUEUE, 0);
-    m->queue = NULL;
-    return error;
-}
-
-static int need_queue(struct moving *m, cl_context context)
-{
-    int error = 0;
-
-    if (m->queue && m->queue->context != context)
-        error = moving_end(m, 0);
-    if (!error && !m->queue && !(m->queue = contents_queue(context, m->node, m->member)))
-        error = say(m, -ENOMEM, "no queue for contents", 0);
-    return error;
+    return !error && end ? explain_carriers(m, end) : error;
 }
 
 /* A piece's command, without what goes with the program's own: nobody knows of it, and who has what stays as it is. */
@@ -326,7 +300,8 @@ static void put(const struct enqueue *e, const struct part *part, bool writes, c
 static int send_part(struct moving *m, struct enqueue *e, const struct part *part, const struct layout *layout,
                      cl_event *event)
 {
-    const bool chunked = part->kind == PART_PIECE && !m->queue->device->unified;
+    struct node *member = m->carriers.member;
+    const bool chunked = part->kind == PART_PIECE && !e->queue->device->unified;
     struct transfer_data data;
     int error;
 
@@ -335,13 +310,13 @@ static int send_part(struct moving *m, struct enqueue *e, const struct part *par
                       : transfer_read(e, layout, chunked, NULL, &data);
     if (error)
         return enqueue_fail(e, error);
-    session_lock(m->member->session);
-    transfer_pack(m->member, &data);
+    session_lock(member->session);
+    transfer_pack(member, &data);
     put(e, part, m->writes, &data);
-    error = stream_finish(m->member, STREAM_NOW);
+    error = stream_finish(member, STREAM_NOW);
     if (data.transfer && !error)
         transfer_start(data.transfer);
-    session_unlock(m->member->session);
+    session_unlock(member->session);
     if (data.transfer && error)
         transfer_cancel(data.transfer);
     else if (data.transfer)
@@ -352,16 +327,17 @@ static int send_part(struct moving *m, struct enqueue *e, const struct part *par
 static int move_part(struct moving *m, const struct part *part, uint8_t *bytes)
 {
     const struct layout layout = layout_linear(bytes, part->bytes);
-    const unsigned slot = m->next++ % UNDER_WAY;
-    int error = wait_oldest(m, slot);
+    const int slot = carriers_next(&m->carriers, part->memory->context);
     struct enqueue e;
+    int error;
 
-    if (error)
-        return error;
-    error = enqueue_open(&e, m->queue, 0, NULL, true, m->writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER);
+    if (slot < 0)
+        return explain_carriers(m, slot);
+    error = enqueue_open(&e, m->carriers.queues[slot], 0, NULL, true,
+                         m->writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER);
     if (!error)
-        error = send_part(m, &e, part, &layout, &m->events[slot]);
-    return error ? say(m, error, "contents cannot be moved", error) : 0;
+        error = send_part(m, &e, part, &layout, &m->carriers.events[slot]);
+    return error ? explain(m, error, "contents cannot be moved", error) : 0;
 }
 
 /* From start to end of a whole, of which the store has the bytes there. */
@@ -370,9 +346,9 @@ static int move_range(struct moving *m, cl_mem root, size_t start, size_t end, u
     const size_t zero[3] = {0};
     struct part part;
     size_t region[3];
-    int error = need_queue(m, root->context);
+    int error = 0;
 
-    if (!error && root->type != CL_MEM_OBJECT_BUFFER) {
+    if (root->type != CL_MEM_OBJECT_BUFFER) {
         image_extent(&root->desc, region);
         part = part_image(root, zero, region);
         return move_part(m, &part, bytes);
@@ -396,9 +372,9 @@ int store_take(struct store *store, char *reason, size_t size)
             memcpy(store->bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
             continue;
         }
-        if (m.member != piece->node)
+        if (m.carriers.member != piece->node)
             error = moving_end(&m, 0);
-        m.node = m.member = piece->node;
+        m.carriers.node = m.carriers.member = piece->node;
         if (!error)
             error = move_range(&m, piece->memory, piece->start, piece->end, store->bytes + piece->at);
     }
@@ -428,8 +404,11 @@ static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
 int store_give(struct store *store, const struct node *node, struct node *member, struct object *const *objects,
                unsigned count, char *reason, size_t size)
 {
-    struct moving m = {
-        .store = store, .node = node, .member = member, .writes = true, .reason = reason, .reason_size = size};
+    struct moving m = {.store = store,
+                       .carriers = {.node = node, .member = member},
+                       .writes = true,
+                       .reason = reason,
+                       .reason_size = size};
     int error = 0;
 
     if (store->size && !store_open(store))

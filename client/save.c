@@ -298,6 +298,8 @@ void save_answer(struct session *session, const char *words, struct answer *answ
     s.store = error ? NULL : store_new(settings_string(SETTING_REST_DIR));
     if (!error && !s.store)
         error = move_refuse(&s.move, -ENOMEM, "no memory");
+    if (!error)
+        error = rest_settle(reason, sizeof(reason));
     summon_lock();
     s.move.began = clock_ns();
     if (!error)

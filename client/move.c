@@ -279,12 +279,7 @@ static void begin_sending(struct move *m, unsigned target)
     session_unlock(m->session);
 }
 
-int session_move(struct node *node, unsigned member, char *reason, size_t size)
-{
-    return session_move_watched(node, member, NULL, reason, size);
-}
-
-int session_move_watched(struct node *node, unsigned member, struct move_watch *watch, char *reason, size_t size)
+int session_move(struct node *node, unsigned member, struct move_watch *watch, char *reason, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .watch = watch, .reason = reason, .reason_size = size};
     const uint64_t since = timeline_now();

@@ -12,16 +12,16 @@
  * object that cannot be made again, -EXDEV a member that is not like this one, -ECONNRESET one that is lost.
  * (VOCL paper, section IV.)
  */
-int session_move(struct node *node, unsigned member, char *reason, size_t size);
-/* The same, and somebody hears how far it is: each phase that begins and, while contents go, the bytes so far; then
- * what it was in all. By the thread that calls. */
+struct move_watch;
+int session_move(struct node *node, unsigned member, struct move_watch *watch, char *reason, size_t size);
+/* Who hears how far it is, or NULL: each phase that begins and, while contents go, the bytes so far; then what it was
+ * in all. By the thread that calls. */
 struct move_watch {
     void (*told)(void *argument, const char *phase, uint64_t bytes);
     void *argument;
     uint64_t bytes;
     long pause_us;
 };
-int session_move_watched(struct node *node, unsigned member, struct move_watch *watch, char *reason, size_t size);
 /* VOCL_MOVE_EVERY. */
 void move_start(struct session *session);
 

@@ -1,6 +1,6 @@
 /*
  * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (save.c), "move to WHERE",
- * and in a pool "move member NUMBER to WHERE". "move any to WHERE": another kind of device will do. WHERE is a host,
+ * and in a pool "move member NUMBER to WHERE". "move any ...": another kind of device will do. WHERE is a host,
  * "here" for this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move,
  * and the one that was left goes when it is over.
  */
@@ -109,19 +109,29 @@ void summon_drop(struct session *session, struct node *spare)
     session_unlock(session);
 }
 
-int summon_move(struct node *node, const char *where, bool any, char *why, size_t size)
+/* any: also if that is another kind of device. */
+static int move_node(struct node *node, const struct node *spare, bool any, struct move_watch *watch, char *why,
+                     size_t size)
 {
     const bool was = node->any;
+    int error;
+
+    node->any |= any;
+    error = session_move(node, spare->peer, watch, why, size);
+    if (error)
+        node->any = was;
+    return error;
+}
+
+int summon_move(struct node *node, const char *where, bool any, char *why, size_t size)
+{
     struct node *spare;
     bool came;
     int error = summon_spare(node->session, where, &spare, &came, why, size);
 
     if (error)
         return error;
-    node->any |= any;
-    error = session_move(node, spare->peer, why, size);
-    if (error)
-        node->any = was;
+    error = move_node(node, spare, any, NULL, why, size);
     if (came)
         summon_drop(node->session, spare);
     return error;
@@ -181,7 +191,7 @@ static void tell_phase(void *argument, const char *phase, uint64_t bytes)
 
 /* In a pool, which has a place there: what is behind that member goes. Before its old place ends it is on record that
  * it has moved. */
-static void move_member(struct session *session, unsigned member, const char *where, struct answer *answer)
+static void move_member(struct session *session, unsigned member, const char *where, bool any, struct answer *answer)
 {
     struct move_watch watch = {.told = tell_phase, .argument = answer};
     struct node *node = NULL, *spare;
@@ -198,7 +208,7 @@ static void move_member(struct session *session, unsigned member, const char *wh
     }
     error = summon_worker(session, where, &spare, why, sizeof(why));
     if (!error) {
-        error = session_move_watched(node, spare->peer, &watch, why, sizeof(why));
+        error = move_node(node, spare, any, &watch, why, sizeof(why));
         if (error)
             answer_end(answer, false, "%s", why);
         else
@@ -235,8 +245,8 @@ static void on_request(void *context, const char *request, struct answer *answer
         return;
     }
     summon_lock();
-    if (sscanf(request, "move member %u to %255s", &member, where) == 2)
-        move_member(context, member, where, answer);
+    if (sscanf(place, "member %u to %255s", &member, where) == 2)
+        move_member(context, member, where, any, answer);
     else if (words >= 1 && (words == 2 || !strchr(place + strlen("to "), ' ')))
         move_to(context, where, words == 2 ? from : NULL, any, answer);
     else if (!strncmp(request, "trace ", 6))

@@ -46,6 +46,8 @@ static const char help[] =
     "  -m, --move         drain: its sessions go to other nodes\n"
     "  -t, --to=NODE      move: where to (default: by the policy)\n"
     "  -d, --device=N     move: to that device\n"
+    "  -a, --any          move, drain, rebalance: another kind of device will do, if it has what\n"
+    "                     the program was told of its own\n"
     "  -f, --from=NODE    move: what the session has there, if it has devices of several\n"
     "  -D, --do           rebalance: moves them there\n"
     "  -q, --quiet        move: says nothing of how far it is\n"
@@ -395,16 +397,25 @@ static int command(const struct poolfile *pool, char **words, const struct choic
 
 int main(int count, char **words)
 {
-    static const struct option options[] = {
-        {"pool", required_argument, NULL, 'P'},   {"json", no_argument, NULL, 'j'},
-        {"csv", no_argument, NULL, 'c'},          {"job", required_argument, NULL, 'J'},
-        {"user", required_argument, NULL, 'u'},   {"since", required_argument, NULL, 's'},
-        {"sum", required_argument, NULL, 'S'},    {"owner", required_argument, NULL, 'o'},
-        {"reason", required_argument, NULL, 'r'}, {"wait", required_argument, NULL, 'w'},
-        {"move", no_argument, NULL, 'm'},         {"to", required_argument, NULL, 't'},
-        {"device", required_argument, NULL, 'd'}, {"from", required_argument, NULL, 'f'},
-        {"do", no_argument, NULL, 'D'},           {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"pool", required_argument, NULL, 'P'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"csv", no_argument, NULL, 'c'},
+                                            {"job", required_argument, NULL, 'J'},
+                                            {"user", required_argument, NULL, 'u'},
+                                            {"since", required_argument, NULL, 's'},
+                                            {"sum", required_argument, NULL, 'S'},
+                                            {"owner", required_argument, NULL, 'o'},
+                                            {"reason", required_argument, NULL, 'r'},
+                                            {"wait", required_argument, NULL, 'w'},
+                                            {"move", no_argument, NULL, 'm'},
+                                            {"to", required_argument, NULL, 't'},
+                                            {"device", required_argument, NULL, 'd'},
+                                            {"from", required_argument, NULL, 'f'},
+                                            {"any", no_argument, NULL, 'a'},
+                                            {"do", no_argument, NULL, 'D'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     const char *where = settings_string(SETTING_POOL);
     const bool is_top = !strcmp(words[0], "vocl top");
     struct poolfile pool;
@@ -413,7 +424,7 @@ int main(int count, char **words)
     uint64_t number;
     int option, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:mt:d:f:Dqh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:mt:d:af:Dqh", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
@@ -459,6 +470,9 @@ int main(int count, char **words)
             if (!text_read_number(optarg, 0, 63, &number))
                 fail(2, "--device takes the number of a device, not \"%s\"", optarg);
             choices.wish.device = (int)number;
+            break;
+        case 'a':
+            choices.wish.any = true;
             break;
         case 'f':
             choices.from = optarg;

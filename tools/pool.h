@@ -24,6 +24,7 @@ struct move_wish {
     int device;                 /* one of its devices, or -1 */
     long wait;                  /* for the place, in seconds */
     bool quiet;
+    bool any; /* if there is none of its kind, another kind of device will do */
 };
 /* 0, or negative errno and why: it is where it was. */
 int pool_move(const struct poolfile *pool, const struct move_wish *wish, char *why, size_t why_size);

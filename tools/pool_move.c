@@ -118,8 +118,8 @@ static bool has_moved(const struct poolfile *pool, const struct move_wish *wish)
 
 int pool_move(const struct poolfile *pool, const struct move_wish *wish, char *why, size_t why_size)
 {
-    json_t *question = json_pack("{s:s, s:s, s:s, s:i, s:i}", "do", "move", "session", wish->part, "to", wish->to,
-                                 "device", wish->device, "wait", (int)wish->wait);
+    json_t *question = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b}", "do", "move", "session", wish->part, "to", wish->to,
+                                 "device", wish->device, "wait", (int)wish->wait, "any", wish->any);
     struct client client;
     int error = client_connect(&client, pool, wish->address, why, why_size);
 

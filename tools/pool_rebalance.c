@@ -1,7 +1,7 @@
 /*
  * `vocl pool rebalance`: which sessions would be elsewhere, had the policy its way: spread and least-loaded want
  * devices with the same number of sessions, pack full nodes and empty ones, order the first nodes. Parts of sessions
- * with one device are looked at, each once, and devices of the same name on other nodes.
+ * with one device are looked at, each once, and devices of the same name on other nodes, or of any.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +46,10 @@ static double sessions_of(unsigned node)
 }
 
 /* Whether it could go there. */
-static bool has_room(const struct place *from, const struct place *to, const json_t *part)
+static bool has_room(const struct place *from, const struct place *to, const json_t *part, bool any)
 {
     return to->number != from->number && !strcmp(text_of(to->node, "state"), "up") &&
-           !strcmp(text_of(to->device, "name"), text_of(from->device, "name")) &&
+           (any || !strcmp(text_of(to->device, "name"), text_of(from->device, "name"))) &&
            !json_is_true(json_object_get(to->device, "taken")) && to->sessions < number_of(to->device, "most") &&
            number_of(to->device, "free") >= number_of(part, "limit");
 }
@@ -67,14 +67,14 @@ static bool is_better(const char *policy, const struct place *to, const struct p
     return to->sessions + (from_is_own ? 1 : 0) < from->sessions;
 }
 
-static struct place *find_better(const char *policy, struct place *from, const json_t *part)
+static struct place *find_better(const char *policy, struct place *from, const json_t *part, bool any)
 {
     struct place *best = NULL;
 
     for (unsigned i = 0; i < place_count; i++) {
         struct place *to = &places[i];
 
-        if (has_room(from, to, part) && is_better(policy, to, from, true) &&
+        if (has_room(from, to, part, any) && is_better(policy, to, from, true) &&
             (!best || is_better(policy, to, best, false)))
             best = to;
     }
@@ -130,7 +130,7 @@ int pool_rebalance(const struct poolfile *pool, bool carries_out, struct move_wi
         {
             struct place *from = place_of((unsigned)i, part), *to;
 
-            if (!from || strcmp(text_of(part, "state"), "running") || !(to = find_better(policy, from, part)))
+            if (!from || strcmp(text_of(part, "state"), "running") || !(to = find_better(policy, from, part, wish.any)))
                 continue;
             printf("%.12s of %s, %s: %s > %s, device %.0f\n", shown(part, "id"), shown(part, "user"),
                    shown(part, "program"), shown(from->node, "name"), shown(to->node, "name"),

@@ -535,8 +535,8 @@ enum outcome request_place(struct request *r)
 
 /* ---- moves ---- */
 
-/* The part's devices: their numbers, and name and type, if these are all the same. */
-static bool take_devices(struct request *r, const json_t *node, const json_t *part)
+/* The part's devices: their numbers, and name and type, if these are all the same, and no others will do. */
+static bool take_devices(struct request *r, const json_t *node, const json_t *part, bool any)
 {
     const json_t *list = json_object_get(part, "devices"), *device;
     const char *name = NULL, *type = "";
@@ -561,6 +561,7 @@ static bool take_devices(struct request *r, const json_t *node, const json_t *pa
     }
     if (!name)
         return false;
+    name = any ? "" : name;
     make_pattern(name, r->wish.name, sizeof(r->wish.name));
     snprintf(r->wish.type, sizeof(r->wish.type), "%s", *name ? type : "");
     r->wish.count = r->move.count;
@@ -624,7 +625,8 @@ bool request_take_move(struct request *r, const json_t *message)
         r->share = (unsigned)message_number(part, "share", 100);
         r->wish.memory = (uint64_t)message_number(part, "limit", 0);
         r->wish.exclusive = json_is_true(json_object_get(part, "exclusive"));
-        good = take_devices(r, node, part) && bar_places(r, directory, message_text(message, "node", ""));
+        good = take_devices(r, node, part, json_is_true(json_object_get(message, "any"))) &&
+               bar_places(r, directory, message_text(message, "node", ""));
     }
     if (good && r->move.device >= 0 && r->move.count > 1) {
         snprintf(r->why, sizeof(r->why), "it has %u devices there: one alone is not enough", r->move.count);

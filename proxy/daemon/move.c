@@ -51,8 +51,10 @@ void move_ask(struct session *s, struct connection *c, const json_t *message)
     json_decref(s->move);
     s->move = json_pack("{s:s}", "phase", "asked");
     connection_own(c, &mover, s);
-    connection_send(s->client, json_pack("{s:{s:s, s:I, s:I, s:s}}", "move", "to", to, "device", (json_int_t)device,
-                                         "wait", (json_int_t)wait, "by", connection_peer(c)->name));
+    connection_send(s->client,
+                    json_pack("{s:{s:s, s:I, s:I, s:b, s:s}}", "move", "to", to, "device", (json_int_t)device, "wait",
+                              (json_int_t)wait, "any", json_is_true(json_object_get(message, "any")), "by",
+                              connection_peer(c)->name));
     daemon_changed(s->daemon);
 }
 

@@ -23,6 +23,12 @@ static struct {
     struct attended *from, *to; /* to: its worker has been started, or NULL */
     struct client broker;       /* what it has granted goes back when this closes */
     struct place place;
+    struct wish {
+        char to[64];
+        long long device, wait;
+        bool any; /* another kind of device will do: if there is no place of the same kind */
+    } wish;
+    bool of_any;      /* such a place is asked for */
     int answers, out; /* the program's; and where somebody on this host waits for them, or -1 */
     bool unwanted;
 } move = {.broker.fd = -1, .answers = -1, .out = -1};
@@ -97,33 +103,52 @@ static void fail(const char *text)
 
 /* ---- a place ---- */
 
-/* The daemon of the node that is left is asked: it knows best what is there. */
-static void begin(struct attended *from, const char *to, long long device, long long wait, int out)
+/* The daemon of the node that is left is asked: it knows best what is there. A place of the same kind is not waited for
+ * where another will do. */
+static int ask_for_place(bool of_any, char *why, size_t why_size)
 {
-    json_t *request;
-    char why[256];
+    const struct wish *wish = &move.wish;
+    json_t *request = json_pack("{s:s, s:s, s:s, s:I, s:I, s:i, s:b}", "do", "request", "move", move.from->part, "node",
+                                wish->to, "device", (json_int_t)wish->device, "wait",
+                                (json_int_t)(wish->any && !of_any ? 0 : wish->wait), "count", 1, "any", of_any);
     int error;
+
+    client_close(&move.broker);
+    move.of_any = of_any;
+    error = client_connect_within(&move.broker, session.pool, move.from->address, REACH_MS, why, why_size);
+    if (!error && (error = client_send(&move.broker, request)))
+        client_explain(&move.broker, error, why, why_size);
+    json_decref(request);
+    return error;
+}
+
+static void begin(struct attended *from, const struct wish *wish, int out)
+{
+    char why[256];
 
     move.from = from;
     move.to = NULL;
     move.out = out;
     move.unwanted = false;
-    snprintf(move.place.name, sizeof(move.place.name), "%s", to);
-    if (session.refusal) {
+    move.wish = *wish;
+    snprintf(move.place.name, sizeof(move.place.name), "%s", wish->to);
+    if (session.refusal)
         fail(session.refusal);
-        return;
-    }
-    request = json_pack("{s:s, s:s, s:s, s:I, s:I, s:i}", "do", "request", "move", from->part, "node", to, "device",
-                        (json_int_t)device, "wait", (json_int_t)wait, "count", 1);
-    error = client_connect_within(&move.broker, session.pool, from->address, REACH_MS, why, sizeof(why));
-    if (!error && (error = client_send(&move.broker, request)))
-        client_explain(&move.broker, error, why, sizeof(why));
-    json_decref(request);
-    if (error) {
+    else if (ask_for_place(false, why, sizeof(why)))
         fail(why);
-        return;
-    }
-    move.state = MOVE_PLACE;
+    else
+        move.state = MOVE_PLACE;
+}
+
+/* There is no place. */
+static void hear_refusal(const char *text)
+{
+    char why[256];
+
+    if (move.state != MOVE_PLACE || !move.wish.any || move.of_any)
+        fail(text);
+    else if (ask_for_place(true, why, sizeof(why)))
+        fail(why);
 }
 
 static void ask_program(void)
@@ -135,7 +160,7 @@ static void ask_program(void)
         fail("the place's address is none");
         return;
     }
-    snprintf(words, sizeof(words), "move member %u to %s", move.from->member, host);
+    snprintf(words, sizeof(words), "move %smember %u to %s", move.wish.any ? "any " : "", move.from->member, host);
     move.answers = requests_ask(words, &why);
     move.state = MOVE_PROGRAM;
     if (move.answers < 0)
@@ -169,7 +194,7 @@ static void hear_broker(void)
         return;
     }
     if (json_object_get(message, "error"))
-        fail(text_of(message, "error"));
+        hear_refusal(text_of(message, "error"));
     else if (json_object_get(message, "queued"))
         tell_phase("waiting", text_of(message, "why"));
     else if (json_object_get(message, "granted") && move.state == MOVE_PLACE)
@@ -271,19 +296,25 @@ void moves_hear_daemon(struct attended *node, const json_t *message)
         tell_node(node, refusal);
         json_decref(refusal);
     } else if (wish) {
-        begin(node, text_of(wish, "to"), json_integer_value(json_object_get(wish, "device")),
-              json_integer_value(json_object_get(wish, "wait")), -1);
+        struct wish taken = {.device = json_integer_value(json_object_get(wish, "device")),
+                             .wait = json_integer_value(json_object_get(wish, "wait")),
+                             .any = json_is_true(json_object_get(wish, "any"))};
+
+        snprintf(taken.to, sizeof(taken.to), "%s", text_of(wish, "to"));
+        begin(node, &taken, -1);
     }
 }
 
-/* `vocl move PID --to NODE [--from NODE]` on this host. */
+/* `vocl move PID [--any] --to NODE [--from NODE]` on this host. */
 bool moves_asked(const char *words, int out)
 {
-    char to[64] = "", from[64] = "";
+    struct wish wish = {.device = -1, .any = !strncmp(words, "move any ", strlen("move any "))};
+    char from[64] = "";
     struct attended *found = NULL;
     unsigned parts = 0;
 
-    if (sscanf(words, "move to %63s from %63s", to, from) < 1 || !strcmp(to, "spare"))
+    if (sscanf(words, wish.any ? "move any to %63s from %63s" : "move to %63s from %63s", wish.to, from) < 1 ||
+        !strcmp(wish.to, "spare"))
         return false;
     for (unsigned i = 0; i < *session.count; i++) {
         struct attended *node = &session.nodes[i];
@@ -294,7 +325,7 @@ bool moves_asked(const char *words, int out)
         parts++;
     }
     if (move.state == MOVE_NONE && parts == 1) {
-        begin(found, to, -1, 0, out);
+        begin(found, &wish, out);
         return true;
     }
     requests_answer(out, REQUEST_FAILED "%s\n",

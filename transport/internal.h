@@ -28,7 +28,7 @@
  *     start_mpmd.c      by mpiexec, together with the program
  *     start_openmpi.c   by Open MPI's mpiexec, for the program
  *     start_worker.c    the worker's side of all of them
- *     join.c            members that come and go while it runs
+ *     join.c            members that come and go while it runs; join_where.c: where they can come from, and to
  *     plain.c           connections of TLS's kind within a host, without TLS (plain.h)
  *     request.c         what users ask of the session while it runs
  *     launch.c          the helper that starts the rest; spawn.c starts that
@@ -119,6 +119,14 @@ struct member {
     struct tls_way *way; /* without MPI: what it is reached by, until transport_open() has it */
 };
 
+/* With which members that come later show that they belong to a session over MPI. */
+struct guest_key {
+    bool known;
+    uint8_t secret[SECRET_BYTES];
+    void (*ending)(void *); /* as job_open_client()'s */
+    void *argument;
+};
+
 struct job {
     const struct provider *provider; /* of all pairs */
     const struct mpi_plugin *plugin; /* or NULL: without MPI */
@@ -130,6 +138,7 @@ struct job {
     char place[128]; /* a pool's: where a node of it is */
     /* by vocl-launcher: on this host, or by ssh; by a pool's daemons */
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
+    struct guest_key guests;
     struct kept calls;       /* a worker: where it is handed connections, or -1 */
     struct kept channel;     /* to the same, while the session runs (request.c), or -1 */
     struct kept pmi;         /* what MPI has of its starter, or -1 */

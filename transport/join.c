@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "transport/guests.h"
+#include "transport/join_where.h"
 #include "transport/link.h"
 #include "transport/meeting.h"
 #include "transport/plain.h"
@@ -206,57 +207,6 @@ static struct join *join_new(struct transport *t, unsigned number, unsigned size
     return join;
 }
 
-static bool is_this_host(const char *host)
-{
-    char own[65] = "";
-
-    gethostname(own, sizeof(own) - 1);
-    return !host || !*host || !strcmp(host, "localhost") || !strcmp(host, own);
-}
-
-/* What kind of session it is decides how somebody can come. 0, or negative errno and why not. */
-static int check_kind(const struct transport *t, const char *host, char *why, size_t why_size)
-{
-    const char *reason = NULL;
-
-    if (!t->client || t->ended || t->job.channel.fd < 0 || t->job.started == STARTED_OTHERWISE)
-        reason = "who has started this session's workers starts no others";
-    else if (t->job.started == STARTED_HERE && !is_this_host(host))
-        reason = "all of this session's workers are on its program's host, and so are those that come later";
-    else if (t->job.started != STARTED_HERE && t->job.provider != &provider_tls)
-        reason = "a session over MPI on several hosts takes on nobody";
-    else if (t->job.started != STARTED_HERE && (!host || !*host || strpbrk(host, ", \t")))
-        reason = "which host?";
-    if (reason)
-        snprintf(why, why_size, "%s", reason);
-    return reason ? -ENOTSUP : 0;
-}
-
-/* Wherever the pool has a place. */
-static bool is_any(const char *host)
-{
-    return host && *host == '#';
-}
-
-void transport_place(const struct transport *t, unsigned peer, char *place, size_t size)
-{
-    if (t->job.started == STARTED_POOL)
-        snprintf(place, size, "#%u", peer);
-    else
-        snprintf(place, size, "%s", transport_peer_host(t, peer));
-}
-
-int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
-{
-    int error = check_kind(t, host, why, why_size);
-
-    if (!error && t->job.started == STARTED_POOL && !is_any(host)) { /* it moves it, and so has a place for who comes */
-        snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
-        error = -ENOTSUP;
-    }
-    return error;
-}
-
 static unsigned free_number(struct transport *t)
 {
     for (unsigned i = link_local(t) + 1; i < link_capacity(t); i++) {
@@ -264,21 +214,6 @@ static unsigned free_number(struct transport *t)
             return i;
     }
     return 0;
-}
-
-/* It listens where a worker of another host can come to; if there is no such place, what starts the worker carries its
- * connections. */
-static void listen_for(struct join *join, const char *host)
-{
-    char address[256];
-
-    snprintf(join->own.text, sizeof(join->own.text), "%s", TUNNEL_ENDPOINT);
-    if (network_is_ssh() || endpoint_own_address(host, address, sizeof(address)))
-        return;
-    if (endpoint_listen_tcp(&join->own, address)) {
-        join->own.fd = -1;
-        snprintf(join->own.text, sizeof(join->own.text), "%s", TUNNEL_ENDPOINT);
-    }
 }
 
 static int begin(struct transport *t, struct join *join, const char *host)
@@ -289,7 +224,7 @@ static int begin(struct transport *t, struct join *join, const char *host)
     join->plain = t->job.started == STARTED_HERE;
     join->m->by = join->plain ? &plain_plugin : tls_plugin;
     if (!join->plain)
-        listen_for(join, is_any(host) ? t->job.place : host);
+        where_to_come(t, host, &join->own);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         return -errno;
     snprintf(text, sizeof(text), "%s\t%s", join->plain ? "" : host, join->plain ? TUNNEL_ENDPOINT : join->own.text);
@@ -305,7 +240,7 @@ static int begin(struct transport *t, struct join *join, const char *host)
 int transport_add_member(struct transport *t, const char *host, transport_joined *joined, void *argument, char *why,
                          size_t why_size)
 {
-    int error = check_kind(t, host, why, why_size);
+    int error = where_may_come(t, host, why, why_size);
     unsigned number;
 
     if (error)
@@ -432,15 +367,6 @@ static int program_turn(struct transport *t)
 
 /* ---- a worker ---- */
 
-/* At the address by which the program is reached. */
-static void listen_beside(struct transport *t, struct join *join)
-{
-    const struct tls_way *way = t->peers[0].way;
-
-    if (t->peers[0].provider != &provider_tls || peers_listen(&join->own, "tcp:", way->frames.socket.fd))
-        join->own.fd = -1;
-}
-
 static int somebody_comes(struct transport *t, const struct member_news *news)
 {
     struct join *join;
@@ -459,15 +385,19 @@ static int somebody_comes(struct transport *t, const struct member_news *news)
     join->plain = news->what == COMES_PLAIN;
     join->until = patience() + MEET_MS;
     memcpy(join->host, news->host, sizeof(join->host));
+    if (!join->plain && where_prepare(t, join->why, sizeof(join->why))) {
+        fail(t, -ENOENT, join->why);
+        return 0;
+    }
     join->m->by = join->plain ? &plain_plugin : tls_plugin;
     join->m->tunnel = t->job.calls.fd;
-    if (!join->m->by || meeting_have_size(join->m) || !(join->m->ways[join->number] = way_new(join->m->pipes))) {
+    if (meeting_have_size(join->m) || !(join->m->ways[join->number] = way_new(join->m->pipes))) {
         fail(t, -ENOMEM, "no memory for its connections");
         return 0;
     }
     memcpy(join->m->locations[join->number].endpoint, news->endpoint, sizeof(news->endpoint));
     if (!join->plain)
-        listen_beside(t, join);
+        where_to_come_beside(t, &join->own);
     join->m->listeners[0] = join->own.fd;
     tell_program(t, HERE, join->own.fd >= 0 ? join->own.text : "");
     return 0;

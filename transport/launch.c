@@ -133,6 +133,10 @@ void launch_place(const struct start *start, char ***environment)
 
     hex_show(start->tls ? start->secret : start->token, start->tls ? SECRET_BYTES : TOKEN_BYTES, text);
     list_add(environment, "%s=%s", start->tls ? SESSION_SECRET : SESSION_TOKEN, text);
+    if (start->job->guests.known) {
+        hex_show(start->secret, SECRET_BYTES, text);
+        list_add(environment, SESSION_GUESTS "=%s", text);
+    }
     list_add(environment, SESSION_ENDPOINT "=%s", *start->remote.text ? start->remote.text : start->local.text);
 }
 

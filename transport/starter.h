@@ -17,6 +17,7 @@
 #define SESSION_LOCAL "VOCL_SESSION_LOCAL"
 #define SESSION_TOKEN "VOCL_SESSION_TOKEN"
 #define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
+#define SESSION_GUESTS "VOCL_SESSION_GUESTS" /* over MPI: the secret of those who come later */
 #define SESSION_HOST "VOCL_SESSION_HOST"     /* what the program calls the worker's host, or its address, */
 #define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* and who carries connections through what started the worker */
 

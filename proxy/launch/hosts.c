@@ -78,6 +78,8 @@ static int make_header(struct stages *stages, unsigned rank, unsigned size, cons
             fprintf(file, "%s%c", *at, 0);
     }
     fprintf(file, "PMI_RANK=%u%cPMI_SIZE=%u%c" SESSION_HOST "=%s%c", rank, 0, size, 0, host, 0);
+    if (endpoint && getenv(SESSION_GUESTS)) /* the others have MPI */
+        fprintf(file, SESSION_SECRET "=%s%c", getenv(SESSION_GUESTS), 0);
     if (endpoint)
         fprintf(file, SESSION_JOINS "=%u%c" SESSION_ENDPOINT "=%s%c", rank, 0, endpoint, 0);
     if (fclose(file) || length > REMOTE_MOST_HEADER) {

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Sessions over MPI with workers on other hosts take on members, which come over TLS: they move, to either host, one worker
+# while the other keeps MPI with the program, and are put to rest.
+. "$(dirname "$0")/../lib.sh"
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+moved=$top_builddir/tests/session
+two=$top_srcdir/tests/net/two-hosts
+mark=VOCL_TEST_MARK=$$
+at_most 300
+[ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
+
+# begin PROGRAM WORD...: over MPI; its number is $pid
+begin()
+{
+    program=$moved/$1
+    shift
+    rm -f "$scratch/enough"
+    : > "$scratch/out"
+    env "$mark" VOCL_NETWORK=mpi VOCL_SHARE=0 VOCL_LOG=info timeout -k 10 200 "$@" -- "$program" "$scratch/enough" \
+        > "$scratch/out" 2> "$scratch/err" &
+    running=$!
+    wait_until 60 grep -q ready "$scratch/out" || fail "$program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    pid=$(grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
+        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$program")" ] || echo "$process" | tr -dc 0-9
+    done)
+}
+
+# ask WORD...: vocl ... of it
+ask()
+{
+    ask_what=$1
+    shift
+    timeout -k 5 100 vocl "$ask_what" "$pid" "$@" > "$scratch/asked" 2>&1 ||
+        fail "$program, $ask_what $*: $(cat "$scratch/asked" "$scratch/err")"
+    echo "$program: $(tail -n 1 "$scratch/asked")"
+}
+
+finish()
+{
+    touch "$scratch/enough"
+    wait $running || fail "$program: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep right "$scratch/out" || fail "$program: $(cat "$scratch/out")"
+    wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+
+begin moved_commands "$two"
+ask move --to 10.93.0.3
+ask move --to 10.93.0.2
+ask suspend
+ask resume
+finish
+
+# One of two workers after the other: the pair has MPI, then both, then TLS.
+begin moved_parts "$two" --workers 2
+ask move --to 10.93.0.3
+ask move --to 10.93.0.3
+finish

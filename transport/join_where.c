@@ -1,0 +1,115 @@
+/*
+ * Which sessions members can come to, and by which way: see join_where.h. Between hosts newcomers come over TLS, also
+ * to a session whose first members have MPI between them: those keep it, and everybody has connections with the
+ * newcomer beside it. For that each of them got a secret when the session began.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/join_where.h"
+#include "transport/link.h"
+#include "transport/meeting.h"
+#include "transport/over_tls.h"
+
+static bool is_this_host(const char *host)
+{
+    char own[65] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    return !host || !*host || !strcmp(host, "localhost") || !strcmp(host, own);
+}
+
+/* What kind of session it is decides how somebody can come. */
+static const char *refuse(const struct transport *t, const char *host)
+{
+    const bool here = t->job.started == STARTED_HERE;
+
+    if (!t->client || t->ended || t->job.channel.fd < 0 || t->job.started == STARTED_OTHERWISE)
+        return "who has started this session's workers starts no others";
+    if (here && !is_this_host(host))
+        return "all of this session's workers are on its program's host, and so are those that come later";
+    if (!here && t->job.provider != &provider_tls && !t->job.guests.known)
+        return "a session over MPI that a pool has started takes on nobody";
+    if (!here && (!host || !*host || strpbrk(host, ", \t")))
+        return "which host?";
+    return NULL;
+}
+
+static int check(const struct transport *t, const char *host, char *why, size_t why_size)
+{
+    const char *reason = refuse(t, host);
+
+    if (reason)
+        snprintf(why, why_size, "%s", reason);
+    return reason ? -ENOTSUP : 0;
+}
+
+/* Wherever the pool has a place. */
+static bool is_any(const char *host)
+{
+    return host && *host == '#';
+}
+
+void transport_place(const struct transport *t, unsigned peer, char *place, size_t size)
+{
+    if (t->job.started == STARTED_POOL)
+        snprintf(place, size, "#%u", peer);
+    else
+        snprintf(place, size, "%s", transport_peer_host(t, peer));
+}
+
+int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
+{
+    int error = check(t, host, why, why_size);
+
+    if (!error && t->job.started == STARTED_POOL && !is_any(host)) { /* it moves it, and so has a place for who comes */
+        snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
+        error = -ENOTSUP;
+    }
+    return error;
+}
+
+int where_prepare(struct transport *t, char *why, size_t why_size)
+{
+    const struct guest_key *key = &t->job.guests;
+
+    if (tls_plugin)
+        return 0;
+    if (!key->known) {
+        snprintf(why, why_size, "it has no secret for those who come");
+        return -ENOTSUP;
+    }
+    return meeting_prepare(key->secret, key->ending, key->argument, why, why_size);
+}
+
+int where_may_come(struct transport *t, const char *host, char *why, size_t why_size)
+{
+    int error = check(t, host, why, why_size);
+
+    return error || t->job.started == STARTED_HERE ? error : where_prepare(t, why, why_size);
+}
+
+void where_to_come(const struct transport *t, const char *host, struct endpoint *own)
+{
+    char address[256];
+
+    snprintf(own->text, sizeof(own->text), "%s", TUNNEL_ENDPOINT);
+    if (network_is_ssh() || endpoint_own_address(is_any(host) ? t->job.place : host, address, sizeof(address)))
+        return;
+    if (endpoint_listen_tcp(own, address)) {
+        own->fd = -1;
+        snprintf(own->text, sizeof(own->text), "%s", TUNNEL_ENDPOINT);
+    }
+}
+
+void where_to_come_beside(struct transport *t, struct endpoint *own)
+{
+    struct peer *program = &t->peers[0];
+    struct tls_way *way = program->way;
+    struct kept *line = program->provider == &provider_tls ? &way->frames.socket : &program->bell.socket;
+
+    if (peers_listen(own, "tcp:", kept_fd(line)))
+        own->fd = -1;
+}

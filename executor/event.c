@@ -133,6 +133,7 @@ static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event
 static void tell(struct executor *x, struct job *job)
 {
     struct subscription *subscription = (struct subscription *)job;
+    const struct event *object = object_get(x, WIRE_EVENT, subscription->id);
     cl_int status = native_status(subscription->event);
 
     /* What came before it and has failed is told of first: see command_end(). */
@@ -140,7 +141,8 @@ static void tell(struct executor *x, struct job *job)
         executor_finish(x, job);
         return;
     }
-    if (object_get(x, WIRE_EVENT, subscription->id) && (status < 0 || !subscription->failure)) {
+    /* Nobody keeps an event for whose failure was not asked, and its number may be another's. */
+    if (object && object->native == subscription->event && (status < 0 || !subscription->failure)) {
         if (status > subscription->state)
             status = subscription->state;
         send_status(x, subscription->id, status, subscription->event);

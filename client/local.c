@@ -4,17 +4,25 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "executor/plugin.h"
 #include "client/client.h"
 
+#define OFTEN 64
+
 static struct {
     const struct executor_plugin *plugin;
+    struct session *session;
+    pid_t process; /* a child has the driver's memory, and none of its threads */
     struct transport *transport;
     struct executor *executor;
+    unsigned frames;           /* that were handled */
     struct wire_buffer *peers; /* what is to be sent to workers, by number */
     unsigned peer_count;
 } local;
@@ -30,6 +38,29 @@ static void flush_peers(void)
     }
 }
 
+/* ---- the end ---- */
+
+/* Only the first time that it is called: by the next one the driver may be down. */
+static void stop(void)
+{
+    static atomic_flag stopped = ATOMIC_FLAG_INIT;
+
+    if (local.process != getpid() || atomic_flag_test_and_set(&stopped))
+        return;
+    session_lock(local.session);
+    local.plugin->stop(local.executor);
+    session_unlock(local.session);
+}
+
+/* What a driver registers for the exit is called before what was registered earlier, and it does so when it is loaded,
+ * when it compiles for the first time, and who knows when: so this is registered again and again, if ever more seldom.
+ */
+static void stop_at_exit(void)
+{
+    if (++local.frames <= OFTEN || !(local.frames & (local.frames - 1)))
+        atexit(stop);
+}
+
 /* ---- from the transport ---- */
 
 static int frame(void *owner, unsigned peer, const void *bytes, size_t length)
@@ -40,6 +71,7 @@ static int frame(void *owner, unsigned peer, const void *bytes, size_t length)
     error = peer ? local.plugin->run_peer(local.executor, peer, bytes, length)
                  : local.plugin->run(local.executor, bytes, length);
     flush_peers();
+    stop_at_exit();
     return error;
 }
 
@@ -118,7 +150,7 @@ static void host_wake(void *owner)
     transport_wake(local.transport);
 }
 
-bool local_open(struct transport *transport)
+bool local_open(struct session *session, struct transport *transport)
 {
     const struct executor_host host = {.send = host_send,
                                        .send_peer = host_send_peer,
@@ -151,5 +183,7 @@ bool local_open(struct transport *transport)
         vocl_log(LOG_ERROR, "no local devices: %s", strerror(ENOMEM));
         return false;
     }
+    local.session = session;
+    local.process = getpid();
     return true;
 }

@@ -547,7 +547,7 @@ static struct session *session_start(const struct front_end *front)
         free(session);
         return NULL;
     }
-    has_local = settings_number(SETTING_LOCAL) && local_open(session->transport);
+    has_local = settings_number(SETTING_LOCAL) && local_open(session, session->transport);
     if (!find_nodes(session, has_local)) {
         transport_close(session->transport);
         return NULL;

@@ -75,6 +75,6 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields);
 
 /* ---- local.c: devices of this process ---- */
 /* Devices of this process join the session. */
-bool local_open(struct transport *transport);
+bool local_open(struct session *session, struct transport *transport);
 
 #endif

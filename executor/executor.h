@@ -103,5 +103,7 @@ struct executor_usage {
 void executor_usage(struct executor *executor, struct executor_usage *usage);
 /* Look for commands that failed without a word; to be called when there is nothing else to do. How many. */
 int executor_check(struct executor *executor);
+/* The process ends, and native OpenCL with it: what runs is waited for, some seconds. */
+void executor_stop(struct executor *executor);
 
 #endif

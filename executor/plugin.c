@@ -9,4 +9,5 @@ __attribute__((visibility("default"))) const struct executor_plugin vocl_executo
     .lose = executor_lose,
     .poll = executor_poll,
     .check = executor_check,
+    .stop = executor_stop,
 };

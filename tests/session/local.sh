@@ -75,6 +75,14 @@ if [ -n "$MPIEXEC_OPENMPI" ]; then
     wait_until 2 none_left "$mark" || fail "left after the loss of MPI: $(session_processes "$mark")"
 fi
 
+# Programs that end while their kernels run: the driver's threads do not find it taken down under them.
+for attempt in $(seq 12); do
+    for how in "" event; do
+        vocl run --local -- "$top_builddir/tests/session/brief" $how > "$scratch/out" 2> "$scratch/err" ||
+            fail "a program that ends at once $how, attempt $attempt: $?: $(cat "$scratch/out" "$scratch/err")"
+    done
+done
+
 # What the command line takes.
 vocl run --workers 0 -- true > /dev/null 2>&1
 [ $? -eq 2 ] || fail "no workers and no local devices is taken"

@@ -25,7 +25,7 @@ static struct site {
     const void *address;
     uint32_t number;
     bool of_loader;
-    unsigned told; /* the round that it was written in */
+    unsigned told; /* the round that it was written in, if it is no loader's */
 } sites[SLOTS];
 static uint32_t count;
 static unsigned current = 1;
@@ -120,10 +120,11 @@ static struct site *beyond_loader(struct site *loader)
         i++;
     while (site && site->of_loader && ++i < depth)
         site = find(frames[i]);
-    return site;
+    return site && !site->of_loader ? site : NULL;
 }
 
-uint32_t site_of(const void *address)
+/* One that is found, or told of, only now. */
+static uint32_t site_number(const void *address)
 {
     struct site *site = find(address);
 
@@ -136,6 +137,15 @@ uint32_t site_of(const void *address)
         tell(site);
     }
     return site->number;
+}
+
+uint32_t site_of(const void *address)
+{
+    const struct site *site = slot_of(address);
+
+    if (site->address == address && __atomic_load_n(&site->told, __ATOMIC_RELAXED) == current)
+        return site->number;
+    return site_number(address);
 }
 
 void sites_again(void)

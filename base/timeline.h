@@ -39,6 +39,8 @@ enum timeline_kind {
     TIMELINE_DATA,     /* which: the member; struct timeline_bytes: data of the program's, in or out */
     TIMELINE_FRAME,    /* the same: what a link carries */
     TIMELINE_BULK,     /* the same */
+    TIMELINE_CIPHER,   /* the same: what TLS has encrypted or decrypted */
+    TIMELINE_PACK,     /* the same: bytes of bulk data before they were packed, or after they were unpacked */
     TIMELINE_CLOCK,    /* which: the member; from: it was asked, to: the answer came; u64: its time */
     TIMELINE_MEMBER,   /* which: the member; its host's name */
     TIMELINE_SPAN,     /* which: the member; a text: a move, and others that take their time */
@@ -91,6 +93,7 @@ enum timeline_worker_kind {
     TIMELINE_DEVICE,   /* which: its number; the name */
     TIMELINE_COMMAND,  /* struct timeline_command */
     TIMELINE_TURN,     /* which: the device; from, to: the stream waited for its turn there */
+    TIMELINE_STAGED,   /* which: the device; struct timeline_bytes: bulk data between the worker's memory and its own */
     TIMELINE_LIKE,     /* struct timeline_like; from: native OpenCL's time when it was queued */
 };
 

@@ -126,6 +126,9 @@ struct executor {
 void timeline_begin(struct command *c, uint16_t number, const void *fields);
 void timeline_enqueued(struct command *c);
 /* What is over is put down; and told to the application. */
+/* Bulk data were copied natively since then, if that is not 0. */
+uint64_t timeline_copies(const struct executor *x);
+void timeline_copied(struct executor *x, unsigned device, bool out, uint64_t since, uint64_t bytes);
 void timeline_look(struct executor *x);
 void timeline_turn(struct executor *x); /* now and then */
 void timeline_tell(struct executor *x);

@@ -20,8 +20,10 @@ static void piece_over(struct slot *slot)
 
 static void piece_written(struct executor *x, struct job *job)
 {
-    (void)x;
-    piece_over((struct slot *)job);
+    struct slot *slot = (struct slot *)job;
+
+    timeline_copied(x, slot->transfer->ordinal, false, slot->began, slot->length);
+    piece_over(slot);
 }
 
 static void piece_taken(void *argument, int status)
@@ -32,6 +34,7 @@ static void piece_taken(void *argument, int status)
 
     if (status)
         t->error = CL_OUT_OF_RESOURCES;
+    slot->began = timeline_copies(t->x);
     if (!t->error)
         t->error = clEnqueueWriteBuffer(t->spare, t->side.memory, CL_FALSE, t->side.part.origin[0] + slot->offset,
                                         slot->length, slot->bytes, 0, NULL, &event);
@@ -58,6 +61,7 @@ static void piece_read(struct executor *x, struct job *job)
     struct slot *slot = (struct slot *)job;
     struct transfer *t = slot->transfer;
 
+    timeline_copied(x, t->ordinal, true, slot->began, slot->length);
     if (slot->asked)
         x->host.moved(x->host.owner, &slot->move);
     slot->asked = false;
@@ -69,9 +73,11 @@ static cl_int read_piece(struct slot *slot)
 {
     struct transfer *t = slot->transfer;
     cl_event event;
-    cl_int error = clEnqueueReadBuffer(t->spare, t->side.memory, CL_FALSE, t->side.part.origin[0] + slot->offset,
-                                       slot->length, slot->bytes, 0, NULL, &event);
+    cl_int error;
 
+    slot->began = timeline_copies(t->x);
+    error = clEnqueueReadBuffer(t->spare, t->side.memory, CL_FALSE, t->side.part.origin[0] + slot->offset, slot->length,
+                                slot->bytes, 0, NULL, &event);
     if (error)
         return error;
     clFlush(t->spare);
@@ -88,6 +94,7 @@ static void piece_goes(struct arbitration *move)
     if (!read_piece(slot))
         return;
     slot->transfer->error = CL_OUT_OF_RESOURCES;
+    slot->began = 0;
     piece_read(slot->transfer->x, &slot->job);
 }
 

@@ -413,6 +413,23 @@ void timeline_turn(struct executor *x)
         timeline_look(x);
 }
 
+/* ---- copies ---- */
+
+uint64_t timeline_copies(const struct executor *x)
+{
+    return x->traced ? (uint64_t)clock_ns() : 0;
+}
+
+void timeline_copied(struct executor *x, unsigned device, bool out, uint64_t since, uint64_t bytes)
+{
+    const struct timeline_record head = {
+        .kind = TIMELINE_STAGED, .which = device, .from = since, .to = (uint64_t)clock_ns()};
+    const struct timeline_bytes more = {bytes, out, 0};
+
+    if (since && x->traced)
+        put(x, &head, &more, sizeof(more));
+}
+
 /* ---- turns ---- */
 
 void timeline_halted(struct executor *x)

@@ -14,6 +14,7 @@ struct slot {
     struct transfer *transfer;
     uint8_t *bytes;
     size_t offset, length;
+    uint64_t began; /* the copy of it natively, for who traces it; or 0 */
 };
 
 struct transfer {

@@ -39,7 +39,8 @@ struct sum_worker {
     double busy, clock_error;
     uint64_t out, in, shared_out, shared_in;           /* bytes of data; shared: without a message */
     uint64_t frames_out, frames_in, link_out, link_in; /* what the link carried */
-    struct intervals runs;
+    struct intervals runs, ciphers, packs, copies;
+    double cipher, pack, staged; /* while data were encrypted, packed, copied between the worker and its devices */
 };
 
 struct sum_thread {

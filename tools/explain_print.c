@@ -108,6 +108,22 @@ static void print_commands(const struct explained *e, FILE *file)
     }
 }
 
+/* What is done to data on their way takes time, too, beside what others do. */
+static void print_handling(const struct explained *e, FILE *file)
+{
+    double any = 0;
+
+    for (size_t i = 0; i < e->worker_count; i++)
+        any += e->workers[i].cipher + e->workers[i].pack + e->workers[i].staged;
+    if (any <= 0)
+        return;
+    fprintf(file, "\n  %-34s %14s %14s %14s\n", "on the way to and from workers", "encryption ms", "packing ms",
+            "staging ms");
+    for (size_t i = 0; i < e->worker_count; i++)
+        fprintf(file, "  %-34d %14.3f %14.3f %14.3f\n", e->workers[i].number, e->workers[i].cipher / 1e3,
+                e->workers[i].pack / 1e3, e->workers[i].staged / 1e3);
+}
+
 static void print_workers(const struct explained *e, FILE *file)
 {
     fprintf(file, "\n  %-34s %8s %14s %14s %14s %14s %9s\n", "workers", "busy %", "data out", "data in", "shared out",
@@ -121,6 +137,7 @@ static void print_workers(const struct explained *e, FILE *file)
                 (unsigned long long)w->out, (unsigned long long)w->in, (unsigned long long)w->shared_out,
                 (unsigned long long)w->shared_in, (unsigned long long)(w->frames_out + w->frames_in));
     }
+    print_handling(e, file);
 }
 
 static void sort(const struct explained *e)
@@ -204,12 +221,13 @@ static json_t *workers_json(const struct explained *e)
         const struct sum_worker *w = &e->workers[i];
 
         json_array_append_new(all,
-                              json_pack("{s:i, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "worker",
-                                        w->number, "host", w->host, "busy_us", w->busy, "clock_error_us",
+                              json_pack("{s:i, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}",
+                                        "worker", w->number, "host", w->host, "busy_us", w->busy, "clock_error_us",
                                         w->clock_error, "bytes_out", (json_int_t)w->out, "bytes_in", (json_int_t)w->in,
                                         "shared_out", (json_int_t)w->shared_out, "shared_in", (json_int_t)w->shared_in,
                                         "frames_out", (json_int_t)w->frames_out, "frames_in", (json_int_t)w->frames_in,
-                                        "link_out", (json_int_t)w->link_out, "link_in", (json_int_t)w->link_in));
+                                        "link_out", (json_int_t)w->link_out, "link_in", (json_int_t)w->link_in,
+                                        "cipher_us", w->cipher, "pack_us", w->pack, "staged_us", w->staged));
     }
     return all;
 }

@@ -85,6 +85,15 @@ static struct sum_worker *worker_of(struct explained *e, int program, int number
     return found;
 }
 
+static struct sum_worker *worker_at(struct explained *e, int pid)
+{
+    struct sum_worker *found = NULL;
+
+    for (size_t i = 0; i < e->worker_count; i++)
+        found = e->workers[i].pid == pid ? &e->workers[i] : found;
+    return found;
+}
+
 static struct sum_thread *thread_of(struct explained *e, const json_t *event)
 {
     const int pid = (int)number_of(event, "pid"), track = (int)number_of(event, "tid");
@@ -130,7 +139,7 @@ static void take_run(struct explained *e, const json_t *event, const json_t *arg
     struct sum_command *command = command_named(e, text_of(event, "name"), kernel);
     const struct interval when = interval_of(event);
     const double time = when.to - when.from;
-    const int pid = (int)number_of(event, "pid");
+    struct sum_worker *worker;
 
     command->count++;
     command->bytes += (uint64_t)number_of(args, "bytes");
@@ -143,10 +152,9 @@ static void take_run(struct explained *e, const json_t *event, const json_t *arg
     command->queued += number_of(args, "queued_us") + number_of(args, "submitted_us");
     add(&e->held,
         (struct interval){when.from - number_of(args, "queued_us") - number_of(args, "submitted_us"), when.to});
-    for (size_t i = 0; i < e->worker_count; i++) {
-        if (e->workers[i].pid == pid)
-            add(&e->workers[i].runs, when);
-    }
+    worker = worker_at(e, (int)number_of(event, "pid"));
+    if (worker)
+        add(&worker->runs, when);
 }
 
 static void take_data(struct explained *e, const json_t *event, const json_t *args)
@@ -172,6 +180,20 @@ static void take_link(struct explained *e, const json_t *event, const json_t *ar
         ++*(out ? &worker->frames_out : &worker->frames_in);
 }
 
+/* What is done to data on their way. */
+static void take_handling(struct explained *e, const char *category, const json_t *event, const json_t *args)
+{
+    const int pid = (int)number_of(event, "pid");
+    const bool staged = !strcmp(category, "staged");
+    struct sum_worker *worker = staged ? worker_at(e, pid) : worker_of(e, pid, (int)number_of(args, "worker"));
+
+    if (worker)
+        add(staged                        ? &worker->copies
+            : !strcmp(category, "cipher") ? &worker->ciphers
+                                          : &worker->packs,
+            interval_of(event));
+}
+
 static void take_event(struct explained *e, const json_t *event)
 {
     const char *category = text_of(event, "cat"), *name = text_of(event, "name");
@@ -187,6 +209,8 @@ static void take_event(struct explained *e, const json_t *event)
         take_data(e, event, args);
     else if (!strcmp(category, "link"))
         take_link(e, event, args);
+    else if (!strcmp(category, "cipher") || !strcmp(category, "pack") || !strcmp(category, "staged"))
+        take_handling(e, category, event, args);
     else if (!strcmp(category, "turn"))
         add(&e->turns, interval_of(event));
     else if (!strcmp(category, "trip") && strstr(name, "_program"))
@@ -269,8 +293,14 @@ static void split_waits(struct explained *e)
     e->network = all - e->device - e->turn;
     e->native = explain_wall(e) - e->network - e->turn - e->start;
     e->native = fmax(e->native, 0);
-    for (size_t i = 0; i < e->worker_count; i++)
-        e->workers[i].busy = merge(&e->workers[i].runs);
+    for (size_t i = 0; i < e->worker_count; i++) {
+        struct sum_worker *worker = &e->workers[i];
+
+        worker->busy = merge(&worker->runs);
+        worker->cipher = merge(&worker->ciphers);
+        worker->pack = merge(&worker->packs);
+        worker->staged = merge(&worker->copies);
+    }
 }
 
 /* ---- the file ---- */

@@ -43,6 +43,12 @@ struct turn {
     uint64_t from, to;
 };
 
+struct staged {
+    uint32_t device;
+    uint64_t from, to;
+    struct timeline_bytes what;
+};
+
 struct name {
     uint32_t number;
     const char *text;
@@ -59,6 +65,8 @@ struct member {
     size_t command_count;
     struct turn *turns;
     size_t turn_count;
+    struct staged *staged;
+    size_t staged_count;
     struct name *names, *devices;
     size_t name_count, device_count;
     /* the program's time is its own - offset - drift * (its own - origin) */

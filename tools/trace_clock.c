@@ -230,5 +230,9 @@ void trace_clocks(struct process *process)
             member->turns[k].from = here(member, member->turns[k].from);
             member->turns[k].to = here(member, member->turns[k].to);
         }
+        for (size_t k = 0; k < member->staged_count; k++) {
+            member->staged[k].from = here(member, member->staged[k].from);
+            member->staged[k].to = here(member, member->staged[k].to);
+        }
     }
 }

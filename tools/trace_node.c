@@ -9,6 +9,7 @@
 #define DEVICES 100u /* tracks: so many for each device, from the first on */
 #define QUEUES 100000u
 #define TURNS 50000u
+#define STAGED 60000u
 
 static const char *short_name(const struct member *member, const struct command *command)
 {
@@ -137,6 +138,33 @@ static void write_device(struct writer *w, uint32_t program, uint32_t pid, const
                     name);
 }
 
+static int by_begin(const void *one, const void *other)
+{
+    const uint64_t a = ((const struct staged *)one)->from, b = ((const struct staged *)other)->from;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Copies of bulk data between the worker's memory and its devices'. */
+static void write_staged(struct writer *w, uint32_t pid, const struct member *member)
+{
+    struct lanes lanes = {.used = 0};
+
+    if (member->staged_count)
+        qsort(member->staged, member->staged_count, sizeof(*member->staged), by_begin);
+    for (size_t i = 0; i < member->staged_count; i++) {
+        const struct staged *staged = &member->staged[i];
+        const uint32_t track = STAGED + trace_lane(&lanes, staged->from, staged->to);
+
+        trace_event(w, &(struct event){"X", staged->what.out ? "copy from the device" : "copy to the device", "staged",
+                                       staged->from, staged->to, 0, pid, track,
+                                       json_pack("{s:I, s:i}", "bytes", (json_int_t)staged->what.bytes, "device",
+                                                 (int)staged->device)});
+    }
+    for (unsigned lane = 0; lane < lanes.used; lane++)
+        trace_track(w, pid, STAGED + lane, 600, "staging of bulk data");
+}
+
 void trace_write_member(struct writer *w, size_t process, size_t index)
 {
     const struct member *member = &w->trace->processes[process].members[index];
@@ -152,6 +180,7 @@ void trace_write_member(struct writer *w, size_t process, size_t index)
     for (size_t i = 0; commands && i < member->device_count; i++)
         write_device(w, program, pid, member, commands, member->devices[i].number);
     name_queues(w, pid, member);
+    write_staged(w, pid, member);
     for (size_t i = 0; i < member->turn_count; i++) {
         const struct turn *turn = &member->turns[i];
 

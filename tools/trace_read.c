@@ -94,6 +94,8 @@ static bool is_whole(const struct item *item)
                                    [TIMELINE_DATA] = sizeof(struct timeline_bytes),
                                    [TIMELINE_FRAME] = sizeof(struct timeline_bytes),
                                    [TIMELINE_BULK] = sizeof(struct timeline_bytes),
+                                   [TIMELINE_CIPHER] = sizeof(struct timeline_bytes),
+                                   [TIMELINE_PACK] = sizeof(struct timeline_bytes),
                                    [TIMELINE_CLOCK] = 8,
                                    [TIMELINE_MEMBER] = 1,
                                    [TIMELINE_SPAN] = 1,
@@ -184,6 +186,18 @@ static void take_like(struct member *member, const struct item *item)
     member->commands[member->command_count - 1] = command;
 }
 
+static void take_staged(struct member *member, const struct item *item)
+{
+    struct staged *staged;
+
+    if (item->length < sizeof(staged->what))
+        return;
+    member->staged = trace_more(member->staged, &member->staged_count, sizeof(*staged));
+    staged = &member->staged[member->staged_count - 1];
+    *staged = (struct staged){.device = item->head.which, .from = item->head.from, .to = item->head.to};
+    memcpy(&staged->what, item->more, sizeof(staged->what));
+}
+
 static void take_worker_record(struct member *member, const struct item *item)
 {
     struct command *command;
@@ -207,6 +221,9 @@ static void take_worker_record(struct member *member, const struct item *item)
         break;
     case TIMELINE_LIKE:
         take_like(member, item);
+        break;
+    case TIMELINE_STAGED:
+        take_staged(member, item);
         break;
     case TIMELINE_TURN:
         member->turns = trace_more(member->turns, &member->turn_count, sizeof(*member->turns));

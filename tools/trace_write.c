@@ -258,44 +258,66 @@ static void put_wait(struct writer *w, const struct process *process, uint32_t p
 
 /* ---- links ---- */
 
-struct links {
-    struct lanes frames[2], bulk[2]; /* out, in */
+/* What is on tracks of a link: out and in. */
+static const struct lane_kind {
+    uint16_t kind;
+    const char *category, *event[2], *track[2];
+} lane_kinds[] = {
+    {TIMELINE_FRAME, "link", {"frame", "frame"}, {"frames to", "frames from"}},
+    {TIMELINE_BULK, "link", {"bulk", "bulk"}, {"bulk to", "bulk from"}},
+    {TIMELINE_CIPHER, "cipher", {"encrypt", "decrypt"}, {"encryption to", "decryption from"}},
+    {TIMELINE_PACK, "pack", {"pack", "unpack"}, {"packing to", "unpacking from"}},
+};
+#define LANE_KINDS (sizeof(lane_kinds) / sizeof(*lane_kinds))
+
+struct link {
     uint32_t member;
+    struct lanes lanes[LANE_KINDS][2];
 };
 
-static void put_link(struct writer *w, uint32_t pid, const struct item *item, struct links *links)
+static uint32_t link_track(const struct link *link, size_t kind, bool in, unsigned lane)
 {
-    const struct timeline_bytes *bytes = item->more;
-    const bool bulk = item->head.kind == TIMELINE_BULK, out = bytes->out;
-    struct lanes *lanes = bulk ? &links->bulk[!out] : &links->frames[!out];
-    const uint32_t lane = trace_lane(lanes, item->head.from, item->head.to);
-    const uint32_t track = LINKS + LINK * item->head.which + 500 * bulk + 100 * !out + lane;
-
-    trace_event(w, &(struct event){"X", bulk ? "bulk" : "frame", "link", item->head.from, item->head.to, 0, pid, track,
-                                   json_pack("{s:I, s:s, s:i}", "bytes", (json_int_t)bytes->bytes, "direction",
-                                             out ? "out" : "in", "worker", (int)item->head.which)});
+    return LINKS + LINK * link->member + LINK / LANE_KINDS * (uint32_t)kind + LINK / LANE_KINDS / 2 * in + lane;
 }
 
-static void name_lanes(struct writer *w, uint32_t pid, uint32_t member, const struct lanes *lanes, bool bulk, bool in)
+static void put_link(struct writer *w, uint32_t pid, const struct item *item, size_t kind, struct link *link)
 {
-    for (unsigned lane = 0; lane < lanes->used; lane++) {
-        const uint32_t track = LINKS + LINK * member + 500 * bulk + 100 * in + lane;
+    const struct timeline_bytes *bytes = item->more;
+    const bool in = !bytes->out;
+    const unsigned lane = trace_lane(&link->lanes[kind][in], item->head.from, item->head.to);
 
-        trace_track(w, pid, track, 1000 + (int)(track % LINKS % 100000), "%s %s worker %u", bulk ? "bulk" : "frames",
-                    in ? "from" : "to", member);
+    trace_event(w, &(struct event){"X", lane_kinds[kind].event[in], lane_kinds[kind].category, item->head.from,
+                                   item->head.to, 0, pid, link_track(link, kind, in, lane),
+                                   json_pack("{s:I, s:s, s:i}", "bytes", (json_int_t)bytes->bytes, "direction",
+                                             in ? "in" : "out", "worker", (int)item->head.which)});
+}
+
+static void name_link(struct writer *w, uint32_t pid, const struct link *link)
+{
+    for (size_t kind = 0; kind < LANE_KINDS; kind++) {
+        for (int in = 0; in < 2; in++) {
+            for (unsigned lane = 0; lane < link->lanes[kind][in].used; lane++) {
+                const uint32_t track = link_track(link, kind, in, lane);
+
+                trace_track(w, pid, track, 1000 + (int)(track % LINKS % 100000), "%s worker %u",
+                            lane_kinds[kind].track[in], link->member);
+            }
+        }
     }
 }
 
 static void write_links(struct writer *w, const struct process *process, uint32_t pid)
 {
-    struct links *links = NULL;
+    struct link *links = NULL;
     size_t count = 0;
 
     for (size_t i = 0; i < process->item_count; i++) {
         const struct item *item = &process->items[i];
-        size_t k = 0;
+        size_t kind = 0, k = 0;
 
-        if (item->head.kind != TIMELINE_FRAME && item->head.kind != TIMELINE_BULK)
+        while (kind < LANE_KINDS && lane_kinds[kind].kind != item->head.kind)
+            kind++;
+        if (kind == LANE_KINDS)
             continue;
         while (k < count && links[k].member != item->head.which)
             k++;
@@ -303,14 +325,10 @@ static void write_links(struct writer *w, const struct process *process, uint32_
             links = trace_more(links, &count, sizeof(*links));
             links[k].member = item->head.which;
         }
-        put_link(w, pid, item, &links[k]);
+        put_link(w, pid, item, kind, &links[k]);
     }
-    for (size_t k = 0; k < count; k++) {
-        for (int in = 0; in < 2; in++) {
-            name_lanes(w, pid, links[k].member, &links[k].frames[in], false, in);
-            name_lanes(w, pid, links[k].member, &links[k].bulk[in], true, in);
-        }
-    }
+    for (size_t k = 0; k < count; k++)
+        name_link(w, pid, &links[k]);
     free(links);
 }
 

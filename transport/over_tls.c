@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/timeline.h"
 #include "transport/distance.h"
 #include "transport/over_tls.h"
 
@@ -47,6 +48,32 @@ bool stream_ready(struct stream *stream)
     return fd >= 0;
 }
 
+/* 0: nothing is to be written down of it. */
+static uint64_t began(const struct stream *stream)
+{
+    return timeline_wanted() && stream->by == tls_plugin ? (uint64_t)clock_ns() : 0;
+}
+
+ssize_t stream_read(struct stream *stream, void *bytes, size_t length)
+{
+    const uint64_t since = began(stream);
+    const ssize_t got = stream->by->read(stream->tls, bytes, length);
+
+    if (since && got > 0)
+        timeline_count(TIMELINE_CIPHER, stream->peer, false, since, (uint64_t)got);
+    return got;
+}
+
+ssize_t stream_write(struct stream *stream, const void *bytes, size_t length)
+{
+    const uint64_t since = began(stream);
+    const ssize_t taken = stream->by->write(stream->tls, bytes, length);
+
+    if (since && taken > 0)
+        timeline_count(TIMELINE_CIPHER, stream->peer, true, since, (uint64_t)taken);
+    return taken;
+}
+
 /* ---- out ---- */
 
 static bool text_add(struct text *text, const void *bytes, size_t length)
@@ -81,7 +108,7 @@ static void text_free(struct text *text)
 static bool write_text(struct tls_way *way, struct text *text, size_t length, int *error)
 {
     while (length && !*error) {
-        ssize_t taken = way->frames.by->write(way->frames.tls, text->bytes + text->at, length);
+        ssize_t taken = stream_write(&way->frames, text->bytes + text->at, length);
 
         if (taken <= 0) {
             *error = (int)taken;
@@ -331,7 +358,7 @@ static bool read_frames(struct transport *t, unsigned number)
         way_break(way, &t->peers[number], "the program has closed descriptors that are not its own");
         return false;
     }
-    got = way->frames.by->read(way->frames.tls, way->in + way->in_end, sizeof(way->in) - way->in_end);
+    got = stream_read(&way->frames, way->in + way->in_end, sizeof(way->in) - way->in_end);
     if (got > 0)
         way->in_end += (size_t)got;
     else if (got < 0)
@@ -424,6 +451,7 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
     const long us = distance_us(way->frames.socket.fd);
 
     peer->way = way;
+    way->frames.peer = number;
     peer->beat.carry = carry_beat;
     peer->beat.carrier = way;
     peer->beat.vouched = way->voucher.fd >= 0;
@@ -434,6 +462,7 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
     link_keep(t, &way->frames.socket, way->frames.socket.fd);
     distance_make_room(way->frames.socket.fd, us);
     for (unsigned i = 0; i < way->pipe_count; i++) {
+        way->pipes[i].stream.peer = number;
         distance_make_room(way->pipes[i].stream.socket.fd, us);
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
     }

@@ -14,6 +14,7 @@ struct stream {
     struct tls *tls;
     const struct tls_plugin *by; /* what carries it: TLS, or a socket as it is (plain.h) */
     bool blocked;                /* it has not taken all that there is for it */
+    unsigned peer;
 };
 
 /* Plain text that a connection has not taken yet. */
@@ -150,6 +151,9 @@ extern const struct tls_plugin *tls_plugin; /* when it is loaded */
 void way_break(struct tls_way *way, struct peer *peer, const char *why);
 /* Whether the connection can be used: its socket may have another number. */
 bool stream_ready(struct stream *stream);
+/* As tls.h's: how long it took is written down (base/timeline.h). */
+ssize_t stream_read(struct stream *stream, void *bytes, size_t length);
+ssize_t stream_write(struct stream *stream, const void *bytes, size_t length);
 /* Ask for what was offered. */
 void way_want(struct transport *t, unsigned peer, uint32_t id);
 /* What a way has is freed, its sockets closed; forget: they are the parent's, whose session goes on. */

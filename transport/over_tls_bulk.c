@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/timeline.h"
 #include "transport/over_tls.h"
 
 #define TOLD (1u << 20) /* so much of it taken is worth a message */
@@ -308,11 +309,17 @@ static bool expand(struct transport *t, unsigned peer, struct pipe *pipe)
     const struct chunk *chunk = &pipe->chunk;
     uint8_t *into = pipe->taking ? pipe->into : pipe->keeping->bytes;
     const struct pack_plugin *packing;
+    uint64_t since;
+    bool good;
 
     if (chunk->how == CHUNK_KNOWN)
         return expand_known(way, (unsigned)(pipe - way->pipes), chunk, pipe->carried, into);
     packing = able_packing(way);
-    return packing && packing->unpack(way->packer, pipe->carried, chunk->carried, into, (size_t)chunk->length);
+    since = timeline_wanted() ? (uint64_t)clock_ns() : 0;
+    good = packing && packing->unpack(way->packer, pipe->carried, chunk->carried, into, (size_t)chunk->length);
+    if (since && good)
+        timeline_count(TIMELINE_PACK, peer, false, since, chunk->length);
+    return good;
 }
 
 /* A chunk is here: its place is the owner's own until it is told. */
@@ -333,7 +340,7 @@ static ssize_t take_bytes(struct transport *t, unsigned peer, struct pipe *pipe)
     const size_t length = plain ? (size_t)pipe->chunk.length : pipe->chunk.carried;
     const size_t before = plain ? pipe->chunk_got : pipe->carried_got;
     uint8_t *into = !plain ? pipe->carried + before : pipe->taking ? pipe->into : pipe->keeping->bytes + before;
-    ssize_t got = pipe->stream.by->read(pipe->stream.tls, into, length - before);
+    ssize_t got = stream_read(&pipe->stream, into, length - before);
 
     if (got <= 0)
         return got;
@@ -359,8 +366,8 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
     ssize_t got;
 
     if (pipe->header_got < sizeof(pipe->chunk)) {
-        got = pipe->stream.by->read(pipe->stream.tls, (uint8_t *)&pipe->chunk + pipe->header_got,
-                                    sizeof(pipe->chunk) - pipe->header_got);
+        got = stream_read(&pipe->stream, (uint8_t *)&pipe->chunk + pipe->header_got,
+                          sizeof(pipe->chunk) - pipe->header_got);
         if (got <= 0)
             return got;
         pipe->header_got += (size_t)got;

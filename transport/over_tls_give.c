@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/timeline.h"
 #include "transport/over_tls.h"
 
 #define TURNS 64                                /* chunks that one goes before those that come after it */
@@ -131,8 +132,12 @@ static size_t pack(struct tls_way *way, struct pipe *pipe, const uint8_t *bytes,
     if (!sample || !is_there(&pipe->packed))
         return 0;
     for (size_t tried = sample;; tried = length) {
+        const uint64_t since = timeline_wanted() ? (uint64_t)clock_ns() : 0;
+
         began = worked_ns();
         made = packing->pack(way->packer, bytes, tried, pipe->packed, WORTH(tried), hard);
+        if (since)
+            timeline_count(TIMELINE_PACK, pipe->stream.peer, true, since, tried);
         if (!pace_tried(&way->pace, tried, made ? made : tried, worked_ns() - began))
             return 0;
         if (tried == length)
@@ -265,8 +270,8 @@ static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
     while (pipe->first_at < pipe->first_end || pipe->rest_length) {
         const bool first = pipe->first_at < pipe->first_end;
         const uint8_t *bytes = first ? pipe->first + pipe->first_at : pipe->rest;
-        ssize_t taken = pipe->stream.by->write(pipe->stream.tls, bytes,
-                                               first ? pipe->first_end - pipe->first_at : pipe->rest_length);
+        ssize_t taken =
+            stream_write(&pipe->stream, bytes, first ? pipe->first_end - pipe->first_at : pipe->rest_length);
 
         if (taken <= 0) {
             *error = taken;

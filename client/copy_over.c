@@ -42,7 +42,7 @@ static int copy_part(struct copying *c, const struct part *part)
 {
     struct move *m = c->move;
     const int slot = carriers_next(&c->carriers, part->memory->context);
-    cl_command_queue queue = slot < 0 ? NULL : c->carriers.queues[slot];
+    cl_command_queue queue = slot < 0 ? NULL : c->carriers.queue;
     cl_event event = queue ? event_new(queue->context, queue, CL_COMMAND_MIGRATE_MEM_OBJECTS) : NULL;
     struct wire_migrate_out out = {
         .memory = part->memory->object.id, .peer = m->target->peer, .part = part_region(part)};

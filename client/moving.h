@@ -127,12 +127,12 @@ struct carriers {
     const struct node *node; /* whose contents they are */
     struct node *member;     /* that has them, or is to */
     cl_context context;
-    cl_command_queue queues[CARRIERS];
-    cl_event events[CARRIERS]; /* who uses a queue puts his event there */
+    cl_command_queue queue;
+    cl_event events[CARRIERS]; /* who has a piece under way puts its event there */
     unsigned next;
     cl_int status; /* of what has failed */
 };
-/* The number of a queue of that context whose last piece is over; -EIO: it has failed, -ENOMEM: there is no queue. */
+/* The queue is of that context; the number of a piece that is over: -EIO: it has failed, -ENOMEM: there is no queue. */
 int carriers_next(struct carriers *c, cl_context context);
 /* What is under way is waited for, also if there is an error: it uses memory of both sides. That, or the first that
  * comes of it. */

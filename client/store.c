@@ -333,7 +333,7 @@ static int move_part(struct moving *m, const struct part *part, uint8_t *bytes)
 
     if (slot < 0)
         return explain_carriers(m, slot);
-    error = enqueue_open(&e, m->carriers.queues[slot], 0, NULL, true,
+    error = enqueue_open(&e, m->carriers.queue, 0, NULL, true,
                          m->writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER);
     if (!error)
         error = send_part(m, &e, part, &layout, &m->carriers.events[slot]);

@@ -115,8 +115,7 @@ int checkpoint_command(int count, char **words)
     bool anew = false, quiet = false;
     int option;
 
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":fqlh", options, NULL)) != -1) {
+    while ((option = session_option(count, words, ":fqlh", options)) != -1) {
         switch (option) {
         case 'f':
             anew = true;
@@ -124,13 +123,6 @@ int checkpoint_command(int count, char **words)
         case 'q':
             quiet = true;
             break;
-        case 'l':
-            return sessions_list();
-        case 'h':
-            help_show("checkpoint");
-            return 0;
-        default:
-            misuse("unknown option %s", words[optind - 1]);
         }
     }
     if (count - optind != 2 || !*words[optind + 1])

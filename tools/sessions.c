@@ -346,6 +346,26 @@ int session_ask(long program, const char *words, bool quiet)
     return 0;
 }
 
+int session_option(int count, char **words, const char *letters, const struct option *options)
+{
+    int option;
+
+    opterr = 0;
+    option = getopt_long(count, words, letters, options, NULL);
+    switch (option) {
+    case 'l':
+        exit(sessions_list());
+    case 'h':
+        help_show(words[0]);
+        exit(0);
+    case ':':
+        misuse("%s needs a value", words[optind - 1]);
+    case '?':
+        misuse("unknown option %s", words[optind - 1]);
+    }
+    return option;
+}
+
 /* ---- vocl move ---- */
 
 int sessions_move(int count, char **words)
@@ -362,8 +382,7 @@ int sessions_move(int count, char **words)
     bool quiet = false, any = false;
     int option;
 
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":t:f:aqlh", options, NULL)) != -1) {
+    while ((option = session_option(count, words, ":t:f:aqlh", options)) != -1) {
         switch (option) {
         case 't':
             to = optarg;
@@ -377,15 +396,6 @@ int sessions_move(int count, char **words)
         case 'q':
             quiet = true;
             break;
-        case 'l':
-            return sessions_list();
-        case 'h':
-            help_show("move");
-            return 0;
-        case ':':
-            misuse("%s needs a value", words[optind - 1]);
-        default:
-            misuse("unknown option %s", words[optind - 1]);
         }
     }
     if (count - optind != 1)
@@ -404,20 +414,9 @@ int sessions_rest(int count, char **words)
 {
     static const struct option options[] = {
         {"list", no_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    int option;
 
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":lh", options, NULL)) != -1) {
-        switch (option) {
-        case 'l':
-            return sessions_list();
-        case 'h':
-            help_show(words[0]);
-            return 0;
-        default:
-            misuse("unknown option %s", words[optind - 1]);
-        }
-    }
+    while (session_option(count, words, ":lh", options) != -1)
+        ;
     if (count - optind != 1)
         misuse("%s takes the number of one process", words[0]);
     return session_ask(session_process(words[optind]), words[0], false);

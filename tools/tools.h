@@ -26,6 +26,7 @@
 #ifndef VOCL_TOOLS_H
 #define VOCL_TOOLS_H
 
+#include <getopt.h>
 #include <stdbool.h>
 
 /* Exit statuses of `vocl` itself, as env(1) and the shells have them. A program that was started
@@ -93,6 +94,9 @@ int devices_list(void);
 int sessions_list(void);
 int sessions_move(int count, char **words);
 int sessions_rest(int count, char **words);
+/* As getopt_long(3), for a command about one session: --list and --help it does, and what is no option ends the tool.
+ */
+int session_option(int count, char **words, const char *letters, const struct option *options);
 /* The number of a process, as a user writes it, or that of the program of a pool's session; ends if it is none. */
 long session_process(const char *text);
 /* Ask the session of a program of this user's (or, of root, anybody's): its progress (unless quiet) and its answer are

@@ -43,6 +43,8 @@ static void properties_ask(void)
     SHOW_NEW("clCreateCommandQueueWithProperties(NULL device)",
              clCreateCommandQueueWithProperties(p.context, NULL, NULL, &status));
     for (size_t i = 0; i < PARITY_COUNT(lists); i++) {
+        if (lists[i].list == priority && !parity_answers_as_before(&p))
+            continue;
         snprintf(name, sizeof(name), "clCreateCommandQueueWithProperties(%s)", lists[i].name);
         SHOW_NEW(name, clCreateCommandQueueWithProperties(p.context, p.device, lists[i].list, &status));
     }

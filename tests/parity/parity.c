@@ -120,6 +120,13 @@ int parity_version(const struct parity *p)
     return (int)(100 * major + 10 * minor);
 }
 
+bool parity_answers_as_before(const struct parity *p)
+{
+    char text[256] = "";
+    CHECK(clGetDeviceInfo(p->device, CL_DRIVER_VERSION, sizeof(text), text, NULL));
+    return atof(text) < 3.15;
+}
+
 cl_version parity_extension(cl_device_id device, const char *name)
 {
     cl_name_version known[256];

@@ -61,6 +61,10 @@ void parity_close(struct parity *p);
 /* Of the platform: 120 for OpenCL 1.2. */
 int parity_version(const struct parity *p);
 
+/* Whether its driver answers as PoCL 3.1 does, whose answers VOCL gives where the specification leaves it open: newer
+ * ones refuse reads and writes of nothing, and take priorities of queues. */
+bool parity_answers_as_before(const struct parity *p);
+
 /* Which version the device says that it has; 0: none, or of an old driver, which says nothing. */
 cl_version parity_extension(cl_device_id device, const char *name);
 /* Whether the queue's driver records commands as the headers have it: with cl_khr_command_buffer of before 0.9.5, or

@@ -46,7 +46,7 @@ step()
 {
     touch "$scratch/go.$1"
     wait_until 30 test -s "$scratch/done.$1" || fail "step $1 does not end"
-    [ "$(cat "$scratch/done.$1")" = 0 ] && [ "$(grep -c pthread "$scratch/out.$1")" = "$2" ] ||
+    [ "$(cat "$scratch/done.$1")" = 0 ] && [ "$(grep -c ' CPU ' "$scratch/out.$1")" = "$2" ] ||
         fail "step $1: $(cat "$scratch/out.$1" "$scratch/err.$1")"
 }
 refused()
@@ -74,7 +74,7 @@ held --count 2
 wait_until 20 are 'one held 2;' || fail "two of one node: $(states)"
 step 1 2
 hold=$(vocl pool --json sessions | python3 -c 'import json, sys; print(json.load(sys.stdin)["nodes"][0]["sessions"][0]["id"])')
-[ "$(VOCL_POOL_HOLD=$hold VOCL_POOL_COUNT=1 vocl devices 2> /dev/null | grep -c pthread)" = 1 ] || fail "one of two"
+[ "$(VOCL_POOL_HOLD=$hold VOCL_POOL_COUNT=1 vocl devices 2> /dev/null | grep -c ' CPU ')" = 1 ] || fail "one of two"
 export VOCL_POOL_HOLD=$hold VOCL_POOL_COUNT=3
 refused "more than are held" 'only 2 of these'
 export VOCL_POOL_HOLD=00112233445566778899aabbccddeeff VOCL_POOL_COUNT=1

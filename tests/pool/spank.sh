@@ -46,7 +46,7 @@ srun --help | grep -q -e '--vocl=' || fail "srun knows no --vocl: $(srun --help 
 srun env > "$scratch/out" 2> "$scratch/err" || fail "a job without devices: $(cat "$scratch/err")"
 grep -E '^(VOCL_POOL|LD_PRELOAD)' "$scratch/out" && fail "a job that asks for nothing is changed"
 srun --vocl=2 --vocl-mem=16M vocl devices > "$scratch/out" 2> "$scratch/err" || fail "two devices: $(cat "$scratch/err")"
-[ "$(grep -c pthread "$scratch/out")" = 2 ] || fail "not two devices: $(cat "$scratch/out")"
+[ "$(grep -c ' CPU ' "$scratch/out")" = 2 ] || fail "not two devices: $(cat "$scratch/out")"
 "$top_builddir/tests/parity/vector_add" > "$scratch/native"
 srun --vocl=1 "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add computes something else"
@@ -84,7 +84,7 @@ VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 && fail "devices that
 touch "$scratch/go"
 wait $job || fail "a task with two programs: $(cat "$scratch/err")"
 for program in 1 2; do
-    [ "$(grep -c pthread "$scratch/out.$program")" = 3 ] || fail "program $program of a task: $(cat "$scratch/out.$program")"
+    [ "$(grep -c ' CPU ' "$scratch/out.$program")" = 3 ] || fail "program $program of a task: $(cat "$scratch/out.$program")"
 done
 held_nothing()
 {
@@ -117,7 +117,7 @@ END
     touch "$scratch/go"
     wait $job || fail "another user's job: $(cat "$scratch/err")"
     for program in 1 2; do
-        [ "$(grep -c pthread "$scratch/cache/out.$program")" = 3 ] || fail "another user's program $program: $(cat "$scratch/cache/out.$program")"
+        [ "$(grep -c ' CPU ' "$scratch/cache/out.$program")" = 3 ] || fail "another user's program $program: $(cat "$scratch/cache/out.$program")"
     done
     wait_until 10 held_nothing || fail "held after another user's task: $(jobs held)"
     grep -q '"user":"nobody".*"job":"[0-9]*\.0\.0"' "$scratch/accounting" || fail "another user's account: $(tail -n 3 "$scratch/accounting")"
@@ -155,7 +155,7 @@ vocl devices
 srun vocl devices
 END
 sbatch --wait --vocl=3 --output="$scratch/out" "$scratch/batch" > /dev/null 2> "$scratch/err" || fail "sbatch: $(cat "$scratch/err" "$scratch/out")"
-[ "$(grep -c pthread "$scratch/out")" = 6 ] || fail "a batch job: $(cat "$scratch/out")"
+[ "$(grep -c ' CPU ' "$scratch/out")" = 6 ] || fail "a batch job: $(cat "$scratch/out")"
 grep -q '"job":"[0-9]*\.batch\.0"' "$scratch/accounting" || fail "the batch job's account: $(tail -n 2 "$scratch/accounting")"
 
 # what makes no sense is refused before a job is made

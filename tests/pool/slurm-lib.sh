@@ -23,6 +23,11 @@ idle()
 {
     sinfo --noheader 2> /dev/null | grep -q idle
 }
+# Where it has ended, sinfo asks it for a long time.
+idle_or_over()
+{
+    ! kill -0 $slurmctld 2> /dev/null || ! kill -0 $slurmd 2> /dev/null || idle
+}
 
 start_slurm()
 {
@@ -71,5 +76,5 @@ END
     slurmctld=$!
     slurmd -D > /dev/null 2>&1 &
     slurmd=$!
-    wait_until 40 idle || skip "no Slurm here: $(tail -n 2 "$scratch/slurmctld.log" "$scratch/slurmd.log")"
+    wait_until 40 idle_or_over && kill -0 $slurmctld $slurmd 2> /dev/null && idle || skip "no Slurm here: $(tail -n 2 "$scratch/slurmctld.log" "$scratch/slurmd.log")"
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # vocl run --deploy, by a real sshd in a network namespace, to users of a node where there is no VOCL and none of its
 # libraries: login shells that print, or that are no shells of Bourne's; temporary folders of which nothing is executed.
-# Three at a time, twice; two at a time to the same; transfers that break or are changed; a full home; old ones go. The
-# node connects to nobody. The program's side has its VOCL from the bundle, in a folder that is only read.
+# Three at a time, twice; by a jump host, another port, and a connection that ssh keeps (ControlMaster); two at a time to
+# the same; transfers that break or are changed; a full home; old ones go. The node connects to nobody. The program's side
+# has its VOCL from the bundle, in a folder that is only read.
 . "$(dirname "$0")/../lib.sh"
 at_most 600
 need_foreign_programs
@@ -62,8 +63,8 @@ for key in host user; do
 done
 mkdir -p /run/sshd
 cat > "$keys/sshd" <<END
-Port 22
-ListenAddress 10.94.0.2
+ListenAddress 10.94.0.2:22
+ListenAddress 127.0.0.1:2222
 HostKey $keys/host
 AuthorizedKeysFile $keys/user.pub
 PidFile none
@@ -134,6 +135,16 @@ for user in one two three four five full; do
     printf 'Host %s\nUser %s\n' $user $user
 done > "$keys/ssh"
 cat >> "$keys/ssh" <<END
+Host behind
+User three
+HostName 127.0.0.1
+Port 2222
+ProxyJump two
+Host kept
+User three
+ControlMaster auto
+ControlPath $scratch/master
+ControlPersist 60
 Host nobodyshost
 User nobody-$$
 Host *
@@ -195,6 +206,21 @@ cat > "$scratch/look" <<'END'
 grep -c ' 0A ' /proc/$!/net/tcp; kill $!
 END
 [ "$(near "$vocl" run --deploy --hosts three -- sh "$scratch/look" 2> "$scratch/err")" = 0 ] || fail "listens: $(cat "$scratch/err")"
+
+# ---- as ssh's configuration says: by another host and at another port; by a connection that is kept ----
+
+connections()
+{
+    grep -c '^Accepted publickey' "$scratch/sshd"
+}
+near "$vocl" run --deploy --hosts behind -- "$top_builddir/tests/parity/many_devices" > "$scratch/out" 2> "$scratch/err" ||
+    fail "behind another host: status $?: $(cat "$scratch/out" "$scratch/err")"
+grep -q '^Accepted publickey for three from 127' "$scratch/sshd" || fail "not by the other host: $(cat "$scratch/sshd")"
+before=$(connections)
+near "$vocl" run --deploy --hosts kept -- "$top_builddir/tests/parity/many_devices" > "$scratch/out" 2> "$scratch/err" ||
+    fail "by a connection that is kept: status $?: $(cat "$scratch/out" "$scratch/err")"
+[ $(($(connections) - before)) = 1 ] || fail "$(($(connections) - before)) connections instead of the one that is kept"
+ssh_to_node -O exit kept 2> /dev/null || fail "the session has ended the connection that was kept"
 
 # ---- what goes wrong ----
 

@@ -87,6 +87,9 @@ for user in one two three four five full; do
 done > "$scratch/passwd"
 awk -F: -v OFS=: '{ $3 = 64100 + NR } 1' "$scratch/passwd" > "$scratch/users"
 cat /etc/passwd >> "$scratch/users"
+# (All of /etc, as a mount on the file alone goes when another test adds a user and so replaces it.)
+cp -a /etc "$scratch/etc"
+cp "$scratch/users" "$scratch/etc/passwd"
 cat > "$scratch/greets" <<'END'
 #!/bin/sh
 echo "Welcome, and read the news."
@@ -104,7 +107,7 @@ for user in one two three four five full; do
     [ $user != full ] || mount -t tmpfs -o size=4m,mode=700 none /home/full
     chown $(awk -F: -v user=$user '$1 == user { print $3 }' "$scratch/users") /home/$user
 done
-mount --bind "$scratch/users" /etc/passwd
+mount --bind "$scratch/etc" /etc
 cp "$scratch/greets" /home/greets
 chmod 755 /home/greets
 for folder in /tmp /dev/shm /var/tmp; do

@@ -42,7 +42,7 @@ done
 # ---- the bundle ----
 
 mkdir "$scratch/bundle"
-VOCL_BUNDLE_LEVEL=0 "$top_srcdir/packaging/bundle" "$top_builddir" "$scratch/bundle" > "$scratch/out" 2>&1 ||
+VOCL_FLOOR=9 VOCL_BUNDLE_LEVEL=0 "$top_srcdir/packaging/bundle" "$top_builddir" "$scratch/bundle" > "$scratch/out" 2>&1 ||
     fail "$(cat "$scratch/out")"
 cat "$scratch/out"
 packed=$(echo "$scratch"/bundle/*.tar.xz)

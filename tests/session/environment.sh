@@ -81,7 +81,7 @@ fi
 if [ -n "$MPICC_OPENMPI" ]; then
     vocl run --mpi openmpi -- "$descriptors" > "$scratch/out" 2> "$scratch/err"
     status=$?
-    [ $status -eq 1 ] && grep -q "$closed" "$scratch/err" || fail "closefrom, Open MPI: $status: $(cat "$scratch/err")"
+    [ $status -eq 1 ] && grep -q -e "$closed" -e 'mpiexec ended with signal' "$scratch/err" || fail "closefrom, Open MPI: $status: $(cat "$scratch/err")"
 fi
 
 # Layers of the loader: in the program, not in the worker.

@@ -12,6 +12,7 @@ same()
 {
     "$3" > "$scratch/native" 2> /dev/null
     wanted=$?
+    [ $wanted != 77 ] || return 0 # it ends at once, maybe while PoCL still starts
     env "$mark" vocl run --local --workers "$1" --door "$2" -- "$3" > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ $status -eq $wanted ] || fail "$*: status $status, natively $wanted: $(cat "$scratch/err")"

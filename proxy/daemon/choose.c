@@ -186,7 +186,7 @@ static struct candidates *candidates_new(const json_t *directory)
     return NULL;
 }
 
-static const json_t *find_part(const json_t *directory, const char *part, const json_t **where)
+const json_t *request_find_part(const json_t *directory, const char *part, const json_t **where)
 {
     const json_t *node, *session;
     size_t i, j;
@@ -210,7 +210,7 @@ static bool is_arriving(const json_t *directory, const json_t *node, const json_
     const double age =
         json_number_value(json_object_get(node, "time")) - json_number_value(json_object_get(session, "began"));
 
-    return *replaces && age < MOST_MOVING && find_part(directory, replaces, &node);
+    return *replaces && age < MOST_MOVING && request_find_part(directory, replaces, &node);
 }
 
 /* Its devices count as those of its hold. */
@@ -219,7 +219,7 @@ static bool is_within(const json_t *directory, const json_t *session)
     const char *within = message_text(session, "within", "");
     const json_t *node;
 
-    return *within && find_part(directory, within, &node);
+    return *within && request_find_part(directory, within, &node);
 }
 
 /* What a user has in the whole pool; a session of several nodes counts once, and the one that is to have more not. */
@@ -273,8 +273,7 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
     return true;
 }
 
-/* As a pattern of fnmatch(3) that nothing else matches. */
-static void make_pattern(const char *name, char *pattern, size_t size)
+void request_make_pattern(const char *name, char *pattern, size_t size)
 {
     size_t length = 0;
 
@@ -302,7 +301,7 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
             r->part_count++;
             snprintf(part->node, sizeof(part->node), "%s", list->names[device->node]);
             snprintf(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
-            make_pattern(device->name, part->name, sizeof(part->name));
+            request_make_pattern(device->name, part->name, sizeof(part->name));
             snprintf(part->type, sizeof(part->type), "%s", device->type);
         } else if (fnmatch(part->name, device->name, 0)) {
             *part->name = *part->type = '\0';
@@ -398,7 +397,7 @@ static bool yield_to_older(struct request *r, struct candidates *list)
 /* The part is still to take another's place, or is already to be replaced. */
 static bool is_moving(struct request *r, const json_t *directory)
 {
-    const json_t *node = NULL, *part = find_part(directory, r->move.part, &node), *session;
+    const json_t *node = NULL, *part = request_find_part(directory, r->move.part, &node), *session;
     bool moving = part && is_arriving(directory, node, part);
     size_t i, j;
 
@@ -531,141 +530,4 @@ enum outcome request_place(struct request *r)
     candidates_free(list);
     json_decref(directory);
     return outcome;
-}
-
-/* ---- moves ---- */
-
-/* The part's devices: their numbers, and name and type, if these are all the same, and no others will do. */
-static bool take_devices(struct request *r, const json_t *node, const json_t *part, bool any)
-{
-    const json_t *list = json_object_get(part, "devices"), *device;
-    const char *name = NULL, *type = "";
-    size_t i;
-
-    for (i = 0; i < json_array_size(list) && i < MOST_DEVICES; i++)
-        r->move.devices[i] = (unsigned)json_integer_value(json_array_get(list, i));
-    r->move.count = (unsigned)i;
-    json_array_foreach(json_object_get(node, "devices"), i, device)
-    {
-        bool own = false;
-
-        for (unsigned k = 0; k < r->move.count; k++)
-            own |= r->move.devices[k] == (unsigned)message_number(device, "index", -1);
-        if (!own)
-            continue;
-        if (name && strcmp(name, message_text(device, "name", "")))
-            name = "";
-        else
-            name = message_text(device, "name", "");
-        type = message_text(device, "type", "");
-    }
-    if (!name)
-        return false;
-    name = any ? "" : name;
-    make_pattern(name, r->wish.name, sizeof(r->wish.name));
-    snprintf(r->wish.type, sizeof(r->wish.type), "%s", *name ? type : "");
-    r->wish.count = r->move.count;
-    return r->move.count != 0;
-}
-
-/* Where it does not go. False: not where it is to go, either. */
-static bool bar_places(struct request *r, const json_t *directory, const char *to)
-{
-    const json_t *node;
-    bool found = false;
-    size_t i;
-
-    json_array_foreach(directory, i, node)
-    {
-        const char *name = message_text(node, "name", ""), *state = message_text(node, "state", "");
-
-        if (*to ? strcmp(name, to) != 0 : !strcmp(name, r->move.node)) {
-            request_bar(r, name, "");
-            continue;
-        }
-        found = true;
-        if (*to && strcmp(state, "up") && strcmp(state, "outdated")) {
-            snprintf(r->why, sizeof(r->why), "%s takes no sessions: it is %s", name, state);
-            return false;
-        }
-    }
-    if (!found && *to)
-        snprintf(r->why, sizeof(r->why), "there is no node %s", to);
-    else if (!found)
-        snprintf(r->why, sizeof(r->why), "the pool has no other node");
-    return found;
-}
-
-static bool may_move(struct request *r, const json_t *part)
-{
-    *r->why = '\0';
-    if (part && *message_text(part, "within", "")) {
-        snprintf(r->why, sizeof(r->why), "its devices are held for it, and others are not");
-        return false;
-    }
-    if (part && !strcmp(message_text(part, "user", ""), connection_peer(r->client)->name))
-        return true;
-    snprintf(r->why, sizeof(r->why), "there is no such session of yours");
-    return false;
-}
-
-bool request_take_move(struct request *r, const json_t *message)
-{
-    json_t *directory = peers_directory(r->daemon);
-    const json_t *node = NULL, *part = find_part(directory, message_text(message, "move", ""), &node);
-    bool good = may_move(r, part);
-
-    r->move.device = message_number(message, "device", -1);
-    if (good) {
-        snprintf(r->of, sizeof(r->of), "%s", message_text(part, "id", ""));
-        snprintf(r->move.part, sizeof(r->move.part), "%s", message_text(part, "part", ""));
-        snprintf(r->move.from, sizeof(r->move.from), "%s", message_text(part, "from", ""));
-        snprintf(r->move.node, sizeof(r->move.node), "%s", message_text(node, "name", ""));
-        snprintf(r->program, sizeof(r->program), "%s", message_text(part, "program", ""));
-        r->share = (unsigned)message_number(part, "share", 100);
-        r->wish.memory = (uint64_t)message_number(part, "limit", 0);
-        r->wish.exclusive = json_is_true(json_object_get(part, "exclusive"));
-        good = take_devices(r, node, part, json_is_true(json_object_get(message, "any"))) &&
-               bar_places(r, directory, message_text(message, "node", ""));
-    }
-    if (good && r->move.device >= 0 && r->move.count > 1) {
-        snprintf(r->why, sizeof(r->why), "it has %u devices there: one alone is not enough", r->move.count);
-        good = false;
-    }
-    if (!good && !*r->why)
-        snprintf(r->why, sizeof(r->why), "its devices are not known");
-    json_decref(directory);
-    return good;
-}
-
-/* ---- rests ---- */
-
-bool request_take_rest(struct request *r, const json_t *message)
-{
-    const char *id = message_text(message, "rest", "");
-
-    if (!rest_is_of(r->daemon, id, connection_peer(r->client)) || json_object_get(message, "move")) {
-        snprintf(r->why, sizeof(r->why), "no such session of yours rests here");
-        return false;
-    }
-    snprintf(r->of, sizeof(r->of), "%s", id);
-    r->one_node = true;
-    return true;
-}
-
-/* ---- what was lost ---- */
-
-/* The node that had it may be gone, and nobody else is to have a session of that name. */
-bool request_take_loss(struct request *r, const json_t *message)
-{
-    const char *id = message_text(message, "instead", "");
-
-    if (strlen(id) != SESSION_ID - 1 || rest_is_anothers(r->daemon, id, connection_peer(r->client)->name) ||
-        json_object_get(message, "move") || json_object_get(message, "rest")) {
-        snprintf(r->why, sizeof(r->why), "no such session of yours has lost a worker");
-        return false;
-    }
-    snprintf(r->of, sizeof(r->of), "%s", id);
-    r->one_node = true;
-    return true;
 }

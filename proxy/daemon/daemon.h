@@ -9,7 +9,7 @@
  *     proof.c       who is at the other end
  *     stranger.c    who has not shown it yet
  *     message.c     what a message asks for, and who may
- *     node.c        the sessions on this node: reserved, running, ended
+ *     node.c        the sessions on this node: reserved, running, ended; describe.c tells of them
  *     hold.c        devices that are held for the sessions of somebody, one after the other
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     energy.c      what the node's processors take
@@ -25,6 +25,7 @@
  *     news.c        what daemons of a large pool tell of each other
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
+ *     going_on.c    requests for sessions that there are: they move, or have rested
  *     move.c        sessions that go to another place
  *     rest.c        sessions that rest; oversubscribe.c when they have to
  *     queue.c       who waits, in one order
@@ -102,7 +103,7 @@ struct session {
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
-    long measured_ms;       /* when node.c looked what it costs */
+    long measured_ms;       /* when measure.c looked what it costs */
     long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
     int killed;
     /* share.c */
@@ -222,8 +223,10 @@ void watchers_tell(struct daemon *d);
 /* What a daemon says to another, beside news: to reserve and to give back. False: something else. */
 bool message_of_daemon(struct connection *c, const json_t *message);
 
-/* ---- node.c ---- */
+/* ---- describe.c ---- */
 json_t *node_describe(const struct daemon *d);
+
+/* ---- node.c ---- */
 struct session *session_find(const struct daemon *d, const char *id);
 /* NULL and why; *never: it will not be otherwise later. */
 struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size);

@@ -1,4 +1,4 @@
-/* A request for devices: what broker.c and choose.c share. */
+/* A request for devices: what broker.c, choose.c and going_on.c share. */
 #ifndef VOCL_PROXY_DAEMON_REQUEST_H
 #define VOCL_PROXY_DAEMON_REQUEST_H
 
@@ -52,6 +52,12 @@ enum outcome request_place(struct request *r);
 void request_bar(struct request *r, const char *node, const char *why);
 
 /* ---- choose.c ---- */
+/* The part of a session that has that name, and the node where it is; NULL: there is none. */
+const json_t *request_find_part(const json_t *directory, const char *part, const json_t **where);
+/* A device's name as a pattern of fnmatch(3) that nothing else matches. */
+void request_make_pattern(const char *name, char *pattern, size_t size);
+
+/* ---- going_on.c ---- */
 /* It is for a part of a running session of the same user that is to go elsewhere: what it has to have follows from what
  * it has. False, and r->why. */
 bool request_take_move(struct request *r, const json_t *message);

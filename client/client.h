@@ -5,7 +5,8 @@
  *
  *   objects.h    what all of them work with
  *   handle.h     handle.c: the registry of objects; destructor.c: objects whose end is waited for
- *   session.h    session.c: nodes, the lock, who listens; note.c: what nodes say; local.c: a node in this process
+ *   session.h    session.c: the lock, who listens (members.h: members.c, which members of the job are its nodes);
+ *                note.c: what nodes say; local.c: a node in this process
  *   deliver.h    deliver.c: functions of the application
  *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends;
  *                make_again.c: objects; copy_over.c, carriers.c: contents; summon.c: what users ask)
@@ -19,7 +20,8 @@
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   cache.h      cache.c: what is kept from one session to the next
  *   info.h       info.c: what nodes answer to queries
- *   event.h      event.c: their state; arrival.c: data that have to be there; queue.c: waiting for queues
+ *   event.h      event.c: their state; times.c: by which clock; event_move.c: when nodes move; arrival.c: data that
+ *                have to be there; queue.c: waiting for queues
  *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;
  *                direct.c: commands that need not be sent
  *   layout.h     layout.c: rows of data in memory

@@ -1,47 +1,10 @@
 /* Events: status and times as the node tells them, waiting, callbacks, user events. */
 #include <errno.h>
-#include <time.h>
 
 #include "client/client.h"
-#include "client/journal.h"
 
 #define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
 #define SUBSCRIBE_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
-
-/* ---- times ---- */
-
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* A command was enqueued natively after its event was made here, and was over before this is known here. The clock of
- * its times is the one of this host's of which that is true, if it is true of only one. */
-static void learn_clock(cl_device_id device, const uint64_t made[2], const uint64_t times[4])
-{
-    const bool raw = made[0] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC_RAW);
-    const bool steady = made[1] <= times[0] && times[3] <= read_clock(CLOCK_MONOTONIC);
-    const int known = atomic_load(&device->clock);
-
-    if ((!raw && !steady) || (known == CLOCK_RAW && !raw) || (known == CLOCK_STEADY && !steady))
-        atomic_store(&device->clock, CLOCK_OTHER);
-    else if (raw != steady && known == CLOCK_UNKNOWN)
-        atomic_store(&device->clock, raw ? CLOCK_RAW : CLOCK_STEADY);
-}
-
-uint64_t device_time(cl_device_id device)
-{
-    switch (atomic_load(&device->clock)) {
-    case CLOCK_RAW:
-        return read_clock(CLOCK_MONOTONIC_RAW);
-    case CLOCK_STEADY:
-        return read_clock(CLOCK_MONOTONIC);
-    }
-    return 0;
-}
 
 /* ---- events ---- */
 
@@ -58,8 +21,8 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     event->type = type;
     event->since = deliver_now_begun();
     if (queue && queue->properties & CL_QUEUE_PROFILING_ENABLE) {
-        event->times[0] = read_clock(CLOCK_MONOTONIC_RAW);
-        event->times[1] = read_clock(CLOCK_MONOTONIC);
+        event->times[0] = times_read(CLOCK_MONOTONIC_RAW);
+        event->times[1] = times_read(CLOCK_MONOTONIC);
     }
     handle_use(context);
     if (queue)
@@ -298,7 +261,7 @@ void event_set_status(cl_event event, cl_int status, uint32_t time_count, const 
 {
     if (time_count == 4 && !event->has_times) {
         if (event->queue)
-            learn_clock(event->queue->device, event->times, times);
+            times_learn(event->queue->device, event->times, times);
         memcpy(event->times, times, sizeof(event->times));
         event->has_times = true;
     }
@@ -363,6 +326,11 @@ static void subscribe(cl_event event, uint32_t mask)
     if (event->type == CL_COMMAND_NDRANGE_KERNEL)
         atomic_store(&event->queue->eager, true);
     wire_put_subscribe_event(&node->batch, &m);
+}
+
+void event_ask(cl_event event)
+{
+    subscribe(event, SUBSCRIBE_COMPLETE);
 }
 
 static bool event_ready(void *argument)
@@ -528,71 +496,6 @@ cl_int event_known(cl_event event)
     if (event->queue && atomic_load(&event->number) <= atomic_load(&event->queue->finished))
         event_wait(event); /* the news is all that is missing */
     return known_status(event);
-}
-
-/* ---- when nodes move ---- */
-
-static void ask_one(struct object *object, void *argument)
-{
-    cl_event event = (cl_event)object;
-    unsigned *count = argument;
-
-    if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue || atomic_load(&object->uses) == USES_RELEASED)
-        return;
-    (*count)++;
-    subscribe(event, SUBSCRIBE_COMPLETE);
-}
-
-unsigned event_ask_all(void)
-{
-    unsigned count = 0;
-
-    handle_each(WIRE_EVENT, ask_one, &count);
-    return count;
-}
-
-static void find_open(struct object *object, void *argument)
-{
-    cl_event event = (cl_event)object;
-
-    *(bool *)argument |= atomic_load(&event->status) > CL_COMPLETE && !event->queue && atomic_load(&event->waited);
-}
-
-bool event_any_open(void)
-{
-    bool any = false;
-
-    handle_each(WIRE_EVENT, find_open, &any);
-    return any;
-}
-
-struct going {
-    struct node *node, *target;
-};
-
-static void event_go(struct object *object, void *argument)
-{
-    const struct going *going = argument;
-    cl_event event = (cl_event)object;
-    struct wire_create_user_event m = {.event = object->id};
-
-    if (!(event->known & node_bit(going->node)) || atomic_load(&object->uses) == USES_RELEASED)
-        return;
-    if (event->queue || event->ended) { /* who waits for it later is told how it ended */
-        event->known &= ~node_bit(going->node);
-        if (going->node->journal)
-            journal_forget(going->node->journal, WIRE_EVENT, object->id);
-        return;
-    }
-    m.context = event->context->object.id;
-    wire_put_create_user_event(&going->target->batch, &m);
-}
-
-void event_move(struct node *node, struct node *target)
-{
-    struct going going = {node, target};
-
-    handle_each(WIRE_EVENT, event_go, &going);
 }
 
 /* ---- user events ---- */

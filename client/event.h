@@ -2,6 +2,8 @@
 #ifndef VOCL_CLIENT_EVENT_H
 #define VOCL_CLIENT_EVENT_H
 
+#include <time.h>
+
 #include "client/handle.h"
 #include "client/objects.h"
 
@@ -17,8 +19,6 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
 /* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
 cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
 void event_set_status(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
-/* This host's time by the clock of the device's events, or 0 if that is not known to be this host's. */
-uint64_t device_time(cl_device_id device);
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);
 /* A function that is called by a thread of the library. */
@@ -26,12 +26,8 @@ int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_eve
 /* What the application's wait ends with; since: deliver_now_begun() when it began. */
 void event_wait_callbacks(cl_event event, uint64_t since);
 void event_lose(struct node *node);
-/* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
-unsigned event_ask_all(void);
-/* Whether the program has a user event that is not set, and for which commands wait. */
-bool event_any_open(void);
-/* The node's events go to another member: those that are not over are made there. Under the lock. */
-void event_move(struct node *node, struct node *target);
+/* Its node is to tell when it is over. Under the lock. */
+void event_ask(cl_event event);
 /* Until all are complete, as the application waits for them; false: one has failed. */
 bool event_wait_all(cl_uint count, const cl_event *list);
 /* The status as the application may see it; event_known(): what of it is known here, without asking. */
@@ -41,6 +37,23 @@ cl_int event_known(cl_event event);
 int user_event_new(cl_context context, cl_event *out);
 int user_event_set(cl_event event, cl_int status);
 extern const struct kind event_kind;
+
+/* ---- event_move.c ---- */
+/* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
+unsigned event_ask_all(void);
+/* Whether the program has a user event that is not set, and for which commands wait. */
+bool event_any_open(void);
+/* The node's events go to another member: those that are not over are made there. Under the lock. */
+void event_move(struct node *node, struct node *target);
+
+/* ---- times.c ---- */
+/* A clock of this host's, in ns: CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC. */
+uint64_t times_read(clockid_t clock);
+/* A command was enqueued natively after its event was made here, and was over before this is known here. The clock of
+ * its times is the one of this host's of which that is true, if it is true of only one. */
+void times_learn(cl_device_id device, const uint64_t made[2], const uint64_t times[4]);
+/* This host's time by the clock of the device's events, or 0 if that is not known to be this host's. */
+uint64_t device_time(cl_device_id device);
 
 /* ---- arrival.c: under the session's lock ---- */
 struct arrival; /* NULL: there is nothing to wait for */

@@ -11,36 +11,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/crowd.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
+#include "client/members.h"
 #include "client/moving.h"
 #include "wire/tables.h"
 
 #define ASIDE_NS 20000000 /* how long the session's thread stays aside */
 #define SLEEP_US 1000000
 #define LEAVE_NS 1000000000 /* that who leads may take to stop when the process ends */
-
-struct session {
-    struct transport *transport;
-    pthread_mutex_t lock;
-    pthread_cond_t news, aside;
-    bool leading, own_thread_leads, stop;
-    pthread_t leader; /* while leading */
-    pthread_t ender;  /* with stop: the thread that ended the session */
-    unsigned waiters;
-    pthread_t thread;
-    unsigned node_count, spare_count; /* the spares come behind the nodes */
-    struct node *nodes;
-    struct node **members; /* the node that each peer is, by its number */
-    unsigned member_count;
-    const struct front_end *front;
-    void *view; /* the front end's */
-    struct under_way under_way;
-    long spin_ns;
-    struct crowd crowd; /* the leader's */
-};
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct session *_Atomic current;
@@ -76,137 +56,6 @@ struct under_way *session_under_way(struct session *session)
     return &session->under_way;
 }
 
-unsigned session_node_count(const struct session *session)
-{
-    return session->node_count;
-}
-
-struct node *session_node(struct session *session, unsigned index)
-{
-    return &session->nodes[index];
-}
-
-unsigned session_spare_count(const struct session *session)
-{
-    return session->spare_count;
-}
-
-struct node *session_spare(struct session *session, unsigned index)
-{
-    return &session->nodes[session->node_count + index];
-}
-
-void session_swap(struct node *one, struct node *other)
-{
-    const struct node was = *one;
-    struct session *session = one->session;
-
-    one->peer = other->peer;
-    memcpy(one->host, other->host, sizeof(one->host));
-    one->alive = other->alive;
-    if (one->memory != NODE_MEMORY_APART) /* which the program may have been told */
-        one->memory = other->memory;
-    one->batch = other->batch;
-    one->timeline = other->timeline;
-    other->peer = was.peer;
-    memcpy(other->host, was.host, sizeof(other->host));
-    other->alive = was.alive;
-    other->memory = was.memory;
-    other->batch = was.batch;
-    other->timeline = was.timeline;
-    one->last_length = other->last_length = 0;
-    one->digest = other->digest = 0;
-    one->repeats = other->repeats = 0;
-    one->rests = false;
-    session->members[one->peer] = one;
-    if (other->peer)
-        session->members[other->peer] = other;
-}
-
-void session_dismiss(struct node *node)
-{
-    struct session *session = node->session;
-
-    session->members[node->peer] = NULL; /* what it says now is nobody's */
-    transport_drop_member(session->transport, node->peer);
-}
-
-void session_rest(struct node *node)
-{
-    node->rests = true;
-    node->alive = false;
-    node->last_length = 0;
-    node->repeats = 0;
-    wire_buffer_free(&node->batch);
-    session_dismiss(node);
-    node->peer = 0;
-}
-
-static unsigned all_nodes(const struct session *session)
-{
-    return session->node_count + session->spare_count;
-}
-
-static void node_open(struct node *node, struct session *session, unsigned peer)
-{
-    *node = (struct node){
-        .session = session, .peer = peer, .index = (unsigned)(node - session->nodes) % MOST_NODES, .alive = true};
-    snprintf(node->host, sizeof(node->host), "%s", transport_peer_host(session->transport, peer));
-}
-
-struct node *session_add_spare(struct session *session, unsigned peer)
-{
-    struct node *spare = NULL;
-
-    for (unsigned i = 0; i < session->spare_count && !spare; i++) {
-        if (!session_spare(session, i)->peer)
-            spare = session_spare(session, i);
-    }
-    if (peer >= session->member_count || (!spare && all_nodes(session) + 1 >= session->member_count))
-        return NULL;
-    if (!spare)
-        spare = session_spare(session, session->spare_count++);
-    node_open(spare, session, peer);
-    session->members[peer] = spare;
-    timeline_open_node(spare);
-    return spare;
-}
-
-void session_drop_spare(struct session *session, struct node *spare)
-{
-    const unsigned peer = spare->peer;
-
-    if (spare->alive)
-        transport_drop_member(session->transport, peer);
-    session->members[peer] = NULL;
-    spare->alive = false;
-    spare->peer = 0;
-    wire_buffer_free(&spare->batch);
-    free(spare->last);
-    spare->last = NULL;
-}
-
-void session_replace(struct node *node, struct node *spare)
-{
-    struct session *session = node->session;
-
-    session->members[node->peer] = NULL;
-    session->members[spare->peer] = node;
-    node->peer = spare->peer;
-    memcpy(node->host, spare->host, sizeof(node->host));
-    node->digest = 0;
-    spare->alive = false;
-    spare->peer = 0;
-    wire_buffer_free(&spare->batch);
-    free(spare->last);
-    spare->last = NULL;
-}
-
-static struct node *node_of(const struct session *session, unsigned peer)
-{
-    return peer < session->member_count ? session->members[peer] : NULL;
-}
-
 const struct front_end *session_front(const struct session *session)
 {
     return session->front;
@@ -223,7 +72,7 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
 {
     struct session *session = owner;
     struct wire_cursor frame = wire_cursor(bytes, length), fields;
-    struct node *node = node_of(session, peer);
+    struct node *node = members_node(session, peer);
     uint16_t number;
     int more;
 
@@ -253,7 +102,7 @@ void session_lose(struct node *node)
 static void on_lost(void *owner, unsigned peer, const char *why)
 {
     struct session *session = owner;
-    struct node *node = node_of(session, peer);
+    struct node *node = members_node(session, peer);
 
     if (!node)
         return;
@@ -278,7 +127,7 @@ static int progress(struct session *session)
 
     polls = true;
     count = transport_poll(session->transport);
-    for (unsigned i = 0; i < all_nodes(session); i++)
+    for (unsigned i = 0; i < members_nodes(session); i++)
         stream_advance(&session->nodes[i]);
     polls = false;
     return count;
@@ -313,7 +162,7 @@ static void lead(struct session *session, bool own_thread)
     announce(session);
     if (progress(session) || session->stop || (own_thread && session->waiters))
         goto done;
-    for (unsigned i = 0; i < all_nodes(session); i++) {
+    for (unsigned i = 0; i < members_nodes(session); i++) {
         if (session->nodes[i].batch.length && session->nodes[i].alive)
             timeout = 10000;
     }
@@ -365,7 +214,7 @@ static void wait_after_end(struct session *session)
 void session_wait(struct session *session, bool (*ready)(void *), void *argument)
 {
     /* what is waited for may need what is to happen on another node */
-    for (unsigned i = 0; i < all_nodes(session); i++)
+    for (unsigned i = 0; i < members_nodes(session); i++)
         stream_push(&session->nodes[i]);
     if (ready(argument))
         return;
@@ -483,7 +332,7 @@ static void on_ending(void *owner)
     pthread_join(session->thread, NULL);
     session_lock(session);
     wait_for_leader(session);
-    for (unsigned i = 0; i < all_nodes(session); i++)
+    for (unsigned i = 0; i < members_nodes(session); i++)
         session->nodes[i].alive = false;
     transport_close(session->transport);
     session_unlock(session);
@@ -497,30 +346,6 @@ static bool gains_rights(void)
     if (gains)
         vocl_log(LOG_ERROR, "no session: the program has rights that its user has not (setuid, setgid, capabilities)");
     return gains;
-}
-
-/* The last workers are spare; the local member, which is behind them, is not. */
-static bool find_nodes(struct session *session, bool has_local)
-{
-    const unsigned members = transport_peers(session->transport), workers = members - 1 - has_local;
-    const long wanted = settings_number(SETTING_SPARE);
-
-    session->spare_count = wanted < (long)workers ? (unsigned)wanted : workers ? workers - 1 : 0;
-    session->node_count = members - 1 - session->spare_count;
-    session->member_count = transport_most_peers(session->transport) + 1;
-    session->nodes = calloc(session->member_count, sizeof(*session->nodes));
-    session->members = calloc(session->member_count, sizeof(struct node *));
-    if (!session->nodes || !session->members)
-        return false;
-    for (unsigned peer = 1; peer < members; peer++) {
-        const bool local = has_local && peer == members - 1, spare = !local && peer > workers - session->spare_count;
-        const unsigned at = local ? session->node_count - 1 : spare ? peer - 1 + has_local : peer - 1;
-
-        node_open(&session->nodes[at], session, peer);
-        session->nodes[at].in_process = local;
-        session->members[peer] = &session->nodes[at];
-    }
-    return true;
 }
 
 static struct session *session_start(const struct front_end *front)
@@ -548,7 +373,7 @@ static struct session *session_start(const struct front_end *front)
         return NULL;
     }
     has_local = settings_number(SETTING_LOCAL) && local_open(session, session->transport);
-    if (!find_nodes(session, has_local)) {
+    if (!members_find(session, has_local)) {
         transport_close(session->transport);
         return NULL;
     }
@@ -611,7 +436,7 @@ static void after_fork(void)
     init_lock(session);
     session->stop = true;
     session->ender = pthread_self();
-    for (unsigned i = 0; i < all_nodes(session); i++)
+    for (unsigned i = 0; i < members_nodes(session); i++)
         session->nodes[i].alive = false;
     transport_forget(session->transport);
     atomic_store(&current, NULL);

@@ -1,0 +1,35 @@
+/* The session itself, and which node each member of its job is: what session.c and members.c share. */
+#ifndef VOCL_CLIENT_MEMBERS_H
+#define VOCL_CLIENT_MEMBERS_H
+
+#include "base/crowd.h"
+#include "client/client.h"
+
+struct session {
+    struct transport *transport;
+    pthread_mutex_t lock;
+    pthread_cond_t news, aside;
+    bool leading, own_thread_leads, stop;
+    pthread_t leader; /* while leading */
+    pthread_t ender;  /* with stop: the thread that ended the session */
+    unsigned waiters;
+    pthread_t thread;
+    unsigned node_count, spare_count; /* the spares come behind the nodes */
+    struct node *nodes;
+    struct node **members; /* the node that each peer is, by its number */
+    unsigned member_count;
+    const struct front_end *front;
+    void *view; /* the front end's */
+    struct under_way under_way;
+    long spin_ns;
+    struct crowd crowd; /* the leader's */
+};
+
+/* Those of the program, and the spares. */
+unsigned members_nodes(const struct session *session);
+/* NULL: it is none now. */
+struct node *members_node(const struct session *session, unsigned peer);
+/* The last workers are spare; the local member, which is behind them, is not. False: no memory. */
+bool members_find(struct session *session, bool has_local);
+
+#endif

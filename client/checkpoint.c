@@ -131,10 +131,10 @@ static void forget_event(struct object *object, void *argument)
     cl_event event = (cl_event)object;
     const struct wire_release m = {.kind = WIRE_EVENT, .object = object->id};
 
-    if (!event->context || !(event->known & node_bit(node)) || atomic_load(&object->uses) == USES_RELEASED ||
+    if (!event->context || !node_set_has(&event->known, node->index) || atomic_load(&object->uses) == USES_RELEASED ||
         !(event->queue || event->ended))
         return;
-    event->known &= ~node_bit(node);
+    node_set_remove(&event->known, node->index);
     wire_put_release(&node->batch, &m);
 }
 

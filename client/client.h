@@ -3,7 +3,7 @@
  * 0 is what native OpenCL said (call_verdict()). It uses OpenCL's types and numbers, as the protocol does, and none of
  * its functions: what stands on it hands session_get() a struct front_end. The files:
  *
- *   objects.h    what all of them work with
+ *   objects.h    what all of them work with; node_set.h: node_set.c, sets of nodes
  *   handle.h     handle.c: the registry of objects; destructor.c: objects whose end is waited for
  *   session.h    session.c: the lock, who listens (members.h: members.c, which members of the job are its nodes);
  *                note.c: what nodes say; local.c: a node in this process

@@ -17,7 +17,7 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     event->context = context;
     event->queue = queue;
     event->node = queue ? queue->node : context->node;
-    event->known = node_bit(event->node);
+    node_set_add(&event->known, event->node->index);
     event->type = type;
     event->since = deliver_now_begun();
     if (queue && queue->properties & CL_QUEUE_PROFILING_ENABLE) {
@@ -38,7 +38,7 @@ cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t
 
     if (!event)
         return NULL;
-    event->known = 0;
+    node_set_clear(&event->known);
     event->has_times = queue->properties & CL_QUEUE_PROFILING_ENABLE;
     memcpy(event->times, times, sizeof(event->times));
     event->before = atomic_load(&queue->finished);
@@ -60,7 +60,7 @@ static cl_context event_context(const struct object *object)
 /* An event is known to some nodes, or to none. */
 static bool event_is_on(const struct object *object, const struct node *node)
 {
-    return ((const struct _cl_event *)object)->known & node_bit(node);
+    return node_set_has(&((const struct _cl_event *)object)->known, node->index);
 }
 
 static void event_destroy(struct object *object)
@@ -84,6 +84,7 @@ static void event_destroy(struct object *object)
         atomic_fetch_sub(&context->unset, 1);
     if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->subscribed && !atomic_load(&event->asked))
         atomic_store(&queue->eager, false);
+    node_set_clear(&event->known);
     handle_free(&event->object);
     session_unlock(session);
     if (queue)
@@ -111,9 +112,12 @@ static void import(struct node *node, cl_event event)
     const struct wire_export_event out = {event->object.id, node->peer};
     const struct wire_set_user_event over = {event->object.id, atomic_load(&event->status)};
 
-    if (event->known & node_bit(node))
+    if (node_set_has(&event->known, node->index))
         return;
-    event->known |= node_bit(node);
+    if (!node_set_add(&event->known, node->index)) {
+        node->batch.failed = true;
+        return;
+    }
     wire_put_import_event(&node->batch, &in);
     if (over.status <= CL_COMPLETE) {
         wire_put_set_user_event(&node->batch, &over);
@@ -127,7 +131,7 @@ uint32_t event_id(struct node *node, cl_event event)
 {
     if (!event->queue)
         atomic_store(&event->waited, true);
-    if (!(event->known & node_bit(node))) {
+    if (!node_set_has(&event->known, node->index)) {
         session_lock(node->session);
         import(node, event);
         session_unlock(node->session);
@@ -286,7 +290,7 @@ static void lose_event(struct object *object, void *lost)
     for (unsigned i = 0; i < context->node_count; i++) {
         struct node *node = context->nodes[i];
 
-        if (node != lost && node->alive && event->known & node_bit(node)) {
+        if (node != lost && node->alive && node_set_has(&event->known, node->index)) {
             wire_put_set_user_event(&node->batch, &m);
             session_need_progress(node->session);
         }
@@ -505,7 +509,8 @@ static int user_event_create_on(struct object *object, struct node *node)
     cl_event event = (cl_event)object;
     const struct wire_create_user_event m = {.event = object->id, .context = event->context->object.id};
 
-    event->known |= node_bit(node);
+    if (!node_set_add(&event->known, node->index))
+        return -ENOMEM;
     wire_put_create_user_event(stream_begin(node), &m);
     return stream_end(node, STREAM_LATER);
 }
@@ -520,7 +525,7 @@ int user_event_new(cl_context context, cl_event *out)
         return -ENOMEM;
     atomic_store(&event->status, CL_SUBMITTED);
     atomic_fetch_add(&context->unset, 1);
-    event->known = 0;
+    node_set_clear(&event->known);
     error = handle_create(&event->object);
     if (error)
         handle_release(event, WIRE_EVENT, 0);

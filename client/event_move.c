@@ -46,10 +46,10 @@ static void event_go(struct object *object, void *argument)
     cl_event event = (cl_event)object;
     struct wire_create_user_event m = {.event = object->id};
 
-    if (!(event->known & node_bit(going->node)) || atomic_load(&object->uses) == USES_RELEASED)
+    if (!node_set_has(&event->known, going->node->index) || atomic_load(&object->uses) == USES_RELEASED)
         return;
     if (event->queue || event->ended) { /* who waits for it later is told how it ended */
-        event->known &= ~node_bit(going->node);
+        node_set_remove(&event->known, going->node->index);
         if (going->node->journal)
             journal_forget(going->node->journal, WIRE_EVENT, object->id);
         return;

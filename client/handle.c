@@ -256,25 +256,35 @@ static void release_on(struct object *object, struct node *node)
         wire_put_release(&node->batch, &m);
 }
 
+static void tell_released(struct object *object, struct node *node)
+{
+    release_on(object, node);
+    node->told = true;
+}
+
+static void finish_told(struct node *node)
+{
+    if (node->told)
+        stream_finish(node, STREAM_LATER);
+    node->told = false;
+}
+
 /* Whoever looks at all objects under the lock sees it released on all its nodes, or on none. */
 static void release_on_all(const struct kind *kind, struct object *object, struct node *node)
 {
     cl_context context = kind->context ? kind->context(object) : NULL;
-    struct node *told[MOST_NODES + 1];
-    unsigned count = 0;
 
     session_lock(node->session);
     for (unsigned i = 0; context && i < context->node_count; i++) {
         if (context->nodes[i] != node && is_on(kind, object, context->nodes[i]))
-            told[count++] = context->nodes[i];
+            tell_released(object, context->nodes[i]);
     }
     if (is_on(kind, object, node))
-        told[count++] = node;
-    for (unsigned i = 0; i < count; i++)
-        release_on(object, told[i]);
+        tell_released(object, node);
     handle_released(object);
-    for (unsigned i = 0; i < count; i++)
-        stream_finish(told[i], STREAM_LATER);
+    for (unsigned i = 0; context && i < context->node_count; i++)
+        finish_told(context->nodes[i]);
+    finish_told(node);
     session_unlock(node->session);
 }
 

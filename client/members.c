@@ -75,8 +75,7 @@ unsigned members_nodes(const struct session *session)
 
 static void node_open(struct node *node, struct session *session, unsigned peer)
 {
-    *node = (struct node){
-        .session = session, .peer = peer, .index = (unsigned)(node - session->nodes) % MOST_NODES, .alive = true};
+    *node = (struct node){.session = session, .peer = peer, .index = (unsigned)(node - session->nodes), .alive = true};
     snprintf(node->host, sizeof(node->host), "%s", transport_peer_host(session->transport, peer));
 }
 

@@ -28,6 +28,7 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platfor
 
 #include "base/cl_ext.h"
 #include "base/spin.h"
+#include "client/node_set.h"
 #include "transport/transport.h"
 #include "wire/wire.h"
 
@@ -63,7 +64,7 @@ struct node_timeline {
 struct node {
     enum node_memory memory; /* arena.c */
     struct session *session;
-    unsigned peer, index;    /* index: of its bit in sets of nodes */
+    unsigned peer, index;    /* index: in sets of nodes */
     char host[64];           /* that its worker is on, or was when it had one */
     uint64_t digest;         /* of how its worker described itself, or 0: it has another one since */
     bool alive, in_process;  /* in_process: local.c's */
@@ -74,6 +75,7 @@ struct node {
     struct journal *journal; /* what it was told, or NULL */
     struct node *aim;        /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
     pthread_t aimer;
+    bool told;     /* handle.c: of an object's end, and its batch is not finished yet */
     size_t mark;   /* stream.c: where a broadcast begins in the batch */
     uint8_t *last; /* stream_fold(): the last launch sent, WIRE_MAX_AGAIN bytes */
     size_t last_length, repeat_at;
@@ -141,8 +143,6 @@ struct behind {
     uint64_t number, at;
 };
 #define MOST_BEHIND 8 /* the newest are known */
-
-#define MOST_NODES 64 /* of a context: sets of nodes are uint64_t */
 
 struct _cl_context {
     struct object object;
@@ -273,9 +273,9 @@ struct event_callback {
 struct _cl_event {
     struct object object;
     cl_context context;
-    struct node *node;          /* where its command is */
-    atomic_uint_fast64_t known; /* nodes that can wait for it */
-    cl_command_queue queue;     /* NULL for a user event */
+    struct node *node;      /* where its command is */
+    struct node_set known;  /* nodes that can wait for it */
+    cl_command_queue queue; /* NULL for a user event */
     cl_command_type type;
     atomic_uint_fast64_t number; /* in its queue; numbers are given after sending, so two threads' may cross */
     uint64_t before;             /* commands with numbers up to this were sent before it */
@@ -299,11 +299,6 @@ struct _cl_event {
 static inline bool node_is_there(const struct node *node)
 {
     return node->alive || node->rests;
-}
-
-static inline uint64_t node_bit(const struct node *node)
-{
-    return UINT64_C(1) << node->index;
 }
 
 static inline bool context_has_node(cl_context context, const struct node *node)

@@ -128,6 +128,12 @@ cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t leng
 
 /* ---- build ---- */
 
+/* Of each node one, that all may be asked before anybody is waited for. */
+static struct call *calls_for(cl_context context)
+{
+    return malloc(context->node_count * sizeof(struct call));
+}
+
 /* Whether the kernels of a program are those that the first node told of is not asked: they come from one source. */
 static cl_int take_kernels(cl_program program, bool first, const void *bytes, uint32_t length)
 {
@@ -198,13 +204,18 @@ static bool build_on(struct node *node, cl_program program, cl_uint count, const
 static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
 {
     cl_context context = program->context;
-    struct call calls[MOST_NODES];
-    struct wire_buffer keys[MOST_NODES] = {0};
+    struct call *calls = calls_for(context);
+    struct wire_buffer *keys = calloc(context->node_count, sizeof(*keys));
     uint32_t ids[WIRE_MAX_DEVICES];
     cl_int error = CL_SUCCESS;
     unsigned asked = 0;
 
     HALT_GUARD;
+    if (!calls || !keys) {
+        free(calls);
+        free(keys);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
     if (!count) {
         count = program->device_count;
         devices = program->devices;
@@ -221,6 +232,8 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
         error = error ? error : one;
         wire_buffer_free(&keys[i]);
     }
+    free(calls);
+    free(keys);
     info_forget(&program->object.answers);
     pthread_mutex_lock(&program->lock);
     program->built = !error;
@@ -316,14 +329,15 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
 {
     TIMELINE(clBuildProgram);
 
+    cl_int error;
+
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
-    if (!count != !devices || (!notify && data) || count > WIRE_MAX_DEVICES)
+    if (!count != !devices || (!notify && data) || count > MOST_DEVICES)
         return CL_INVALID_VALUE;
-    for (cl_uint i = 0; i < count; i++) {
-        if (!context_has_device(program->context, devices[i]))
-            return CL_INVALID_DEVICE;
-    }
+    error = context_check_list(program->context, count, devices);
+    if (error)
+        return error;
     program_wait(program);
     if (atomic_load(&program->live_kernels))
         return CL_INVALID_OPERATION;
@@ -390,7 +404,7 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
                                 .options = (char *)(uintptr_t)options,
                                 .input_count = header_count,
                                 .inputs = (cl_program *)(uintptr_t)headers};
-    struct call calls[MOST_NODES];
+    struct call *calls = calls_for(context);
     uint32_t ids[WIRE_MAX_DEVICES];
     cl_int error = CL_SUCCESS;
     unsigned asked = 0;
@@ -401,8 +415,11 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
         devices = program->devices;
     }
     step.names = join_names(header_count, names, &step.names_length);
-    if (!step.names)
+    if (!step.names || !calls) {
+        free(step.names);
+        free(calls);
         return CL_OUT_OF_HOST_MEMORY;
+    }
     for (unsigned i = 0; !error && i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], count, devices, ids);
 
@@ -418,6 +435,7 @@ static cl_int compile_now(cl_program program, cl_uint count, const cl_device_id 
 
         error = error ? error : one;
     }
+    free(calls);
     info_forget(&program->object.answers);
     step.device_count = count;
     step.devices = (cl_device_id *)(uintptr_t)devices;
@@ -437,7 +455,7 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
-    if (!count != !devices || count > WIRE_MAX_DEVICES || (!notify && data) || header_count > 1024 ||
+    if (!count != !devices || count > MOST_DEVICES || (!notify && data) || header_count > 1024 ||
         !header_count != !headers || (header_count && !names))
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < header_count; i++) {
@@ -446,10 +464,9 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
         if (!names[i])
             return CL_INVALID_VALUE;
     }
-    for (cl_uint i = 0; i < count; i++) {
-        if (!context_has_device(program->context, devices[i]))
-            return CL_INVALID_DEVICE;
-    }
+    error = context_check_list(program->context, count, devices);
+    if (error)
+        return error;
     program_wait(program);
     if (atomic_load(&program->live_kernels) || program->binary)
         return CL_INVALID_OPERATION;
@@ -464,7 +481,7 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
 {
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (!count != !devices || count > WIRE_MAX_DEVICES || !input_count || !inputs || input_count > 1024)
+    if (!count != !devices || count > MOST_DEVICES || !input_count || !inputs || input_count > 1024)
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < input_count; i++) {
         if (!handle_check(inputs[i], WIRE_PROGRAM))
@@ -477,11 +494,7 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     }
     if (data_alone)
         return CL_INVALID_VALUE;
-    for (cl_uint i = 0; i < count; i++) {
-        if (!context_has_device(context, devices[i]))
-            return CL_INVALID_DEVICE;
-    }
-    return CL_SUCCESS;
+    return context_check_list(context, count, devices);
 }
 
 void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
@@ -522,11 +535,13 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
                        bool *created)
 {
     cl_context context = program->context;
-    struct call calls[MOST_NODES];
+    struct call *calls = calls_for(context);
     uint32_t ids[WIRE_MAX_DEVICES];
     cl_int error = CL_SUCCESS;
     unsigned asked = 0;
 
+    if (!calls)
+        return CL_OUT_OF_HOST_MEMORY;
     for (unsigned i = 0; i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], program->device_count, program->devices, ids);
 
@@ -538,6 +553,7 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
 
         error = error ? error : one;
     }
+    free(calls);
     info_forget(&program->object.answers);
     program->built = !error;
     if (!error || *created)

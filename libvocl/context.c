@@ -44,24 +44,37 @@ static cl_int check_properties(const cl_context_properties *properties)
     return CL_SUCCESS;
 }
 
+/* No node is told of more devices at once than it takes. */
+static bool fits_nodes(cl_uint count, const cl_device_id *devices)
+{
+    uint16_t counts[MOST_NODES] = {0};
+
+    for (cl_uint i = 0; count > WIRE_MAX_DEVICES && i < count; i++) {
+        if (++counts[devices[i]->node->index] > WIRE_MAX_DEVICES)
+            return false;
+    }
+    return true;
+}
+
 /* On each worker they are of one native platform: native contexts go no further. */
 static cl_int check_devices(cl_uint count, const cl_device_id *devices)
 {
+    cl_device_id first[MOST_NODES] = {0}; /* one of each node */
+
     for (cl_uint i = 0; i < count; i++) {
         if (!handle_check(devices[i], WIRE_DEVICE))
             return CL_INVALID_DEVICE;
     }
     for (cl_uint i = 0; i < count; i++) {
+        const unsigned node = devices[i]->node->index;
+
         if (!devices[i]->node->alive)
             return CL_DEVICE_NOT_AVAILABLE;
-        for (cl_uint other = 0; other < i; other++) {
-            if (devices[i]->node == devices[other]->node && devices[i]->platform != devices[other]->platform)
-                return CL_INVALID_DEVICE;
-            if (devices[i]->node != devices[other]->node && devices[i]->node->index == devices[other]->node->index)
-                return CL_OUT_OF_RESOURCES; /* more nodes than a set of them has room for */
-        }
+        if (first[node] && first[node]->platform != devices[i]->platform)
+            return CL_INVALID_DEVICE;
+        first[node] = devices[i];
     }
-    return CL_SUCCESS;
+    return fits_nodes(count, devices) ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
 }
 
 bool context_has_device(cl_context context, cl_device_id device)
@@ -71,6 +84,17 @@ bool context_has_device(cl_context context, cl_device_id device)
             return true;
     }
     return false;
+}
+
+cl_int context_check_list(cl_context context, cl_uint count, const cl_device_id *devices)
+{
+    if (!count != !devices)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!context_has_device(context, devices[i]))
+            return CL_INVALID_DEVICE;
+    }
+    return fits_nodes(count, devices) ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
 }
 
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids)
@@ -162,7 +186,7 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
     HALT_GUARD;
     if (!count || !devices || (!notify && data))
         error = CL_INVALID_VALUE;
-    else if (count > WIRE_MAX_DEVICES)
+    else if (count > MOST_DEVICES)
         error = CL_OUT_OF_RESOURCES;
     if (!error)
         error = check_properties(properties);
@@ -190,8 +214,8 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
     TIMELINE(clCreateContextFromType);
 
     cl_platform_id platform = NULL;
-    cl_device_id devices[WIRE_MAX_DEVICES];
-    cl_uint count = 0, same = 1;
+    cl_device_id devices[MOST_DEVICES], first[MOST_NODES] = {0};
+    cl_uint count = 0, same = 0;
     cl_int error = names_platform(properties) ? check_properties(properties) : CL_INVALID_PLATFORM;
 
     if (!error && !notify && data)
@@ -202,18 +226,23 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
             platform = (cl_platform_id)properties[i + 1];
     }
     if (!error)
-        error = clGetDeviceIDs(platform, type, WIRE_MAX_DEVICES, devices, &count);
+        error = clGetDeviceIDs(platform, type, MOST_DEVICES, devices, &count);
     if (error) {
         fail_ret(ret, error);
         return NULL;
     }
-    for (cl_uint i = 0; i < count; i++) { /* of each worker those of one platform: what goes into one context */
-        if (!check_devices(same, devices) && i >= same) {
-            devices[same] = devices[i];
-            same += !check_devices(same + 1, devices);
-        }
+    for (cl_uint i = 0; i < count && i < MOST_DEVICES;
+         i++) { /* of each worker those of one platform: what goes into one context */
+        cl_device_id *of_node = &first[devices[i]->node->index];
+
+        if (!devices[i]->node->alive)
+            continue;
+        if (!*of_node)
+            *of_node = devices[i];
+        if ((*of_node)->platform == devices[i]->platform)
+            devices[same++] = devices[i];
     }
-    return clCreateContext(properties, same, devices, notify, data, ret);
+    return clCreateContext(properties, same ? same : 1, devices, notify, data, ret);
 }
 
 /* Callbacks registered on an object, last first, before it goes. */

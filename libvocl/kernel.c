@@ -7,6 +7,7 @@ static void argument_free(struct argument *argument)
 {
     if (argument->what == WIRE_ARGUMENT_VALUE && argument->length > sizeof(argument->small))
         free(argument->large);
+    node_set_clear(&argument->known);
 }
 
 /* Its arguments go with its next launch there. */
@@ -16,7 +17,7 @@ static void kernel_renew(struct object *object, struct node *node)
 
     spin_lock(&kernel->lock);
     for (uint32_t i = 0; kernel->arguments && i < kernel->description->argument_count; i++)
-        kernel->arguments[i].known &= ~node_bit(node);
+        node_set_remove(&kernel->arguments[i].known, node->index);
     spin_unlock(&kernel->lock);
 }
 
@@ -190,7 +191,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
             else
                 *to = (struct argument){0};
         }
-        to->known = 0; /* whatever the nodes' clones hold */
+        to->known = (struct node_set){0}; /* whatever the nodes' clones hold */
     }
     spin_unlock(&source->lock);
     kernel->made_from = source;
@@ -276,7 +277,7 @@ static cl_int argument_make(cl_kernel kernel, const struct argument_description 
     cl_sampler sampler;
 
     out->set = true;
-    out->known = 0;
+    out->known = (struct node_set){0};
     out->what = argument_kind(d, size, value);
     out->length = 0;
     out->local = 0;
@@ -351,7 +352,7 @@ void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer
     for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
         struct argument *argument = &kernel->arguments[i];
 
-        if (!argument->set || (node && argument->known & node_bit(node)))
+        if (!argument->set || (node && node_set_has(&argument->known, node->index)))
             continue;
         wire_put_u32(list, i);
         wire_put_u32(list, argument->what);
@@ -369,7 +370,7 @@ void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer
 void arguments_clean(cl_kernel kernel, const struct node *node)
 {
     for (uint32_t i = 0; i < kernel->description->argument_count; i++)
-        kernel->arguments[i].known |= node_bit(node);
+        node_set_add(&kernel->arguments[i].known, node->index); /* else it is sent again */
 }
 
 static void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urgency)

@@ -76,8 +76,8 @@ struct _cl_program {
 
 struct argument {
     bool set;
-    uint64_t known; /* nodes that have it */
-    uint32_t what;  /* enum wire_argument */
+    struct node_set known; /* nodes that have it */
+    uint32_t what;         /* enum wire_argument */
     uint32_t length;
     union {
         uint8_t small[64];

@@ -269,17 +269,6 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
     return error ? NULL : program;
 }
 
-static cl_int check_device_list(cl_context context, cl_uint count, const cl_device_id *devices)
-{
-    if (!count != !devices)
-        return CL_INVALID_VALUE;
-    for (cl_uint i = 0; i < count; i++) {
-        if (!context_has_device(context, devices[i]))
-            return CL_INVALID_DEVICE;
-    }
-    return CL_SUCCESS;
-}
-
 static cl_int binary_check(cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
                            const unsigned char **binaries)
 {
@@ -288,9 +277,9 @@ static cl_int binary_check(cl_context context, cl_uint count, const cl_device_id
 
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (!count || !devices || count > WIRE_MAX_DEVICES || !lengths || !binaries)
+    if (!count || !devices || count > MOST_DEVICES || !lengths || !binaries)
         return CL_INVALID_VALUE;
-    error = check_device_list(context, count, devices);
+    error = context_check_list(context, count, devices);
     for (cl_uint i = 0; !error && i < count; i++) {
         if (!lengths[i] || !binaries[i])
             error = CL_INVALID_VALUE;
@@ -396,10 +385,10 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
     HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         error = CL_INVALID_CONTEXT;
-    else if (!count || !devices || count > WIRE_MAX_DEVICES || !names || strlen(names) > 65536)
+    else if (!count || !devices || count > MOST_DEVICES || !names || strlen(names) > 65536)
         error = CL_INVALID_VALUE;
     else
-        error = check_device_list(context, count, devices);
+        error = context_check_list(context, count, devices);
     if (!error) {
         program = program_new(context, count, devices);
         error =

@@ -105,7 +105,7 @@ static cl_int binaries(cl_program program, size_t size, void *value, size_t *siz
 /* CL_PROGRAM_BINARY_SIZES: each node tells those of its own devices. */
 static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t *size_ret)
 {
-    size_t all[WIRE_MAX_DEVICES] = {0}, own[WIRE_MAX_DEVICES];
+    size_t all[MOST_DEVICES] = {0}, own[WIRE_MAX_DEVICES];
 
     for (unsigned node = 0; node < program->context->node_count; node++) {
         struct node *asked = program->context->nodes[node];

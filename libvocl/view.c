@@ -289,7 +289,7 @@ static bool lists(uint32_t id, const uint32_t *ids, uint32_t count)
 
 /* Devices have the numbers that the node gave them: these must be others' there, too. Marked: those of the platform. */
 static int platform_fits(const struct view *view, const struct node *node, struct node *target, uint32_t platform,
-                         uint64_t *found, char *reason, size_t size)
+                         bool *found, char *reason, size_t size)
 {
     struct wire_describe_platform m = {.platform = platform};
     struct wire_describe_platform_reply reply;
@@ -302,12 +302,12 @@ static int platform_fits(const struct view *view, const struct node *node, struc
     for (; !reply.error && count < reply.devices_count; count++)
         ids[count] = reply.devices[count];
     call_free(&call);
-    for (unsigned i = 0; !error && i < view->device_count && i < 64; i++) {
+    for (unsigned i = 0; !error && i < view->device_count; i++) {
         cl_device_id device = view->devices[i];
 
         if (device->node != node || device->platform != platform || !lists(device->object.id, ids, count))
             continue;
-        *found |= UINT64_C(1) << i;
+        found[i] = true;
         error = device_ask_fits(device, target, reason, size);
     }
     return error;
@@ -319,23 +319,26 @@ static int fits(const struct node *node, struct node *target, char *reason, size
     struct wire_list_platforms m;
     struct wire_list_platforms_reply reply;
     struct call call;
-    uint64_t found = 0;
-    int error = call_list_platforms(target, &m, &reply, &call);
+    bool *found = calloc(view->device_count + 1, sizeof(*found));
+    int error = found ? call_list_platforms(target, &m, &reply, &call) : -ENOMEM;
 
     snprintf(reason, size, "its worker does not answer");
-    if (error)
+    if (error) {
+        free(found);
         return error;
+    }
     call_free(&call);
     for (uint32_t i = 0; !error && i < reply.count && i < MOST_PLATFORMS; i++)
-        error = platform_fits(view, node, target, i, &found, reason, size);
-    for (unsigned i = 0; !error && i < view->device_count && i < 64; i++) {
+        error = platform_fits(view, node, target, i, found, reason, size);
+    for (unsigned i = 0; !error && i < view->device_count; i++) {
         const char *name = info_text(&view->devices[i]->infos, CL_DEVICE_NAME);
 
-        if (view->devices[i]->node != node || found >> i & 1)
+        if (view->devices[i]->node != node || found[i])
             continue;
         snprintf(reason, size, "it has no %s in the same place", name ? name : "such device");
         error = -EXDEV;
     }
+    free(found);
     return error;
 }
 

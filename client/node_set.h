@@ -1,0 +1,59 @@
+/*
+ * A set of a session's nodes, of which it may have a thousand: one word for the 64 around the first that came, which is
+ * all that most sets ever need, and memory for the others only once there are some. Whoever adds and removes holds the
+ * lock of what the set belongs to; who asks need not.
+ */
+#ifndef VOCL_NODE_SET_H
+#define VOCL_NODE_SET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MOST_NODES 2048 /* of a session */
+
+struct node_set {
+    atomic_uint_fast64_t near;
+    _Atomic(atomic_uint_fast64_t *) far; /* of all nodes, or NULL */
+    atomic_uint window;                  /* which 64 are near, from 1; 0: nobody has come yet */
+};
+
+/* nodes that are not near */
+bool node_set_has_far(const struct node_set *set, unsigned index);
+bool node_set_add_far(struct node_set *set, unsigned index);
+void node_set_remove_far(struct node_set *set, unsigned index);
+/* Nobody is in it any more, and it has no memory. */
+void node_set_clear(struct node_set *set);
+
+static inline bool node_set_is_near(const struct node_set *set, unsigned index)
+{
+    return atomic_load_explicit(&set->window, memory_order_relaxed) == index / 64 + 1;
+}
+
+static inline bool node_set_has(const struct node_set *set, unsigned index)
+{
+    if (!node_set_is_near(set, index))
+        return node_set_has_far(set, index);
+    return atomic_load_explicit(&set->near, memory_order_acquire) >> index % 64 & 1;
+}
+
+/* False: there is no memory, which the first one needs not. */
+static inline bool node_set_add(struct node_set *set, unsigned index)
+{
+    if (!atomic_load_explicit(&set->window, memory_order_relaxed))
+        atomic_store_explicit(&set->window, index / 64 + 1, memory_order_relaxed);
+    if (!node_set_is_near(set, index))
+        return node_set_add_far(set, index);
+    atomic_fetch_or_explicit(&set->near, UINT64_C(1) << index % 64, memory_order_release);
+    return true;
+}
+
+static inline void node_set_remove(struct node_set *set, unsigned index)
+{
+    if (!node_set_is_near(set, index))
+        node_set_remove_far(set, index);
+    else
+        atomic_fetch_and_explicit(&set->near, ~(UINT64_C(1) << index % 64), memory_order_release);
+}
+
+#endif

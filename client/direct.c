@@ -74,9 +74,17 @@ bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl
     return queue_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
 }
 
+/* While nodes are changed all events are looked at, and none may be half made. */
+static cl_event make_event(cl_command_queue queue, cl_command_type type, const uint64_t times[4])
+{
+    HALT_GUARD_QUIET;
+
+    return event_over(queue, type, times);
+}
+
 static int end(cl_command_queue queue, cl_command_type type, const uint64_t times[4], cl_event *event)
 {
-    cl_event over = event ? event_over(queue, type, times) : NULL;
+    cl_event over = event ? make_event(queue, type, times) : NULL;
 
     hostptr_look();
     if (event && !over)

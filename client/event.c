@@ -280,11 +280,11 @@ void event_set_status(cl_event event, cl_int status, uint32_t time_count, const 
 static void lose_event(struct object *object, void *lost)
 {
     cl_event event = (cl_event)object;
-    cl_context context = event->context;
+    const bool open = atomic_load(&event->status) > CL_COMPLETE; /* first: it may be one that is just being made */
+    cl_context context = open ? event->context : NULL;
     const struct wire_set_user_event m = {object->id, NODE_LOST_STATUS};
 
-    if (!context || event->node != lost || (!event->queue && context->node_count > 1) ||
-        atomic_load(&event->status) <= CL_COMPLETE)
+    if (!context || event->node != lost || (!event->queue && context->node_count > 1))
         return;
     set_status(event, m.status, false);
     for (unsigned i = 0; i < context->node_count; i++) {

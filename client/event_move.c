@@ -54,6 +54,8 @@ static void event_go(struct object *object, void *argument)
             journal_forget(going->node->journal, WIRE_EVENT, object->id);
         return;
     }
+    if (going->node->journal) /* which has it already, and gets this, too */
+        journal_forget(going->node->journal, WIRE_EVENT, object->id);
     m.context = event->context->object.id;
     wire_put_create_user_event(&going->target->batch, &m);
 }

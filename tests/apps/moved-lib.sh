@@ -58,7 +58,7 @@ in_pool()
 
 observe_moved()
 {
-    set -- env "$mark" VOCL_POOL=none VOCL_SPARE=1 VOCL_MOVE_EVERY="$every" VOCL_LOG=info timeout -k 10 600 -- "$@"
+    set -- env "$mark" VOCL_POOL=none VOCL_SPARE=1 VOCL_MOVE_EVERY="$every" VOCL_LOG=info timeout -k 10 600 "$@"
     "$@" > "$scratch/moved.out" 2> "$scratch/moved.err" < /dev/null
 }
 

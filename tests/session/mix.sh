@@ -1,6 +1,6 @@
 #!/bin/sh
 # Random graphs of commands while, at random, their workers are killed, they move and are put to rest: each checks
-# itself. SEEDS=30 runs so many of them, from FIRST on.
+# itself. SEEDS=30 runs so many of them, from FIRST on. LOGS: the folder where what one that fails has logged stays.
 . "$(dirname "$0")/../lib.sh"
 graph=$top_builddir/tests/session/graph
 mark=VOCL_TEST_MARK=$$
@@ -61,6 +61,7 @@ mix()
     status=$?
     kill $harmer 2> /dev/null
     wait $harmer 2> /dev/null
+    [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/graph-$1.log"; }
     [ $status = 0 ] || fail "graph $1, $how, $workers workers: status $status: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until 5 none_left "$mark" || fail "left after graph $1, $how: $(session_processes "$mark")"
     echo "graph $1: $how: $local $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') rests, $(count 'does not rest') refused, $(count 'of commands and data again') replaced"

@@ -135,6 +135,27 @@ well_beside
 all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
 [ "$all" -gt 9 ] || fail "hardly anything was replaced: $all"
 
+# lost_after move|rest: a worker that came by that, and was given a user event with it, is lost
+lost_after()
+{
+    rm -f "$scratch/enough"
+    : > "$scratch/out"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug vocl run -- "$top_builddir/tests/session/unset" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 20 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
+    case $1 in
+    move) vocl move $program --to here ;;
+    rest) vocl suspend $program && vocl resume $program ;;
+    esac > "$scratch/asked" 2>&1 || fail "$1: $(cat "$scratch/asked")"
+    kill -KILL $(session_workers "$mark") 2> /dev/null
+    wait_until 20 grep -q 'is worker . now' "$scratch/err"
+    touch "$scratch/enough"
+    wait $program || fail "$*: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+}
+lost_after move
+lost_after rest
+
 # What cannot be done again: the loss is an error, as without it, and the log has the reason.
 : > "$scratch/err"
 env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 60 vocl run -- "$parity/effects" > "$scratch/out" 2> "$scratch/err" &

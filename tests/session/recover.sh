@@ -45,7 +45,7 @@ survives()
     harm=$1 how=$2
     shift 2
     : > "$scratch/err"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 120 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 600 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     harm $harm > /dev/null 2>&1 &
     harmer=$!
@@ -88,7 +88,7 @@ any()
 
 shortened()
 {
-    first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 1200
+    first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 5000
     [ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
 }
 

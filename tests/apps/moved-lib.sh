@@ -14,10 +14,12 @@ moved_way()
     way=$1
     case $way in
     pool)
+        started=$PWD
         . "$(dirname "$0")/../pool/pool-lib.sh"
+        cd "$started" || exit 99
         cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
         for host in n1 n2 n3; do
-            write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";'
+            write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";' 'least-uid = 0;'
             sed -i '/^environment/d' "$scratch/$host.conf"
             start_daemon $host
         done

@@ -1,6 +1,6 @@
 /*
- * unset FILE: makes a user event for which nothing waits, says "ready", and goes on when there is the file: then a command waits
- * for it, and it is set.
+ * unset FILE: makes a user event for which nothing waits, says "ready", and goes on when there is the file: then a
+ * command waits for it, and it is set.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -44,7 +44,8 @@ int main(int count, char **arguments)
     fflush(stdout);
     while (access(arguments[1], F_OK))
         usleep(10000);
-    need(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(wanted), &wanted, 1, &event, NULL), "clEnqueueWriteBuffer");
+    need(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(wanted), &wanted, 1, &event, NULL),
+         "clEnqueueWriteBuffer");
     need(clSetUserEventStatus(event, CL_COMPLETE), "clSetUserEventStatus");
     need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(value), &value, 0, NULL, NULL), "clEnqueueReadBuffer");
     printf("%d\n", value);

@@ -7,6 +7,8 @@
 struct _cl_platform_id {
     struct object object;
     struct info_table infos;
+    bool native;              /* the program sees the native one's name */
+    char *_Atomic extensions; /* the answer, once somebody has asked */
 };
 
 struct _cl_sampler {

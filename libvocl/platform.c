@@ -112,10 +112,40 @@ static cl_int own_answer(cl_platform_id platform, cl_platform_info param, size_t
                                         : info_string("VOCL", size, value, size_ret);
 }
 
+static char *list_extensions(cl_platform_id platform, const char *native, uint32_t length)
+{
+    cl_int (*const list)(const struct info_table *, const char *, uint32_t, size_t, void *, size_t *) =
+        platform->native ? extensions : extension_return;
+    size_t size = 0;
+    char *text;
+
+    if (list(&platform->infos, native, length, 0, NULL, &size) || !(text = malloc(size)))
+        return NULL;
+    if (!list(&platform->infos, native, length, size, text, NULL))
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* It does not change, and programs ask often. */
+static const char *kept_extensions(cl_platform_id platform, const char *native, uint32_t length)
+{
+    char *kept = atomic_load(&platform->extensions), *text;
+
+    if (kept)
+        return kept;
+    text = list_extensions(platform, native, length);
+    if (!text || atomic_compare_exchange_strong(&platform->extensions, &kept, text))
+        return text;
+    free(text);
+    return kept; /* another thread's */
+}
+
 cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t size, void *value, size_t *size_ret)
 {
     TIMELINE(clGetPlatformInfo);
 
+    const char *kept;
     const void *native;
     uint32_t length;
 
@@ -127,16 +157,17 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     case CL_PLATFORM_VENDOR:
     case CL_PLATFORM_ICD_SUFFIX_KHR:
     case CL_PLATFORM_VERSION:
-        if (!platform_is_native())
+        if (!platform->native)
             return own_answer(platform, param, size, value, size_ret);
     }
     native = info_find(&platform->infos, param, &length);
-    if (native && param == CL_PLATFORM_EXTENSIONS && length)
-        return (platform_is_native() ? extensions : extension_return)(&platform->infos, native, length, size, value,
-                                                                      size_ret);
+    if (native && param == CL_PLATFORM_EXTENSIONS && length) {
+        kept = kept_extensions(platform, native, length);
+        return kept ? info_string(kept, size, value, size_ret) : CL_OUT_OF_HOST_MEMORY;
+    }
     if (native && param == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
-        return (platform_is_native() ? extension_versions : extension_return_versions)(native, length, size, value,
-                                                                                       size_ret);
+        return (platform->native ? extension_versions : extension_return_versions)(native, length, size, value,
+                                                                                   size_ret);
     if (!native && param == CL_PLATFORM_ICD_SUFFIX_KHR) /* without one the loader does not take it */
         return info_string("VOCL", size, value, size_ret);
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;

@@ -50,6 +50,7 @@ static void choose_platform(struct view *view)
     const bool native = platform_is_native();
     unsigned newest = 0;
 
+    view->platform->native = native;
     for (unsigned i = 0; i < view->described_count && view->device_count; i++) {
         const struct described *described = &view->described[i];
         const bool first = described->node == view->devices[0]->node && described->number == view->devices[0]->platform;

@@ -77,6 +77,8 @@ void stream_push(struct node *node)
     if (timeline_wanted())
         timeline_pushing(node);
     error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
+    if (error == -EAGAIN) /* and again when it has room, or, as that has just happened, at the next poll */
+        transport_want_drained(session_transport(node->session), node->peer);
     if (error == -EAGAIN || (error == -ECONNRESET && recover_will(node))) /* its loss is told in a moment */
         return;
     if (!error && node->journal)
@@ -92,7 +94,7 @@ void stream_push(struct node *node)
 
 void stream_advance(struct node *node)
 {
-    if (node->batch.length && transport_drained(session_transport(node->session), node->peer))
+    if (node->batch.length && transport_want_drained(session_transport(node->session), node->peer))
         stream_push(node);
 }
 
@@ -118,7 +120,7 @@ int stream_finish(struct node *node, enum stream_urgency urgency)
     if (timeline_wanted())
         timeline_count_batch(node);
     if (urgency == STREAM_NOW || node->batch.length >= FRAME_FULL ||
-        (urgency == STREAM_SOON && transport_drained(session_transport(node->session), node->peer)))
+        (urgency == STREAM_SOON && transport_want_drained(session_transport(node->session), node->peer)))
         stream_push(node);
     else if (urgency == STREAM_SOON)
         session_need_progress(node->session);

@@ -99,6 +99,11 @@ int executor_check(struct executor *x)
     return count;
 }
 
+bool executor_awaits(const struct executor *x)
+{
+    return x->waits != NULL;
+}
+
 /* ---- telling the application ---- */
 
 struct subscription {

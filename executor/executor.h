@@ -105,5 +105,7 @@ void executor_usage(struct executor *executor, struct executor_usage *usage);
 int executor_check(struct executor *executor);
 /* The process ends, and native OpenCL with it: what runs is waited for, some seconds. */
 void executor_stop(struct executor *executor);
+/* Whether there are any that may do so. */
+bool executor_awaits(const struct executor *executor);
 
 #endif

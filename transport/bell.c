@@ -97,6 +97,7 @@ void bell_take(struct bell *bell, const struct bell_record *record)
         break;
     case BELL_RING:
         bell->rung = true;
+        bell->rung_for = record->value;
         break;
     case BELL_BEAT:
         break;

@@ -3,8 +3,9 @@
  * one), loader.h (the plugins).
  *
  *     leaving.c         the end of a whole MPI job
- *     link.c            the members, frames with windows, losses, sleeping (link.h)
+ *     link.c            the members, frames with windows, losses (link.h)
  *     receive.c         frames that arrive
+ *     sleep.c           sleeping
  *     bulk.c            bulk data
  *   Providers (provider.h), which carry it:
  *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
@@ -12,7 +13,7 @@
  *     over_tls.c        by TLS (over_tls.h); tls.c is the plugin with OpenSSL (tls.h)
  *     over_tls_bulk.c   its bulk data, and over_tls_give.c what gives them
  *     over_tls_able.c   what it does on slow links: pace.c, known.c; pack.c is the plugin with zstd
- *     lane.c            through memory of one host (lane.h)
+ *     lane.c            through memory of one host (lane.h); lane_sleep.c: who sleeps
  *     loop.c            to the local member, in the same process
  *   Who is there:
  *     bell.c            the socket beside MPI, and what is said on it
@@ -87,12 +88,13 @@ struct bell {
     void *carrier;
     unsigned number;
     bool peer_sleeps, lost, rung;
-    const char *why; /* it is lost, if not because its peer is */
-    bool bye;        /* it has said that it ends */
-    bool lane;       /* the peer has taken the lane it was offered */
-    bool stopped;    /* so says the peer's launcher */
-    uint32_t acked;  /* frames that the peer has taken */
-    uint32_t heard;  /* records */
+    uint32_t rung_for; /* frames that it had sent then */
+    const char *why;   /* it is lost, if not because its peer is */
+    bool bye;          /* it has said that it ends */
+    bool lane;         /* the peer has taken the lane it was offered */
+    bool stopped;      /* so says the peer's launcher */
+    uint32_t acked;    /* frames that the peer has taken */
+    uint32_t heard;    /* records */
     uint8_t partial[sizeof(struct bell_record)];
     size_t partial_length;
     uint32_t rank; /* BELL_RANK's */

@@ -27,6 +27,7 @@ struct lane_memory {
         struct ring_credit credit;
         uint8_t bytes[RING_BYTES] __attribute__((aligned(RING_LINE)));
     } ways[2]; /* from the application, from the worker */
+    struct lane_side sides[2];
 };
 
 /* Or the first frames would find it page by page. */
@@ -48,6 +49,13 @@ static struct ring ring_of(const struct lane *lane, int way)
                          .credit = &lane->memory->ways[way].credit};
 }
 
+static void open_memory(struct lane *lane, uint8_t *memory)
+{
+    lane->memory = (struct lane_memory *)memory;
+    lane->own = &lane->memory->sides[lane->out];
+    lane->other = &lane->memory->sides[!lane->out];
+}
+
 int lane_offer(struct lane *lane, struct memory_address *offer)
 {
     uint8_t *memory;
@@ -66,7 +74,7 @@ int lane_offer(struct lane *lane, struct memory_address *offer)
         return error;
     }
     populate(memory);
-    lane->memory = (struct lane_memory *)memory;
+    open_memory(lane, memory);
     return 0;
 }
 
@@ -80,7 +88,8 @@ int lane_accept(struct lane *lane, const struct memory_address *offer)
         return error;
     }
     populate(memory);
-    *lane = (struct lane){.fd = -1, .memory = (struct lane_memory *)memory, .copy = copy, .out = 1, .open = true};
+    *lane = (struct lane){.fd = -1, .copy = copy, .out = 1, .open = true};
+    open_memory(lane, memory);
     return 0;
 }
 
@@ -132,7 +141,7 @@ bool lane_send(struct lane *lane, uint32_t number, uint32_t kind, uint32_t acked
     memcpy(at, &record, sizeof(record));
     memcpy(at + sizeof(record), bytes, length);
     lane->head += most;
-    ring_publish_only(&ring, lane->head);
+    ring_publish_only(&ring, lane->head); /* lane_must_ring() comes next */
     return true;
 }
 

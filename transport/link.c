@@ -17,10 +17,7 @@
 #include "transport/link.h"
 
 #define HEAR_EVERY 64 /* polls; hearing costs a system call */
-#define FIRST_DOZE_US 100
-#define LONGEST_DOZE_US 10000000
-#define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
-#define JOIN_US 1000    /* between looks at somebody who comes */
+#define ACK_EVERY 16  /* frames taken without having said so, where there is no lane */
 
 /* ---- open and close ---- */
 
@@ -305,12 +302,36 @@ void link_fail(struct transport *t)
 
 /* ---- the bell ---- */
 
+/* Until both sides have the lane it says at the bell that it sleeps. */
 void link_ring(struct peer *peer)
 {
-    if (!peer->bell.peer_sleeps)
+    if (!(peer->lane.memory && lane_must_ring(&peer->lane)) && !peer->bell.peer_sleeps)
         return;
     peer->bell.peer_sleeps = false;
-    bell_send(&peer->bell, BELL_RING, 0);
+    bell_send(&peer->bell, BELL_RING, peer->sent);
+}
+
+void link_look(struct peer *peer)
+{
+    const uint32_t taken = peer->lane.memory ? lane_taken(&peer->lane) : peer->bell.acked;
+
+    if ((int32_t)(taken - peer->bell.acked) > 0)
+        peer->bell.acked = taken;
+    if ((int32_t)(peer->sent - peer->bell.acked) < 0) {
+        peer->bell.why = "it confirms what it was not sent";
+        peer->bell.lost = true;
+    }
+}
+
+void link_took(struct peer *peer)
+{
+    peer->received++;
+    if (peer->lane.memory)
+        lane_took(&peer->lane, peer->received);
+    if (!peer->lane.open && peer->received - peer->confirmed >= ACK_EVERY) {
+        peer->confirmed = peer->received;
+        bell_send(&peer->bell, BELL_ACK, peer->received);
+    }
 }
 
 int link_hear(struct transport *t, unsigned number)
@@ -318,10 +339,7 @@ int link_hear(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
     int heard = peer->provider->bells ? peer->provider->hear(t, number) : bell_hear(&peer->bell);
 
-    if ((int32_t)(peer->sent - peer->bell.acked) < 0) {
-        peer->bell.why = "it confirms what it was not sent";
-        peer->bell.lost = true;
-    }
+    link_look(peer);
     if (peer->bell.peer_sleeps && peer->bell.acked != peer->sent)
         link_ring(peer); /* something crossed with its going to sleep */
     return heard;
@@ -331,7 +349,22 @@ int link_hear(struct transport *t, unsigned number)
 
 bool transport_drained(const struct transport *t, unsigned peer)
 {
-    return t->peers[peer].bell.acked == t->peers[peer].sent;
+    struct peer *to = &t->peers[peer];
+
+    if (to->bell.acked != to->sent)
+        link_look(to);
+    return to->bell.acked == to->sent;
+}
+
+bool transport_want_drained(const struct transport *t, unsigned peer)
+{
+    struct peer *to = &t->peers[peer];
+
+    if (transport_drained(t, peer))
+        return true;
+    if (to->lane.memory)
+        lane_want_taken(&to->lane, to->sent);
+    return transport_drained(t, peer);
 }
 
 /* Small ones through memory, where there is some. */
@@ -404,7 +437,7 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
     if (!error && timeline_wanted())
         timeline_count(TIMELINE_FRAME, number, true, (uint64_t)clock_ns(), length);
-    if (!error)
+    if (!error && !peer->lane.open) /* whether it sleeps */
         link_hear(t, number);
     return error;
 }
@@ -430,12 +463,14 @@ int transport_add_local(struct transport *t, const struct transport_local *local
 
 int transport_poll(struct transport *t)
 {
-    bool listen = t->slept || ++t->polls % HEAR_EVERY == 0;
+    const bool last_look = t->announced, listen = last_look || t->woke || ++t->polls % HEAR_EVERY == 0;
     int count = 0, more = 1;
 
+    if (!last_look)
+        sleep_over(t);
     if (listen)
-        channel_poll(t, t->slept && t->channel && t->channel->revents);
-    t->slept = t->announced = false;
+        channel_poll(t, t->woke && t->channel && t->channel->revents);
+    t->woke = t->announced = false;
     t->listens = listen;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
@@ -460,7 +495,7 @@ int transport_poll(struct transport *t)
 
         if (!peer->alive || i == link_local(t))
             continue;
-        if (listen && !peer->provider->bells)
+        if (listen && !peer->provider->bells && !(last_look && peer->lane.open))
             link_hear(t, i);
         if (t->ended)
             link_lose(t, i, t->failed);
@@ -471,110 +506,11 @@ int transport_poll(struct transport *t)
         count += join_poll(t);
     if (listen)
         join_tidy(t);
-    if (listen)
+    if (listen && !last_look) /* when all have been listened to */
         pulse_judge(t);
     if (count)
         t->doze_us = FIRST_DOZE_US;
     return count;
-}
-
-/* To confirm what came costs the worker that is computing the answer a look. The next frame says it, too, and only a
- * program whose worker has nothing to tell and much to hear never sends one. */
-static bool confirms_later(const struct transport *t, const struct peer *peer)
-{
-    return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->confirmed < TRANSPORT_WINDOW / 4;
-}
-
-/* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long.
- */
-static bool announce_to(struct transport *t, unsigned number)
-{
-    struct peer *peer = &t->peers[number];
-    bool later = false;
-
-    link_hear(t, number);
-    /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
-    if (!peer->provider->polled && !peer->lane.memory) {
-        later = peer->confirmed != peer->received && confirms_later(t, peer);
-        if (peer->confirmed != peer->received && !later)
-            bell_send(&peer->bell, BELL_ACK, peer->received);
-        /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
-    } else if (!peer->said_sleep || peer->bell.rung || peer->confirmed != peer->received) {
-        bell_send(&peer->bell, BELL_SLEEP, peer->received);
-        peer->said_sleep = true;
-        peer->bell.rung = false;
-    }
-    if (!later)
-        peer->confirmed = peer->received;
-    if (peer->provider->sleep_on)
-        t->sleep_count += peer->provider->sleep_on(t, number, t->sleep_on + t->sleep_count);
-    else
-        t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.socket.fd, POLLIN, 0};
-    return !later;
-}
-
-void transport_announce(struct transport *t)
-{
-    bool polled = false, restless = false, all = true;
-
-    t->sleep_count = 0;
-    t->channel = NULL;
-    for (unsigned i = 0; i < t->width; i++) {
-        struct peer *peer = &t->peers[i];
-
-        if (peer->alive && peer->provider->idle)
-            peer->provider->idle(t, i);
-        if (!peer->alive)
-            continue;
-        all &= announce_to(t, i);
-        polled |= peer->provider->polled || peer->lane.memory;
-        restless |= peer->provider->restless && peer->provider->restless(t, i);
-    }
-    /* The bell may be quicker than what it rang for: look again, soon at first. */
-    t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
-    if (t->doze_us < LONGEST_DOZE_US)
-        t->doze_us *= 2;
-    if (restless)
-        t->sleep_most_us = 10000;
-    if (!all && t->sleep_most_us > CONFIRM_US)
-        t->sleep_most_us = CONFIRM_US;
-    if (t->bulks) {
-        long nap = bulk_nap(t);
-
-        if (t->sleep_most_us > nap)
-            t->sleep_most_us = nap;
-    }
-    if (t->join && t->sleep_most_us > JOIN_US)
-        t->sleep_most_us = JOIN_US;
-    if (t->sleep_most_us > t->look_us)
-        t->sleep_most_us = t->look_us;
-    t->announced = true;
-    t->slept = true;
-}
-
-void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
-{
-    struct timespec timeout;
-    nfds_t count = t->sleep_count;
-    char rings[64];
-
-    if (timeout_us > t->sleep_most_us)
-        timeout_us = t->sleep_most_us;
-    timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
-    t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
-    t->channel = channel_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
-    if (extra_fd >= 0)
-        t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
-    if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->channel)
-        t->channel->revents = 0;
-    if (read(kept_fd(&t->wake), rings, sizeof(rings)) < 0)
-        return; /* it was not this that woke us */
-}
-
-void transport_wake(struct transport *t)
-{
-    if (write(kept_fd(&t->waker), "", 1) < 0)
-        return; /* full: it wakes as well */
 }
 
 void transport_bytes(const struct transport *t, uint64_t *in, uint64_t *out)

@@ -78,8 +78,10 @@ struct transport {
     unsigned polls;
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
-    bool announced, slept, listens; /* listens: this time at whatever nothing is expected from, too */
-    atomic_bool ended;              /* also when MPI says so, to whichever thread */
+    bool announced, woke; /* woke: from sleeping on descriptors, not all of which have been looked at */
+    bool lies;            /* so do the lanes say */
+    bool listens;         /* this time at whatever nothing is expected from, too */
+    atomic_bool ended;    /* also when MPI says so, to whichever thread */
     transport_request *on_request;
     void *request_context;
     struct pollfd *channel; /* of those that it sleeps on, or NULL */
@@ -113,10 +115,20 @@ void link_keep(struct transport *t, struct kept *kept, int fd);
 void link_lose(struct transport *t, unsigned number, const char *why);
 /* What carries cannot be used any more. */
 void link_fail(struct transport *t);
-/* Wake a peer that sleeps. */
+/* Wake a peer that sleeps, after it has been sent something. */
 void link_ring(struct peer *peer);
+/* What the peer says in the lane that it has taken is what is known. */
+void link_look(struct peer *peer);
+/* It is told that a frame has been taken. */
+void link_took(struct peer *peer);
 /* Take in what its bell says; the number of things. */
 int link_hear(struct transport *t, unsigned number);
+
+/* ---- sleep.c ---- */
+#define FIRST_DOZE_US 100
+#define LONGEST_DOZE_US 10000000
+/* Whoever was told that this side sleeps need not ring any more. */
+void sleep_over(struct transport *t);
 
 /* ---- leaving.c ---- */
 /* False: somebody is missing, and MPI_Finalize would wait for ever. */

@@ -6,19 +6,6 @@
 #include "base/timeline.h"
 #include "transport/link.h"
 
-#define ACK_EVERY 16 /* frames taken without having said so */
-
-static void taken(struct transport *t, unsigned number)
-{
-    struct peer *peer = &t->peers[number];
-
-    peer->received++;
-    if (peer->received - peer->confirmed >= ACK_EVERY) {
-        peer->confirmed = peer->received;
-        bell_send(&peer->bell, BELL_ACK, peer->received);
-    }
-}
-
 static void deliver(struct transport *t, unsigned number, bool local, const void *bytes, size_t length)
 {
     int error;
@@ -46,7 +33,7 @@ static void take_offer(struct transport *t, unsigned number, const uint8_t *byte
         return;
     }
     memcpy(&offer, bytes, sizeof(offer));
-    if (!lane_accept(&peer->lane, &offer))
+    if (!lane_accept(&peer->lane, &offer)) /* what it says there, and knows, counts from now on */
         bell_send(&peer->bell, BELL_LANE, 0);
 }
 
@@ -86,7 +73,7 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
         link_lose(t, number, "it sent a frame of no known kind");
     }
     if (peer->alive)
-        taken(t, number);
+        link_took(peer);
 }
 
 /* One frame of one peer, if there is one. What its provider has may be later than what is in the lane, and waits then:

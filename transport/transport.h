@@ -125,6 +125,8 @@ int transport_send(struct transport *transport, unsigned peer, const void *bytes
 
 /* True when the peer has consumed every frame sent to it: the next frame would find it idle. */
 bool transport_drained(const struct transport *transport, unsigned peer);
+/* The same; if not, it wakes this side when it has. */
+bool transport_want_drained(const struct transport *transport, unsigned peer);
 
 /*
  * Bulk data. Give sends length bytes from memory, take receives exactly length bytes into memory; the two meet by

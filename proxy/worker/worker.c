@@ -254,14 +254,19 @@ static int turn(struct worker *worker, bool idle)
     return count + done;
 }
 
+/* Between looks for native commands that failed without a word. */
+#define FIRST_LOOK_US 500
+#define LAST_LOOK_US 1000000
+
 static void loop(struct worker *worker)
 {
-    long spin = settings_number(SETTING_SPIN_US), active = clock_us(), most;
+    long spin = settings_number(SETTING_SPIN_US), active = clock_us(), look = FIRST_LOOK_US, most;
     struct crowd crowd = {0, 0};
 
     while (!worker->over) {
         if (turn(worker, false)) {
             active = clock_us();
+            look = FIRST_LOOK_US;
             continue;
         }
         if ((clock_us() - active < spin && !crowd_here(&crowd)) || transport_bulk_pending(worker->transport)) {
@@ -275,6 +280,9 @@ static void loop(struct worker *worker)
         most = worker->control ? executor_slices(worker->executor) : 1000000;
         if (worker->notes.length || worker->waiting || worker->arbitrations_wait)
             most = 1000;
+        if (executor_awaits(worker->executor) && most > look)
+            most = look;
+        look *= look < LAST_LOOK_US ? 2 : 1;
         transport_sleep(worker->transport, worker->epoll, most);
         active = clock_us();
     }

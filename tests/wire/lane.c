@@ -14,6 +14,33 @@
 #include "transport/lane.h"
 #include "transport/transport.h"
 
+/* Who sleeps is rung once, for frames and for what he waits for to be taken. */
+static void sleeps(struct lane *one, struct lane *other)
+{
+    assert(!lane_must_ring(one) && !lane_must_ring(other));
+    lane_lie_down(one);
+    assert(!lane_must_ring(one)); /* it is the other that rings */
+    assert(lane_must_ring(other) && !lane_must_ring(other));
+    lane_lie_down(one);
+    lane_get_up(one);
+    assert(!lane_must_ring(other));
+
+    lane_want_taken(one, 3);
+    lane_lie_down(one);
+    lane_took(other, 2);
+    assert(lane_taken(one) == 2 && !lane_must_ring_for_taken(other)); /* which is not all */
+    lane_took(other, 3);
+    assert(lane_taken(one) == 3 && lane_must_ring_for_taken(other) && !lane_must_ring_for_taken(other));
+    lane_lie_down(one);
+    assert(!lane_must_ring_for_taken(other)); /* it was told */
+    lane_took(other, 4);
+    assert(!lane_must_ring_for_taken(other)); /* it did not want that */
+    lane_want_taken(one, 5);
+    lane_get_up(one);
+    lane_took(other, 5);
+    assert(!lane_must_ring_for_taken(other)); /* awake, it sees */
+}
+
 int main(void)
 {
     struct lane application, worker, other;
@@ -31,6 +58,8 @@ int main(void)
     assert(!lane_accept(&worker, &offer));
     lane_confirm(&application);
     assert(application.fd < 0);
+    sleeps(&application, &worker);
+    sleeps(&worker, &application);
     for (uint32_t number = UINT32_MAX - 500; number != 500; number++) {
         memset(frame, (int)(number % 251), sizeof(frame));
         assert(!lane_waits(&worker, number));

@@ -1,0 +1,109 @@
+/* Two threads at the ends of a lane sleep, without a time-out, whenever there is nothing for them: each is woken for
+ * every frame, and for what it waits for to be taken. A wake-up that is lost is a test that does not end. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#undef NDEBUG
+#include <assert.h>
+
+#include "tests/draw.h"
+#include "transport/lane.h"
+
+enum { FRAMES = 200000 };
+
+struct side {
+    struct lane lane;
+    int bell;
+    uint32_t sent, received;
+    uint64_t state, sleeps;
+    bool echoes;
+};
+
+static void ring(const struct side *side)
+{
+    assert(send(side->bell, "r", 1, MSG_DONTWAIT) == 1);
+}
+
+static void send_one(struct side *side)
+{
+    if (!lane_send(&side->lane, side->sent, 1, 0, &side->sent, sizeof(side->sent)))
+        return; /* no room: it is tried again */
+    side->sent++;
+    if (lane_must_ring(&side->lane))
+        ring(side);
+}
+
+/* As a session does it: what has come is taken, and what this side has to send goes when all before it is taken. */
+static bool turn(struct side *side)
+{
+    const uint32_t before = side->received + side->sent;
+    const uint32_t due = side->echoes ? side->received : FRAMES;
+    uint32_t kind, acked;
+    size_t length;
+
+    while (lane_receive(&side->lane, side->received, &kind, &acked, &length))
+        lane_took(&side->lane, ++side->received);
+    if (side->sent < due) {
+        lane_want_taken(&side->lane, side->sent);
+        if (lane_taken(&side->lane) == side->sent)
+            for (uint64_t i = 1 + draw_below(&side->state, 3); i && side->sent < due; i--)
+                send_one(side);
+    }
+    return side->received + side->sent != before;
+}
+
+static void sleep_once(struct side *side)
+{
+    struct pollfd bell = {.fd = side->bell, .events = POLLIN};
+    char rings[64];
+
+    lane_lie_down(&side->lane);
+    if (lane_must_ring_for_taken(&side->lane))
+        ring(side);
+    if (!turn(side) && (side->sent < FRAMES || side->received < FRAMES)) {
+        side->sleeps++;
+        assert(poll(&bell, 1, -1) == 1);
+        assert(recv(side->bell, rings, sizeof(rings), MSG_DONTWAIT) > 0);
+    }
+    lane_get_up(&side->lane);
+}
+
+static void *run(void *argument)
+{
+    struct side *side = argument;
+
+    while (side->sent < FRAMES || side->received < FRAMES) {
+        if (!turn(side) && (side->sent < FRAMES || side->received < FRAMES))
+            sleep_once(side);
+    }
+    ring(side); /* as the end of a process is heard */
+    return NULL;
+}
+
+int main(void)
+{
+    static struct side sides[2] = {{.state = 3}, {.state = 4, .echoes = true}};
+    struct memory_address offer;
+    pthread_t threads[2];
+    int ends[2];
+
+    assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+    assert(!lane_offer(&sides[0].lane, &offer));
+    assert(!lane_accept(&sides[1].lane, &offer));
+    lane_confirm(&sides[0].lane);
+    for (int i = 0; i < 2; i++) {
+        sides[i].bell = ends[i];
+        assert(!pthread_create(&threads[i], NULL, run, &sides[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert(!pthread_join(threads[i], NULL));
+        assert(sides[i].sent == FRAMES && sides[i].received == FRAMES);
+        printf("%u frames, %llu sleeps\n", sides[i].sent, (unsigned long long)sides[i].sleeps);
+        lane_close(&sides[i].lane);
+        close(ends[i]);
+    }
+    return 0;
+}

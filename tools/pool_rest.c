@@ -84,6 +84,12 @@ static int try_to_change(const struct poolfile *pool, const char *id, const char
     return error;
 }
 
+/* A daemon that does not have it at rest may have had when its status was told to the one that was asked. */
+static bool may_pass(int error, const char *what)
+{
+    return error == -ENOENT || (error == -EPROTO && !strcmp(what, "wake"));
+}
+
 /* The exit status. */
 static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word)
 {
@@ -93,7 +99,7 @@ static int change(const struct poolfile *pool, const char *id, const char *list,
 
     do
         error = try_to_change(pool, id, list, what, word, why, sizeof(why));
-    while (error == -ENOENT && pool_look_again(&until));
+    while (may_pass(error, what) && pool_look_again(&until));
     return error ? complain(why) : 0;
 }
 

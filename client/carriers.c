@@ -1,6 +1,7 @@
 /*
  * A queue that carries contents to a member, or from it, in several pieces that are under way at once. It is one: with
- * a queue for each piece one in twenty runs of parity/buffer_ops between two hosts read something else.
+ * a queue for each piece one of twenty runs of parity/buffer_ops between two hosts read something else, and whether for
+ * that is not known.
  */
 #include <errno.h>
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "client/deliver.h"
 #include "client/halt.h"
 
@@ -21,11 +22,6 @@ static bool ended, lost; /* lost: a thread could not be marked */
 static pthread_cond_t call = PTHREAD_COND_INITIALIZER;
 static bool wanted; /* somebody waits for the end of HALT_REST */
 _Thread_local struct walker halt_self;
-
-/* As pthread_key_create()'s destructors, once. Keys are numbered by each libc of the process and kept in one place:
- * MPI, which may have a libc of its own, would take ours for its own. */
-extern int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *library);
-extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static void forget(void *argument)
 {
@@ -43,8 +39,8 @@ static void forget(void *argument)
 
 static void introduce(struct walker *walker)
 {
-    /* Not under the lock: this takes the loader's. */
-    const bool told = !walker->gone && !__cxa_thread_atexit_impl(forget, walker, &__dso_handle);
+    /* Not under the lock. */
+    const bool told = !walker->gone && !thread_at_end(forget, walker);
 
     pthread_mutex_lock(&lock);
     if (!told) {

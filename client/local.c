@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread.h"
 #include "executor/plugin.h"
 #include "client/client.h"
 
@@ -59,6 +60,20 @@ static void stop_at_exit(void)
 {
     if (++local.frames <= OFTEN || !(local.frames & (local.frames - 1)))
         atexit(stop);
+}
+
+/* What the program has said, and natively would be done by now, is done before anything is taken down: a driver that is
+ * still making a context is beyond what stop() can wait for. */
+static void settle(void *unused)
+{
+    struct node *node = session_node(local.session, session_node_count(local.session) - 1);
+    struct wire_list_platforms m = {0};
+    struct wire_list_platforms_reply reply;
+    struct call call;
+
+    (void)unused;
+    if (local.process == getpid() && node->in_process && !call_list_platforms(node, &m, &reply, &call))
+        call_free(&call);
 }
 
 /* ---- from the transport ---- */
@@ -185,5 +200,6 @@ bool local_open(struct session *session, struct transport *transport)
     }
     local.session = session;
     local.process = getpid();
+    thread_at_end(settle, NULL);
     return true;
 }

@@ -3,7 +3,7 @@
 # the program notices nothing, and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
 need_whole_mpi # what failed once is another's namespace
-program=$top_builddir/tests/parity/many_devices
+program=$top_builddir/tests/parity/vector_add # whose workers tell each other nothing: that could not be told again
 mark=VOCL_TEST_MARK=$$
 at_most 600
 

@@ -98,8 +98,9 @@ int main(void)
         sides[i].bell = ends[i];
         assert(!pthread_create(&threads[i], NULL, run, &sides[i]));
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         assert(!pthread_join(threads[i], NULL));
+    for (int i = 0; i < 2; i++) { /* none of which rings any more */
         assert(sides[i].sent == FRAMES && sides[i].received == FRAMES);
         printf("%u frames, %llu sleeps\n", sides[i].sent, (unsigned long long)sides[i].sleeps);
         lane_close(&sides[i].lane);

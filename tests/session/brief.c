@@ -11,7 +11,7 @@ int main(int count, char **words)
     const size_t items = 4096;
     const cl_int rounds = 1000;
     cl_platform_id platform;
-    cl_device_id device;
+    cl_device_id device = NULL;
     cl_int status = clGetPlatformIDs(1, &platform, NULL);
     cl_context context;
     cl_program program;

@@ -28,6 +28,11 @@ static struct {
     unsigned peer_count;
 } local;
 
+static _Thread_local struct {
+    bool runs;    /* it has run a frame: settle() is called before what the driver registered for its end */
+    bool settled; /* it ends */
+} thread;
+
 /* What does not fit through now goes with the next poll. */
 static void flush_peers(void)
 {
@@ -70,10 +75,27 @@ static void settle(void *unused)
     struct wire_list_platforms m = {0};
     struct wire_list_platforms_reply reply;
     struct call call;
+    bool over;
 
     (void)unused;
-    if (local.process == getpid() && node->in_process && !call_list_platforms(node, &m, &reply, &call))
+    if (thread.settled || local.process != getpid())
+        return; /* what the driver keeps for this thread may be gone */
+    thread.settled = true;
+    session_lock(local.session);
+    over = session_stops(local.session); /* this is one of the session's own threads */
+    session_unlock(local.session);
+    if (!over && node->in_process && !call_list_platforms(node, &m, &reply, &call))
         call_free(&call);
+}
+
+/* What is registered last is called first: behind the first frame of a thread the driver has registered what it keeps
+ * for the thread, and that is still there when this is called. */
+static void settle_at_end(void)
+{
+    if (thread.runs)
+        return;
+    thread.runs = true;
+    thread_at_end(settle, NULL);
 }
 
 /* ---- from the transport ---- */
@@ -87,6 +109,7 @@ static int frame(void *owner, unsigned peer, const void *bytes, size_t length)
                  : local.plugin->run(local.executor, bytes, length);
     flush_peers();
     stop_at_exit();
+    settle_at_end();
     return error;
 }
 
@@ -200,6 +223,6 @@ bool local_open(struct session *session, struct transport *transport)
     }
     local.session = session;
     local.process = getpid();
-    thread_at_end(settle, NULL);
+    thread_at_end(settle, NULL); /* of a program whose frames are run by another thread */
     return true;
 }

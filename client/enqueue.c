@@ -154,7 +154,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
     number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
     window_leave(e);
     if (e->event)
-        atomic_store(&e->event->number, number);
+        event_number(e->event, number);
     if (e->hosted)
         hostptr_sent(e, number);
     if (!status && event)

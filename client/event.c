@@ -223,15 +223,30 @@ static void call_back(cl_event event, cl_int status, bool here)
     }
 }
 
+static void tell_queue(cl_event event)
+{
+    queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1), true);
+}
+
+void event_number(cl_event event, uint64_t number)
+{
+    atomic_store(&event->number, number);
+    if (atomic_load(&event->status) == CL_COMPLETE && queue_in_order(event->queue))
+        tell_queue(event);
+}
+
 static void set_status(cl_event event, cl_int status, bool here)
 {
+    const bool tells = status == CL_COMPLETE && event->queue && queue_in_order(event->queue);
     cl_int old = atomic_load(&event->status);
 
     if (old <= CL_COMPLETE || status >= old)
         return;
+    if (tells)
+        tell_queue(event); /* or who sees the status, on another thread, would ask how far the queue is */
     atomic_store(&event->status, status);
-    if (status == CL_COMPLETE && event->queue && queue_in_order(event->queue))
-        queue_finished(event->queue, event->before + (atomic_load(&event->number) == event->before + 1), true);
+    if (tells)
+        tell_queue(event); /* it may have been numbered meanwhile: see event_number() */
     call_back(event, status, here);
 }
 

@@ -18,6 +18,8 @@ uint32_t event_id(struct node *node, cl_event event);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
 /* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
 cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
+/* Its place in its queue: known when it has been sent, by when it may be over. */
+void event_number(cl_event event, uint64_t number);
 void event_set_status(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);

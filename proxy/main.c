@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "proxy/births.h"
 #include "proxy/keep.h"
 #include "proxy/launch/remote.h"
 #include "proxy/worker/worker.h"
@@ -17,6 +18,8 @@ int main(int count, char **arguments)
         return worker_run();
     if (count == 2 && !strcmp(arguments[1], NURSERY_WORD))
         return nursery_run(arguments[1]);
+    if (count == 2 && !strcmp(arguments[1], BROOD_WORD))
+        return brood_run(arguments[1]);
     if (count == 2 && !strcmp(arguments[1], "--remote"))
         return remote_run();
     if (count == 2 && !strcmp(arguments[1], "--probe"))

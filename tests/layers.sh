@@ -23,10 +23,10 @@ allowed()
     client)       echo "client/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
     libvocl)      echo "libvocl/* client/* wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
-    proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/keep.h base/*" ;;
-    proxy/worker) echo "proxy/worker/* proxy/control.h proxy/keep.h topology/* executor/executor.h transport/transport.h transport/loader.h wire/* base/*" ;;
+    proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/births.h proxy/keep.h transport/starter.h base/*" ;;
+    proxy/worker) echo "proxy/worker/* proxy/births.h proxy/control.h proxy/keep.h topology/* executor/executor.h transport/transport.h transport/loader.h wire/* base/*" ;;
     proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/keep.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
-    proxy/launch) echo "proxy/launch/* pool/* transport/starter.h base/*" ;;
+    proxy/launch) echo "proxy/launch/* proxy/births.h proxy/keep.h pool/* transport/starter.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;;
     tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h transport/* wire/* base/*" ;;

@@ -163,25 +163,47 @@ int launch_helper(struct start *start, char **arguments, char **environment)
     return error;
 }
 
+/* Descriptors come with zeros: anything else is a line that says why they do not come, and is left there. */
+static bool speaks(const struct start *start)
+{
+    struct pollfd ready = {start->job->lifeline, POLLIN, 0};
+    const long left = start->until - clock_ms();
+    char byte;
+
+    return left > 0 && poll(&ready, 1, (int)left) > 0 &&
+           recv(start->job->lifeline, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && byte;
+}
+
+/* How many came at once, at most so many; 0: it is said why, or not; or a negative errno. */
+static int receive_some(const struct start *start, int *descriptors, unsigned most)
+{
+    unsigned count = most;
+    char byte;
+    ssize_t got;
+
+    if (speaks(start))
+        return 0;
+    got = socket_receive_descriptors(start->job->lifeline, &byte, 1, descriptors, &count, start->until - clock_ms());
+    return got < 0 ? (int)got : (int)count;
+}
+
 int launch_receive(struct start *start, int *descriptors, unsigned count)
 {
     unsigned have = 0;
 
     while (have < count) {
-        unsigned more = count - have;
-        char byte;
-        ssize_t got = socket_receive_descriptors(start->job->lifeline, &byte, 1, descriptors + have, &more,
-                                                 start->until - clock_ms());
+        const int more = receive_some(start, descriptors + have, count - have);
 
-        have += more;
-        if (got == 1 && more)
+        if (more > 0) {
+            have += (unsigned)more;
             continue;
+        }
         while (have)
             close(descriptors[--have]);
-        if (got < 0 || !launch_hear(start))
+        if (more < 0 || !launch_hear(start))
             snprintf(start->why, start->why_size, "the session's processes were not started: %s",
-                     got < 0 ? strerror((int)-got) : "no descriptors came");
-        return got < 0 ? (int)got : -ECHILD;
+                     more < 0 ? strerror(-more) : "no descriptors came");
+        return more < 0 ? more : -ECHILD;
     }
     return 0;
 }

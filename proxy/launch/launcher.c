@@ -148,14 +148,15 @@ static void have_folder(void)
     free(folder);
 }
 
-/* The program's own limit may be as low as it likes. */
-static void have_descriptors(void)
+/* The program's own limit may be as low as it likes; each two of the workers here have a bell. */
+static void have_descriptors(unsigned workers)
 {
+    const rlim_t wanted = FILES + (rlim_t)workers * workers;
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES)
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
         return;
-    limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -357,6 +358,7 @@ static void describe(unsigned workers)
 
 int main(int count, char **arguments)
 {
+    const unsigned here = count == 3 && !strcmp(arguments[1], "--workers") ? (unsigned)atoi(arguments[2]) : 0;
     int output[2];
 
     if (count < 2 || fcntl(LIFELINE, F_SETFD, FD_CLOEXEC)) {
@@ -367,11 +369,11 @@ int main(int count, char **arguments)
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     have_folder();
-    have_descriptors();
+    have_descriptors(here);
     if (pipe2(output, O_CLOEXEC))
         return 1;
-    describe(count > 2 && !strcmp(arguments[1], "--workers") ? (unsigned)atoi(arguments[2]) : 1);
-    if (count == 3 && (!strcmp(arguments[1], "--workers") || !strcmp(arguments[1], "--hosts")))
+    describe(here ? here : 1);
+    if (here || (count == 3 && !strcmp(arguments[1], "--hosts")))
         run_workers(arguments, output);
     else
         run_mpiexec(arguments, output);

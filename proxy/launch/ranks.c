@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/socket.h"
 #include "proxy/launch/ranks.h"
 #include "proxy/launch/tunnel.h"
@@ -81,49 +82,44 @@ void rank_execute(char *const *arguments)
 
 /* ---- here ---- */
 
-/* The descriptors of a session: of each worker its bell, and those to the other workers (a square of them). */
+/* The descriptors of a session: its workers', and of each bell the program's end. */
 struct wires {
     unsigned workers;
-    int *bells, *far_bells, *far_pmi, *far_calls, *peers;
+    int *bells;
+    struct births *births;
 };
-
-static int *wire(struct wires *wires, unsigned from, unsigned to)
-{
-    return &wires->peers[(from - 1) * wires->workers + to - 1];
-}
 
 static int wires_open(struct wires *wires, struct ranks *ranks)
 {
     const unsigned workers = ranks->size - 1;
     int ends[2], error = 0;
 
-    *wires = (struct wires){workers,
-                            calloc(ranks->size, sizeof(int)),
-                            calloc(ranks->size, sizeof(int)),
-                            calloc(ranks->size, sizeof(int)),
-                            calloc(ranks->size, sizeof(int)),
-                            calloc((size_t)workers * workers, sizeof(int))};
-    if (!wires->bells || !wires->far_bells || !wires->far_pmi || !wires->far_calls || !wires->peers)
+    *wires = (struct wires){workers, calloc(ranks->size, sizeof(int)), births_new(workers)};
+    if (!wires->bells || !wires->births)
         return -ENOMEM;
     for (unsigned i = 0; !error && i < ranks->size; i++) {
         error = ranks_pair(ends);
         if (error)
             break;
         ranks->pmi[i] = ends[0];
-        wires->far_pmi[i] = ends[1];
+        *births_of(wires->births, i, BIRTH_PMI) = ends[1];
         error = i ? ranks_pair(ends) : 0;
         if (error)
             break;
-        wires->bells[i] = ends[0];
-        wires->far_bells[i] = ends[1];
+        if (i) {
+            wires->bells[i] = ends[0];
+            *births_of(wires->births, i, BIRTH_BELL) = ends[1];
+        }
         if (i && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
             ranks->members[i] = ends[0];
-            wires->far_calls[i] = ends[1];
+            *births_of(wires->births, i, BIRTH_CALLS) = ends[1];
         }
         for (unsigned j = 1; !error && j < i; j++) {
             error = ranks_pair(ends);
-            *wire(wires, i, j) = ends[0];
-            *wire(wires, j, i) = ends[1];
+            if (error)
+                break;
+            *births_peer(wires->births, i, j) = ends[0];
+            *births_peer(wires->births, j, i) = ends[1];
         }
     }
     return error;
@@ -135,7 +131,7 @@ static int hand_over(const struct wires *wires, int lifeline)
     unsigned count = wires->workers + 1, sent = 0;
     int error = 0;
 
-    wires->bells[0] = wires->far_pmi[0];
+    wires->bells[0] = *births_of(wires->births, 0, BIRTH_PMI);
     while (!error && sent < count) {
         unsigned some = count - sent < MOST_DESCRIPTORS ? count - sent : MOST_DESCRIPTORS;
 
@@ -145,43 +141,13 @@ static int hand_over(const struct wires *wires, int lifeline)
     return error;
 }
 
-static void inherit(int fd)
-{
-    fcntl(fd, F_SETFD, 0);
-}
-
-static void set_number(const char *name, int number)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%d", number);
-    setenv(name, text, 1);
-}
-
 static void become_worker(struct wires *wires, unsigned rank, const char *program, int output)
 {
-    char *list = calloc(wires->workers + 1, 32), *at = list;
     char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--worker", NULL};
 
     rank_become(output);
-    for (unsigned other = 1; list && other <= wires->workers; other++) {
-        if (other == rank)
-            continue;
-        inherit(*wire(wires, rank, other));
-        at += sprintf(at, "%s%u:%d", at == list ? "" : ",", other, *wire(wires, rank, other));
-    }
-    inherit(wires->far_bells[rank]);
-    inherit(wires->far_pmi[rank]);
-    set_number("PMI_FD", wires->far_pmi[rank]);
-    set_number("PMI_RANK", (int)rank);
-    set_number("PMI_SIZE", (int)wires->workers + 1);
-    set_number(SESSION_BELL, wires->far_bells[rank]);
-    if (wires->far_calls[rank]) {
-        inherit(wires->far_calls[rank]);
-        set_number(SESSION_CALLS, wires->far_calls[rank]);
-    }
-    if (list && *list)
-        setenv(SESSION_PEERS, list, 1);
+    if (!births_take(wires->births, rank))
+        _exit(127);
     rank_execute(arguments);
 }
 
@@ -200,27 +166,30 @@ static int fork_workers(struct ranks *ranks, struct wires *wires, const char *pr
     return 0;
 }
 
+/* Many begin as copies of one process, unless their drivers are such that they cannot. */
+static int start_workers(struct ranks *ranks, struct wires *wires, const char *program, int lifeline, int output)
+{
+    int error = -ENOTSUP;
+
+    if (wires->workers >= BROOD_LEAST)
+        error = brood_start(wires->births, program, lifeline, output, ranks->pids);
+    if (error == -ENOTSUP)
+        return fork_workers(ranks, wires, program, output);
+    for (unsigned i = 1; i < ranks->size; i++)
+        ranks->running += ranks->pids[i] > 0;
+    if (!error)
+        vocl_log(LOG_INFO, "%u workers begin as copies of one process", wires->workers);
+    return error;
+}
+
 static void wires_close(struct wires *wires)
 {
-    for (unsigned i = 0; wires->bells && wires->far_pmi && i <= wires->workers; i++) {
-        if (wires->far_pmi[i])
-            close(wires->far_pmi[i]);
-        if (i && wires->bells[i])
+    for (unsigned i = 1; wires->bells && i <= wires->workers; i++) {
+        if (wires->bells[i])
             close(wires->bells[i]);
-        if (i && wires->far_bells[i])
-            close(wires->far_bells[i]);
-        if (wires->far_calls && wires->far_calls[i])
-            close(wires->far_calls[i]);
-    }
-    for (unsigned i = 0; wires->peers && i < wires->workers * wires->workers; i++) {
-        if (wires->peers[i])
-            close(wires->peers[i]);
     }
     free(wires->bells);
-    free(wires->far_bells);
-    free(wires->far_pmi);
-    free(wires->far_calls);
-    free(wires->peers);
+    births_free(wires->births);
 }
 
 int ranks_here(struct ranks *ranks, const char *program, unsigned workers, int lifeline, int output, char *why,
@@ -234,7 +203,7 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, int l
     if (!error)
         error = hand_over(&wires, lifeline);
     if (!error)
-        error = fork_workers(ranks, &wires, program, output);
+        error = start_workers(ranks, &wires, program, lifeline, output);
     wires_close(&wires);
     if (error)
         snprintf(why, why_size, "%u workers cannot be started: %s", workers, strerror(-error));
@@ -251,10 +220,9 @@ static void become_added(unsigned rank, const char *program, int calls, int outp
     rank_become(output);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    inherit(calls);
-    set_number(SESSION_TUNNEL, calls);
-    set_number(SESSION_JOINS, (int)rank);
-    set_number("PMI_RANK", (int)rank);
+    births_inherit(SESSION_TUNNEL, calls);
+    births_number(SESSION_JOINS, (int)rank);
+    births_number("PMI_RANK", (int)rank);
     setenv(SESSION_PLAIN, "1", 1);
     setenv(SESSION_ENDPOINT, TUNNEL_ENDPOINT, 1);
     unsetenv(SESSION_SECRET);

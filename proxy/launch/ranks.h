@@ -4,6 +4,7 @@
  *
  *     launcher.c     vocl-launcher: the parent of a session that is not a pool's
  *     ranks.c        its workers on this host, and all ranks' PMI
+ *     brood.c        those workers where they are many: as copies of one process
  *     hosts.c        its workers on other hosts
  *     remote.c       vocl-proxy --remote: what starts a worker there (remote.h)
  *     tunnel.c       members' connections through ssh: both ends (tunnel.h)
@@ -28,6 +29,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "proxy/births.h"
 #include "proxy/launch/pmi.h"
 
 struct ranks {
@@ -76,6 +78,11 @@ int ranks_pair(int ends[2]);
 /* A child's start: it ends with this process, and its words go to output. */
 void rank_become(int output);
 void rank_execute(char *const *arguments);
+
+/* ---- brood.c ---- */
+/* All of the workers, of which it says the process numbers from pids[1] on; -ENOTSUP: their drivers cannot be copied.
+ * It waits for them no longer than for the program at the other end of lifeline. */
+int brood_start(struct births *births, const char *program, int lifeline, int output, pid_t *pids);
 
 /* ---- hosts.c ---- */
 /* Another worker by ssh, that goes to this endpoint. */

@@ -38,7 +38,6 @@ static unsigned count_entries(const char *folder)
     return count;
 }
 
-/* False: what is to be copied is not. */
 static bool load(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -50,16 +49,18 @@ static bool load(void)
     executor_load_drivers();
     loader_open_tls(why, sizeof(why)); /* what there is not is not needed, or said by the worker that needs it */
     loader_open("mpich", false, why, sizeof(why));
-    if (count_entries("/proc/self/task") == 3 && count_entries("/proc/self/fd") == before) /* with . and .. */
-        return true;
-    fprintf(stderr, "vocl-proxy: notice: the drivers do more than to be loaded: each worker loads them itself\n");
-    return false;
+    return count_entries("/proc/self/task") == 3 && count_entries("/proc/self/fd") == before; /* with . and .. */
 }
 
-/* The worker that the environment says; in the place of this process's name is its own. */
 static char *own_word;
 
-static int run(void)
+bool worker_load(char *word)
+{
+    own_word = word;
+    return load();
+}
+
+int worker_as_copy(void)
 {
     memset(own_word, 0, strlen(own_word));
     strcpy(own_word, "--worker");
@@ -99,15 +100,17 @@ static void be_keeper(int socket)
         socket_write_all(socket, &self, sizeof(self)))
         _exit(126);
     close(socket);
-    keep_run(&plan, environment, count > 1 ? given[1] : -1, given[0], run);
+    keep_run(&plan, environment, count > 1 ? given[1] : -1, given[0], worker_as_copy);
 }
 
 int nursery_run(char *word)
 {
-    own_word = word;
     prctl(PR_SET_NAME, "vocl-nursery");
-    if (!load())
+    if (!worker_load(word)) {
+        fprintf(stderr,
+                "vocl-proxy: notice: with these drivers loaded no process can be copied: each worker loads them\n");
         return NURSERY_USELESS;
+    }
     for (;;) {
         struct pollfd asked = {.fd = NURSERY_FD, .events = POLLIN};
         unsigned count = 1;

@@ -5,6 +5,7 @@
  *     affinity.c      where its devices are in the node's PCIe tree: its threads go near them (affinity.h)
  *     control.c       its end of the connection to the daemon that started it (proxy/control.h)
  *     nursery.c       what has the drivers loaded, for workers that begin as copies of it
+ *     brood.c         the same for a session of many workers on this host
  *     list_devices.c  vocl-proxy --probe: the node's devices, for a daemon
  */
 #ifndef VOCL_PROXY_WORKER_WORKER_H
@@ -37,6 +38,15 @@ int worker_about(void);
 /* ---- nursery.c ---- */
 /* For a daemon: a process of which workers are copies. word: its argument, which is theirs then. */
 int nursery_run(char *word);
+/* What workers load; word: the argument of this process, which is theirs then. False: a process that has it cannot be
+ * copied. */
+bool worker_load(char *word);
+/* In a copy: the worker that the environment says, by name, too. */
+int worker_as_copy(void);
+
+/* ---- brood.c ---- */
+/* For vocl-launcher: the workers that it has descriptors for (proxy/births.h). */
+int brood_run(char *word);
 
 /* ---- worker.c ---- */
 /* Serve one session: returns the exit status when it is over. */

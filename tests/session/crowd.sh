@@ -8,10 +8,24 @@ mark=VOCL_TEST_MARK=$$
 
 wanted=$("$crowd") || fail "natively: $wanted"
 [ "$wanted" = "1 devices" ] || fail "natively: $wanted"
-env "$mark" vocl run --workers "$many" -- "$crowd" > "$scratch/out" 2> "$scratch/err" ||
-    fail "$many workers: $(cat "$scratch/out" "$scratch/err")"
+
+# Where not many files may be open unless who starts the workers asks for it.
+(
+    ulimit -S -n 1024
+    env "$mark" VOCL_LOG=info vocl run --workers "$many" -- "$crowd" > "$scratch/out" 2> "$scratch/err"
+) || fail "$many workers: $(cat "$scratch/out" "$scratch/err")"
 [ "$(cat "$scratch/out")" = "$many devices" ] || fail "$many workers: $(cat "$scratch/out")"
 wait_until 10 none_left "$mark" || fail "left of $many workers: $(session_processes "$mark")"
+
+# They begin as copies of one process, but with a sanitizer, and are children of who started it.
+[ "${SANITIZER:-no}" != no ] || grep -q "$many workers begin as copies" "$scratch/err" || fail "they do not begin as copies"
+
+# Where too few may be open that is said.
+if (ulimit -n 1024 && env "$mark" vocl run --workers "$many" -- "$crowd" > "$scratch/out" 2>&1); then
+    fail "$many workers with 1024 files"
+fi
+grep -q 'Too many open files' "$scratch/out" || fail "what there is too little of is not said: $(cat "$scratch/out")"
+wait_until 10 none_left "$mark" || fail "left of too many: $(session_processes "$mark")"
 
 # A few of them are killed, all of them, or who has started them, while the program waits: it ends, and they do.
 begin_crowd()
@@ -33,6 +47,10 @@ end_crowd()
 }
 
 begin_crowd some
+for worker in $(session_workers "$mark"); do
+    parent=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$worker/status")
+    [ "$(cat "/proc/$parent/comm")" = vocl-launcher ] || fail "worker $worker is a child of $(cat "/proc/$parent/comm")"
+done
 kill -9 $(session_workers "$mark" | head -n 10)
 end_crowd some
 begin_crowd all

@@ -464,6 +464,7 @@ static int end_or_again(struct rest *r)
 static void *rest_thread(void *argument)
 {
     struct rest *r = argument;
+    uint64_t since;
     int error;
 
     summon_lock();
@@ -474,15 +475,18 @@ static void *rest_thread(void *argument)
     vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->reason);
     if (!error)
         describe(r, "resting");
+    since = timeline_now();
     come_out(r, !error, error);
     while (!error && halt_wait_wanted()) {
         goes_on();
         error = end_or_again(r);
         vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->reason);
-        if (error)
+        if (error) {
             halt_let_through();
-        else
+        } else {
+            timeline_span(since, r->nodes[0].move.node, "the session rests");
             describe(r, "");
+        }
         come_out(r, error, error);
         if (!error)
             break;

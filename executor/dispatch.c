@@ -243,9 +243,7 @@ static bool halts(struct executor *x, uint16_t number, const struct wire_cursor 
     queue = object_get(x, WIRE_QUEUE, wire_get_u32(&head));
     if (!queue || slice_may(x, queue))
         return false;
-    x->halted = true;
-    if (x->traced)
-        timeline_halted(x);
+    slices_halt(x);
     return true;
 }
 
@@ -314,8 +312,6 @@ void executor_go_on(struct executor *x)
 {
     const uint32_t times = x->again_left;
 
-    if (x->traced)
-        timeline_goes_on(x);
     x->halted = false;
     x->again_left = 0;
     if (times && repeat_last(x, times))

@@ -132,9 +132,8 @@ void timeline_copied(struct executor *x, unsigned device, bool out, uint64_t sin
 void timeline_look(struct executor *x);
 void timeline_turn(struct executor *x); /* now and then */
 void timeline_tell(struct executor *x);
-/* The stream waits for its turn on a device, and no more. */
-void timeline_halted(struct executor *x);
-void timeline_goes_on(struct executor *x);
+/* Whether the stream waits for its turn on that device, if that has changed. */
+void timeline_waits(struct executor *x, unsigned device, bool waits);
 
 /* dispatch.c */
 int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields);
@@ -166,8 +165,9 @@ cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least);
 void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size);
 
 /* time_slices.c */
-/* Whether a launch may be enqueued now; if not, turns_go_on() will let the stream go on. */
+/* Whether a launch may be enqueued now; if not, the stream is to halt, and slices_go_on() will let it go on. */
 bool slice_may(struct executor *x, const struct queue *queue);
+void slices_halt(struct executor *x);
 /* A launch was enqueued; its event is the caller's still. */
 void slice_launched(struct executor *x, const struct queue *queue, cl_event event);
 void slices_go_on(struct executor *x);

@@ -38,12 +38,23 @@ static void want(struct executor *x, unsigned ordinal)
     tell(x, ordinal, SLICE_WANTED);
 }
 
+/* Whose turn it is, or whether the stream waits, may have changed. What waits in one's own turn, until less is under
+ * way, does not wait for it. */
+static void note_turn(struct executor *x)
+{
+    const struct slice *slice = &x->slices[x->waits_for];
+
+    if (x->traced)
+        timeline_waits(x, x->waits_for, x->halted && slice->asks && !slice->mine);
+}
+
 static void give_back(struct executor *x, unsigned ordinal)
 {
     struct slice *slice = &x->slices[ordinal];
 
     slice->mine = slice->recalled = false;
     slice->wanted = x->halted && x->waits_for == ordinal;
+    note_turn(x);
     tell(x, ordinal, slice->wanted ? SLICE_YIELDED : SLICE_OVER);
 }
 
@@ -141,10 +152,17 @@ bool slice_may(struct executor *x, const struct queue *queue)
     return false;
 }
 
+void slices_halt(struct executor *x)
+{
+    x->halted = true;
+    note_turn(x);
+}
+
 void slices_go_on(struct executor *x)
 {
     const struct slice *slice = &x->slices[x->waits_for];
 
+    note_turn(x);
     if (x->halted && (!slice->asks || (slice->mine && !slice->recalled && slice->in_flight < slice->most)))
         executor_go_on(x);
 }

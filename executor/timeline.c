@@ -432,19 +432,17 @@ void timeline_copied(struct executor *x, unsigned device, bool out, uint64_t sin
 
 /* ---- turns ---- */
 
-void timeline_halted(struct executor *x)
+void timeline_waits(struct executor *x, unsigned device, bool waits)
 {
-    x->timeline->halted = (uint64_t)clock_ns();
-}
-
-void timeline_goes_on(struct executor *x)
-{
+    struct timeline *t = x->timeline;
     const struct timeline_record head = {
-        .kind = TIMELINE_TURN, .which = x->waits_for, .from = x->timeline->halted, .to = (uint64_t)clock_ns()};
+        .kind = TIMELINE_TURN, .which = device, .from = t->halted, .to = (uint64_t)clock_ns()};
 
-    if (head.from)
+    if (waits == (t->halted != 0))
+        return;
+    if (!waits)
         put(x, &head, NULL, 0);
-    x->timeline->halted = 0;
+    t->halted = waits ? head.to : 0;
 }
 
 /* ---- from the application ---- */
@@ -482,6 +480,8 @@ int exec_timeline(struct executor *x, const struct exec_timeline *m)
     if (t && m->on) {
         if (!x->traced && !t->end_call)
             forget_pending(t);
+        if (!x->traced)
+            t->halted = 0;
         t->number = t->devices = 0;
         t->has_told = false;
         t->name_count = 0;

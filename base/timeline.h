@@ -17,15 +17,22 @@
 
 #include "base/clock.h"
 
-#define TIMELINE_MAGIC UINT64_C(0x31656e696c6c6f56)
+#define TIMELINE_MAGIC UINT64_C(0x32656e696c6c6f56)
 #define TIMELINE_CHUNK (256u << 10)
 #define TIMELINE_SUFFIX ".timeline"
+
+/* Which CLOCK_MONOTONIC times are of: that of a start of a host, and of a time namespace. */
+struct timeline_clock {
+    uint64_t of[3];
+    int64_t wall; /* CLOCK_REALTIME when it was 0 */
+};
 
 struct timeline_chunk {
     uint64_t magic;
     uint32_t process, thread;
     _Atomic uint64_t used; /* bytes of records that are whole */
     uint64_t dropped;      /* records that found no room, before this chunk */
+    struct timeline_clock clock;
     char host[64], program[64], name[16];
 };
 

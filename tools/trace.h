@@ -6,6 +6,7 @@
  *   trace_quick.c    calls of which the clock was not read
  *   trace_site.c     who called; trace_symbol.c: names of places in code, trace_no_symbol.c: none, without elfutils
  *   trace_clock.c    the clocks of members, and of devices, in terms of the program's
+ *   trace_hosts.c    the clocks of several hosts in terms of one
  *   trace_write.c    the file: tracks of programs; trace_node.c: those of workers; trace_xtq.c: XTQ's messages
  *   explain_read.c   the file again: sums
  *   explain_print.c  the report; explain_hints.c: what could be done about it
@@ -109,6 +110,8 @@ struct thread {
 struct process {
     uint32_t number;
     char host[64], program[64];
+    struct timeline_clock clock;
+    double shift, shift_error; /* ns: what was added to its times; INFINITY: only wall clocks say it */
     uint64_t dropped;
     struct item *items; /* by the time of their end */
     size_t item_count;
@@ -160,6 +163,10 @@ void trace_symbol(const char *file, uint64_t place, struct symbol *symbol);
 struct command *trace_find_command(const struct member *member, uint64_t number);
 void trace_clocks(struct process *process);
 
+/* ---- trace_hosts.c ---- */
+/* Times of all processes by one clock. */
+void trace_align(struct trace *trace);
+
 /* ---- trace_write.c ---- */
 struct writer {
     FILE *file;
@@ -198,6 +205,8 @@ void trace_write_member(struct writer *w, size_t process, size_t index);
 void trace_write_messages(struct writer *w, size_t process);
 /* The rank that the process was in XTQ, or -1. */
 int trace_rank(const struct process *process);
+/* In order: a put and its task are known by the lane and the place there. */
+int trace_by_place(const struct timeline_message *one, const struct timeline_message *other);
 /* Arrows, of all processes: from puts to tasks, and on to who waited for their signals. */
 void trace_write_message_arrows(struct writer *w);
 

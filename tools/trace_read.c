@@ -139,6 +139,7 @@ static void take_chunk(struct process *process, const struct timeline_chunk *chu
         return;
     end = at + used;
     process->number = chunk->process;
+    process->clock = chunk->clock;
     snprintf(process->host, sizeof(process->host), "%.63s", chunk->host);
     snprintf(process->program, sizeof(process->program), "%.63s", chunk->program);
     if (chunk->dropped > process->dropped)
@@ -332,6 +333,7 @@ void trace_read(const char *path, struct trace *trace)
             take_file(trace, dirfd(folder), entry->d_name);
     }
     closedir(folder);
+    trace_align(trace);
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct process *process = &trace->processes[i];
 

@@ -1,4 +1,5 @@
 /* The Trace Event JSON file: tracks of programs, and what all events have in common. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -440,6 +441,11 @@ static json_t *describe(const struct process *process, size_t index)
                       (json_int_t)process->dropped, "workers", members, "sites", trace_sites_json(process));
     if (trace_rank(process) >= 0)
         json_object_set_new(about, "xtq_rank", json_integer(trace_rank(process)));
+    if (process->shift != 0) {
+        json_object_set_new(about, "clock_offset_us", json_real(-process->shift / 1000));
+        json_object_set_new(about, "clock_error_us",
+                            isfinite(process->shift_error) ? json_real(process->shift_error / 1000) : json_null());
+    }
     return about;
 }
 

@@ -1,4 +1,4 @@
-/* The Trace Event JSON file: messages of XTQ. A put and its task are known by the lane and the place there. */
+/* The Trace Event JSON file: messages of XTQ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,12 +140,8 @@ void trace_write_messages(struct writer *w, size_t index)
 
 /* ---- arrows ---- */
 
-/* Puts first; of one lane by the place in it. */
-static int by_place(const void *one, const void *other)
+int trace_by_place(const struct timeline_message *a, const struct timeline_message *b)
 {
-    const struct timeline_message *a = &((const struct message *)one)->what,
-                                  *b = &((const struct message *)other)->what;
-
     if (a->context != b->context)
         return a->context < b->context ? -1 : 1;
     if (a->initiator != b->initiator)
@@ -155,6 +151,11 @@ static int by_place(const void *one, const void *other)
     if (a->queue != b->queue)
         return a->queue < b->queue ? -1 : 1;
     return a->end < b->end ? -1 : a->end > b->end;
+}
+
+static int by_place(const void *one, const void *other)
+{
+    return trace_by_place(&((const struct message *)one)->what, &((const struct message *)other)->what);
 }
 
 /* Of one signal, by their end. */

@@ -57,6 +57,29 @@ on_two "$top_builddir/examples/xtq_graph" # as if each rank had a host of its ow
 checked programs=2
 python3 "$scratch/messages.py" "$trace" || fail "messages, apart: $(head -c 500 "$scratch/out")"
 
+# Clocks that are 1,000 s apart, with messages both ways.
+if unshare --time --monotonic 1000 --boottime 1000 true 2> /dev/null; then
+    cat > "$scratch/elsewhere" <<'END'
+#!/bin/sh
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] || exec "$@"
+exec unshare --time --monotonic 1000 --boottime 1000 --fork "$@"
+END
+    chmod +x "$scratch/elsewhere"
+    on_two "$scratch/elsewhere" "$top_builddir/examples/xtq_graph"
+    checked programs=2
+    python3 "$scratch/messages.py" "$trace" || fail "messages, clocks apart: $(head -c 500 "$scratch/out")"
+    python3 - "$trace" <<'END' || fail "clocks apart"
+import json, sys
+trace = json.load(open(sys.argv[1]))
+shifted = [p for p in trace["otherData"]["programs"] if "clock_offset_us" in p]
+print([(p["xtq_rank"], p["clock_offset_us"], p["clock_error_us"]) for p in shifted])
+assert [p["xtq_rank"] for p in shifted] == [0], shifted # its host has been up less long
+assert abs(shifted[0]["clock_offset_us"] + 1e9) <= shifted[0]["clock_error_us"] + 1, shifted
+END
+else
+    echo "no time namespaces here"
+fi
+
 on_two "$top_builddir/tests/session/traced" 10
 checked 10 programs=2 workers=1
 exit 0

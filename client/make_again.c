@@ -67,6 +67,13 @@ static int check_bound(struct move *m, const struct object *object)
     return bound ? move_refuse(m, -ENOTSUP, "%s", bound) : 0;
 }
 
+/* why: a negative errno value, or what native OpenCL said (call_verdict()). */
+static int cannot(struct move *m, const struct object *object, int error, int why)
+{
+    return move_refuse(m, error, "%s cannot be made there: %s %d", name_of(object),
+                       why < 0 ? "errno" : "OpenCL's error", -why);
+}
+
 static int make_one(struct move *m, struct object *object)
 {
     int error = handle_create_on(object, m->node);
@@ -74,8 +81,7 @@ static int make_one(struct move *m, struct object *object)
     if (!m->target->alive)
         return move_refuse(m, -ECONNRESET, "the target was lost");
     if (error)
-        return move_refuse(m, error, "%s cannot be made there: %s %d", name_of(object), error < 0 ? "errno" : "error",
-                           error);
+        return cannot(m, object, error, error);
     return 0;
 }
 
@@ -124,8 +130,7 @@ static int check_outcomes(struct move *m, unsigned first)
         ask_outcomes(m->target, m->objects + at, count, there);
         for (unsigned i = 0; !error && i < count; i++) {
             if (there[i] && there[i] != outcome_here(m, m->objects[at + i]))
-                error = move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "%s cannot be made there: error %d",
-                                    name_of(m->objects[at + i]), there[i]);
+                error = cannot(m, m->objects[at + i], m->target->alive ? -ENOMEM : -ECONNRESET, there[i]);
         }
     }
     return error;

@@ -28,6 +28,8 @@ struct argument_description {
     char *type_name, *name;
 };
 
+#define MOST_SPECIAL 128 /* bytes of a specialization constant */
+
 struct kernel_description {
     char *name, *attributes;
     uint64_t fixed_group[3]; /* reqd_work_group_size, or zeroes */
@@ -36,8 +38,10 @@ struct kernel_description {
     struct answer *answers; /* info.c; the same for all kernels of this name */
 };
 
-/* What was done with a program last, with what: enough to do it again. */
+/* What was done with a program, with what: enough to do it again. */
 struct program_step {
+    struct program_step *next;
+    uint32_t number; /* so many were before it */
     enum { STEP_NONE, STEP_BUILD, STEP_COMPILE, STEP_LINK } what;
     cl_uint device_count;
     cl_device_id *devices;
@@ -49,6 +53,13 @@ struct program_step {
     char *names;           /* of headers */
     size_t names_length;
     cl_int error; /* how it ended */
+};
+
+/* The value of a specialization constant. */
+struct special {
+    uint32_t id, number; /* so many steps were before it was set */
+    uint32_t size;
+    uint8_t value[MOST_SPECIAL];
 };
 
 struct _cl_program {
@@ -70,10 +81,13 @@ struct _cl_program {
     uint32_t kernel_count;
     atomic_int live_kernels;
     bool built, tried, binary, il;
-    struct program_step step; /* remake.c */
-    atomic_uint steps;        /* so many so far */
-    bool mixed, special;      /* mixed: steps for some devices and then for others; special: has constants of its own */
-    size_t *binary_sizes;     /* of each device, as the application was told them: it has room for so much; or NULL */
+    struct program_step *done; /* remake.c: of each device the last one, in their order */
+    atomic_uint steps;         /* so many so far */
+    bool unkept;               /* one of these could not be kept */
+    struct special *specials;  /* specialize.c */
+    unsigned special_count;
+    atomic_uint specialized; /* so often */
+    size_t *binary_sizes;    /* of each device, as the application was told them: it has room for so much; or NULL */
 };
 
 struct argument {

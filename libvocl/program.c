@@ -161,7 +161,7 @@ static int program_create_on(struct object *object, struct node *node)
     case MADE_BY_LINK:
         break;
     }
-    return program->step.what ? 0 : -ENOTSUP; /* from others, by program_settle_on() */
+    return program->done ? 0 : -ENOTSUP; /* from others, by program_settle_on() */
 }
 
 static cl_context program_context(const struct object *object)
@@ -176,7 +176,8 @@ static void program_destroy(struct object *object)
     struct session *session = context->node->session;
 
     program_forget_kernels(program);
-    program_step_free(&program->step);
+    program_forget_steps(program);
+    free(program->specials);
     free(program->devices);
     free(program->source);
     if (program->made.how != MADE_FROM_SOURCE)
@@ -426,37 +427,4 @@ cl_int clSetProgramReleaseCallback(cl_program program, void(CL_CALLBACK *notify)
     (void)notify;
     (void)data;
     return handle_check(program, WIRE_PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM; /* deprecated, as native */
-}
-
-static cl_int specialize(struct node *node, cl_program program, cl_uint id, size_t size, const void *value)
-{
-    struct wire_set_specialization m = {
-        .program = program->object.id, .id = id, .value = value, .value_length = (uint32_t)size};
-    struct wire_set_specialization_reply reply;
-    struct call call;
-    cl_int error = cl_error(call_set_specialization(node, &m, &reply, &call));
-
-    if (error)
-        return error;
-    error = reply.error;
-    call_free(&call);
-    return error;
-}
-
-cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size, const void *value)
-{
-    TIMELINE(clSetProgramSpecializationConstant);
-
-    cl_int error = CL_SUCCESS;
-
-    HALT_GUARD;
-    if (!handle_check(program, WIRE_PROGRAM) || !program->il)
-        return CL_INVALID_PROGRAM;
-    if (!value || !size || size > 128)
-        return CL_INVALID_VALUE;
-    program_wait(program);
-    program->special = true;
-    for (unsigned i = 0; !error && i < program->context->node_count; i++)
-        error = specialize(program->context->nodes[i], program, id, size, value);
-    return error;
 }

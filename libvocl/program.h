@@ -49,10 +49,16 @@ bool promise_build(cl_program program, struct node *node, cl_uint count, const u
 /* ---- remake.c ---- */
 /* It was done, and is copied; without its files. */
 void program_keep_step(cl_program program, const struct program_step *step);
-void program_step_free(struct program_step *step);
+void program_forget_steps(cl_program program);
 /* As in struct kind. */
 const char *program_bound(const struct object *object, const struct node *node);
 uint32_t program_state(const struct object *object);
 int program_settle_on(struct object *object, struct node *node, struct object *const *all, const bool *done);
+
+/* ---- specialize.c ---- */
+/* The node is told the constants that were set from that number of steps on to the other. CL_SUCCESS, or an error. */
+cl_int specials_send(cl_program program, struct node *node, uint32_t from, uint32_t number);
+/* Under the program's lock: which steps are kept has changed. */
+void specials_prune(cl_program program);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * Programs that are made on a node again: what was done with them last is kept, and done there once more. It is
- * compared, so that what a file held that is no more read is not missed.
+ * Programs that are made on a node again: of what was done with them the last for each device is kept, and done there
+ * once more. How it ends is compared, so that what a file held that is no more read is not missed.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "libvocl/internal.h"
 
-void program_step_free(struct program_step *step)
+static void step_free(struct program_step *step)
 {
     for (cl_uint i = 0; i < step->input_count; i++)
         handle_unhold(step->inputs[i]->context->node->session, &step->inputs[i]->object);
@@ -17,7 +17,17 @@ void program_step_free(struct program_step *step)
     free(step->inputs);
     free(step->input_steps);
     free(step->names);
-    *step = (struct program_step){0};
+    free(step);
+}
+
+void program_forget_steps(cl_program program)
+{
+    while (program->done) {
+        struct program_step *step = program->done;
+
+        program->done = step->next;
+        step_free(step);
+    }
 }
 
 static void *copy(const void *bytes, size_t size)
@@ -29,60 +39,108 @@ static void *copy(const void *bytes, size_t size)
     return to;
 }
 
-static bool same_devices(const struct program_step *one, const struct program_step *other)
+/* Whether each of its devices is one of a later step's. */
+static bool is_over(const struct program_step *step)
 {
-    return one->device_count == other->device_count &&
-           !memcmp(one->devices, other->devices, one->device_count * sizeof(cl_device_id));
+    for (cl_uint i = 0; i < step->device_count; i++) {
+        const struct program_step *later = step->next;
+        bool again = false;
+
+        for (; later && !again; later = later->next) {
+            for (cl_uint k = 0; k < later->device_count; k++)
+                again |= later->devices[k] == step->devices[i];
+        }
+        if (!again)
+            return false;
+    }
+    return true;
 }
 
 static bool take_inputs(struct program_step *to, cl_uint count, const cl_program *inputs)
 {
-    to->inputs = copy(inputs, count * sizeof(*inputs));
+    to->inputs = malloc((count + 1) * sizeof(cl_program));
     to->input_steps = malloc((count + 1) * sizeof(*to->input_steps));
     if (!to->inputs || !to->input_steps)
         return false;
     for (cl_uint i = 0; i < count; i++) {
+        to->inputs[to->input_count] = inputs[i];
+        to->input_steps[to->input_count] = atomic_load(&inputs[i]->steps);
         session_lock(inputs[i]->context->node->session);
         to->input_count += handle_hold(&inputs[i]->object);
         session_unlock(inputs[i]->context->node->session);
-        to->input_steps[i] = atomic_load(&inputs[i]->steps);
     }
     return to->input_count == count; /* else one goes just now */
 }
 
+static struct program_step *copy_step(cl_program program, const struct program_step *step)
+{
+    struct program_step *fresh = calloc(1, sizeof(*fresh));
+
+    if (!fresh)
+        return NULL;
+    *fresh = (struct program_step){.what = step->what,
+                                   .device_count = step->device_count,
+                                   .devices = copy(step->devices, step->device_count * sizeof(cl_device_id)),
+                                   .options = step->options ? strdup(step->options) : NULL,
+                                   .names = step->names ? copy(step->names, step->names_length) : NULL,
+                                   .names_length = step->names_length,
+                                   .error = step->error};
+    if (fresh->devices && !fresh->options == !step->options && !fresh->names == !step->names &&
+        take_inputs(fresh, step->input_count, step->inputs)) {
+        if (step->what != STEP_LINK)
+            include_collect(NULL, program->source, step->options, &fresh->files);
+        if (!fresh->files.failed)
+            return fresh;
+    }
+    step_free(fresh);
+    return NULL;
+}
+
+/* Last of those that are kept; what nobody needs any more goes. */
+static void add_step(cl_program program, struct program_step *fresh)
+{
+    struct program_step **at = &program->done;
+
+    while (*at)
+        at = &(*at)->next;
+    *at = fresh;
+    for (at = &program->done; *at;) {
+        struct program_step *step = *at;
+
+        if (is_over(step)) {
+            *at = step->next;
+            step_free(step);
+        } else {
+            at = &step->next;
+        }
+    }
+    specials_prune(program);
+}
+
 void program_keep_step(cl_program program, const struct program_step *step)
 {
-    struct program_step fresh = {.what = step->what,
-                                 .device_count = step->device_count,
-                                 .devices = copy(step->devices, step->device_count * sizeof(cl_device_id)),
-                                 .options = step->options ? strdup(step->options) : NULL,
-                                 .names = step->names ? copy(step->names, step->names_length) : NULL,
-                                 .names_length = step->names_length,
-                                 .error = step->error};
-    bool good = fresh.devices && !fresh.options == !step->options && !fresh.names == !step->names &&
-                take_inputs(&fresh, step->input_count, step->inputs);
+    struct program_step *fresh = copy_step(program, step);
 
-    if (step->what != STEP_LINK)
-        include_collect(NULL, program->source, step->options, &fresh.files);
-    good &= !fresh.files.failed;
     pthread_mutex_lock(&program->lock);
-    program->mixed = !good || (step->device_count != program->device_count && program->step.what &&
-                               (program->mixed || !same_devices(&program->step, step)));
+    program->unkept = !fresh || (program->unkept && step->device_count != program->device_count);
+    if (fresh) {
+        fresh->number = atomic_load(&program->steps);
+        add_step(program, fresh);
+    }
     atomic_fetch_add(&program->steps, 1);
-    program_step_free(&program->step);
-    program->step = fresh;
     pthread_mutex_unlock(&program->lock);
 }
 
 /* Whether what it was linked from, or the headers that it was compiled with, have been compiled or built since. */
 static bool inputs_changed(cl_program program)
 {
-    const struct program_step *step = &program->step;
     bool changed = false;
 
     pthread_mutex_lock(&program->lock);
-    for (cl_uint i = 0; i < step->input_count; i++)
-        changed |= atomic_load(&step->inputs[i]->steps) != step->input_steps[i];
+    for (const struct program_step *step = program->done; step; step = step->next) {
+        for (cl_uint i = 0; i < step->input_count; i++)
+            changed |= atomic_load(&step->inputs[i]->steps) != step->input_steps[i];
+    }
     pthread_mutex_unlock(&program->lock);
     return changed;
 }
@@ -92,17 +150,15 @@ const char *program_bound(const struct object *object, const struct node *node)
     struct _cl_program *program = (struct _cl_program *)object;
 
     (void)node;
-    if (program->special)
-        return "a program has specialization constants";
-    if (program->mixed)
-        return "a program was built for some of its devices, and then for others";
+    if (program->unkept)
+        return "what a program was built with could not be kept";
     if (inputs_changed(program))
         return "what a program was linked from has been compiled anew since";
     return NULL;
 }
 
 /* -EAGAIN: they are not there yet, what they are now. */
-static int inputs_there(const struct program_step *step, struct object *const *all, const bool *done)
+static int inputs_of(const struct program_step *step, struct object *const *all, const bool *done)
 {
     for (cl_uint i = 0; i < step->input_count; i++) {
         size_t at = 0;
@@ -119,16 +175,28 @@ static int inputs_there(const struct program_step *step, struct object *const *a
     return 0;
 }
 
+static int inputs_there(cl_program program, struct object *const *all, const bool *done)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&program->lock);
+    for (const struct program_step *step = program->done; step && !error; step = step->next)
+        error = inputs_of(step, all, done);
+    pthread_mutex_unlock(&program->lock);
+    return error;
+}
+
 uint32_t program_state(const struct object *object)
 {
-    return atomic_load(&((const struct _cl_program *)object)->steps);
+    const struct _cl_program *program = (const struct _cl_program *)object;
+
+    return atomic_load(&program->steps) + atomic_load(&program->specialized);
 }
 
 /* Under the program's lock: it may be built again meanwhile. 0, and something was asked; or an error. */
-static int ask_step(cl_program program, struct node *node, const uint32_t *ids, cl_uint count, struct call *call)
+static int ask_step(cl_program program, const struct program_step *step, struct node *node, const uint32_t *ids,
+                    cl_uint count, struct call *call)
 {
-    const struct program_step *step = &program->step;
-
     switch (step->what) {
     case STEP_BUILD:
         build_send(node, program, count, ids, step->options, &step->files, call, NULL);
@@ -150,24 +218,65 @@ static int take_step(cl_program program, int what, struct call *call)
     return what == STEP_COMPILE ? compile_take(call) : link_take(program, false, call, &created);
 }
 
-int program_settle_on(struct object *object, struct node *node, struct object *const *all, const bool *done)
+/* The first step from that number on. */
+static const struct program_step *step_from(cl_program program, uint32_t number)
 {
-    cl_program program = (cl_program)object;
+    const struct program_step *step = program->done;
+
+    while (step && step->number < number)
+        step = step->next;
+    return step;
+}
+
+/* Steps have numbers, for the program may be built anew meanwhile; then what is made here is not used. */
+static int do_step(cl_program program, struct node *node, uint32_t number)
+{
+    const struct program_step *step;
     uint32_t ids[WIRE_MAX_DEVICES];
+    cl_uint own = 0;
     struct call call;
-    int what, wanted, error;
-    cl_uint own;
+    int what = STEP_NONE, wanted = 0, error = 0;
 
     pthread_mutex_lock(&program->lock);
-    what = program->step.what;
-    wanted = program->step.error;
-    own = devices_of_node(node, program->step.device_count, program->step.devices, ids);
-    error = what ? inputs_there(&program->step, all, done) : 0;
-    if (!error && own)
-        error = ask_step(program, node, ids, own, &call);
+    step = step_from(program, number);
+    if (step && step->number == number) {
+        what = step->what;
+        wanted = step->error;
+        own = devices_of_node(node, step->device_count, step->devices, ids);
+    }
+    if (own)
+        error = ask_step(program, step, node, ids, own, &call);
     pthread_mutex_unlock(&program->lock);
     if (error || !own)
         return error;
     error = take_step(program, what, &call);
     return error == wanted ? 0 : error ? -error : -EILSEQ;
+}
+
+/* Which step is the next from that number on; false: none. */
+static bool next_step(cl_program program, uint32_t *number)
+{
+    const struct program_step *step;
+
+    pthread_mutex_lock(&program->lock);
+    step = step_from(program, *number);
+    if (step)
+        *number = step->number;
+    pthread_mutex_unlock(&program->lock);
+    return step != NULL;
+}
+
+int program_settle_on(struct object *object, struct node *node, struct object *const *all, const bool *done)
+{
+    cl_program program = (cl_program)object;
+    uint32_t number = 0, from = 0;
+    int error = inputs_there(program, all, done);
+
+    while (!error && next_step(program, &number)) {
+        error = call_verdict(specials_send(program, node, from, number));
+        if (!error)
+            error = do_step(program, node, number);
+        from = ++number;
+    }
+    return error ? error : call_verdict(specials_send(program, node, from, UINT32_MAX));
 }

@@ -116,7 +116,7 @@ session_processes()
 session_workers()
 {
     grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
-        ! tr '\0' ' ' < "${process%environ}cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' ||
+        ! tr '\0' ' ' 2> /dev/null < "${process%environ}cmdline" | grep -q -- 'vocl-proxy --worker' ||
             echo "$process" | tr -dc '0-9\n'
     done
 }

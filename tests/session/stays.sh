@@ -1,0 +1,166 @@
+#!/bin/sh
+# What stands in the way of a move, each with its reason: the program goes on where it was, computes what it has to, and
+# the worker that had come is gone. And what does not: programs with specialization constants, such as were built for some
+# of their devices and then for others, and linked ones.
+. "$(dirname "$0")/../lib.sh"
+stays=$top_builddir/tests/session/stays
+newer=$top_builddir/tests/drivers/.libs/newer.so
+mark=VOCL_TEST_MARK=$$
+at_most 300
+
+begun()
+{
+    grep -q ready "$scratch/out" || ! kill -0 $program 2> /dev/null
+}
+
+# begin SHARE WHAT [OPTION]...
+begin()
+{
+    export VOCL_SHARE=$1
+    what=$2
+    shift 2
+    rm -f "$scratch/one" "$scratch/two"
+    : > "$scratch/out"
+    env "$mark" VOCL_LOG=info vocl run "$@" -- "$stays" "$scratch/one" "$scratch/two" "$what" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 begun || fail "$what: no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+    if ! grep -q ready "$scratch/out"; then
+        wait $program
+        [ $? = 77 ] || fail "$what: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+        echo "$what: not to be had here"
+        exit 0
+    fi
+    workers=$(session_workers "$mark" | sort)
+}
+
+# Those that the session had before, and no others.
+same_workers()
+{
+    [ "$(session_workers "$mark" | sort)" = "$workers" ]
+}
+
+# refuses PATTERN [OPTION]...
+refuses()
+{
+    pattern=$1
+    shift
+    timeout -k 5 100 vocl move "$program" --to "${@:-here}" > "$scratch/asked" 2>&1 && fail "$what: moved: $(cat "$scratch/asked")"
+    grep -q -- "$pattern" "$scratch/asked" || fail "$what: not $pattern: $(cat "$scratch/asked")"
+    wait_until 10 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
+    echo "$what: $(tail -n 1 "$scratch/asked")"
+}
+
+moves()
+{
+    timeout -k 5 100 vocl move "$program" --to here > "$scratch/asked" 2>&1 || fail "$what: $(cat "$scratch/asked")"
+    workers=$(session_workers "$mark" | sort)
+}
+
+use()
+{
+    touch "$scratch/one"
+    wait_until 30 grep -q used "$scratch/out" || fail "$what: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+}
+
+finish()
+{
+    touch "$scratch/one" "$scratch/two"
+    wait $program || fail "$what: status $?: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+    grep -qx right "$scratch/out" || fail "$what: $(cat "$scratch/out")"
+    wait_until 10 none_left "$mark" || fail "$what: left: $(session_processes "$mark")"
+    echo "$what: right"
+}
+
+# stays SHARE WHAT PATTERN: refused before it is used, and afterwards
+stays()
+{
+    begin "$1" "$2"
+    refuses "$3"
+    use
+    refuses "$3"
+    finish
+}
+
+# goes SHARE WHAT [OPTION]...
+goes()
+{
+    begin "$@"
+    moves
+    use
+    moves
+    finish
+}
+
+# What ends is no longer in the way. For ten seconds it is waited for.
+ends()
+{
+    begin 1 "$1"
+    refuses "$2"
+    use
+    moves
+    finish
+}
+mapped()
+{
+    begin 1 mapped
+    refuses "the program's memory is mapped"
+    use
+    moves
+    finish
+}
+
+# Who asks for what is not there.
+elsewhere()
+{
+    begin 1 plain
+    refuses "all of this session's workers are on its program's host" 192.0.2.1
+    refuses "there is no spare worker" spare
+    finish
+}
+resting()
+{
+    begin 0 plain
+    vocl suspend "$program" > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+    wait_until 10 sh -c "! kill -0 $workers 2> /dev/null"
+    workers=
+    refuses "it rests"
+    finish
+}
+own()
+{
+    begin 1 plain --local --workers 1
+    moves
+    finish
+    begin 1 plain --local
+    refuses "nothing to move\|no session"
+    finish
+}
+
+# with_newer COMMAND...: with the driver that has it
+with_newer()
+{
+    mkdir "$scratch/vendors"
+    echo "$newer" > "$scratch/vendors/newer.icd"
+    export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/../scale.spv"
+    "$@"
+}
+
+beside ends busy "a command that does not end"
+beside ends native "does not end\|carries out"
+beside mapped
+beside stays 0 loose "an argument that had been released"
+beside stays 0 anew "has been compiled anew since"
+beside goes 0 linked
+beside goes 0 each --workers 2
+beside stays 0 sized "its size in another"
+beside elsewhere
+beside resting
+beside own
+if [ -e "$newer" ] && command -v spirv-as llvm-spirv-15 > /dev/null; then
+    spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/scale.spvasm" || fail "spirv-as"
+    beside with_newer goes 0 special
+    beside with_newer stays 0 usm "unified shared memory"
+    beside with_newer stays 0 address "an address on its device"
+    beside with_newer stays 0 svm "shared virtual memory"
+fi
+well_beside

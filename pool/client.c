@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,6 +16,12 @@ static int say_no(char *why, size_t why_size, const char *address, const char *t
 {
     snprintf(why, why_size, "%s: %s", address, text);
     return -EPROTO;
+}
+
+static int say_error(char *why, size_t why_size, const char *address, int error)
+{
+    snprintf(why, why_size, "%s: %s", address, strerror(-error));
+    return error;
 }
 
 static int authenticate(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
@@ -30,8 +38,10 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     size_t length;
     int error = socket_read_all(client->fd, &greeting, sizeof(greeting), milliseconds);
 
-    if (error || memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic)))
-        return say_no(why, why_size, address, error ? strerror(-error) : "not a daemon of VOCL");
+    if (error)
+        return say_error(why, why_size, address, error);
+    if (memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic)))
+        return say_no(why, why_size, address, "not a daemon of VOCL");
     if (greeting.version != CHANNEL_VERSION)
         return say_no(why, why_size, address, "its version of VOCL is another one");
     greeting.method[sizeof(greeting.method) - 1] = '\0';
@@ -51,9 +61,24 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     if (!error)
         error = socket_read_all(client->fd, &reply, sizeof(reply), until - clock_ms());
     if (error)
-        return say_no(why, why_size, address, strerror(-error));
+        return say_error(why, why_size, address, error);
     reply.why[sizeof(reply.why) - 1] = '\0';
     return reply.accepted ? 0 : say_no(why, why_size, address, reply.why);
+}
+
+static bool turned_away(int error)
+{
+    return error == -ECONNRESET || error == -EPIPE;
+}
+
+void client_nap(void)
+{
+    const unsigned most_ms = 320, least_ms = 20;
+    unsigned chance = 0;
+
+    if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) < 0)
+        chance = (unsigned)getpid();
+    nanosleep(&(struct timespec){.tv_nsec = (long)(least_ms + chance % (most_ms - least_ms)) * 1000000}, NULL);
 }
 
 /* What was said first is there already. */
@@ -86,25 +111,13 @@ int client_connect_within(struct client *client, const struct poolfile *pool, co
     return fd < 0 ? fd : enter(client, pool, address, fd, milliseconds, why, why_size);
 }
 
-int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size)
-{
-    return client_connect_within(client, pool, address, CLIENT_MS, why, why_size);
-}
-
 /* Who is there but does not want us is none that answers. */
-int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size)
+static int connect_once(struct client *client, const struct poolfile *pool, char *why, size_t why_size)
 {
     bool refused[POOLFILE_NODES] = {false};
     unsigned winner;
     int error = -EAGAIN, fd;
 
-    *client = (struct client){.fd = -1};
-    if (!pool->count) {
-        snprintf(why, why_size, "the pool has no daemons");
-        return -ENOENT;
-    }
-    if (channel_prepare())
-        return say_no(why, why_size, "libsodium", "not usable");
     for (unsigned tries = 0; error && tries < pool->count; tries++) {
         char missed[512]; /* a refusal says more than silence */
 
@@ -117,6 +130,55 @@ int client_connect_any(struct client *client, const struct poolfile *pool, char 
         }
         error = enter(client, pool, pool->nodes[winner].address, fd, CLIENT_MS, why, why_size);
         refused[winner] = true;
+    }
+    return error;
+}
+
+int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size)
+{
+    const long until = clock_ms() + CLIENT_MS;
+    int error;
+
+    *client = (struct client){.fd = -1};
+    if (!pool->count) {
+        snprintf(why, why_size, "the pool has no daemons");
+        return -ENOENT;
+    }
+    if (channel_prepare())
+        return say_no(why, why_size, "libsodium", "not usable");
+    while (turned_away(error = connect_once(client, pool, why, why_size)) && clock_ms() < until)
+        client_nap();
+    return error;
+}
+
+int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size)
+{
+    const long until = clock_ms() + CLIENT_MS;
+    int error;
+
+    while (turned_away(error = client_connect_within(client, pool, address, CLIENT_MS, why, why_size)) &&
+           clock_ms() < until)
+        client_nap();
+    return error;
+}
+
+int client_ask(struct client *client, const struct poolfile *pool, const char *address, const json_t *message,
+               json_t **answer, char *why, size_t why_size)
+{
+    int error;
+
+    for (unsigned tries = 0; tries < CLIENT_TRIES; tries++) {
+        error = address ? client_connect(client, pool, address, why, why_size)
+                        : client_connect_any(client, pool, why, why_size);
+        if (error)
+            return error;
+        error = client_call(client, message, answer, why, why_size);
+        if (!error)
+            return 0;
+        client_close(client);
+        if (client->heard || !turned_away(error))
+            return error;
+        client_nap();
     }
     return error;
 }
@@ -196,7 +258,7 @@ int client_beat(struct client *client)
 void client_explain(const struct client *client, int error, char *why, size_t why_size)
 {
     if (client->keyed && !client->heard && (error == -ECONNRESET || error == -EPIPE))
-        snprintf(why, why_size, "the daemon refuses the key: it has another one for this user");
+        snprintf(why, why_size, "the daemon refuses the key: it has another one for this user, or no time for so many");
     else
         snprintf(why, why_size, "the daemon does not answer: %s", strerror(-error));
 }

@@ -88,13 +88,9 @@ static json_t *try_to_ask(const struct poolfile *pool, const char *address, json
 {
     struct client client;
     json_t *answer = NULL;
-    int error = address ? client_connect(&client, pool, address, why, why_size)
-                        : client_connect_any(&client, pool, why, why_size);
+    int error = client_ask(&client, pool, address, question, &answer, why, why_size);
 
-    if (!error) {
-        error = client_call(&client, question, &answer, why, why_size);
-        client_close(&client);
-    }
+    client_close(&client);
     json_decref(question);
     return error ? NULL : answer;
 }

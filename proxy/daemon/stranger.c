@@ -5,12 +5,14 @@
  * who he is.
  */
 #include <netinet/in.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "proxy/daemon/connection.h"
 
-#define STRANGERS 256 /* a quarter of them of one address */
+#define STRANGERS 1024 /* half of them of one address: an array of jobs begins on one node, and at one moment */
+#define GROUPS 256
 #define STRANGER_UNREAD (64u << 10)
 
 /* Where there are few descriptors strangers get a quarter of them. */
@@ -42,20 +44,40 @@ static unsigned count_strangers(const struct daemon *d, const uint8_t *address, 
     return count;
 }
 
-/* The oldest of the address that has most. */
+/* Addresses are counted by groups, and nobody can know with whom he is in one. */
+static unsigned group_of(const struct connection *c)
+{
+    static unsigned char key[crypto_shorthash_KEYBYTES];
+    static bool has_key;
+    unsigned char hash[crypto_shorthash_BYTES];
+
+    if (!has_key)
+        crypto_shorthash_keygen(key);
+    has_key = true;
+    crypto_shorthash(hash, c->address, sizeof(c->address), key);
+    return hash[0] % GROUPS;
+}
+
+/* The oldest of those of the addresses that have most. */
 static struct connection *find_excess(const struct daemon *d)
 {
-    struct connection *found = NULL, *oldest = NULL;
-    unsigned most = 0, count;
+    struct {
+        struct connection *oldest;
+        unsigned count;
+    } groups[GROUPS] = {0};
+    unsigned most = 0;
 
     for (struct connection *c = d->connections; c; c = c->next) {
-        count = c->stranger ? count_strangers(d, c->address, &oldest) : 0;
-        if (count <= most)
+        const unsigned group = group_of(c);
+
+        if (!is_stranger_of(c, NULL))
             continue;
-        most = count;
-        found = oldest;
+        groups[group].oldest = c;
+        groups[group].count++;
     }
-    return found;
+    for (unsigned group = 1; group < GROUPS; group++)
+        most = groups[group].count > groups[most].count ? group : most;
+    return groups[most].oldest;
 }
 
 static void turn_away(struct connection *c, const char *why)
@@ -70,7 +92,7 @@ static void make_room(struct daemon *d, const uint8_t *address)
 {
     struct connection *oldest = NULL;
 
-    if (count_strangers(d, address, &oldest) >= d->strangers_most / 4 + 1)
+    if (count_strangers(d, address, &oldest) >= d->strangers_most / 2 + 1)
         turn_away(oldest, "another one of its address has its place");
     else if (count_strangers(d, NULL, &oldest) >= d->strangers_most)
         turn_away(find_excess(d), "another one has its place");

@@ -136,11 +136,12 @@ static bool application_goes(int time)
 static void get_devices(const struct poolfile *pool, struct client *client, bool holds)
 {
     json_t *message, *request = make_request(holds);
+    unsigned unheard = 0; /* tries after which nothing was said */
     bool had_daemon = false;
     char why[512];
     int error = -1;
 
-    for (int tries = 0; error && tries < MOST_TRIES; tries++) {
+    for (int tries = 0; error && tries < MOST_TRIES && unheard < CLIENT_TRIES; tries++) {
         if (client_connect_any(client, pool, why, sizeof(why))) {
             if (!had_daemon)
                 give_up(why);
@@ -173,7 +174,10 @@ static void get_devices(const struct poolfile *pool, struct client *client, bool
         }
         if (!node_count) {
             client_explain(client, error, why, sizeof(why));
+            unheard = client->heard ? 0 : unheard + 1;
             client_close(client);
+            if (unheard)
+                client_nap();
         }
     }
     json_decref(request);

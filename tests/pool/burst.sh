@@ -1,0 +1,30 @@
+#!/bin/sh
+# More clients at one moment than a daemon has places for those who have not proved who they are: all are served.
+. "$(dirname "$0")/one-lib.sh"
+make_pool here
+start_at="prlimit --nofile=64" # a quarter of them for strangers, half of that for those of one address
+start_daemon
+export VOCL_POOL="$scratch/pool"
+
+kill -STOP $daemon # until all are there
+for number in $(seq 60); do
+    vocl pool nodes > "$scratch/out.$number" 2>&1 || echo "$number: $?" >> "$scratch/failed" &
+    clients="$clients $!"
+done
+sleep 1
+kill -CONT $daemon
+wait $clients
+[ ! -e "$scratch/failed" ] || fail "$(wc -l < "$scratch/failed") of 60 failed: $(cat "$scratch/out.$(head -n 1 "$scratch/failed" | cut -d: -f1)")"
+
+# They were turned away, and came again.
+grep -q 'another one of its address has its place' "$scratch/log" || fail "nobody was turned away"
+
+# Who has the wrong key is told soon, and not after many tries.
+sed "s/ .*/ $(new_key)/" "$scratch/mine" > "$scratch/other"
+chmod 600 "$scratch/other"
+sed "s,$scratch/mine,$scratch/other," "$scratch/pool" > "$scratch/pool.other"
+[ "$(status_of env VOCL_POOL="$scratch/pool.other" vocl pool nodes 2> "$scratch/err")" != 0 ] || fail "another key opens"
+grep -q 'refuses the key' "$scratch/err" || fail "$(cat "$scratch/err")"
+kill $daemon
+wait $daemon
+exit 0

@@ -100,6 +100,7 @@ struct session {
     bool leaving, rests;          /* its worker ends by itself: it is told as ending; and rests from then on */
     json_t *move;                 /* what is known of that, or NULL */
     long asked_ms, restless_ms;   /* when it was asked to rest, and when it would not */
+    long patience_ms;             /* so long it has to do nothing before that, by vocl-join's word, or 0 */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
@@ -127,7 +128,8 @@ struct daemon {
     struct session *sessions;
     struct connection *connections;
     unsigned strangers_most, watchers;
-    bool looks_again; /* oversubscribe.c */
+    bool looks_again;    /* oversubscribe.c */
+    long rest_us_of_mib; /* how long sessions of this node took to go to rest, or 0 */
     struct peer *peers;
     struct hsearch_data *by_name; /* peers, or NULL */
     unsigned own_place;           /* in the pool file */
@@ -299,6 +301,11 @@ void oversubscribe_review(struct daemon *d);
 /* Whether that may be this one, or it has just been asked. */
 bool oversubscribe_may(const struct session *s);
 bool oversubscribe_asks(const struct session *s);
+/* It has gone to rest; vocl-join says what that costs it. */
+void oversubscribe_went(const struct session *s);
+void oversubscribe_hear(struct session *s, const json_t *message);
+/* In milliseconds, for which it has to do nothing before it may be put to rest. */
+long oversubscribe_patience(const struct session *s);
 
 /* ---- account.c ---- */
 /* The session is over: a line of what it had and used. status: its worker's, or -1. */

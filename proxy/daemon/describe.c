@@ -44,6 +44,7 @@ static json_t *describe_session(const struct session *s)
     if (s->active_ms)
         json_object_set_new(told, "idle", json_real((double)(clock_ms() - s->active_ms) / 1000));
     json_object_set_new(told, "may rest", json_boolean(oversubscribe_may(s)));
+    json_object_set_new(told, "patience", json_real((double)oversubscribe_patience(s) / 1000));
     json_object_set_new(told, "asked", json_boolean(oversubscribe_asks(s)));
     if (s->move)
         json_object_set(told, "move", s->move);

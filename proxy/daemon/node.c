@@ -282,6 +282,8 @@ static void leave(struct session *s, const json_t *message)
         snprintf(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
     s->leaving = true;
     s->rests = json_is_true(json_object_get(message, "rests"));
+    if (s->rests)
+        oversubscribe_went(s);
     if (s->ended) {
         conclude(s);
         return;
@@ -308,6 +310,8 @@ static void client_message(struct connection *c, json_t *message)
         session_end(connection_argument(c), message_text(message, "why", "it is not needed any more"));
     else if (!strcmp(what, "moving") || !strcmp(what, "moved"))
         move_hear(connection_argument(c), message, !strcmp(what, "moved"));
+    else if (!strcmp(what, "patience"))
+        oversubscribe_hear(connection_argument(c), message);
     else if (!strcmp(what, "stays"))
         stay(connection_argument(c), text ? text : "");
     else if (!strcmp(what, "pmi") && text)

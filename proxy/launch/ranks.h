@@ -12,7 +12,7 @@
  *     join.c         vocl-join: the program's way into a pool
  *     hold.c         and what it keeps for `vocl run --hold` (hold.h)
  *     moves.c        and when the session moves there (moves.h),
- *     rests.c        or rests (rests.h),
+ *     rests.c        or rests (rests.h), and costs.c what that costs (costs.h),
  *     losses.c       or has lost a worker (losses.h);
  *     wanted.c       the place that is asked for then (wanted.h),
  *     newcomers.c    and the workers that come (newcomers.h)

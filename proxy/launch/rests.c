@@ -1,5 +1,6 @@
 /* A pool's session rests: see rests.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/requests.h"
+#include "proxy/launch/costs.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/rests.h"
 #include "proxy/launch/wanted.h"
@@ -68,6 +70,7 @@ static void refuse(const char *part, const char *why)
 {
     json_t *message = json_pack("{s:s, s:s}", "do", "stays", "text", why);
 
+    costs_asked(0);
     for (unsigned i = 0; *part && i < *session.count; i++) {
         if (!strcmp(session.nodes[i].part, part))
             tell_node(&session.nodes[i], message);
@@ -131,8 +134,10 @@ static void hear_answer(struct asker *asker)
 
 void rests_hear_daemon(struct attended *node, const json_t *message)
 {
-    if (json_object_get(message, "suspend"))
-        ask_program("suspend", node->part);
+    if (!json_object_get(message, "suspend"))
+        return;
+    costs_asked(clock_ms());
+    ask_program("suspend", node->part);
 }
 
 /* ---- the daemon that knows of it ---- */
@@ -200,10 +205,21 @@ static void hear_line(void)
 
 static void begins(void)
 {
+    costs_went(clock_ms());
     rest.on = true;
     rest.next = 0;
     rest.tried_ms = 0;
     open_line();
+}
+
+/* For how long it has to do nothing before it is put to rest for others. */
+static void tell_patience(long ms)
+{
+    json_t *message = json_pack("{s:s, s:i}", "do", "patience", "ms", (int)(ms < INT_MAX ? ms : INT_MAX));
+
+    for (unsigned i = 0; i < *session.count; i++)
+        tell_node(&session.nodes[i], message);
+    json_decref(message);
 }
 
 static void ends(void)
@@ -211,6 +227,7 @@ static void ends(void)
     if (!rest.on)
         return;
     rest.on = false;
+    tell_patience(costs_came(clock_ms()));
     tell_line("woken", "");
     client_close(&rest.line);
     forget_had();
@@ -240,6 +257,7 @@ static void want(const struct channel_message *message, unsigned member)
         json_decref(request);
         return;
     }
+    costs_wanted(clock_ms());
     json_object_set_new(request, "rest", json_string(session.id));
     json_object_set_new(request, "wait", json_integer(MOST_WAIT));
     wanted_begin(message, request, daemon_to_ask);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "proxy/launch/costs.h"
 #include "proxy/launch/wanted.h"
 
 #define AGAIN_MS 1000 /* between tries to reach a daemon, and between words to the program that waits */
@@ -106,6 +107,7 @@ static void start(const struct place *place)
     struct attended *node;
     char why[300];
 
+    costs_granted(clock_ms());
     attend_beat(session.nodes, *session.count);
     node = newcomer_start(&session, place, wanted.number, wanted.endpoint, NULL, why, sizeof(why));
     if (!node) {

@@ -1,0 +1,52 @@
+/* For how long a session does nothing before it is put to rest for others, by what its rests have cost. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "proxy/launch/costs.h"
+
+static long now = 1000000;
+
+/* A rest; asked: for others. What is said when it goes on. */
+static long rests(int asked, long going, long away, long queued, long coming)
+{
+    if (asked)
+        costs_asked(now);
+    now += going;
+    costs_went(now);
+    now += away;
+    costs_wanted(now);
+    now += queued;
+    costs_granted(now);
+    now += coming / 2;
+    costs_wanted(now); /* another of its workers */
+    costs_granted(now);
+    now += coming - coming / 2;
+    return costs_came(now);
+}
+
+static void expect(long told, long cost, long times, const char *what)
+{
+    if (told >= cost * times && told <= (cost + 200) * times)
+        return;
+    fprintf(stderr, "%s: %ld ms, not %ld x %ld\n", what, told, times, cost);
+    exit(1);
+}
+
+int main(void)
+{
+    expect(rests(0, 0, 5, 0, 3000), 6000, 1, "what somebody has put to rest, who knows why");
+    expect(rests(1, 2000, 60000, 0, 3000), 5000, 1, "it was worth it");
+    expect(rests(1, 2000, 60000, 90000, 3000), 5000, 1, "to wait for a place is no cost of the change");
+    expect(rests(1, 2000, 100, 0, 3000), 5000, 2, "wanted again at once");
+    expect(rests(1, 2000, 100, 90000, 3000), 5000, 4, "and again");
+    expect(rests(1, 4000, 100, 0, 5000), 9000, 8, "by what the last one took");
+    expect(rests(0, 0, 100, 0, 5000), 9000, 8, "one that nobody has asked for");
+    expect(rests(1, 4000, 60000, 0, 5000), 9000, 4, "worth it again");
+    expect(rests(1, 4000, 60000, 0, 5000), 9000, 2, "and again");
+    expect(rests(1, 4000, 60000, 0, 5000), 9000, 1, "as at first");
+    expect(rests(1, 4000, 60000, 0, 5000), 9000, 1, "not below");
+    for (int i = 0; i < 100; i++)
+        rests(1, 4000, 0, 0, 5000);
+    expect(rests(1, 4000, 0, 0, 5000), 9000, 64, "without an end");
+    return 0;
+}

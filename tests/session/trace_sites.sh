@@ -7,6 +7,7 @@
 need python3 python3
 need gcc gcc
 need strip binutils
+need objcopy binutils
 source=$top_srcdir/tests/session/traced.c
 trace=$scratch/out.json
 
@@ -61,6 +62,27 @@ grep -q "^  clEnqueueReadBuffer *work (traced.c:$(line clEnqueueReadBuffer)) *6 
 vocl run --report -- "$scratch/program" 2000 2> "$scratch/text" || fail "$at: $?"
 grep -q "4000 round trips by clEnqueueReadBuffer in work (traced.c:$(line clEnqueueReadBuffer)), " "$scratch/text" ||
     fail "$at: no hint: $(cat "$scratch/text")"
+
+at="debugging information in a file of its own"
+objcopy --only-keep-debug "$scratch/program" "$scratch/program.debug"
+strip "$scratch/program"
+(cd "$scratch" && objcopy --add-gnu-debuglink=program.debug program)
+sites "$scratch/program"
+has clEnqueueReadBuffer "work (traced.c:$(line clEnqueueReadBuffer))" 6
+rm "$scratch/program.debug"
+sites "$scratch/program"
+grep -q '^clEnqueueReadBuffer	program+0x[0-9a-f]*	6$' "$scratch/sites" || fail "$at, which is gone: $(cat "$scratch/sites")"
+
+at="a function within another"
+{
+    echo '#include <CL/cl.h>'
+    echo 'static inline __attribute__((always_inline)) cl_int finish(cl_command_queue queue) { return clFinish(queue); }'
+    echo '#define clFinish finish'
+} > "$scratch/finish.h"
+gcc -g -O2 -pthread -include "$scratch/finish.h" -o "$scratch/program" "$source" -lOpenCL ||
+    fail "$at: it does not build"
+sites "$scratch/program"
+has clFinish "finish (finish.h:2)" 2
 
 at="without -g"
 gcc -O1 -fno-inline -pthread -o "$scratch/program" "$source" -lOpenCL

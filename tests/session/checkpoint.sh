@@ -263,6 +263,15 @@ if unshare -m true 2> /dev/null; then
     finish "disk full"
 fi
 
+# One writes to a folder at a time.
+start 6
+mkdir "$scratch/both"
+flock "$scratch/both" vocl checkpoint $pid "$scratch/both" > "$scratch/asked" 2>&1 && fail "two at once write to a folder"
+grep -q "another checkpoint is being written there" "$scratch/asked" || fail "two at once: $(cat "$scratch/asked")"
+checkpoint $pid "$scratch/both"
+kill_it
+restored 6 "$scratch/both"
+
 # A worker that is lost meanwhile is lost as at any other time; the checkpoint before it counts.
 with="VOCL_SHARE=0 VOCL_MOVE_HOLD=save:1500"
 start 6

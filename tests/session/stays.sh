@@ -1,6 +1,6 @@
 #!/bin/sh
-# What stands in the way of a move, each with its reason: the program goes on where it was, computes what it has to, and
-# the worker that had come is gone. And what does not: programs with specialization constants, such as were built for some
+# What stands in the way of a move, a rest or a checkpoint in files, each with its reason: the program goes on where it was,
+# computes what it has to, and the worker that had come is gone. And what does not: programs with specialization constants, such as were built for some
 # of their devices and then for others, and linked ones.
 . "$(dirname "$0")/../lib.sh"
 stays=$top_builddir/tests/session/stays
@@ -50,6 +50,20 @@ refuses()
     echo "$what: $(tail -n 1 "$scratch/asked")"
 }
 
+# refuses_rest PATTERN; refuses_checkpoint PATTERN
+refuses_rest()
+{
+    timeout -k 5 100 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: put to rest: $(cat "$scratch/asked")"
+    grep -q -- "$1" "$scratch/asked" || fail "$what, rest: not $1: $(cat "$scratch/asked")"
+    same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
+}
+refuses_checkpoint()
+{
+    timeout -k 5 100 vocl checkpoint "$program" "$scratch/none" > "$scratch/saved" 2>&1 && fail "$what: saved: $(cat "$scratch/saved")"
+    grep -q -- "$1" "$scratch/saved" || fail "$what, checkpoint: not $1: $(cat "$scratch/saved")"
+    [ -z "$(ls "$scratch/none")" ] || fail "$what: left: $(ls "$scratch/none")"
+}
+
 moves()
 {
     timeout -k 5 100 vocl move "$program" --to here > "$scratch/asked" 2>&1 || fail "$what: $(cat "$scratch/asked")"
@@ -76,7 +90,21 @@ stays()
 {
     begin "$1" "$2"
     refuses "$3"
+    refuses_rest "$3"
     use
+    refuses "$3"
+    finish
+}
+
+# Memory cannot be saved for another program then either.
+memory_stays()
+{
+    begin "$1" "$2"
+    refuses "$3"
+    refuses_rest "$3"
+    refuses_checkpoint "$3"
+    use
+    refuses_checkpoint "$3"
     refuses "$3"
     finish
 }
@@ -95,7 +123,10 @@ goes()
 ends()
 {
     begin 1 "$1"
-    refuses "$2"
+    refuses "$2" &
+    asked=$!
+    refuses_checkpoint "$2"
+    wait $asked || exit 1
     use
     moves
     finish
@@ -104,6 +135,8 @@ mapped()
 {
     begin 1 mapped
     refuses "the program's memory is mapped"
+    refuses_rest "the program's memory is mapped"
+    refuses_checkpoint "the program's memory is mapped"
     use
     moves
     finish
@@ -152,15 +185,15 @@ beside stays 0 loose "an argument that had been released"
 beside stays 0 anew "has been compiled anew since"
 beside goes 0 linked
 beside goes 0 each --workers 2
-beside stays 0 sized "its size in another"
+beside memory_stays 0 sized "its size in another"
 beside elsewhere
 beside resting
 beside own
 if [ -e "$newer" ] && command -v spirv-as llvm-spirv-15 > /dev/null; then
     spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/scale.spvasm" || fail "spirv-as"
     beside with_newer goes 0 special
-    beside with_newer stays 0 usm "unified shared memory"
-    beside with_newer stays 0 address "an address on its device"
-    beside with_newer stays 0 svm "shared virtual memory"
+    beside with_newer memory_stays 0 usm "unified shared memory"
+    beside with_newer memory_stays 0 address "an address on its device"
+    beside with_newer memory_stays 0 svm "shared virtual memory"
 fi
 well_beside

@@ -440,6 +440,7 @@ void coherence_sent(struct enqueue *e)
 {
     for (unsigned i = 0; i < e->written_count; i++)
         wrote(e, e->written[i].root, e->written[i].offset, e->written[i].size);
+    e->written_count = 0;
 }
 
 /* ---- parts, and copies of them ---- */

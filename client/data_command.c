@@ -101,7 +101,7 @@ static int wait_until_over(struct enqueue *e, const struct data_command *m, stru
 {
     int error;
 
-    enqueue_leave(e);
+    enqueue_sent(e);
     error = transfer ? transfer_wait(transfer) : 0;
     if (!error && m->writes && e->subscribe & ~WIRE_ORDERS)
         error = enqueue_outcome(e);

@@ -137,26 +137,37 @@ void enqueue_leave(struct enqueue *e)
     e->inside = false;
 }
 
+/* It counts as enqueued from here on. */
+static void number(struct enqueue *e)
+{
+    if (e->number || e->record_use)
+        return;
+    e->number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
+    if (e->event)
+        event_number(e->event, e->number);
+}
+
+void enqueue_sent(struct enqueue *e)
+{
+    coherence_sent(e);
+    number(e);
+    enqueue_leave(e);
+}
+
 int enqueue_finish(struct enqueue *e, int status, cl_event *event)
 {
-    uint64_t number;
-
     if (!status)
         coherence_sent(e);
     if (!status && e->arrival)
         arrival_after(e);
     enqueue_free(e);
+    number(e);
     enqueue_leave(e);
-    if (e->record_use) {
-        window_leave(e);
-        return status;
-    }
-    number = atomic_fetch_add(&e->queue->enqueued, 1) + 1;
     window_leave(e);
-    if (e->event)
-        event_number(e->event, number);
+    if (e->record_use)
+        return status;
     if (e->hosted)
-        hostptr_sent(e, number);
+        hostptr_sent(e, e->number);
     if (!status && event)
         *event = e->event;
     else if (e->event)
@@ -238,7 +249,7 @@ int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
     int error = stream_end(e->node, blocking ? STREAM_NOW : STREAM_SOON);
 
     if (!error && blocking) {
-        enqueue_leave(e);
+        enqueue_sent(e);
         error = enqueue_outcome(e);
         queue_wait_callbacks(e->queue, since);
     }
@@ -273,7 +284,7 @@ int enqueue_overwriting(struct enqueue *e, cl_bool blocking, cl_event *event)
     enqueue_put_marker(e, stream_begin(e->node));
     error = stream_end(e->node, STREAM_SOON);
     if (!error) {
-        enqueue_leave(e);
+        enqueue_sent(e);
         arrival_wait(session, e->arrival);
     }
     error = enqueue_finish(e, error, NULL);

@@ -27,10 +27,11 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
-    bool hosted;  /* hostptr_before() */
-    bool inside;  /* halt_enter() */
-    bool counted; /* window_enter() */
-    bool used;    /* window_use() has been told of all that it uses */
+    bool hosted;     /* hostptr_before() */
+    bool inside;     /* halt_enter() */
+    bool counted;    /* window_enter() */
+    bool used;       /* window_use() has been told of all that it uses */
+    uint64_t number; /* in its queue, once it counts as enqueued; from 1 on */
     uint32_t small_wait[16] __attribute__((aligned(8)));
 };
 /* As it begins: zero, but for small_wait. */
@@ -53,7 +54,10 @@ int enqueue_outcome(const struct enqueue *e);
 int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event);
 /* status: of stream_end(), or whatever else the result is to be. Hands the event to the application. */
 int enqueue_finish(struct enqueue *e, int status, cl_event *event);
-/* It was sent: what follows is waiting, and the node may move meanwhile. */
+/* It was sent: what follows is waiting. The node may move meanwhile; a move waits for what it knows to be enqueued, and
+ * takes along what it knows to be written. */
+void enqueue_sent(struct enqueue *e);
+/* The same of one that is not to be waited for. */
 void enqueue_leave(struct enqueue *e);
 /* The result is error, whatever it means. */
 int enqueue_fail(struct enqueue *e, int error);

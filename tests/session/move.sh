@@ -42,6 +42,7 @@ moves()
 
 beside really VOCL_SHARE=1 "$moved" 1 1500
 beside really VOCL_SHARE=0 "$moved" 8 1500
+beside really VOCL_SHARE=0 "$top_builddir/tests/session/moved_writes" 40
 for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts svm user_events; do
     beside always VOCL_SHARE=1 "$parity/$program"
 done

@@ -53,7 +53,7 @@ survives()
     status=$?
     kill $harmer 2> /dev/null
     wait $harmer 2> /dev/null
-    [ $status = 0 ] || fail "$*, $how: status $status: $(grep -v debug: "$scratch/err" | tail -n 9)"
+    [ $status = 0 ] || fail "$*, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     replaced > "$scratch/replaced"
     echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(checkpoints) checkpoints"

@@ -14,13 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/socket.h"
 #include "base/thread.h"
 #include "transport/keeper.h"
 
 #define ANSWER_MS 2000
-#define TRIES 10
+#define GIVE_MS 5000     /* how long a program that closes all the time may undo what the keeper gives */
 #define ABOVE 128        /* so many numbers are ours at the upper end of what a program may have */
 #define LAST_NUMBER 1024 /* or of what programs have at most: the kernel's table grows with the numbers */
 
@@ -253,15 +254,15 @@ struct keeper *keeper_start(void (*run)(void *), void *argument, const int *need
 
 /* ---- the other threads ---- */
 
+/* One that the program has closed already is none. */
 static void look(struct kept *kept, int fd)
 {
-    struct stat file = {0};
+    struct stat file;
 
-    *kept = (struct kept){.fd = fd};
+    *kept = (struct kept){.fd = -1};
     if (fstat(fd, &file))
         return;
-    kept->device = file.st_dev;
-    kept->inode = file.st_ino;
+    *kept = (struct kept){.fd = fd, .device = file.st_dev, .inode = file.st_ino};
 }
 
 static bool still_ours(const struct kept *kept)
@@ -310,9 +311,14 @@ static int renew_line(struct keeper *keeper)
     return error;
 }
 
+static bool line_is_there(const struct keeper *keeper)
+{
+    return keeper->line.fd >= 0 && still_ours(&keeper->line);
+}
+
 static int have_line(struct keeper *keeper)
 {
-    return keeper->line.fd >= 0 && still_ours(&keeper->line) ? 0 : renew_line(keeper);
+    return line_is_there(keeper) ? 0 : renew_line(keeper);
 }
 
 static int ask_take(struct keeper *keeper, int fd, unsigned *slot)
@@ -377,22 +383,32 @@ bool keeper_take(struct keeper *keeper, int fd)
     return true;
 }
 
+/* fd under the first free number from `from` on, where there is one. */
+static int renumber(int fd, int from)
+{
+    const int number = fcntl(fd, F_DUPFD_CLOEXEC, from);
+
+    if (number < 0)
+        return fd;
+    close(fd);
+    return number;
+}
+
 /* High numbers are none that a program would give to its own, nor take for them; those of the standard streams are
- * what a program closes first. */
+ * what a program closes first. Each begins at another, for a thread may use the number that it was told a moment ago
+ * while another thread is given one for something else. */
 static int raise_number(int fd)
 {
+    static atomic_uint given;
     struct rlimit limit;
     int high = 3;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) || (limit.rlim_cur < 2 * ABOVE && fd >= high))
         return fd;
     if (limit.rlim_cur >= 2 * ABOVE)
-        high = (int)(limit.rlim_cur < LAST_NUMBER ? limit.rlim_cur : LAST_NUMBER) - ABOVE;
-    high = fcntl(fd, F_DUPFD_CLOEXEC, high);
-    if (high < 0)
-        return fd;
-    close(fd);
-    return high;
+        high = (int)(limit.rlim_cur < LAST_NUMBER ? limit.rlim_cur : LAST_NUMBER) - ABOVE +
+               (int)(atomic_fetch_add(&given, 1) % (ABOVE / 2));
+    return renumber(fd, high);
 }
 
 void kept_release(struct kept *kept)
@@ -416,27 +432,40 @@ void kept_trust(struct kept *kept, int fd)
 
 void kept_hold(struct kept *kept, struct keeper *keeper, int fd)
 {
+    const long until = clock_ms() + GIVE_MS;
     unsigned slot;
+    int error;
 
     look(kept, raise_number(fd));
-    if (keeper && !ask_take(keeper, kept->fd, &slot)) {
-        kept->keeper = keeper;
-        kept->slot = slot;
-    }
+    if (!keeper)
+        return;
+    do
+        error = ask_take(keeper, kept->fd, &slot);
+    while (error && kept->fd >= 0 && !line_is_there(keeper) && clock_ms() < until);
+    if (error)
+        return;
+    kept->keeper = keeper;
+    kept->slot = slot;
 }
 
+/* Under the number that it had, if that is free: see raise_number(). */
 static int replace(struct kept *kept)
 {
-    int fd = -1, tries = 0;
+    const long until = clock_ms() + GIVE_MS;
+    const int number = kept->fd;
+    int fd;
 
-    while (ask_give(kept->keeper, kept->slot, &fd)) {
-        if (++tries == TRIES)
-            return -1;
-    }
-    kept->keeper->needed = true;
-    vocl_log(LOG_INFO, "the program has closed descriptor %d of the session, which has another now", kept->fd);
-    kept->fd = raise_number(fd);
-    return kept->fd;
+    do {
+        if (ask_give(kept->keeper, kept->slot, &fd))
+            continue;
+        kept->fd = renumber(fd, number);
+        if (!still_ours(kept))
+            continue;
+        kept->keeper->needed = true;
+        vocl_log(LOG_INFO, "the program has closed descriptor %d of the session, which is %d now", number, kept->fd);
+        return kept->fd;
+    } while (clock_ms() < until);
+    return -1;
 }
 
 int kept_fd(struct kept *kept)

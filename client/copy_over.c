@@ -97,7 +97,7 @@ bool has_contents(const struct object *object)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->arena &&
+    return atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && !memory->arena && !memory->svm_remote &&
            memory->type != CL_MEM_OBJECT_PIPE;
 }
 

@@ -15,12 +15,18 @@ static void aim(struct move *m, bool at_target)
     session_unlock(m->session);
 }
 
+/* Shared virtual memory that the program and the node each have is there only in the pause. */
+static bool is_over_svm(const struct object *object)
+{
+    return atomic_load(&object->kind) == WIRE_MEMORY && memory_root((cl_mem)(uintptr_t)object)->svm_remote;
+}
+
 static void collect(struct object *object, void *argument)
 {
     struct move *m = argument;
     struct object **more;
 
-    if (!handle_is_on(object, m->node))
+    if (!handle_is_on(object, m->node) || (m->is_early && is_over_svm(object)))
         return;
     if (m->count + 1 >= m->room) {
         more = realloc(m->objects, (m->room * 2 + 64) * sizeof(*more));
@@ -258,8 +264,10 @@ static void sort_early(struct move *m)
 
 int make_early(struct move *m)
 {
-    int error = make_kind(m, WIRE_DEVICE);
+    int error;
 
+    m->is_early = true;
+    error = make_kind(m, WIRE_DEVICE);
     if (!error)
         error = make_kind(m, WIRE_CONTEXT);
     if (!error)
@@ -267,6 +275,7 @@ int make_early(struct move *m)
     if (!error)
         error = keep_early(m);
     sort_early(m);
+    m->is_early = false;
     if (!error)
         error = collect_kind(m, WIRE_PROGRAM);
     return error;
@@ -332,7 +341,7 @@ static int keep_outcome(struct move *m, const struct object *object, int error)
 
 int make_list(struct move *m)
 {
-    int error = 0;
+    int error = svm_remote_any(m->node) ? move_refuse(m, -ENOTSUP, "shared virtual memory is the worker's own") : 0;
 
     for (unsigned i = 0; !error && i < sizeof(kinds) / sizeof(*kinds); i++)
         error = collect_kind(m, kinds[i]);
@@ -352,6 +361,14 @@ int make_list(struct move *m)
     return error;
 }
 
+/* Memory objects and arguments of kernels may name shared virtual memory. */
+static int make_next(struct move *m, unsigned kind)
+{
+    int error = make_kind(m, kind);
+
+    return !error && kind == WIRE_CONTEXT ? svm_make(m) : error;
+}
+
 int make_all(struct move *m)
 {
     int error = 0;
@@ -361,6 +378,6 @@ int make_all(struct move *m)
     release_early(m, WIRE_CONTEXT);
     release_early(m, WIRE_DEVICE);
     for (unsigned i = 0; !error && i < sizeof(kinds) / sizeof(*kinds); i++)
-        error = make_kind(m, kinds[i]);
+        error = make_next(m, kinds[i]);
     return error;
 }

@@ -192,6 +192,8 @@ static int pause_and_change(struct move *m)
     move_phase(m, "contents");
     if (!error)
         error = copy_all(m);
+    if (!error)
+        error = svm_copy(m);
     if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->halted))
         error = move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     move_phase(m, "change");

@@ -1,4 +1,4 @@
-/* What the files of a move share: move.c, quiesce.c, make_again.c, copy_over.c. */
+/* What the files of a move share: move.c, quiesce.c, make_again.c, copy_over.c, svm_move.c. */
 #ifndef VOCL_CLIENT_MOVING_H
 #define VOCL_CLIENT_MOVING_H
 
@@ -41,6 +41,7 @@ struct move {
     unsigned end_count, end_room;
     uint64_t bytes, bytes_paused;
     unsigned rounds;
+    bool is_early;               /* the program goes on */
     bool gated;                  /* what does not end may wait for a user event */
     struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
     unsigned failed_here_count;
@@ -137,6 +138,11 @@ int carriers_next(struct carriers *c, cl_context context);
 /* What is under way is waited for, also if there is an error: it uses memory of both sides. That, or the first that
  * comes of it. */
 int carriers_end(struct carriers *c, int error);
+
+/* ---- svm_move.c ---- */
+/* Shared virtual memory of which the node has its own, in the pause: at the target, and what is in it. */
+int svm_make(struct move *m);
+int svm_copy(struct move *m);
 
 /* ---- copy_over.c ---- */
 /* While the program goes on: until what it writes meanwhile is little, or gets no less. */

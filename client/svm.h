@@ -32,6 +32,14 @@ int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);
 int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event);
 /* Whether there is such memory on the node. */
 bool svm_remote_any(const struct node *node);
+/* Of that the one of this number, from 0 on; false: there are fewer. */
+struct svm_place {
+    uint32_t context;
+    bool chosen; /* where it is, by the program's side, and not by native OpenCL */
+    uint8_t *memory;
+    size_t size;
+};
+bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out);
 void svm_remote_after_fork(void);
 
 /* ---- usm.c: unified shared memory ---- */

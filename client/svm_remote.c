@@ -25,6 +25,8 @@ struct svm_remote_map {
 struct svm_remote {
     struct svm_remote *next;
     struct node *node;
+    uint32_t context;
+    bool chosen; /* here, and not by native OpenCL */
     uint8_t *memory;
     size_t size, mapped; /* mapped: whole pages */
     struct svm_remote_map *maps;
@@ -65,6 +67,19 @@ bool svm_remote_any(const struct node *node)
     pthread_mutex_lock(&lock);
     for (m = svm_remotes; m && m->node != node; m = m->next)
         ;
+    pthread_mutex_unlock(&lock);
+    return m != NULL;
+}
+
+bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out)
+{
+    const struct svm_remote *m;
+
+    pthread_mutex_lock(&lock);
+    for (m = svm_remotes; m && (m->node != node || at); m = m->next)
+        at -= m->node == node;
+    if (m)
+        *out = (struct svm_place){m->context, m->chosen, m->memory, m->size};
     pthread_mutex_unlock(&lock);
     return m != NULL;
 }
@@ -149,8 +164,12 @@ void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
         free(m);
         return NULL;
     }
-    *m = (struct svm_remote){
-        .node = context->node, .memory = (uint8_t *)(uintptr_t)address, .size = size, .mapped = whole};
+    *m = (struct svm_remote){.node = context->node,
+                             .context = context->object.id,
+                             .chosen = any,
+                             .memory = (uint8_t *)(uintptr_t)address,
+                             .size = size,
+                             .mapped = whole};
     pthread_mutex_lock(&lock);
     m->next = svm_remotes;
     svm_remotes = m;

@@ -415,6 +415,8 @@ cl_int record_barrier(struct recording *r);
 /* svm.c */
 /* The allocation that has all of it, or NULL. */
 const struct allocation *allocation_at(const struct executor *x, uint64_t address, uint64_t size);
+/* All of it is given back. */
+void svm_forget(struct executor *x);
 bool svm_has(const struct executor *x, uint64_t address, uint64_t size);
 /* The same for memory of the application's alone. */
 bool svm_is_shared(const struct executor *x, uint64_t address, uint64_t size);

@@ -112,15 +112,10 @@ int exec_svm_alloc(struct executor *x, const struct exec_svm_alloc *m)
     return 0;
 }
 
-int exec_svm_free(struct executor *x, const struct exec_svm_free *m)
+static void free_at(struct executor *x, struct allocation **at)
 {
-    struct allocation **at = &x->allocations, *a;
+    struct allocation *a = *at;
 
-    while (*at && (uintptr_t)(*at)->memory != m->address)
-        at = &(*at)->next;
-    a = *at;
-    if (!a)
-        return -EBADMSG;
     *at = a->next;
     if (a->native)
         clSVMFree(a->context, a->native);
@@ -131,7 +126,24 @@ int exec_svm_free(struct executor *x, const struct exec_svm_free *m)
     quota_give_back(x, a->size);
     clReleaseContext(a->context);
     free(a);
+}
+
+int exec_svm_free(struct executor *x, const struct exec_svm_free *m)
+{
+    struct allocation **at = &x->allocations;
+
+    while (*at && (uintptr_t)(*at)->memory != m->address)
+        at = &(*at)->next;
+    if (!*at)
+        return -EBADMSG;
+    free_at(x, at);
     return 0;
+}
+
+void svm_forget(struct executor *x)
+{
+    while (x->allocations)
+        free_at(x, &x->allocations);
 }
 
 int exec_set_svm_pointers(struct executor *x, const struct exec_set_svm_pointers *m)

@@ -258,9 +258,13 @@ static bool context_is_watched(const struct object *object)
 
 static const char *context_bound(const struct object *object, const struct node *node)
 {
+    struct svm_place place;
+
     (void)object;
-    if (svm_remote_any(node))
-        return "shared virtual memory is the worker's own";
+    for (unsigned i = 0; svm_remote_at(node, i, &place); i++) {
+        if (!place.chosen)
+            return "shared virtual memory is where native OpenCL has put it";
+    }
     return usm_any(node) ? "unified shared memory is the worker's own" : NULL;
 }
 

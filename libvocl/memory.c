@@ -97,8 +97,6 @@ static const char *memory_bound(const struct object *object, const struct node *
         return "a pipe was a kernel's argument: what may be in it cannot be read";
     if (memory->addresses)
         return "a buffer has an address on its device";
-    if (memory->svm_remote)
-        return "shared virtual memory is the worker's own";
     if (memory->sized)
         return "a buffer has its size in another";
     if (memory->arena && !memory->direct && memory->map_count)

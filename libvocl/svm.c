@@ -97,6 +97,7 @@ void clSVMFree(cl_context context, void *memory)
 {
     TIMELINE(clSVMFree);
 
+    HALT_GUARD;
     if (handle_check(context, WIRE_CONTEXT) && memory)
         svm_free(memory);
 }

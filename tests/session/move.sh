@@ -8,17 +8,32 @@ mark=VOCL_TEST_MARK=$$
 # Once in a while PoCL itself takes long on a loaded machine.
 at_most 900
 
-# always HOW PROGRAM...: moved every 30 ms; at least MOST of it is seen by the log.
+# always HOW PROGRAM...: moved every 30 ms
 always()
 {
     how=$1
     shift
     timeout -k 10 200 "$@" > "$scratch/native" 2> /dev/null
     native=$?
+    compared "$@"
+}
+
+# What it prints is in native, and its status.
+compared()
+{
     env $how "$mark" VOCL_SPARE=1 VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 200 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
     [ $? = $native ] || fail "$*, $how: status $?, natively $native: $(tail -n 5 "$scratch/err")"
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
     echo "$how $*: $(grep -c 'is worker . now' "$scratch/err") moves"
+}
+
+# Of shared virtual memory without memory in common devices can less.
+apart()
+{
+    how=VOCL_SHARE=0
+    env $how timeout -k 10 200 vocl run -- "$@" > "$scratch/native" 2> /dev/null
+    native=$?
+    compared "$@"
 }
 
 really()
@@ -49,6 +64,7 @@ done
 for program in contents host_access threads kernel_printf; do
     beside always VOCL_SHARE=0 "$parity/$program"
 done
+beside apart "$parity/svm"
 for seed in 1 2 3; do
     beside graph $seed
 done

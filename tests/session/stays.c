@@ -343,15 +343,34 @@ static void svm_begin(void)
     NEED(clFinish(queue));
 }
 
-static void svm_use(void)
+static void svm_compare(void)
 {
-    NEED(clSetKernelArgSVMPointer(pointing, 0, memory));
-    launch(queue, pointing, 1);
     plain_use();
     NEED(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ, memory, SIZE, 0, NULL, NULL));
     compare(memory, expected, "shared virtual memory");
     NEED(clEnqueueSVMUnmap(queue, memory, 0, NULL, NULL));
     NEED(clFinish(queue));
+}
+
+static void svm_use(void)
+{
+    NEED(clSetKernelArgSVMPointer(pointing, 0, memory));
+    launch(queue, pointing, 1);
+    svm_compare();
+}
+
+/* A buffer is what is at that address. */
+static void over_svm_begin(void)
+{
+    svm_begin();
+    over = new_buffer(CL_MEM_USE_HOST_PTR, memory);
+}
+
+static void over_svm_use(void)
+{
+    NEED(clSetKernelArg(pointing, 0, sizeof(over), &over));
+    launch(queue, pointing, 1);
+    svm_compare();
 }
 
 static void usm_begin(void)
@@ -398,6 +417,7 @@ static const struct {
              {"mapped", mapped_begin, mapped_use},
              {"sized", sized_begin, plain_use},
              {"svm", svm_begin, svm_use},
+             {"over_svm", over_svm_begin, over_svm_use},
              {"usm", usm_begin, usm_use},
              {"address", address_begin, plain_use},
              {"large", large_begin, large_use},

@@ -119,6 +119,18 @@ goes()
     finish
 }
 
+# It moves, but nothing is kept of it without workers.
+svm()
+{
+    begin 0 "$1"
+    moves
+    refuses_rest "shared virtual memory"
+    refuses_checkpoint "shared virtual memory"
+    use
+    moves
+    finish
+}
+
 # What ends is no longer in the way. For ten seconds it is waited for.
 ends()
 {
@@ -178,6 +190,14 @@ with_newer()
     "$@"
 }
 
+# A device that takes no address but its own.
+placed()
+{
+    VOCL_TEST_GPU=1
+    export VOCL_TEST_GPU
+    memory_stays 0 svm "shared virtual memory"
+}
+
 beside ends busy "a command that does not end"
 beside ends native "does not end\|carries out"
 beside mapped
@@ -186,6 +206,8 @@ beside stays 0 anew "has been compiled anew since"
 beside goes 0 linked
 beside goes 0 each --workers 2
 beside memory_stays 0 sized "its size in another"
+beside svm svm
+beside svm over_svm
 beside elsewhere
 beside resting
 beside own
@@ -194,6 +216,6 @@ if [ -e "$newer" ] && command -v spirv-as llvm-spirv-15 > /dev/null; then
     beside with_newer goes 0 special
     beside with_newer memory_stays 0 usm "unified shared memory"
     beside with_newer memory_stays 0 address "an address on its device"
-    beside with_newer memory_stays 0 svm "shared virtual memory"
+    beside with_newer placed
 fi
 well_beside

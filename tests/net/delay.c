@@ -1,7 +1,9 @@
 /*
- * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS: a cable between two network namespaces that every packet takes
- * so long to pass, each way. Makes both devices, says "ready", and holds them until it is killed. SIGUSR1 cuts the way
- * from the first to the second, and mends it the next time, without a word to either end; SIGUSR2 the way back.
+ * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE]: a cable between two network namespaces that every packet
+ * takes so long to pass, each way. With MORE those of a connection take up to so many microseconds longer, each
+ * connection another time for each tenth of a second: what several carry overtakes, and each of them stalls now and
+ * then. Makes both devices, says "ready", and holds them until it is killed. SIGUSR1 cuts the way from the first to the
+ * second, and mends it the next time, without a word to either end; SIGUSR2 the way back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 16, PACKET = sizeof(struct virtio_net_hdr) + 65536 + 64 };
+enum { MOST = 1 << 16, PACKET = sizeof(struct virtio_net_hdr) + 65536 + 64, LANES = 16, SLOT = 100000000 };
+enum { IP = sizeof(struct virtio_net_hdr) + 14 }; /* in a packet */
 
 struct packet {
     long due; /* ns */
@@ -28,15 +32,22 @@ struct packet {
     char *bytes;
 };
 
+/* In order. */
+struct lane {
+    struct packet packets[MOST];
+    size_t first, count;
+    long last; /* due */
+};
+
 /* What is on its way to one end. */
 struct way {
     int from, to;
     volatile sig_atomic_t cut;
-    struct packet packets[MOST];
-    size_t first, count;
+    struct lane lanes[LANES];
 };
 
 static struct way there, back;
+static long delay, more; /* ns */
 
 static void on_signal(int number)
 {
@@ -79,66 +90,111 @@ static int end_open(const char *space, const char *device)
     return fd;
 }
 
-static void take_in(struct way *way, long delay)
+/* A connection has the same both ways. */
+static unsigned lane_of(const char *bytes, size_t length)
+{
+    const unsigned char *ip = (const unsigned char *)bytes + IP, *ports = ip + 20;
+
+    if (!more || length < IP + 24 || ip[0] != 0x45)
+        return 0;
+    return (ports[0] * 5 + ports[1] + ports[2] * 5 + ports[3]) % LANES;
+}
+
+/* How much longer the lane takes, for a while. */
+static long draw(unsigned lane, long at)
+{
+    unsigned long x = (unsigned long)(at / SLOT) * LANES + lane + 1;
+
+    x = (x ^ x >> 31) * 0x7fb5d329728ea185;
+    x = (x ^ x >> 27) * 0x81dadef4bc2dd44d;
+    return more ? (long)((x >> 11) % (unsigned long)more) : 0;
+}
+
+static void put(struct way *way, const char *bytes, size_t length)
+{
+    const unsigned number = lane_of(bytes, length);
+    struct lane *lane = &way->lanes[number];
+    struct packet *packet = &lane->packets[(lane->first + lane->count) % MOST];
+    const long at = now(), due = at + delay + draw(number, at);
+
+    if (lane->count == MOST)
+        return; /* lost, as cables do */
+    lane->last = due > lane->last ? due : lane->last;
+    *packet = (struct packet){lane->last, length, malloc(length)};
+    if (!packet->bytes)
+        die("malloc");
+    memcpy(packet->bytes, bytes, length);
+    lane->count++;
+}
+
+static bool has_room(const struct way *way)
+{
+    return way->lanes[0].count < MOST;
+}
+
+static void take_in(struct way *way)
 {
     static char bytes[PACKET];
     ssize_t length;
 
-    while (way->count < MOST && (length = read(way->from, bytes, sizeof(bytes))) > 0) {
-        struct packet *packet = &way->packets[(way->first + way->count) % MOST];
-
-        if (way->cut)
-            continue;
-        *packet = (struct packet){now() + delay, (size_t)length, malloc((size_t)length)};
-        if (!packet->bytes)
-            die("malloc");
-        memcpy(packet->bytes, bytes, (size_t)length);
-        way->count++;
+    while (has_room(way) && (length = read(way->from, bytes, sizeof(bytes))) > 0) {
+        if (!way->cut)
+            put(way, bytes, (size_t)length);
     }
 }
 
 /* When the next is due, or in an hour. */
-static long let_out(struct way *way)
+static long let_out_lane(struct way *way, struct lane *lane)
 {
-    while (way->count) {
-        struct packet *packet = &way->packets[way->first];
+    while (lane->count) {
+        struct packet *packet = &lane->packets[lane->first];
 
         if (packet->due > now())
             return packet->due;
         if (write(way->to, packet->bytes, packet->length) < 0 && errno == EAGAIN)
             return now() + 100000;
         free(packet->bytes);
-        way->first = (way->first + 1) % MOST;
-        way->count--;
+        lane->first = (lane->first + 1) % MOST;
+        lane->count--;
     }
     return now() + 3600000000000L;
 }
 
+static long let_out(struct way *way)
+{
+    long first = let_out_lane(way, &way->lanes[0]), next;
+
+    for (unsigned i = 1; more && i < LANES; i++) {
+        next = let_out_lane(way, &way->lanes[i]);
+        first = next < first ? next : first;
+    }
+    return first;
+}
+
 int main(int count, char **words)
 {
-    long delay;
-
-    if (count != 6) {
-        fprintf(stderr, "usage: delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS\n");
+    if (count != 6 && count != 7) {
+        fprintf(stderr, "usage: delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE]\n");
         return 2;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     there.from = back.to = end_open(words[1], words[2]);
     there.to = back.from = end_open(words[3], words[4]);
     delay = atol(words[5]) * 1000;
+    more = count == 7 ? atol(words[6]) * 1000 : 0;
     signal(SIGUSR1, on_signal);
     signal(SIGUSR2, on_signal);
     puts("ready");
     fflush(stdout);
     for (;;) {
-        struct pollfd ends[2] = {{there.from, there.count < MOST ? POLLIN : 0, 0},
-                                 {back.from, back.count < MOST ? POLLIN : 0, 0}};
+        struct pollfd ends[2] = {{there.from, has_room(&there) ? POLLIN : 0, 0},
+                                 {back.from, has_room(&back) ? POLLIN : 0, 0}};
         long first = let_out(&there), second = let_out(&back), wait = (first < second ? first : second) - now();
         struct timespec timeout = {wait > 0 ? wait / 1000000000 : 0, wait > 0 ? wait % 1000000000 : 0};
 
         if (ppoll(ends, 2, &timeout, NULL) < 0 && errno != EINTR)
             die("ppoll");
-        take_in(&there, delay);
-        take_in(&back, delay);
+        take_in(&there);
+        take_in(&back);
     }
 }

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Between the program and its workers each connection takes another time, and another one a moment later, so that what
+# several carry overtakes and stalls; and the cable is cut for a moment, now this way and now that. What programs print
+# is what they print natively.
+. "$(dirname "$0")/../lib.sh"
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+two=$top_srcdir/tests/net/two-hosts
+parity=$top_builddir/tests/parity
+graph=$top_builddir/tests/session/graph
+mark=VOCL_TEST_MARK=$$
+at_most 600
+[ "$(status_of "$two" --delay 1000 --uneven 1000 -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
+
+# far NETWORK WORKERS PROGRAM...
+far()
+{
+    network=$1 workers=$2
+    shift 2
+    rm -f "$scratch/cable"
+    env "$mark" VOCL_NETWORK=$network VOCL_STREAMS=8 VOCL_LOG=warn timeout -k 10 300 "$two" --delay 1000 --uneven 30000 \
+        --cable "$scratch/cable" --workers "$workers" -- "$@" > "$scratch/out" 2> "$scratch/err" ||
+        fail "$*, $network: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until 10 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+}
+
+# same NETWORK WORKERS PROGRAM
+same()
+{
+    timeout -k 10 200 "$parity/$3" > "$scratch/native" 2> /dev/null || fail "$3 natively"
+    far "$1" "$2" "$parity/$3"
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$3, $1: $(head -n 20 "$scratch/diff")"
+}
+
+# cuts: a third of a second each, until the cable is gone
+cuts()
+{
+    wait_until 20 [ -s "$scratch/cable" ] || return
+    read -r process spaces < "$scratch/cable"
+    while sleep 0.7 && kill -USR1 "$process" && sleep 0.3 && kill -USR1 "$process" && sleep 0.7 &&
+        kill -USR2 "$process" && sleep 0.3 && kill -USR2 "$process"; do
+        echo cut >> "$scratch/cuts"
+    done 2> /dev/null
+}
+
+# cut NETWORK WORKERS PROGRAM...: the same while the cable is cut
+cut()
+{
+    cuts &
+    cutter=$!
+    far "$@"
+    wait $cutter
+}
+
+for network in tls plain; do
+    for program in buffer_ops images map_unmap threads; do
+        beside same $network 1 $program
+    done
+    beside same $network 2 many_copies
+    for seed in 1 2; do
+        beside far $network 2 "$graph" $seed 400
+        beside cut $network 2 "$graph" 1$seed 1500
+    done
+done
+well_beside
+cut_count=$(cat "$scratch"/*/cuts 2> /dev/null | grep -c cut)
+echo "cut $cut_count times, both ways"
+[ "$cut_count" -gt 3 ] || fail "the cable was hardly ever cut"

@@ -24,11 +24,11 @@ static int explain(struct copying *c, int error)
 {
     struct move *m = c->move;
 
-    if (error == -EIO && !move_was_lost(m))
-        return move_refuse(m, -ENOMEM, "contents cannot be moved: error %d", c->carriers.status);
-    if (error == -EIO)
+    if (move_was_lost(m))
         return move_refuse(m, -ECONNRESET, "a worker was lost while contents were on their way");
-    return move_refuse(m, m->target->alive ? -ENOMEM : -ECONNRESET, "no queue for contents");
+    if (error == -EIO)
+        return move_refuse(m, -ENOMEM, "contents cannot be moved: error %d", c->carriers.status);
+    return move_refuse(m, -ENOMEM, "no queue for contents");
 }
 
 static int copying_end(struct copying *c, int error)

@@ -2,7 +2,7 @@
 # Sessions of a pool of three nodes move: programs print what they print natively while they go from node to node, a node
 # is emptied, and where a move is refused or fails the program goes on where it was, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
-at_most 280
+at_most 330
 for program in parity/images session/moved_commands; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/"
 done
@@ -94,9 +94,9 @@ for command in "moved 8 6000" "images"; do
     wait_until 10 no_sessions || fail "$command: left: $(root vocl pool sessions)"
 done
 
-# No program is at risk: the new worker is killed in each phase, the command and the daemon, too.
-for victim in worker command daemon; do
-    begins $alice env VOCL_MOVE_HOLD=copy:2000 "$scratch/bin/moved" 4 0 "$scratch/enough"
+# No program is at risk: the new worker is killed in each phase, the command and the daemon, too, and the network is cut.
+for victim in worker command daemon network; do
+    begins $alice env VOCL_MOVE_HOLD=copy:2000 VOCL_PEER_TIMEOUT=4 "$scratch/bin/moved" 4 0 "$scratch/enough"
     ready
     here=$(part node) other=n1
     [ "$here" != n1 ] || other=n2
@@ -115,11 +115,15 @@ for victim in worker command daemon; do
         wait "$(cat "$scratch/$other.pid")" 2> /dev/null # its port and state directory are free again
         start_daemon $other
         ;;
+    network) ip -n $base-switch link set $other down ;;
     esac
     wait $asking
     echo "$victim: status $?: $(tail -n 1 "$scratch/asked")"
+    [ $victim != network ] || ip -n $base-switch link set $other up
     wait_until 20 one_part || fail "$victim: left: $(root vocl pool sessions)"
-    [ $victim != worker ] || [ "$(part node)" = "$here" ] || fail "$victim: it is elsewhere"
+    case $victim in
+    worker | network) [ "$(part node)" = "$here" ] || fail "$victim: it is elsewhere" ;;
+    esac
     ends "$victim"
 done
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"

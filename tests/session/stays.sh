@@ -1,7 +1,8 @@
 #!/bin/sh
-# What stands in the way of a move, a rest or a checkpoint in files, each with its reason: the program goes on where it was,
-# computes what it has to, and the worker that had come is gone. And what does not: programs with specialization constants, such as were built for some
-# of their devices and then for others, and linked ones.
+# What stands in the way of a move, a rest or a checkpoint in files, each with its reason, a worker that cannot come, and
+# who asked being killed: the program goes on where it was, computes what it has to, and the worker that had come is gone. And
+# what does not: programs with specialization constants, such as were built for some of their devices and then for
+# others, and linked ones.
 . "$(dirname "$0")/../lib.sh"
 stays=$top_builddir/tests/session/stays
 newer=$top_builddir/tests/drivers/.libs/newer.so
@@ -21,7 +22,7 @@ begin()
     shift 2
     rm -f "$scratch/one" "$scratch/two"
     : > "$scratch/out"
-    env "$mark" VOCL_LOG=info vocl run "$@" -- "$stays" "$scratch/one" "$scratch/two" "$what" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_LOG=debug vocl run "$@" -- "$stays" "$scratch/one" "$scratch/two" "$what" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 60 begun || fail "$what: no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
     if ! grep -q ready "$scratch/out"; then
@@ -181,6 +182,61 @@ own()
     finish
 }
 
+# with_libexec: workers of sessions that begin from here on are "$scratch/libexec/vocl-proxy"
+with_libexec()
+{
+    mkdir "$scratch/libexec"
+    for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+    rm "$scratch/libexec/vocl-proxy"
+    printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "%s/vocl-proxy" "$@"\n' "$scratch" "$VOCL_LIBEXECDIR" > "$scratch/libexec/vocl-proxy"
+    chmod +x "$scratch/libexec/vocl-proxy"
+    export VOCL_LIBEXECDIR="$scratch/libexec"
+}
+
+# The worker to come ends before it is there, where the session has MPI or TLS; then one comes.
+broken()
+{
+    with_libexec
+    export VOCL_NETWORK=$1
+    begin 0 plain
+    touch "$scratch/broken"
+    refuses "status 7"
+    rm "$scratch/broken"
+    moves
+    finish
+}
+
+# Nothing can be started on another host.
+no_ssh()
+{
+    export VOCL_NETWORK=tls VOCL_RSH=false
+    begin 0 plain --hosts localhost
+    refuses "ended with status 1" not.a.host.example
+    timeout -k 5 100 vocl move "$program" --to localhost > "$scratch/asked" 2>&1 || fail "to localhost: $(cat "$scratch/asked")"
+    finish
+}
+
+# killed PHASE: who asked is killed in it.
+one_worker()
+{
+    [ "$(session_workers "$mark" | wc -l)" = 1 ]
+}
+killed()
+{
+    export VOCL_MOVE_HOLD=$1:1500
+    begin 0 plain
+    vocl move "$program" --to here > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 30 grep -q "move: $1" "$scratch/err" || fail "no phase $1: $(cat "$scratch/asked" "$scratch/err")"
+    kill -KILL $asked || fail "killed at $1: too late"
+    wait $asked
+    wait_until 20 one_worker || fail "killed at $1: workers $(session_workers "$mark")"
+    use
+    workers=$(session_workers "$mark")
+    moves
+    finish
+}
+
 # with_newer COMMAND...: with the driver that has it
 with_newer()
 {
@@ -211,6 +267,14 @@ beside svm over_svm
 beside elsewhere
 beside resting
 beside own
+beside broken mpi
+for phase in early copy objects contents change forget; do
+    beside killed $phase
+done
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
+    beside broken tls
+    beside no_ssh
+fi
 if [ -e "$newer" ] && command -v spirv-as llvm-spirv-15 > /dev/null; then
     spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/scale.spvasm" || fail "spirv-as"
     beside with_newer goes 0 special

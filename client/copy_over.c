@@ -180,14 +180,37 @@ static bool wait_for_ends(struct move *m)
     return reached && !m->failed;
 }
 
+/* Those of which pieces may be under way, in use: when as many others have begun since, one's are over. */
+struct going {
+    cl_mem memories[CARRIERS];
+    unsigned next;
+};
+
+static void going_add(struct move *m, struct going *g, cl_mem memory)
+{
+    cl_mem *place = &g->memories[g->next++ % CARRIERS];
+
+    if (*place)
+        handle_unhold(m->session, &(*place)->object);
+    *place = memory;
+}
+
+static void going_end(struct move *m, struct going *g)
+{
+    for (unsigned i = 0; i < CARRIERS; i++)
+        going_add(m, g, NULL);
+}
+
 /* What is not copied after all is copied in the pause. */
 static int copy_list(struct move *m, const unsigned *list, unsigned count, bool go)
 {
     struct copying c = copying_begin(m);
+    struct going going = {0};
     int error = 0;
 
     for (unsigned i = 0; i < count; i++) {
         cl_mem memory = early_use(m, &m->early[list[i]]);
+        const unsigned before = c.carriers.next;
 
         if (!memory)
             continue;
@@ -195,9 +218,13 @@ static int copy_list(struct move *m, const unsigned *list, unsigned count, bool 
             error = coherence_each(memory, m->node, copy_piece, &c);
         else
             atomic_fetch_or(&memory->written, WRITTEN_MOVE);
-        error = copying_end(&c, error); /* before it is not used any more */
-        handle_unhold(m->session, &memory->object);
+        if (c.carriers.next == before)
+            handle_unhold(m->session, &memory->object);
+        else
+            going_add(m, &going, memory);
     }
+    error = copying_end(&c, error);
+    going_end(m, &going);
     return error;
 }
 

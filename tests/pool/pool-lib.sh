@@ -122,7 +122,7 @@ start_daemon()
 # serves HOST: once more than before
 serves()
 {
-    [ "$(grep -cs "$1 serves" "$scratch/$1.log")" -gt "${start_before:-0}" ]
+    [ "$(cat "$scratch/$1.log" 2> /dev/null | grep -c "$1 serves")" -gt "${start_before:-0}" ]
 }
 
 # as USER COMMAND...: on the host for programs

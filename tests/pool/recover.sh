@@ -19,8 +19,12 @@ survives_here()
     as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 "$@" vocl run --policy order -- \
         "$scratch/bin/moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 one_part || fail "no session: $(cat "$scratch/err" "$scratch"/n?.log)"
+    wait_until 30 began && one_part || fail "no session: $(root vocl pool sessions; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     ready
+}
+began()
+{
+    one_part || ! kill -0 $program 2> /dev/null
 }
 replaced()
 {
@@ -91,6 +95,8 @@ mended "node cut off"
 ip -n $base-switch link set "$here" up
 ends_right "cut off"
 wait_until 60 nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
+# what it was asked for while it was cut off, and hears of only now, lapses
+wait_until 60 no_sessions || fail "$here has kept: $(root vocl pool sessions)"
 
 # vocl-join: whatever becomes of the session, the program ends, and nothing is left.
 survives_here

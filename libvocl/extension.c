@@ -39,7 +39,6 @@ static const char *const withheld[] = {
     "cl_ext_device_",
     "cl_ext_migrate_",
     "cl_ext_image_",
-    "cl_ext_buffer_device_address", /* but for the version that is carried: below */
     "cl_intel_accelerator",
     "cl_intel_va_",
     "cl_intel_dx9_",
@@ -54,26 +53,43 @@ static const char *const withheld[] = {
     "cl_pocl_pinned_",
 };
 
+/* Those of which some versions are carried: drafts of the first had other names and numbers, and whether what records a
+ * command takes properties is as the headers have it (base/cl_ext.h). */
 #define DEVICE_ADDRESSES "cl_ext_buffer_device_address"
+struct versions {
+    const char *name;
+    cl_version from, before;
+};
+static const struct versions versioned[] = {
+    {DEVICE_ADDRESSES, CL_MAKE_VERSION(1, 0, 0), UINT32_MAX},
+    {CL_KHR_COMMAND_BUFFER_EXTENSION_NAME, RECORD_TAKES_PROPERTIES ? RECORD_SINCE : 0,
+     RECORD_TAKES_PROPERTIES ? UINT32_MAX : RECORD_SINCE},
+};
 
-/* Drafts before version 1.0 had other names and numbers. */
-static bool is_carried(const cl_name_version *item)
+static const struct versions *find_versions(const char *name, size_t length)
 {
-    return !strncmp(item->name, DEVICE_ADDRESSES, sizeof(item->name)) && item->version >= CL_MAKE_VERSION(1, 0, 0);
+    for (size_t i = 0; i < sizeof(versioned) / sizeof(*versioned); i++) {
+        if (strlen(versioned[i].name) == length && !memcmp(versioned[i].name, name, length))
+            return &versioned[i];
+    }
+    return NULL;
 }
 
-bool extension_has_device_addresses(const struct info_table *infos)
+/* Which one a platform or a device has; 0: old drivers do not tell. */
+static cl_version version_of(const struct info_table *infos, const char *name)
 {
     uint32_t length;
     const uint8_t *list = info_find(infos, CL_DEVICE_EXTENSIONS_WITH_VERSION, &length);
     cl_name_version item;
 
+    if (!list)
+        list = info_find(infos, CL_PLATFORM_EXTENSIONS_WITH_VERSION, &length);
     for (uint32_t at = 0; list && at + sizeof(item) <= length; at += sizeof(item)) {
         memcpy(&item, list + at, sizeof(item));
-        if (is_carried(&item))
-            return true;
+        if (!strncmp(item.name, name, sizeof(item.name)))
+            return item.version;
     }
-    return false;
+    return 0;
 }
 
 static bool is_withheld(const char *name, size_t length)
@@ -87,10 +103,34 @@ static bool is_withheld(const char *name, size_t length)
     return false;
 }
 
+static bool is_among(const struct versions *carried, cl_version version)
+{
+    return version >= carried->from && version < carried->before;
+}
+
+static bool is_carried(const struct info_table *infos, const char *name, size_t length)
+{
+    const struct versions *carried = find_versions(name, length);
+
+    return carried ? is_among(carried, version_of(infos, carried->name)) : !is_withheld(name, length);
+}
+
+static bool is_item_carried(const cl_name_version *item)
+{
+    const size_t length = strnlen(item->name, sizeof(item->name));
+    const struct versions *carried = find_versions(item->name, length);
+
+    return carried ? is_among(carried, item->version) : !is_withheld(item->name, length);
+}
+
+bool extension_has_device_addresses(const struct info_table *infos)
+{
+    return is_carried(infos, DEVICE_ADDRESSES, sizeof(DEVICE_ADDRESSES) - 1);
+}
+
 cl_int extension_return(const struct info_table *infos, const char *native, uint32_t length, size_t size, void *value,
                         size_t *size_ret)
 {
-    const bool has_addresses = extension_has_device_addresses(infos);
     char *text = calloc(1, length + 1);
     char *to = text;
     cl_int error;
@@ -100,8 +140,7 @@ cl_int extension_return(const struct info_table *infos, const char *native, uint
     for (const char *at = native; *at;) {
         size_t word = strcspn(at, " "), space = strspn(at + word, " ");
 
-        if (!is_withheld(at, word) ||
-            (has_addresses && word == sizeof(DEVICE_ADDRESSES) - 1 && !memcmp(at, DEVICE_ADDRESSES, word))) {
+        if (is_carried(infos, at, word)) {
             memcpy(to, at, word + space);
             to += word + space;
         }
@@ -123,8 +162,7 @@ cl_int extension_return_versions(const cl_name_version *native, uint32_t length,
         return CL_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; i < length / sizeof(*native); i++) {
         memcpy(&list[count], &native[i], sizeof(*list));
-        count += is_carried(&list[count]) ||
-                 !is_withheld(list[count].name, strnlen(list[count].name, sizeof(list[count].name)));
+        count += is_item_carried(&list[count]);
     }
     error = info_return(list, count * sizeof(*list), size, value, size_ret);
     free(list);
@@ -148,18 +186,19 @@ bool extension_lists(const struct info_table *infos, cl_uint param, const char *
     return false;
 }
 
+static bool is_in(const struct info_table *infos, cl_uint param, const char *extension)
+{
+    return extension_lists(infos, param, extension) && is_carried(infos, extension, strlen(extension));
+}
+
 static bool is_offered(cl_platform_id platform, const char *extension)
 {
-    const bool by_version = !strcmp(extension, DEVICE_ADDRESSES);
     struct session *session = vocl_session();
 
-    if (!by_version && extension_lists(&platform->infos, CL_PLATFORM_EXTENSIONS, extension))
+    if (is_in(&platform->infos, CL_PLATFORM_EXTENSIONS, extension))
         return true;
     for (unsigned i = 0; session && i < session_device_count(session); i++) {
-        const struct info_table *infos = &session_device(session, i)->infos;
-
-        if (by_version ? extension_has_device_addresses(infos)
-                       : extension_lists(infos, CL_DEVICE_EXTENSIONS, extension))
+        if (is_in(&session_device(session, i)->infos, CL_DEVICE_EXTENSIONS, extension))
             return true;
     }
     return false;

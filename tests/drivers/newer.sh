@@ -55,6 +55,19 @@ done
 VOCL_TEST_LOG=1 vocl run -- "$parity/device_address" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
 grep -q "exec info 0x5002, 32 bytes: 0" "$scratch/err" || fail "no addresses: $(cat "$scratch/err")"
 
+# Recorded commands are not offered where the driver's functions take other arguments than the headers say: 0.9.4, 0.9.5.
+withheld=
+for version in 36868 36869; do
+    export VOCL_TEST_RECORDS=$version
+    "$parity/command_buffer" > "$scratch/native" 2>&1
+    grep -q 'takes other arguments' "$scratch/native" || continue
+    withheld=yes
+    vocl run -- "$parity/command_buffer" > "$scratch/out" 2>&1
+    grep -q '^no cl_khr_command_buffer here' "$scratch/out" || fail "version $version is offered: $(cat "$scratch/out")"
+done
+[ -n "$withheld" ] || fail "both versions are taken: $(cat "$scratch/native")"
+unset VOCL_TEST_RECORDS
+
 # Two devices in one context.
 POCL_DEVICES="pthread pthread" "$nodes" > "$scratch/two" 2>&1 || fail "two devices natively: $(cat "$scratch/two")"
 together()

@@ -133,6 +133,13 @@ status_of()
     echo $?
 }
 
+# has_command_buffers: the driver's are of the version that the headers have
+has_command_buffers()
+{
+    "$top_builddir/tests/session/moved_commands" > /dev/null 2>&1
+    [ $? != 77 ] || { echo "no command buffers here"; return 1; }
+}
+
 # wait_until SECONDS COMMAND...: repeats the command until it succeeds; false when the time is up. Seconds are those of a
 # machine with nothing else to do; of one that has, they are three times as long.
 wait_until()

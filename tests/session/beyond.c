@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/parity/parity.h"
+
 enum { COUNT = 256 };
 
 static int failures;
@@ -270,7 +272,8 @@ int main(void)
     need("clCreateCommandQueue", status);
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
     need("clBuildProgram", clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
-    command_buffers();
+    if (parity_records(queue)) /* not with Debian 13's PoCL and headers */
+        command_buffers();
     failed_events();
     failed_twice(1);
     failed_twice(0);

@@ -109,6 +109,7 @@ with_parts()
     grep right "$scratch/out"
 }
 for what in commands parts; do
+    [ $what != commands ] || has_command_buffers || continue
     for share in 0 1; do
         beside with_parts $what $share
     done

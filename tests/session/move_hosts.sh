@@ -52,12 +52,12 @@ asked()
     wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
-asked commands "here here" vocl run
+! has_command_buffers || asked commands "here here" vocl run
 asked parts "spare here" vocl run --spare 1
 always "vocl run" "$parity/programs"
 
 [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || exit 0
-asked commands "10.93.0.3 10.93.0.2" "$two"
+! has_command_buffers || asked commands "10.93.0.3 10.93.0.2" "$two"
 asked parts "10.93.0.4 10.93.0.3" "$two" --workers 2
 for program in buffer_ops images; do
     always "$two --workers 2" "$parity/$program"

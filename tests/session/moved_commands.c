@@ -1,7 +1,7 @@
 /*
  * A program with recorded commands, until there is a file: one command buffer that is run again and again, whose kernel
  * and sub-buffer nobody else has any more, and one that is recorded meanwhile. It prints what became of them, and
- * compares it with what there has to be. usage: moved_commands FILE
+ * compares it with what there has to be. usage: moved_commands FILE. 77: nothing can be recorded
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cl_ext.h"
+#include "tests/parity/parity.h"
 #include "tests/session/moved.h"
 
 enum { ITEMS = 4096, SIZE = ITEMS * 4, RECORDED = 24 };
@@ -107,6 +108,8 @@ static void open_all(void)
     NEED(error);
     queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
     NEED(error);
+    if (!parity_records(queue))
+        exit(77);
     program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
     NEED(error);
     NEED(clBuildProgram(program, 0, NULL, "", NULL, NULL));

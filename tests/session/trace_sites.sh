@@ -79,7 +79,7 @@ at="a function within another"
     echo 'static inline __attribute__((always_inline)) cl_int finish(cl_command_queue queue) { return clFinish(queue); }'
     echo '#define clFinish finish'
 } > "$scratch/finish.h"
-gcc -g -O2 -pthread -include "$scratch/finish.h" -o "$scratch/program" "$source" -lOpenCL ||
+gcc -g -O2 -pthread -D_GNU_SOURCE= -include "$scratch/finish.h" -o "$scratch/program" "$source" -lOpenCL ||
     fail "$at: it does not build"
 sites "$scratch/program"
 has clFinish "finish (finish.h:2)" 2
@@ -114,7 +114,7 @@ static cl_int pass(cl_command_queue queue) { cl_int status = clFinish(queue); ca
 cl_int finish(cl_command_queue queue) { cl_int status = pass(queue); calls++; return status; }
 C
 gcc -O0 -shared -fPIC -o "$scratch/libOpenCL.so.99" "$scratch/loader.c"
-gcc -g -O2 -pthread -DclFinish=finish -o "$scratch/program" -include CL/cl.h "$source" "$scratch/libOpenCL.so.99" -lOpenCL \
+gcc -g -O2 -pthread -D_GNU_SOURCE= -DclFinish=finish -o "$scratch/program" -include CL/cl.h "$source" "$scratch/libOpenCL.so.99" -lOpenCL \
     -Wl,-rpath,"$scratch" || fail "$at: it does not build"
 sites "$scratch/program"
 has clFinish "work (traced.c:$(line clFinish))" 2

@@ -2,6 +2,7 @@
  * traced ROUNDS [kill | sleep]: a program of which every call can be counted. On each of two queues, each a thread's:
  * ROUNDS times a write of 4096 bytes, a launch, and a read of 4 bytes; each blocks. Then clFinish, once for each queue.
  */
+#define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <pthread.h>

@@ -311,19 +311,24 @@ static void *move_thread(void *argument)
     const long every = settings_number(SETTING_MOVE_EVERY);
     unsigned seed = (unsigned)clock_ns();
     char reason[256];
+    long took = 0;
 
     for (;;) {
-        const long us = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
+        const long drawn = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
+        const long us = drawn > took ? drawn : took; /* or a program far away would hardly come to anything */
         const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
         struct node *node = session_node(session, (unsigned)rand_r(&seed) % session_node_count(session));
+        long began;
 
         nanosleep(&pause, NULL);
+        began = clock_ns();
         if (move_ended(session))
             return NULL;
         summon_lock();
         if (!node->rests && !node->in_process && summon_move(node, "spare", false, reason, sizeof(reason)) == -ENODEV)
             summon_move(node, "here", false, reason, sizeof(reason));
         summon_unlock();
+        took = (clock_ns() - began) / 1000;
     }
 }
 

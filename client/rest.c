@@ -38,7 +38,8 @@ struct rest {
     char *reason;
     size_t reason_size;
     long began;
-    bool lost; /* as they came, one of the workers was */
+    uint64_t rests_since; /* of the timeline */
+    bool lost;            /* as they came, one of the workers was */
 };
 
 /* What who asks and the thread tell each other. */
@@ -433,10 +434,12 @@ static int end(struct rest *r)
         error = wake(r);
     drop_objects(r);
     r->lost = error && any_target_lost(r, error);
-    if (error)
+    if (error) {
         give_up(r);
-    else
+    } else {
+        timeline_span(r->rests_since, m->node, "the session rests"); /* the program's next command is after it */
         halt_set(HALT_NONE);
+    }
     quiesce_unlock();
     summon_unlock();
     if (!error)
@@ -464,7 +467,6 @@ static int end_or_again(struct rest *r)
 static void *rest_thread(void *argument)
 {
     struct rest *r = argument;
-    uint64_t since;
     int error;
 
     summon_lock();
@@ -475,18 +477,16 @@ static void *rest_thread(void *argument)
     vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->reason);
     if (!error)
         describe(r, "resting");
-    since = timeline_now();
+    r->rests_since = timeline_now();
     come_out(r, !error, error);
     while (!error && halt_wait_wanted()) {
         goes_on();
         error = end_or_again(r);
         vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->reason);
-        if (error) {
+        if (error)
             halt_let_through();
-        } else {
-            timeline_span(since, r->nodes[0].move.node, "the session rests");
+        else
             describe(r, "");
-        }
         come_out(r, error, error);
         if (!error)
             break;

@@ -240,8 +240,12 @@ static void read_write_ask(void)
 static void copy_ask(void)
 {
     SHOW("clEnqueueCopyImage(NULL queue)", clEnqueueCopyImage(NULL, image, second, zero, zero, all, 0, NULL, NULL));
-    SHOW("clEnqueueCopyImage(NULL source)", clEnqueueCopyImage(p.queue, NULL, second, zero, zero, all, 0, NULL, NULL));
-    SHOW("clEnqueueCopyImage(NULL target)", clEnqueueCopyImage(p.queue, image, NULL, zero, zero, all, 0, NULL, NULL));
+    if (parity_answers_as_before(&p)) { /* PoCL 6 crashes */
+        SHOW("clEnqueueCopyImage(NULL source)",
+             clEnqueueCopyImage(p.queue, NULL, second, zero, zero, all, 0, NULL, NULL));
+        SHOW("clEnqueueCopyImage(NULL target)",
+             clEnqueueCopyImage(p.queue, image, NULL, zero, zero, all, 0, NULL, NULL));
+    }
     SHOW("clEnqueueCopyImage(source is a buffer)",
          clEnqueueCopyImage(p.queue, buffer, second, zero, zero, all, 0, NULL, NULL));
     SHOW("clEnqueueCopyImage(target of another context)",

@@ -45,11 +45,55 @@ static const char *const names[] = {
     "clNothing",
 };
 
+/* What PoCL 6 has, and VOCL does not carry; or has without a word of the extension, so that no program may call it. */
+static const char *const left_out[] = {
+    "cl_ext_buffer_device_address",
+    "cl_khr_command_buffer_multi_device",
+    "cl_pocl_command_buffer_host_buffer",
+    "cl_pocl_command_buffer_svm",
+    "cl_pocl_svm_rect",
+    "clCommandSVMMemcpyKHR",
+    "clCreateBufferWithPropertiesINTEL",
+};
+
+static bool compared(const char *name)
+{
+    if (parity_answers_as_before(&p))
+        return true;
+    for (size_t i = 0; i < PARITY_COUNT(left_out); i++)
+        if (!strcmp(name, left_out[i]))
+            return false;
+    return true;
+}
+
 static void functions(void)
 {
     for (size_t i = 0; i < PARITY_COUNT(names); i++)
-        printf("\"%s\": %s\n", names[i],
-               clGetExtensionFunctionAddressForPlatform(p.platform, names[i]) ? "there" : "not there");
+        if (compared(names[i]))
+            printf("\"%s\": %s\n", names[i],
+                   clGetExtensionFunctionAddressForPlatform(p.platform, names[i]) ? "there" : "not there");
+}
+
+static void text_print(const char *whose, char *text)
+{
+    char *rest;
+
+    if (parity_answers_as_before(&p)) {
+        printf("%s: %s\n", whose, text);
+        return;
+    }
+    printf("%s:", whose);
+    for (char *name = strtok_r(text, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
+        if (compared(name))
+            printf(" %s", name);
+    printf("\n");
+}
+
+static void versions_print(const char *whose, const cl_name_version *versions, size_t size)
+{
+    for (size_t i = 0; i < size / sizeof(*versions); i++)
+        if (compared(versions[i].name))
+            printf("%s: %s %#x\n", whose, versions[i].name, versions[i].version);
 }
 
 static void lists(void)
@@ -59,17 +103,15 @@ static void lists(void)
     size_t size;
 
     CHECK(clGetPlatformInfo(p.platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL));
-    printf("platform: %s\n", text);
+    text_print("platform", text);
     CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL));
-    printf("device: %s\n", text);
+    text_print("device", text);
     if (parity_version(&p) < 300)
         return;
     CHECK(clGetPlatformInfo(p.platform, CL_PLATFORM_EXTENSIONS_WITH_VERSION, sizeof(versions), versions, &size));
-    for (size_t i = 0; i < size / sizeof(*versions); i++)
-        printf("platform: %s %#x\n", versions[i].name, versions[i].version);
+    versions_print("platform", versions, size);
     CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(versions), versions, &size));
-    for (size_t i = 0; i < size / sizeof(*versions); i++)
-        printf("device: %s %#x\n", versions[i].name, versions[i].version);
+    versions_print("device", versions, size);
 }
 
 static void content_size(set_content_size *set)
@@ -83,6 +125,8 @@ static void content_size(set_content_size *set)
     cl_context other = clCreateContext(NULL, 1, &p.device, NULL, NULL, &status);
     cl_mem alien = clCreateBuffer(other, CL_MEM_READ_WRITE, 8, NULL, &status);
 
+    /* PoCL 6 fails an assertion where the size is in a buffer that no command had */
+    parity_read(p.queue, size, 0, sizeof(much), &much);
     SHOW("content size", set(buffer, size));
     SHOW("content size, no buffer", set(NULL, size));
     SHOW("content size, no size", set(buffer, NULL));
@@ -135,7 +179,7 @@ int main(void)
     }
     with_properties = (create_with_properties *)clGetExtensionFunctionAddressForPlatform(
         p.platform, "clCreateBufferWithPropertiesINTEL");
-    if (with_properties)
+    if (with_properties && compared("clCreateBufferWithPropertiesINTEL"))
         buffer_properties(with_properties);
     set = (set_content_size *)clGetExtensionFunctionAddressForPlatform(p.platform, "clSetContentSizeBufferPoCL");
     if (set)

@@ -239,11 +239,14 @@ static bool svm_kernel_then_write(struct relay *r)
 static bool read_into_svm(struct relay *r)
 {
     struct chain c = {.count = 0};
+    cl_event mapped;
 
     if (!r->svm)
         return true;
     begin(r, &c);
-    CHECK(clEnqueueSVMMap(r->second, CL_TRUE, CL_MAP_WRITE, r->svm, r->size, 0, NULL, NULL));
+    /* with an event, without which PoCL 6 crashes as it is unmapped */
+    CHECK(clEnqueueSVMMap(r->second, CL_TRUE, CL_MAP_WRITE, r->svm, r->size, 0, NULL, &mapped));
+    CHECK(clReleaseEvent(mapped));
     step(&c, clEnqueueReadBuffer(r->first, r->from, CL_FALSE, 0, r->size, r->svm, LINK(r, &c)));
     CHECK(clFlush(r->first));
     step(&c, clEnqueueSVMUnmap(r->second, r->svm, LINK(r, &c)));

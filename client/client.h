@@ -25,7 +25,7 @@
  *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;
  *                direct.c: commands that need not be sent
  *   layout.h     layout.c: rows of data in memory
- *   transfer.h   transfer.c: data to and from nodes
+ *   transfer.h   transfer.c: data to and from nodes; transfers.h, transfers.c: those under way
  *   data_command.h   data_command.c: the way of all commands that move data
  *   coherence.h  coherence.c: which node has what, and migrates it from another; shared.c: data that both
  *                see; written.c: what of an object has been written; hostptr.c, hostptr_copy.c: the program's memory as

@@ -120,7 +120,7 @@ const char *quiesce_missing(const struct move *m)
         return "a command that does not end";
     if (!ends_reached(m))
         return "a command that does not end";
-    if (under_way->transfers)
+    if (under_way->transfers.first)
         return "data that are on their way";
     if (host_command_any())
         return "a command that the program carries out";

@@ -3,6 +3,7 @@
 #define VOCL_CLIENT_SESSION_H
 
 #include "client/objects.h"
+#include "client/transfers.h"
 
 struct session;
 
@@ -44,7 +45,7 @@ struct node *session_node(struct session *session, unsigned index);
 struct under_way {
     struct call *calls;
     uint32_t last_call;
-    struct transfer *transfers;
+    struct transfers transfers;
     atomic_uint last_tag;
     uint8_t packed[WIRE_MAX_INLINE]; /* data of the command that is being encoded */
 };

@@ -8,9 +8,8 @@
 #include "client/journal.h"
 
 struct transfer {
-    struct transfer *next;
+    struct open_transfer open; /* its tag, and where data come to */
     struct node *node;
-    uint32_t tag;
     struct layout layout;
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
@@ -25,18 +24,34 @@ struct transfer {
     struct arrival_waiter turn; /* waiting: for that */
 };
 
+static const uint8_t *layout_end(const struct layout *layout)
+{
+    return layout->memory + layout_extent(layout);
+}
+
 /* Those under way, under the session's lock. */
-static struct transfer **all_of(const struct node *node)
+static struct transfers *all_of(const struct node *node)
 {
     return &session_under_way(node->session)->transfers;
 }
 
+static struct transfer *first_of(const struct node *node)
+{
+    return (struct transfer *)all_of(node)->first;
+}
+
+static struct transfer *next_of(const struct transfer *transfer)
+{
+    return (struct transfer *)transfer->open.next;
+}
+
 static void transfer_link(struct transfer *transfer)
 {
-    struct transfer **all = all_of(transfer->node);
-
-    transfer->next = *all;
-    *all = transfer;
+    if (transfer->reading) {
+        transfer->open.from = transfer->layout.memory;
+        transfer->open.to = layout_end(&transfer->layout);
+    }
+    transfers_add(all_of(transfer->node), &transfer->open);
 }
 
 static struct transfer *transfer_new(struct node *node, const struct layout *layout, bool chunked)
@@ -46,7 +61,7 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
     if (!transfer)
         return NULL;
     transfer->node = node;
-    transfer->tag =
+    transfer->open.tag =
         wire_tag(atomic_fetch_add(&session_under_way(node->session)->last_tag, 1)) | (chunked ? WIRE_TAG_CHUNKED : 0);
     transfer->layout = *layout;
     transfer->length = layout_bytes(layout);
@@ -60,16 +75,6 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
         }
     }
     return transfer;
-}
-
-static void transfer_unlink(struct transfer *transfer)
-{
-    for (struct transfer **at = all_of(transfer->node); *at; at = &(*at)->next) {
-        if (*at == transfer) {
-            *at = transfer->next;
-            return;
-        }
-    }
 }
 
 /* Under the lock. */
@@ -111,9 +116,9 @@ static void transfer_end(struct transfer *transfer, cl_int status)
         wait_for_turn(transfer);
         return;
     }
-    transfer_unlink(transfer);
+    transfers_remove(all_of(transfer->node), &transfer->open);
     if (transfer->reading && !status)
-        recover_note_data(transfer->node, transfer->tag);
+        recover_note_data(transfer->node, transfer->open.tag);
     if (transfer->reading && !status && transfer->packed)
         layout_copy(&transfer->layout, &tight);
     transfer->done = true;
@@ -146,9 +151,10 @@ static void begin_moving(struct transfer *transfer)
     int error;
 
     transfer->started = true;
-    error = transfer->reading
-                ? transport_take(transport, peer, transfer->tag, transfer->memory, transfer->length, moved, transfer)
-                : transport_give(transport, peer, transfer->tag, transfer->memory, transfer->length, moved, transfer);
+    error =
+        transfer->reading
+            ? transport_take(transport, peer, transfer->open.tag, transfer->memory, transfer->length, moved, transfer)
+            : transport_give(transport, peer, transfer->open.tag, transfer->memory, transfer->length, moved, transfer);
     if (error)
         moved(transfer, error);
 }
@@ -160,7 +166,7 @@ static void start_moving(struct transfer *transfer)
     if (transfer->node->mending && !transfer->reading)
         return; /* transfer_resume() */
     if (journal && !transfer->reading && !transfer->kept)
-        journal_data(journal, transfer->tag, transfer->memory, transfer->length);
+        journal_data(journal, transfer->open.tag, transfer->memory, transfer->length);
     transfer->kept = true;
     begin_moving(transfer);
 }
@@ -191,22 +197,11 @@ static void transfer_turn(void *argument)
 
 /* ---- what a transfer has to do with others ---- */
 
-static const uint8_t *layout_end(const struct layout *layout)
-{
-    return layout->memory + layout_extent(layout);
-}
-
 /* Whether data come to its memory that may be those of a command before it; what those of the program write is not
  * known. */
 static bool meets_others(const struct node *node, const struct layout *layout)
 {
-    if (host_command_any())
-        return true;
-    for (const struct transfer *other = *all_of(node); other; other = other->next) {
-        if (other->reading && other->layout.memory < layout_end(layout) && layout->memory < layout_end(&other->layout))
-            return true;
-    }
-    return false;
+    return host_command_any() || transfers_come_to(all_of(node), layout->memory, layout_end(layout));
 }
 
 /* Whether a write goes with its command: nothing is allocated for it. e: NULL if it is no command's. */
@@ -243,7 +238,7 @@ struct arrival *transfer_moving(const struct node *node)
 {
     struct arrival *moving = NULL;
 
-    for (const struct transfer *transfer = *all_of(node); transfer; transfer = transfer->next) {
+    for (const struct transfer *transfer = first_of(node); transfer; transfer = next_of(transfer)) {
         if (transfer->started)
             arrival_join(&moving, transfer->own);
     }
@@ -290,7 +285,7 @@ int transfer_write(struct enqueue *e, const struct layout *layout, bool chunked,
     if (error)
         return error;
     data->transfer->owned = owned;
-    data->tag = data->transfer->tag;
+    data->tag = data->transfer->open.tag;
     return 0;
 }
 
@@ -336,7 +331,7 @@ int transfer_contents(struct node *node, const struct layout *layout, bool wait,
         return error;
     if (data.transfer && !wait)
         copy(data.transfer);
-    data.tag = data.transfer ? data.transfer->tag : 0;
+    data.tag = data.transfer ? data.transfer->open.tag : 0;
     out = stream_begin(node);
     transfer_pack(node, &data);
     put(out, argument, &data);
@@ -393,7 +388,7 @@ int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, 
         transfer_cancel(transfer);
         return error;
     }
-    *data = (struct transfer_data){.transfer = transfer, .tag = transfer->tag, .layout = layout};
+    *data = (struct transfer_data){.transfer = transfer, .tag = transfer->open.tag, .layout = layout};
     return 0;
 }
 
@@ -408,18 +403,22 @@ int transfer_take(struct node *node, const struct layout *layout, struct transfe
     transfer_link(transfer);
     session_unlock(node->session);
     *out = transfer;
-    *tag = transfer->tag;
+    *tag = transfer->open.tag;
     return 0;
+}
+
+static struct transfer *find_open(const struct node *node, uint32_t tag, bool reading)
+{
+    struct transfer *transfer = (struct transfer *)transfers_find(all_of(node), tag);
+
+    return transfer && transfer->node == node && transfer->reading == reading ? transfer : NULL;
 }
 
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length)
 {
-    struct transfer *transfer = *all_of(node);
+    struct transfer *transfer = find_open(node, tag, true);
 
-    while (transfer && (transfer->tag != tag || transfer->node != node || transfer->started || !transfer->reading ||
-                        transfer->waiting)) /* it has its data */
-        transfer = transfer->next;
-    if (!transfer || status > 0)
+    if (!transfer || transfer->started || transfer->waiting || status > 0) /* waiting: it has its data */
         return false;
     if (ready) {
         start_moving(transfer);
@@ -482,30 +481,21 @@ void transfer_cancel(struct transfer *transfer)
 
 void transfer_lose(struct node *node)
 {
-    for (struct transfer *transfer = *all_of(node); transfer;) {
+    for (struct transfer *transfer = first_of(node); transfer;) {
         if (transfer->node == node && !transfer->started) {
             transfer_end(transfer, NODE_LOST_STATUS);
-            transfer = *all_of(node); /* others may have gone with it */
+            transfer = first_of(node); /* others may have gone with it */
         } else {
-            transfer = transfer->next;
+            transfer = next_of(transfer);
         }
     }
 }
 
 /* ---- when a worker is replaced ---- */
 
-static struct transfer *find_open(const struct node *node, uint32_t tag, bool reading)
-{
-    struct transfer *transfer = *all_of(node);
-
-    while (transfer && !(transfer->node == node && transfer->tag == tag && transfer->reading == reading))
-        transfer = transfer->next;
-    return transfer;
-}
-
 bool transfer_any(const struct node *node)
 {
-    for (const struct transfer *transfer = *all_of(node); transfer; transfer = transfer->next) {
+    for (const struct transfer *transfer = first_of(node); transfer; transfer = next_of(transfer)) {
         if (transfer->node == node)
             return true;
     }
@@ -532,8 +522,8 @@ void transfer_resume(struct node *node)
 {
     struct transfer *next;
 
-    for (struct transfer *transfer = *all_of(node); transfer; transfer = next) {
-        next = transfer->next;
+    for (struct transfer *transfer = first_of(node); transfer; transfer = next) {
+        next = next_of(transfer);
         if (transfer->node == node && !transfer->reading && !transfer->started && !transfer->waiting)
             start_moving(transfer);
     }

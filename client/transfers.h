@@ -1,0 +1,36 @@
+/* The transfers of a session that are under way: in the order in which they began, by tag, and by where data come to.
+ * There may be thousands. Under the session's lock. */
+#ifndef VOCL_CLIENT_TRANSFERS_H
+#define VOCL_CLIENT_TRANSFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The first member of a struct transfer. */
+struct open_transfer {
+    uint32_t tag;
+    const uint8_t *from, *to; /* memory of the program that data come to; NULL: none */
+    struct open_transfer *next, **at;
+    struct open_transfer *next_of_tag, **at_of_tag;
+    struct open_transfer *next_beside, **at_beside;
+};
+
+#define TRANSFERS_TAGS 4096
+
+struct transfers {
+    struct open_transfer *first, **last;
+    struct open_transfer *by_tag[TRANSFERS_TAGS]; /* by the tag's last bits */
+    void *coming;                                 /* of those that data come to, which do not meet (tsearch(3)); */
+    struct open_transfer *beside;                 /* and those that meet one of them */
+};
+
+void transfers_add(struct transfers *all, struct open_transfer *transfer);
+/* Nothing if it is not among them. */
+void transfers_remove(struct transfers *all, struct open_transfer *transfer);
+/* The one with that tag, or NULL. */
+struct open_transfer *transfers_find(const struct transfers *all, uint32_t tag);
+/* Whether data come to some of that memory. */
+bool transfers_come_to(const struct transfers *all, const uint8_t *from, const uint8_t *to);
+
+#endif

@@ -80,6 +80,8 @@ static int want_written(struct enqueue *e, const struct data_command *m, const c
 
     if (!error)
         e->subscribe = waits ? 1u << CL_COMPLETE : m->blocking ? WIRE_ORDERS : 0;
+    if (!error)
+        enqueue_expect(e);
     return error;
 }
 
@@ -161,7 +163,7 @@ int enqueue_transfer(struct enqueue *e, const struct data_command *m, cl_event *
     out = stream_begin(e->node);
     transfer_pack(e->node, &data);
     put(out, e, m, &data);
-    hurry |= m->writes && (data.tag || e->subscribe & ~WIRE_ORDERS);
+    hurry |= m->writes && (data.tag || (m->blocking && e->subscribe & ~WIRE_ORDERS));
     timeline_data(since, e->node, m->writes, false, m->part.bytes);
     error = stream_finish(e->node, hurry ? STREAM_NOW : STREAM_SOON);
     if (!data.tag)

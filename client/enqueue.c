@@ -223,6 +223,7 @@ int enqueue_subscribe(struct enqueue *e, cl_bool blocking, cl_command_type type)
     if (error)
         return enqueue_fail(e, error);
     e->subscribe = blocking ? SUBSCRIBE_COMPLETE : 0;
+    enqueue_expect(e);
     if (e->event)
         e->event->subscribed = e->subscribe;
     return 0;
@@ -230,8 +231,13 @@ int enqueue_subscribe(struct enqueue *e, cl_bool blocking, cl_command_type type)
 
 void enqueue_expect(struct enqueue *e)
 {
-    if (!e->event || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE || atomic_load(&e->queue->eager)))
+    const cl_command_queue queue = e->queue;
+
+    if (!e->event || e->subscribe ||
+        !((queue->properties & CL_QUEUE_PROFILING_ENABLE && e->event->type == CL_COMMAND_NDRANGE_KERNEL) ||
+          atomic_load(&queue->eager) & event_sort(e->event->type)))
         return;
+    e->event->expected = true;
     e->subscribe = SUBSCRIBE_COMPLETE;
     e->event->subscribed = e->subscribe;
 }

@@ -82,8 +82,8 @@ static void event_destroy(struct object *object)
     arrival_drop(event->arrival);
     if (!queue && event->type == CL_COMMAND_USER && !event->ended)
         atomic_fetch_sub(&context->unset, 1);
-    if (queue && event->type == CL_COMMAND_NDRANGE_KERNEL && event->subscribed && !atomic_load(&event->asked))
-        atomic_store(&queue->eager, false);
+    if (event->expected && !atomic_load(&event->asked))
+        atomic_fetch_and(&queue->eager, ~event_sort(event->type));
     node_set_clear(&event->known);
     handle_free(&event->object);
     session_unlock(session);
@@ -331,25 +331,51 @@ static bool is_implied(cl_event event)
            (event->has_times || !(queue->properties & CL_QUEUE_PROFILING_ENABLE));
 }
 
-/* Under the lock. */
-static void subscribe(cl_event event, uint32_t mask)
+unsigned event_sort(cl_command_type type)
 {
-    struct node *node = event->node;
+    return type == CL_COMMAND_NDRANGE_KERNEL ? 1 : 2;
+}
+
+/* Under the lock. Whether the node was asked: it has yet to tell, and was not asked before. */
+static bool subscribe_one(cl_event event, uint32_t mask)
+{
     struct wire_subscribe_event m = {.event = event->object.id, .mask = mask & ~event->subscribed};
 
     if (is_implied(event))
         set_status(event, CL_COMPLETE, false);
-    if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !node->alive)
-        return;
+    if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !event->node->alive)
+        return false;
     event->subscribed |= mask;
-    if (event->type == CL_COMMAND_NDRANGE_KERNEL)
-        atomic_store(&event->queue->eager, true);
-    wire_put_subscribe_event(&node->batch, &m);
+    wire_put_subscribe_event(&event->node->batch, &m);
+    return true;
+}
+
+/* Who asks of one may ask of those after it, of each by itself, and each time would wait for the node's answer. */
+static void subscribe_like(struct object *object, void *argument)
+{
+    cl_event first = argument, event = (cl_event)object;
+    const uint64_t number = event->queue == first->queue ? atomic_load(&event->number) : 0;
+
+    if (!number || event->subscribed || atomic_load(&event->status) <= CL_COMPLETE ||
+        event_sort(event->type) != event_sort(first->type) ||
+        (queue_in_order(event->queue) && number < atomic_load(&first->number)))
+        return;
+    event->expected = subscribe_one(event, SUBSCRIBE_COMPLETE);
+}
+
+/* Under the lock. */
+static void subscribe(cl_event event, uint32_t mask)
+{
+    const unsigned sort = event_sort(event->type);
+
+    if (subscribe_one(event, mask) && !(atomic_fetch_or(&event->queue->eager, sort) & sort) &&
+        atomic_load(&event->number) < atomic_load(&event->queue->enqueued))
+        handle_each(WIRE_EVENT, subscribe_like, event);
 }
 
 void event_ask(cl_event event)
 {
-    subscribe(event, SUBSCRIBE_COMPLETE);
+    subscribe_one(event, SUBSCRIBE_COMPLETE);
 }
 
 static bool event_ready(void *argument)

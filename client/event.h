@@ -30,6 +30,8 @@ void event_wait_callbacks(cl_event event, uint64_t since);
 void event_lose(struct node *node);
 /* Its node is to tell when it is over. Under the lock. */
 void event_ask(cl_event event);
+/* Launches, or what is no launch: a bit. Who asks of an event of one sort asks of others. */
+unsigned event_sort(cl_command_type type);
 /* Until all are complete, as the application waits for them; false: one has failed. */
 bool event_wait_all(cl_uint count, const cl_event *list);
 /* The status as the application may see it; event_known(): what of it is known here, without asking. */

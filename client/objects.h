@@ -171,7 +171,7 @@ struct _cl_command_queue {
     atomic_int error; /* of a command that has no event to tell it */
     atomic_uint_fast64_t enqueued, finished,
         well;              /* well: up to there none has failed but those that are known to have */
-    atomic_bool eager;     /* its launches' events are asked about, as far as is known */
+    atomic_uint eager;     /* of which commands' events the program asks, as far as is known: event_sort() */
     atomic_uint functions; /* to be called back for its commands */
     /* under the session's lock */
     struct lane lane;
@@ -286,7 +286,8 @@ struct _cl_event {
     atomic_bool shown;  /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
     uint32_t subscribed;
-    bool ended; /* it is over on its node, or the application has set it */
+    bool expected; /* the node tells of it before the program has asked */
+    bool ended;    /* it is over on its node, or the application has set it */
     cl_int end_status;
     struct arrival *arrival; /* without which it does not count as over here */
     struct arrival_waiter arrived;

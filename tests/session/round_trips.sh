@@ -28,6 +28,14 @@ each write 0
 each overwrite 0
 each launch 0
 
+# Of many commands one after the other is waited for: the node is asked of all at once.
+for kind in each_launch each_write; do
+    traced all "$kind" 100
+    asked=$(grep -o -e '-> 1: subscribe_event\|<- 1: event_status' "$scratch/all" | uniq | grep -c subscribe)
+    echo "$kind: asked $asked times"
+    [ "$asked" -le 2 ] || fail "$kind: asked $asked times"
+done
+
 # The start: every time that it says something after it has heard something. What the node has, the build, and the finish;
 # and where nothing is known of it yet. What tests/session/cache.sh has is what is kept.
 VOCL_CACHE=off traced start launch 1

@@ -1,5 +1,7 @@
-/* waits KIND N: so many steps that may have to wait for the node, and a finish. */
+/* waits KIND N: so many steps that may have to wait for the node, and a finish. each_launch, each_write: so many
+ * commands at once, of which one after the other is waited for. */
 #include <CL/cl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,19 +34,19 @@ static void map(cl_map_flags flags, char value)
     need(clEnqueueUnmapMemObject(queue, buffer, at, 0, NULL, NULL), "unmap");
 }
 
-static void launch(cl_int number)
+static void launch(cl_int number, cl_event *event)
 {
     const size_t one = 1;
 
     need(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), "argument 0");
     need(clSetKernelArg(kernel, 1, sizeof(number), &number), "argument 1");
-    need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL), "launch");
+    need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, event), "launch");
 }
 
 static void step(const char *kind, int number)
 {
     if (!strcmp(kind, "launch"))
-        launch(number);
+        launch(number, NULL);
     else if (!strcmp(kind, "read"))
         need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 4096, memory, 0, NULL, NULL), "read");
     else if (!strcmp(kind, "read_much"))
@@ -55,6 +57,24 @@ static void step(const char *kind, int number)
         map(CL_MAP_READ, 0);
     else if (!strcmp(kind, "overwrite"))
         map(CL_MAP_WRITE_INVALIDATE_REGION, (char)number);
+}
+
+/* All of them, and then one after the other is waited for. */
+static void wait_for_each(bool launches, int count)
+{
+    cl_event *events = calloc((size_t)count, sizeof(*events));
+
+    for (int i = 0; i < count; i++) {
+        if (launches)
+            launch(i, &events[i]);
+        else
+            need(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, 4096, memory, 0, NULL, &events[i]), "write");
+    }
+    for (int i = 0; i < count; i++) {
+        need(clWaitForEvents(1, &events[i]), "wait");
+        need(clReleaseEvent(events[i]), "release");
+    }
+    free(events);
 }
 
 /* What was written last is there, from whichever queue it is read. */
@@ -88,8 +108,11 @@ int main(int count, char **words)
     need(status, "clCreateKernel");
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, SIZE, memory, &status);
     need(status, "clCreateBuffer");
-    for (int i = 0; i < steps; i++)
-        step(words[1], i);
+    if (count > 1 && !strncmp(words[1], "each_", 5))
+        wait_for_each(!strcmp(words[1], "each_launch"), steps);
+    else
+        for (int i = 0; i < steps; i++)
+            step(words[1], i);
     need(clFinish(queue), "clFinish");
     if (count > 1 && !strcmp(words[1], "overwrite")) {
         step(words[1], 77);

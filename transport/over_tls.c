@@ -78,7 +78,7 @@ ssize_t stream_write(struct stream *stream, const void *bytes, size_t length)
 
 static bool text_add(struct text *text, const void *bytes, size_t length)
 {
-    if (text->at && text->end + length > text->capacity) {
+    if (text->at > text->end - text->at && text->end + length > text->capacity) {
         memmove(text->bytes, text->bytes + text->at, text->end - text->at);
         text->end -= text->at;
         text->at = 0;

@@ -19,6 +19,23 @@ int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *f
     return 1;
 }
 
+size_t wire_whole(const uint8_t *bytes, size_t length, size_t most)
+{
+    size_t whole = 0;
+
+    while (whole < length) {
+        uint32_t next;
+
+        memcpy(&next, bytes + whole, sizeof(next));
+        if (whole && next > most - whole)
+            break;
+        whole += next;
+        if (whole >= most)
+            break;
+    }
+    return whole;
+}
+
 static const void *get_list(struct wire_cursor *in, uint32_t *count, size_t size, uint32_t most)
 {
     uint32_t claimed = wire_get_u32(in);

@@ -20,6 +20,7 @@
 #include "proxy/worker/worker.h"
 
 #define NOTES_FULL (48u << 10)
+#define NOTES_MOST (256u << 10) /* at a time, but for a longer one */
 
 /* ---- from the transport ---- */
 
@@ -62,19 +63,28 @@ static void on_joined(void *owner, unsigned peer)
 
 /* ---- from the executor ---- */
 
+/* What has gathered while the program took nothing goes in pieces: it begins with each when it has all of it. */
 static void flush_notes(struct worker *worker)
 {
-    int error;
+    struct wire_buffer *notes = &worker->notes;
 
-    if (!worker->notes.length)
+    while (worker->notes_sent < notes->length) {
+        const uint8_t *next = notes->bytes + worker->notes_sent;
+        const size_t length = wire_whole(next, notes->length - worker->notes_sent, NOTES_MOST);
+
+        if (transport_send(worker->transport, 0, next, length) == -EAGAIN)
+            break;
+        wire_trace("->", 0, next, length);
+        worker->notes_sent += length;
+    }
+    if (worker->notes_sent < notes->length / 2)
         return;
-    error = transport_send(worker->transport, 0, worker->notes.bytes, worker->notes.length);
-    if (error == -EAGAIN)
-        return;
-    wire_trace("->", 0, worker->notes.bytes, worker->notes.length);
-    if (worker->notes.capacity > (1u << 20))
-        wire_buffer_free(&worker->notes);
-    worker->notes.length = 0;
+    notes->length -= worker->notes_sent;
+    if (notes->length)
+        memmove(notes->bytes, notes->bytes + worker->notes_sent, notes->length);
+    else if (notes->capacity > (1u << 20))
+        wire_buffer_free(notes);
+    worker->notes_sent = 0;
 }
 
 static void host_send(void *owner, const void *command, size_t length)

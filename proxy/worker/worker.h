@@ -18,7 +18,8 @@
 struct worker {
     struct transport *transport;
     struct executor *executor;
-    struct wire_buffer notes;  /* what waits to be sent */
+    struct wire_buffer notes;  /* what waits to be sent, */
+    size_t notes_sent;         /* but for these bytes at the beginning */
     struct wire_buffer *peers; /* the same for other workers, by rank */
     unsigned waiting;          /* of those that have something */
     int output[2], epoll;      /* what this process prints on stdout and stderr; what else wakes it */

@@ -129,6 +129,7 @@ struct tls_way {
     /* bulk data */
     uint32_t last_id;
     unsigned takes, gives; /* under way */
+    unsigned choices;      /* of what goes next */
     struct offer *offers, **offers_last;
     unsigned offer_count;
     uint64_t window;             /* bytes that may be with the other side before they are asked for */

@@ -212,29 +212,33 @@ static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
     return bulk->tls.begun < first ? first - bulk->tls.begun : most - bulk->tls.begun % most;
 }
 
-/* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. */
-static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, const struct bulk *bulk)
+/* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. full: there is no
+ * window for one before it, nor is there then for this: smaller pieces of what is wanted later would keep that one
+ * waiting. */
+static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, const struct bulk *bulk, bool *full)
 {
     const size_t left = bulk->length - bulk->tls.begun, most = chunk_of(way, bulk);
     const size_t length = left < most ? left : most;
 
+    *full |= left && !bulk->tls.wanted && !has_window(way, length);
     if (!bulk->tls.offered)
-        return &way->pipes[bulk->tag % way->pipe_count] != pipe ? -1 : has_window(way, length) ? (ssize_t)length : 0;
-    return left && (bulk->tls.wanted || has_window(way, length)) ? (ssize_t)length : -1;
+        return &way->pipes[bulk->tag % way->pipe_count] != pipe ? -1 : *full ? 0 : (ssize_t)length;
+    return left && (bulk->tls.wanted || !*full) ? (ssize_t)length : -1;
 }
 
-/* What is to be sent next by this connection: in order, but what is very long lets others go first from time to time.
- */
+/* What is to be sent next by this connection: in order, but what is very long lets others go first every other time. */
 static struct bulk *choose(struct transport *t, unsigned peer, const struct pipe *pipe, size_t *length)
 {
+    const bool in_order = way_of(t, peer)->choices++ & 1;
     struct bulk *best = NULL;
+    bool full = false;
 
-    for (struct bulk *bulk = t->bulks; bulk && (!best || best->tls.turns >= TURNS); bulk = bulk->next) {
+    for (struct bulk *bulk = t->bulks; bulk && (!best || (best->tls.turns >= TURNS && !in_order)); bulk = bulk->next) {
         ssize_t next;
 
         if (bulk->take || bulk->peer != peer || !bulk->length || bulk->complete)
             continue;
-        next = next_length(way_of(t, peer), pipe, bulk);
+        next = next_length(way_of(t, peer), pipe, bulk, &full);
         if (next < 0 || (best && bulk->tls.turns / TURNS >= best->tls.turns / TURNS))
             continue;
         best = bulk;

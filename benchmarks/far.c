@@ -1,6 +1,7 @@
 /*
  * What distance costs a program, for benchmarks/run --far: how long it waits where it has to, and what it can move
- * where it need not. Each figure is the best of its rounds, as other work on the machine only takes away.
+ * where it need not. FAR_WAITS, FAR_RATES: only these; FAR_ONLY=BYTES: rates of commands of so many. A wait is the best
+ * of its rounds, as other work on the machine only takes away.
  */
 #include <pthread.h>
 
@@ -151,32 +152,31 @@ static void waits(const struct bench *b)
 
 enum { BUFFERS = 16, BATCH = 4 << 20, WINDOW = 256 << 20 /* more than a link of 10 Gbit/s and 100 ms has under way */ };
 
-/* Commands of one size, as many under way as the window takes, from one moment to another. */
+/* Commands of one size, as many under way as the window takes. */
 struct stream {
     cl_command_queue queue;
     cl_mem buffers[BUFFERS];
     bool writes;
     size_t bytes;
-    double counts_from, until;
-    double moved; /* in that time */
+    double before, time; /* ns until it counts, and for how long it does */
+    double moved;        /* in that time */
 };
 
-/* The event is its last command's. */
-static cl_event enqueue_batch(const struct stream *s)
+static pthread_barrier_t all_have_begun;
+
+/* Each at its own place of the program's memory until the window is full. The event is its last command's. */
+static cl_event enqueue_batch(const struct stream *s, size_t number)
 {
-    const size_t commands = s->bytes < BATCH ? BATCH / s->bytes : 1;
+    const size_t commands = s->bytes < BATCH ? BATCH / s->bytes : 1, first = number * commands;
     cl_event last = NULL;
 
-    for (size_t i = 0; i < commands; i++) {
-        const size_t at = s->bytes * i % MAPPED;
-        cl_event *event = i + 1 == commands ? &last : NULL;
+    for (size_t i = first; i < first + commands; i++) {
+        char *at = (s->writes ? there : back) + s->bytes * i % WINDOW;
+        cl_event *event = i + 1 == first + commands ? &last : NULL;
+        cl_mem buffer = s->buffers[i % BUFFERS];
 
-        if (s->writes)
-            CHECK(clEnqueueWriteBuffer(s->queue, s->buffers[i % BUFFERS], CL_FALSE, 0, s->bytes, there + at, 0, NULL,
-                                       event));
-        else
-            CHECK(clEnqueueReadBuffer(s->queue, s->buffers[i % BUFFERS], CL_FALSE, 0, s->bytes, back + at, 0, NULL,
-                                      event));
+        CHECK(s->writes ? clEnqueueWriteBuffer(s->queue, buffer, CL_FALSE, 0, s->bytes, at, 0, NULL, event)
+                        : clEnqueueReadBuffer(s->queue, buffer, CL_FALSE, 0, s->bytes, at, 0, NULL, event));
     }
     CHECK(clFlush(s->queue));
     return last;
@@ -187,19 +187,25 @@ static void *keep_moving(void *argument)
     struct stream *s = argument;
     const size_t batch = s->bytes < BATCH ? BATCH : s->bytes, window = WINDOW / batch;
     cl_event under_way[WINDOW / BATCH];
+    size_t begun = 0, over = 0;
+    double from, until;
 
-    for (size_t i = 0; i < window; i++)
-        under_way[i] = enqueue_batch(s);
-    s->moved = 0;
-    for (size_t i = 0; bench_now() < s->until; i = (i + 1) % window) {
-        CHECK(clWaitForEvents(1, &under_way[i]));
-        CHECK(clReleaseEvent(under_way[i]));
-        s->moved += bench_now() < s->counts_from || bench_now() > s->until ? 0 : (double)batch;
-        under_way[i] = enqueue_batch(s);
+    for (; begun < window; begun++)
+        under_way[begun] = enqueue_batch(s, begun);
+    pthread_barrier_wait(&all_have_begun);
+    from = bench_now() + s->before;
+    until = from + s->time;
+    for (s->moved = 0; bench_now() < until; begun++) {
+        const cl_event oldest = under_way[over++ % window];
+
+        CHECK(clWaitForEvents(1, &oldest));
+        CHECK(clReleaseEvent(oldest));
+        s->moved += bench_now() < from || bench_now() > until ? 0 : (double)batch;
+        under_way[begun % window] = enqueue_batch(s, begun);
     }
     CHECK(clFinish(s->queue));
-    for (size_t i = 0; i < window; i++)
-        CHECK(clReleaseEvent(under_way[i]));
+    while (over < begun)
+        CHECK(clReleaseEvent(under_way[over++ % window]));
     return NULL;
 }
 
@@ -207,33 +213,38 @@ static void *keep_moving(void *argument)
  * of each. */
 static double rate(const struct bench *b, struct stream *first, struct stream *second, size_t bytes)
 {
-    const double before = (b->quick ? 0.5 : 1) * 1e9, time = (b->quick ? 0.5 : 2) * 1e9;
     struct stream *const streams[] = {first, second};
     pthread_t threads[2];
     double least = 0;
 
+    CHECK(pthread_barrier_init(&all_have_begun, NULL, second ? 2 : 1));
     for (int i = 0; i < 2 && streams[i]; i++) {
         streams[i]->bytes = bytes;
-        streams[i]->counts_from = bench_now() + before;
-        streams[i]->until = streams[i]->counts_from + time;
+        streams[i]->before = 1e9;
+        streams[i]->time = (b->quick ? 1 : 2) * 1e9;
         CHECK(pthread_create(&threads[i], NULL, keep_moving, streams[i]));
     }
     for (int i = 0; i < 2 && streams[i]; i++) {
         CHECK(pthread_join(threads[i], NULL));
         least = !i || streams[i]->moved < least ? streams[i]->moved : least;
     }
-    return least / time;
+    CHECK(pthread_barrier_destroy(&all_have_begun));
+    return least / first->time;
 }
 
 static void stream_open(const struct bench *b, struct stream *s, bool writes)
 {
+    const cl_int zero = 0;
     cl_int status;
 
     *s = (struct stream){.writes = writes};
     s->queue = clCreateCommandQueueWithProperties(b->context, b->device, NULL, &status);
     CHECK(status);
-    for (int i = 0; i < BUFFERS; i++)
+    for (int i = 0; i < BUFFERS; i++) { /* memory that nobody has touched yet takes longer */
         s->buffers[i] = bench_buffer(b, CL_MEM_READ_WRITE, MAPPED);
+        CHECK(clEnqueueFillBuffer(s->queue, s->buffers[i], &zero, sizeof(zero), 0, MAPPED, 0, NULL, NULL));
+    }
+    CHECK(clFinish(s->queue));
 }
 
 static void bandwidth(const struct bench *b)
@@ -243,6 +254,8 @@ static void bandwidth(const struct bench *b)
     stream_open(b, &out, true);
     stream_open(b, &in, false);
     for (size_t i = 0; i < BENCH_COUNT(sizes); i++) {
+        if (getenv("FAR_ONLY") && sizes[i].bytes != (size_t)atoi(getenv("FAR_ONLY")))
+            continue;
         printf("write_%s %g GB/s\n", sizes[i].name, rate(b, &out, NULL, sizes[i].bytes));
         fflush(stdout);
         printf("read_%s %g GB/s\n", sizes[i].name, rate(b, &in, NULL, sizes[i].bytes));
@@ -262,8 +275,8 @@ int main(int count, char **words)
     CHECK(clFinish(b.queue));
     opened = bench_now();
     printf("start %g us\n", (opened - start) / 1e3);
-    there = bench_memory((size_t)MAPPED);
-    back = bench_memory((size_t)MAPPED);
+    there = bench_memory(WINDOW);
+    back = bench_memory(WINDOW);
     if (!getenv("FAR_RATES"))
         waits(&b);
     fflush(stdout);

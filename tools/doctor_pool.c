@@ -38,9 +38,8 @@ static void look_at_daemon(const struct poolfile *pool, const struct poolfile_no
 
     if (error) {
         doctor_say(WRONG, node->name,
-                   "%s: %s; is vocl-proxy running there (systemctl status vocl-proxy), its port open, and "
-                   "its clock right?",
-                   node->address, why);
+                   "%s; is vocl-proxy running there (systemctl status vocl-proxy), its port open, and its clock right?",
+                   why);
         return;
     }
     doctor_say(FINE, node->name, "its daemon answers at %s", node->address);

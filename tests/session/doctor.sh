@@ -99,6 +99,7 @@ unset VOCL_RSH
 # A pool
 if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
     wrong "no daemon" '127.0.0.1:1: Connection refused; is vocl-proxy running' vocl doctor --pool 127.0.0.1:1
+    ! grep -q '\(127.0.0.1:1: \)\{3\}' "$scratch/out" || fail "an address again and again: $(cat "$scratch/out")"
     printf 'auth munge\nmunge-socket %s\nnode a 127.0.0.1:1\n' "$scratch/munge" > "$scratch/pool"
     wrong "no munged" 'MUNGE: .*No such file.*systemctl start munge' vocl doctor --pool "$scratch/pool"
 fi

@@ -1,5 +1,6 @@
 #include "bench.h"
 
+#include <sys/mman.h>
 #include <time.h>
 
 void bench_check(cl_int status, const char *call, const char *file, int line)
@@ -91,6 +92,15 @@ void *bench_memory(size_t size)
     EXPECT(memory);
     memset(memory, 1, size);
     return memory;
+}
+
+void bench_touch(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    EXPECT(memory != MAP_FAILED);
+    memset(memory, 1, size);
+    munmap(memory, size);
 }
 
 uint32_t bench_random(uint32_t *state)

@@ -63,6 +63,9 @@ cl_mem bench_buffer(const struct bench *b, cl_mem_flags flags, size_t size);
 
 /* Memory whose pages are there, so that no round pays for them. */
 void *bench_memory(size_t size);
+/* A virtual machine has memory from its host when it is touched first, at a third of a GB/s, and gives back what lies
+ * idle: so much of it is there for whoever asks for some next. */
+void bench_touch(size_t size);
 
 /* The name of a figure: `name`, the problem's size, and what of it. */
 const char *bench_name(const char *name, int size, const char *what);

@@ -46,6 +46,7 @@ int main(int count, char **words)
         double start, contents, all;
         uint32_t *fresh;
 
+        bench_touch(4ul * BYTES);
         buffer = clCreateBuffer(b.context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
         CHECK(status);
         start = bench_now();

@@ -67,8 +67,9 @@ struct node {
     unsigned peer, index;    /* index: in sets of nodes */
     char host[64];           /* that its worker is on, or was when it had one */
     uint64_t digest;         /* of how its worker described itself, or 0: it has another one since */
-    bool alive, in_process;  /* in_process: local.c's */
-    bool rests;              /* rest.c: it has no member now, and is not alive, but will be when it is needed */
+    atomic_bool alive;       /* changed under the lock; who reads them without, may go by memory of its own */
+    bool in_process;         /* local.c's */
+    atomic_bool rests;       /* rest.c: it has no member now, and is not alive, but will be when it is needed */
     bool any;                /* another kind of device may be in the place of its own */
     bool promised;           /* spare, and another node's from now on */
     bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */

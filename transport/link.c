@@ -303,12 +303,18 @@ void link_fail(struct transport *t)
 /* ---- the bell ---- */
 
 /* Until both sides have the lane it says at the bell that it sleeps. */
-void link_ring(struct peer *peer)
+/* later: MPI may have yet to push what was sent, so who looks now, and then sleeps, may not see it. */
+static void ring_for(struct peer *peer, bool later)
 {
-    if (!(peer->lane.memory && lane_must_ring(&peer->lane)) && !peer->bell.peer_sleeps)
+    if (!(peer->lane.memory && lane_must_ring(&peer->lane)) && !peer->bell.peer_sleeps && !later)
         return;
     peer->bell.peer_sleeps = false;
     bell_send(&peer->bell, BELL_RING, peer->sent);
+}
+
+void link_ring(struct peer *peer)
+{
+    ring_for(peer, false);
 }
 
 void link_look(struct peer *peer)
@@ -387,7 +393,7 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
     pulse_said(&peer->beat, ++peer->sent);
     peer->confirmed = peer->received;
     if (provider->polled)
-        link_ring(peer);
+        ring_for(peer, peer->lane.memory && provider != &provider_lane);
     return 0;
 }
 

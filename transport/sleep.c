@@ -7,7 +7,8 @@
 #include "transport/link.h"
 
 #define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
-#define JOIN_US 1000    /* between looks at somebody who comes */
+#define JOIN_US 1000    /* between looks at somebody who comes, */
+#define RUNG_US 1000    /* and at what the bell was quicker than: MPI goes on with it when it is looked at */
 
 /* To confirm what came costs the worker that is computing the answer a look. The next frame says it, too, and only a
  * program whose worker has nothing to tell and much to hear never sends one. */
@@ -58,13 +59,17 @@ static bool moves_unseen(const struct peer *peer)
 {
     if (!peer->lane.open)
         return peer->provider->polled || peer->lane.memory;
-    return peer->provider->polled &&
-           (peer->sent != peer->bell.acked || (int32_t)(peer->bell.rung_for - peer->received) > 0);
+    return peer->provider->polled && peer->sent != peer->bell.acked;
+}
+
+static bool is_rung_for(const struct peer *peer)
+{
+    return peer->provider->polled && (int32_t)(peer->bell.rung_for - peer->received) > 0;
 }
 
 void transport_announce(struct transport *t)
 {
-    bool polled = false, restless = false, all = true;
+    bool polled = false, restless = false, all = true, rung_for = false;
 
     t->sleep_count = 0;
     t->channel = NULL;
@@ -76,11 +81,14 @@ void transport_announce(struct transport *t)
         if (!peer->alive)
             continue;
         all &= announce_to(t, i);
-        polled |= moves_unseen(peer);
+        rung_for |= is_rung_for(peer);
+        polled |= rung_for || moves_unseen(peer);
         restless |= peer->provider->restless && peer->provider->restless(t, i);
     }
-    /* The bell may be quicker than what it rang for: look again, soon at first. */
+    /* Look again, soon at first. */
     t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
+    if (rung_for && t->sleep_most_us > RUNG_US)
+        t->sleep_most_us = RUNG_US;
     if (t->doze_us < LONGEST_DOZE_US)
         t->doze_us *= 2;
     if (restless)

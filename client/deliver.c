@@ -287,11 +287,17 @@ void deliver_back(void)
         away -= is_deliverer;
 }
 
+/* Without the lock. That a command is over is known a moment before its functions are due, under the lock. */
+static bool none_is_due(const struct due *due)
+{
+    return !atomic_load(&total) && !(due->queue && atomic_load(&due->queue->functions));
+}
+
 bool deliver_done(struct session *session, const struct due *due)
 {
     bool done;
 
-    if (!atomic_load(&total))
+    if (none_is_due(due))
         return true;
     session_lock(session);
     done = is_done(due) || !threads; /* no thread is to be had: nobody waits for what will not come */
@@ -303,7 +309,7 @@ void deliver_wait(struct session *session, const struct due *due)
 {
     struct waiter waiter = {.due = due}, **at;
 
-    if (!atomic_load(&total))
+    if (none_is_due(due))
         return;
     session_lock(session);
     if (!is_done(due) && threads) {

@@ -75,6 +75,7 @@ near()
         number=$((number + 1))
     done
     mkfifo "$scratch/say"
+    rm -f "$scratch/out" # or "ready" may be another's
     env "VOCL_TEST_MARK=$scratch" "POCL_DEVICES=$(echo "$@" | sed 's/[AB]/pthread/g')" "VOCL_TOPOLOGY=$scratch/tree" \
         "HWLOC_XMLFILE=$scratch/machine.xml" HWLOC_THISSYSTEM=1 VOCL_LOG=info \
         vocl run -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &

@@ -20,8 +20,8 @@
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   cache.h      cache.c: what is kept from one session to the next
  *   info.h       info.c: what nodes answer to queries
- *   event.h      event.c: their state; times.c: by which clock; event_move.c: when nodes move; arrival.c: data that
- *                have to be there; queue.c: waiting for queues
+ *   event.h      event.c: their state; event_wait.c: waiting for them; times.c: by which clock; event_move.c: when
+ *                nodes move; arrival.c: data that have to be there; queue.c: waiting for queues
  *   enqueue.h    enqueue.c: what commands have in common; host.c: commands of the program's own;
  *                direct.c: commands that need not be sent
  *   layout.h     layout.c: rows of data in memory

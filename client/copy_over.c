@@ -48,7 +48,7 @@ static int copy_part(struct copying *c, const struct part *part)
         .memory = part->memory->object.id, .peer = m->target->peer, .part = part_region(part)};
     struct wire_migrate_in in = {.memory = part->memory->object.id,
                                  .peer = m->node->peer,
-                                 .subscribe = 1u << CL_COMPLETE,
+                                 .subscribe = SUBSCRIBE_COMPLETE,
                                  .part = part_region(part)};
 
     if (slot < 0)

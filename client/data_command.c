@@ -79,7 +79,7 @@ static int want_written(struct enqueue *e, const struct data_command *m, const c
     int error = waits ? enqueue_need_event(e, m->type) : 0;
 
     if (!error)
-        e->subscribe = waits ? 1u << CL_COMPLETE : m->blocking ? WIRE_ORDERS : 0;
+        e->subscribe = waits ? SUBSCRIBE_COMPLETE : m->blocking ? WIRE_ORDERS : 0;
     if (!error)
         enqueue_expect(e);
     return error;
@@ -87,13 +87,11 @@ static int want_written(struct enqueue *e, const struct data_command *m, const c
 
 static int want(struct enqueue *e, const struct data_command *m, const cl_event *event)
 {
-    int error = m->writes ? want_written(e, m, event) : 0;
-
-    if (!m->writes)
-        e->subscribe = e->event ? 1u << CL_COMPLETE : 0;
-    if (!error && e->event)
-        e->event->subscribed = e->subscribe & ~WIRE_ORDERS;
-    return error;
+    if (m->writes)
+        return want_written(e, m, event);
+    e->subscribe = e->event ? SUBSCRIBE_COMPLETE : 0;
+    enqueue_expect(e);
+    return 0;
 }
 
 /* ---- the way ---- */

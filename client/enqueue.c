@@ -5,8 +5,6 @@
 #include "client/client.h"
 #include "client/recover.h"
 
-#define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
-
 static void event_arrival(struct enqueue *e)
 {
     if (!e->event)
@@ -224,22 +222,27 @@ int enqueue_subscribe(struct enqueue *e, cl_bool blocking, cl_command_type type)
         return enqueue_fail(e, error);
     e->subscribe = blocking ? SUBSCRIBE_COMPLETE : 0;
     enqueue_expect(e);
-    if (e->event)
-        e->event->subscribed = e->subscribe;
     return 0;
+}
+
+/* Whether the program will ask about it, as far as is known. */
+static bool is_wanted(const struct enqueue *e)
+{
+    const cl_command_queue queue = e->queue;
+
+    return (queue->properties & CL_QUEUE_PROFILING_ENABLE && e->event->type == CL_COMMAND_NDRANGE_KERNEL) ||
+           atomic_load(&queue->eager) & event_sort(e->event->type);
 }
 
 void enqueue_expect(struct enqueue *e)
 {
-    const cl_command_queue queue = e->queue;
-
-    if (!e->event || e->subscribe ||
-        !((queue->properties & CL_QUEUE_PROFILING_ENABLE && e->event->type == CL_COMMAND_NDRANGE_KERNEL) ||
-          atomic_load(&queue->eager) & event_sort(e->event->type)))
+    if (!e->event)
         return;
-    e->event->expected = true;
-    e->subscribe = SUBSCRIBE_COMPLETE;
-    e->event->subscribed = e->subscribe;
+    if (!e->subscribe && is_wanted(e)) {
+        e->event->expected = true;
+        e->subscribe = SUBSCRIBE_COMPLETE;
+    }
+    e->event->subscribed = e->subscribe & ~WIRE_ORDERS;
 }
 
 int enqueue_outcome(const struct enqueue *e)

@@ -46,7 +46,8 @@ int enqueue_need_event(struct enqueue *e, cl_command_type type);
 int enqueue_subscribe(struct enqueue *e, cl_bool blocking, cl_command_type type);
 /* It counts as over only after that. False: no memory. Under the lock. */
 bool enqueue_arrival(struct enqueue *e, struct arrival *arrival);
-/* For one whose event the program will ask about: the node tells unasked (e->subscribe). */
+/* Of the end of one whose event the program will ask about the node tells unasked (e->subscribe); its event knows what
+ * it will be told of. */
 void enqueue_expect(struct enqueue *e);
 /* How the command ended, which has an event: waits for that. */
 int enqueue_outcome(const struct enqueue *e);

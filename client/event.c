@@ -1,10 +1,7 @@
-/* Events: status and times as the node tells them, waiting, callbacks, user events. */
+/* Events: status and times as the node tells them, callbacks, user events. */
 #include <errno.h>
 
 #include "client/client.h"
-
-#define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
-#define SUBSCRIBE_ALL (1u << CL_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
 
 /* ---- events ---- */
 
@@ -235,7 +232,7 @@ void event_number(cl_event event, uint64_t number)
         tell_queue(event);
 }
 
-static void set_status(cl_event event, cl_int status, bool here)
+void event_become(cl_event event, cl_int status, bool here)
 {
     const bool tells = status == CL_COMPLETE && event->queue && queue_in_order(event->queue);
     cl_int old = atomic_load(&event->status);
@@ -255,7 +252,7 @@ static void arrived(void *argument)
     cl_event event = argument;
     const bool lost = event->end_status == CL_COMPLETE && event->node && !node_is_there(event->node);
 
-    set_status(event, lost ? NODE_LOST_STATUS : event->end_status, false); /* lost: the data will never be there */
+    event_become(event, lost ? NODE_LOST_STATUS : event->end_status, false); /* lost: the data will never be there */
     handle_drop(event);
 }
 
@@ -285,7 +282,7 @@ void event_set_status(cl_event event, cl_int status, uint32_t time_count, const 
         event->has_times = true;
     }
     if (status > CL_COMPLETE || arrival_is_over(event->arrival))
-        set_status(event, status, false);
+        event_become(event, status, false);
     else
         end_later(event, status);
 }
@@ -301,7 +298,7 @@ static void lose_event(struct object *object, void *lost)
 
     if (!context || event->node != lost || (!event->queue && context->node_count > 1))
         return;
-    set_status(event, m.status, false);
+    event_become(event, m.status, false);
     for (unsigned i = 0; i < context->node_count; i++) {
         struct node *node = context->nodes[i];
 
@@ -315,198 +312,6 @@ static void lose_event(struct object *object, void *lost)
 void event_lose(struct node *node)
 {
     handle_each(WIRE_EVENT, lose_event, node);
-}
-
-/* ---- waiting ---- */
-
-/* Whether the end of a later command says that this one is over, too. Of one that has failed the node has told. Under
- * the lock. */
-static bool is_implied(cl_event event)
-{
-    cl_command_queue queue = event->queue;
-    const uint64_t number = atomic_load(&event->number); /* 0 while it is being sent */
-
-    return queue && number && number <= atomic_load(&queue->well) && arrival_is_over(event->arrival) &&
-           atomic_load(&event->status) > CL_COMPLETE &&
-           (event->has_times || !(queue->properties & CL_QUEUE_PROFILING_ENABLE));
-}
-
-unsigned event_sort(cl_command_type type)
-{
-    return type == CL_COMMAND_NDRANGE_KERNEL ? 1 : 2;
-}
-
-/* Under the lock. Whether the node was asked: it has yet to tell, and was not asked before. */
-static bool subscribe_one(cl_event event, uint32_t mask)
-{
-    struct wire_subscribe_event m = {.event = event->object.id, .mask = mask & ~event->subscribed};
-
-    if (is_implied(event))
-        set_status(event, CL_COMPLETE, false);
-    if (!m.mask || !event->queue || atomic_load(&event->status) <= CL_COMPLETE || !event->node->alive)
-        return false;
-    event->subscribed |= mask;
-    wire_put_subscribe_event(&event->node->batch, &m);
-    return true;
-}
-
-/* Who asks of one may ask of those after it, of each by itself, and each time would wait for the node's answer. */
-static void subscribe_like(struct object *object, void *argument)
-{
-    cl_event first = argument, event = (cl_event)object;
-    const uint64_t number = event->queue == first->queue ? atomic_load(&event->number) : 0;
-
-    if (!number || event->subscribed || atomic_load(&event->status) <= CL_COMPLETE ||
-        event_sort(event->type) != event_sort(first->type) ||
-        (queue_in_order(event->queue) && number < atomic_load(&first->number)))
-        return;
-    event->expected = subscribe_one(event, SUBSCRIBE_COMPLETE);
-}
-
-/* Under the lock. */
-static void subscribe(cl_event event, uint32_t mask)
-{
-    const unsigned sort = event_sort(event->type);
-
-    if (subscribe_one(event, mask) && !(atomic_fetch_or(&event->queue->eager, sort) & sort) &&
-        atomic_load(&event->number) < atomic_load(&event->queue->enqueued))
-        handle_each(WIRE_EVENT, subscribe_like, event);
-}
-
-void event_ask(cl_event event)
-{
-    subscribe_one(event, SUBSCRIBE_COMPLETE);
-}
-
-static bool event_ready(void *argument)
-{
-    cl_event event = argument;
-
-    if (event->queue)
-        stream_push(event->node);
-    return atomic_load_explicit(&event->status, memory_order_acquire) <= CL_COMPLETE;
-}
-
-cl_int event_wait(cl_event event)
-{
-    struct node *node = event->node;
-
-    if (atomic_load_explicit(&event->status, memory_order_acquire) > CL_COMPLETE) {
-        session_lock(node->session);
-        subscribe(event, SUBSCRIBE_COMPLETE);
-        stream_push(node);
-        if (atomic_load(&event->status) > CL_COMPLETE) {
-            const uint64_t since = timeline_now();
-
-            session_wait(node->session, event_ready, event);
-            timeline_waited(since, TIMELINE_FOR_EVENT, node, event->object.id);
-        }
-        session_unlock(node->session);
-    }
-    return atomic_load(&event->status);
-}
-
-void event_wait_callbacks(cl_event event, uint64_t since)
-{
-    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, since};
-
-    deliver_wait(event->node->session, &due);
-}
-
-bool event_wait_all(cl_uint count, const cl_event *list)
-{
-    const uint64_t since = deliver_now_begun();
-    struct node *node = list[0]->node;
-    bool well = true;
-
-    for (cl_uint i = 0; i < count; i++)
-        atomic_store(&list[i]->asked, true);
-    session_lock(node->session);
-    for (cl_uint i = 0; i < count; i++) {
-        subscribe(list[i], SUBSCRIBE_COMPLETE);
-        stream_push(list[i]->node);
-    }
-    for (cl_uint i = 0; i < count; i++) {
-        const uint64_t since = atomic_load(&list[i]->status) > CL_COMPLETE ? timeline_now() : 0;
-
-        session_wait(node->session, event_ready, list[i]);
-        timeline_waited(since, TIMELINE_FOR_EVENT, list[i]->node, list[i]->object.id);
-        well &= atomic_load(&list[i]->status) >= 0;
-    }
-    session_unlock(node->session);
-    for (cl_uint i = 0; i < count; i++)
-        event_wait_callbacks(list[i], since);
-    hostptr_look();
-    return well;
-}
-
-/* ---- queries ---- */
-
-/* It has run, but not all data are there. */
-static bool still_moves(cl_event event)
-{
-    struct session *session = event->node->session;
-    bool moves;
-
-    session_lock(session);
-    moves = !arrival_is_over(event->arrival);
-    if (moves)
-        set_status(event, CL_RUNNING, false);
-    session_unlock(session);
-    return moves;
-}
-
-/* What is known, as native would tell it: nothing is complete while a function has yet to be called that comes before.
- */
-static cl_int known_status(cl_event event)
-{
-    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, event->since};
-    const cl_int status = atomic_load(&event->status);
-
-    if (status > CL_COMPLETE || !event->queue || atomic_load(&event->shown))
-        return status;
-    if (!deliver_done(event->node->session, &due) && !atomic_load(&event->shown))
-        return CL_RUNNING;
-    atomic_store(&event->shown, true);
-    return status;
-}
-
-/* The first time the node is asked, and to tell of the rest by itself. */
-static cl_int node_status(cl_event event)
-{
-    struct node *node = event->node;
-    cl_int status = CL_QUEUED;
-    bool first;
-
-    if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
-        return atomic_load(&event->status);
-    if (atomic_load(&event->number) <= atomic_load(&event->queue->finished))
-        return event_wait(event);
-    session_lock(node->session);
-    first = event->subscribed != SUBSCRIBE_ALL;
-    subscribe(event, SUBSCRIBE_ALL);
-    event->subscribed = SUBSCRIBE_ALL;
-    stream_push(node);
-    session_need_progress(node->session);
-    session_unlock(node->session);
-    if (first && (info_ask(node, WIRE_INFO_EVENT, event->object.id, 0, CL_EVENT_COMMAND_EXECUTION_STATUS, NULL, 0,
-                           sizeof(status), &status, NULL) ||
-                  status <= CL_COMPLETE)) {
-        if (!still_moves(event))
-            return event_wait(event); /* the news, with the times, is on its way */
-        status = CL_RUNNING;
-    }
-    return atomic_load(&event->status) < status ? atomic_load(&event->status) : status;
-}
-
-cl_int event_status(cl_event event)
-{
-    cl_int there, known;
-
-    atomic_store(&event->asked, true);
-    there = node_status(event);
-    known = known_status(event);
-    return known == CL_RUNNING || known < there ? known : there;
 }
 
 int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
@@ -528,19 +333,11 @@ int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_eve
     *at = callback;
     if (atomic_load(&event->status) <= status)
         call_back(event, atomic_load(&event->status), false);
-    subscribe(event, SUBSCRIBE_COMPLETE | 1u << status);
+    event_subscribe(event, SUBSCRIBE_COMPLETE | 1u << status);
     stream_push(node);
     session_need_progress(node->session);
     session_unlock(node->session);
     return 0;
-}
-
-cl_int event_known(cl_event event)
-{
-    atomic_store(&event->asked, true);
-    if (event->queue && atomic_load(&event->number) <= atomic_load(&event->queue->finished))
-        event_wait(event); /* the news is all that is missing */
-    return known_status(event);
 }
 
 /* ---- user events ---- */
@@ -596,7 +393,7 @@ int user_event_set(cl_event event, cl_int status)
             error = i == 0 || error ? one : 0;
         }
         session_news(node->session);
-        set_status(event, status, true);
+        event_become(event, status, true);
     }
     session_unlock(node->session);
     handle_drop(event);

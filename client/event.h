@@ -20,15 +20,25 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
 cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
 /* Its place in its queue: known when it has been sent, by when it may be over. */
 void event_number(cl_event event, uint64_t number);
+/* What its node tells of. */
 void event_set_status(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
-/* Wait until the event is complete; its status. */
-cl_int event_wait(cl_event event);
+/* It is known to be that, and functions are called that wait for it; here: by the program itself. Under the lock. */
+void event_become(cl_event event, cl_int status, bool here);
 /* A function that is called by a thread of the library. */
 int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
+void event_lose(struct node *node);
+/* An event of the application's own, and its status, which can be set once: then -EALREADY. */
+int user_event_new(cl_context context, cl_event *out);
+int user_event_set(cl_event event, cl_int status);
+extern const struct kind event_kind;
+
+/* ---- event_wait.c ---- */
+/* Wait until the event is complete; its status. */
+cl_int event_wait(cl_event event);
 /* What the application's wait ends with; since: deliver_now_begun() when it began. */
 void event_wait_callbacks(cl_event event, uint64_t since);
-void event_lose(struct node *node);
-/* Its node is to tell when it is over. Under the lock. */
+/* Its node is to tell of these statuses of it; event_ask(): of its end, and nothing of others. Under the lock. */
+void event_subscribe(cl_event event, uint32_t mask);
 void event_ask(cl_event event);
 /* Launches, or what is no launch: a bit. Who asks of an event of one sort asks of others. */
 unsigned event_sort(cl_command_type type);
@@ -37,10 +47,6 @@ bool event_wait_all(cl_uint count, const cl_event *list);
 /* The status as the application may see it; event_known(): what of it is known here, without asking. */
 cl_int event_status(cl_event event);
 cl_int event_known(cl_event event);
-/* An event of the application's own, and its status, which can be set once: then -EALREADY. */
-int user_event_new(cl_context context, cl_event *out);
-int user_event_set(cl_event event, cl_int status);
-extern const struct kind event_kind;
 
 /* ---- event_move.c ---- */
 /* The node is to tell of all that it has not told of yet: of how many. Under the lock. */

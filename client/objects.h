@@ -67,9 +67,9 @@ struct node {
     unsigned peer, index;    /* index: in sets of nodes */
     char host[64];           /* that its worker is on, or was when it had one */
     uint64_t digest;         /* of how its worker described itself, or 0: it has another one since */
-    atomic_bool alive;       /* changed under the lock; who reads them without, may go by memory of its own */
     bool in_process;         /* local.c's */
-    atomic_bool rests;       /* rest.c: it has no member now, and is not alive, but will be when it is needed */
+    atomic_bool alive;       /* this and the next change under the lock; who reads them without, */
+    atomic_bool rests;       /* may go by memory of its own. rests: it has no member now, but will when it is needed */
     bool any;                /* another kind of device may be in the place of its own */
     bool promised;           /* spare, and another node's from now on */
     bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
@@ -271,6 +271,8 @@ struct event_callback {
     void *data;
 };
 
+#define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
+
 struct _cl_event {
     struct object object;
     cl_context context;
@@ -286,9 +288,9 @@ struct _cl_event {
     atomic_bool waited; /* of a user event: a command waits for it */
     atomic_bool shown;  /* that it is complete: not before what natively has been called back by then has been */
     /* under the session's lock */
-    uint32_t subscribed;
-    bool expected; /* the node tells of it before the program has asked */
-    bool ended;    /* it is over on its node, or the application has set it */
+    uint32_t subscribed; /* what its node tells of: a bit for each status */
+    bool expected;       /* the node tells of it before the program has asked */
+    bool ended;          /* it is over on its node, or the application has set it */
     cl_int end_status;
     struct arrival *arrival; /* without which it does not count as over here */
     struct arrival_waiter arrived;

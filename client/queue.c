@@ -3,8 +3,6 @@
 
 #include "client/client.h"
 
-#define SUBSCRIBE_COMPLETE (1u << CL_COMPLETE)
-
 static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
 {
     uint64_t known = atomic_load(to);

@@ -20,7 +20,6 @@
 
 #define FRAME (48u << 10)
 #define SHARE ((size_t)16 << 20) /* of contents, at a time */
-#define COMPLETE (1u << CL_COMPLETE)
 
 struct fence { /* a read that is not done again: when it would have been over */
     struct fence *next;
@@ -224,7 +223,7 @@ static void put_over(struct replay *r, const struct read *read, uint32_t context
 {
     const struct wire_create_user_event create = {.event = read->event, .context = context};
     const struct wire_set_user_event set = {.event = read->event, .status = CL_COMPLETE};
-    const struct wire_subscribe_event subscribe = {.event = read->event, .mask = COMPLETE};
+    const struct wire_subscribe_event subscribe = {.event = read->event, .mask = SUBSCRIBE_COMPLETE};
 
     if (!read->event)
         return;
@@ -257,7 +256,7 @@ static void put_markers(struct replay *r, const struct read *read)
 {
     struct wire_enqueue_marker m = {.queue = read->queue,
                                     .event = read->event,
-                                    .subscribe = read->subscribe | COMPLETE,
+                                    .subscribe = read->subscribe | SUBSCRIBE_COMPLETE,
                                     .wait = read->wait,
                                     .wait_count = read->wait_count};
     struct fence *fence = fence_new(r);
@@ -271,7 +270,7 @@ static void put_markers(struct replay *r, const struct read *read)
         m.wait_count = 1;
     }
     m.event = fence->event;
-    m.subscribe = COMPLETE;
+    m.subscribe = SUBSCRIBE_COMPLETE;
     wire_put_enqueue_marker(&r->out, &m);
 }
 

@@ -259,7 +259,7 @@ static int moving_end(struct moving *m, int error)
 static void put(const struct enqueue *e, const struct part *part, bool writes, const struct transfer_data *data)
 {
     struct wire_buffer *out = &e->node->batch;
-    const uint32_t queue = e->queue->object.id, memory = part->memory->object.id, subscribe = 1u << CL_COMPLETE;
+    const uint32_t queue = e->queue->object.id, memory = part->memory->object.id, subscribe = SUBSCRIBE_COMPLETE;
 
     if (part->kind == PART_IMAGE && writes)
         wire_put_write_image(out, &(struct wire_write_image){.queue = queue,
@@ -305,7 +305,7 @@ static int send_part(struct moving *m, struct enqueue *e, const struct part *par
     struct transfer_data data;
     int error;
 
-    e->event->subscribed = 1u << CL_COMPLETE;
+    e->event->subscribed = SUBSCRIBE_COMPLETE;
     error = m->writes ? transfer_write(e, layout, chunked, NULL, NULL, &data)
                       : transfer_read(e, layout, chunked, NULL, &data);
     if (error)

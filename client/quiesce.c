@@ -75,7 +75,7 @@ void ends_put(struct move *m)
     still_busy(m);
     for (unsigned i = 0; i < m->end_count; i++) {
         struct end *end = &m->ends[i];
-        struct wire_enqueue_marker marker = {.queue = end->queue->object.id, .subscribe = 1u << CL_COMPLETE};
+        struct wire_enqueue_marker marker = {.queue = end->queue->object.id, .subscribe = SUBSCRIBE_COMPLETE};
 
         end->event = event_new(end->queue->context, end->queue, CL_COMMAND_MARKER);
         m->failed += !end->event;
@@ -120,7 +120,7 @@ const char *quiesce_missing(const struct move *m)
         return "a command that does not end";
     if (!ends_reached(m))
         return "a command that does not end";
-    if (under_way->transfers.first)
+    if (!TAILQ_EMPTY(&under_way->transfers.all))
         return "data that are on their way";
     if (host_command_any())
         return "a command that the program carries out";

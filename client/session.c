@@ -363,6 +363,7 @@ static struct session *session_start(const struct front_end *front)
         return NULL;
     }
     vocl_log_stage(NULL);
+    transfers_init(&session->under_way.transfers);
     init_lock(session);
     session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
     session->front = front;
@@ -433,6 +434,7 @@ static void after_fork(void)
     if (!session)
         return;
     session->under_way = (struct under_way){0}; /* of threads that are gone */
+    transfers_init(&session->under_way.transfers);
     init_lock(session);
     session->stop = true;
     session->ender = pthread_self();

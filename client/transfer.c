@@ -37,12 +37,12 @@ static struct transfers *all_of(const struct node *node)
 
 static struct transfer *first_of(const struct node *node)
 {
-    return (struct transfer *)all_of(node)->first;
+    return (struct transfer *)TAILQ_FIRST(&all_of(node)->all);
 }
 
 static struct transfer *next_of(const struct transfer *transfer)
 {
-    return (struct transfer *)transfer->open.next;
+    return (struct transfer *)TAILQ_NEXT(&transfer->open, in);
 }
 
 static void transfer_link(struct transfer *transfer)

@@ -10,88 +10,66 @@ static int compare(const void *a, const void *b)
     return one->to <= other->from ? -1 : one->from >= other->to ? 1 : 0;
 }
 
-static struct open_transfer **bucket(struct transfers *all, uint32_t tag)
-{
-    return &all->by_tag[tag % TRANSFERS_TAGS];
-}
-
 static void add_range(struct transfers *all, struct open_transfer *transfer)
 {
     void *found = tsearch(transfer, &all->coming, compare);
 
-    if (found && *(struct open_transfer **)found == transfer)
-        return;
-    transfer->next_beside = all->beside; /* it meets that one; or there is no memory for the tree */
-    transfer->at_beside = &all->beside;
-    if (all->beside)
-        all->beside->at_beside = &transfer->next_beside;
-    all->beside = transfer;
+    /* it meets another; or there is no memory for the tree */
+    transfer->is_beside = !found || *(struct open_transfer **)found != transfer;
+    if (transfer->is_beside)
+        LIST_INSERT_HEAD(&all->beside, transfer, beside);
 }
 
 static void remove_range(struct transfers *all, struct open_transfer *transfer)
 {
-    if (!transfer->at_beside) {
+    if (transfer->is_beside)
+        LIST_REMOVE(transfer, beside);
+    else
         tdelete(transfer, &all->coming, compare);
-        return;
-    }
-    *transfer->at_beside = transfer->next_beside;
-    if (transfer->next_beside)
-        transfer->next_beside->at_beside = transfer->at_beside;
-    transfer->at_beside = NULL;
+}
+
+void transfers_init(struct transfers *all)
+{
+    TAILQ_INIT(&all->all);
 }
 
 void transfers_add(struct transfers *all, struct open_transfer *transfer)
 {
-    struct open_transfer **of_tag = bucket(all, transfer->tag);
-
-    if (!all->first)
-        all->last = &all->first;
-    transfer->next = NULL;
-    transfer->at = all->last;
-    *all->last = transfer;
-    all->last = &transfer->next;
-    transfer->next_of_tag = *of_tag;
-    transfer->at_of_tag = of_tag;
-    if (*of_tag)
-        (*of_tag)->at_of_tag = &transfer->next_of_tag;
-    *of_tag = transfer;
+    transfer->open = true;
+    TAILQ_INSERT_TAIL(&all->all, transfer, in);
+    LIST_INSERT_HEAD(&all->by_tag[transfer->tag % TRANSFERS_TAGS], transfer, of_tag);
     if (transfer->from < transfer->to)
         add_range(all, transfer);
 }
 
 void transfers_remove(struct transfers *all, struct open_transfer *transfer)
 {
-    if (!transfer->at)
+    if (!transfer->open)
         return;
-    *transfer->at = transfer->next;
-    if (transfer->next)
-        transfer->next->at = transfer->at;
-    else
-        all->last = transfer->at;
-    transfer->at = NULL;
-    *transfer->at_of_tag = transfer->next_of_tag;
-    if (transfer->next_of_tag)
-        transfer->next_of_tag->at_of_tag = transfer->at_of_tag;
+    transfer->open = false;
+    TAILQ_REMOVE(&all->all, transfer, in);
+    LIST_REMOVE(transfer, of_tag);
     if (transfer->from < transfer->to)
         remove_range(all, transfer);
 }
 
 struct open_transfer *transfers_find(const struct transfers *all, uint32_t tag)
 {
-    struct open_transfer *transfer = all->by_tag[tag % TRANSFERS_TAGS];
+    struct open_transfer *transfer = LIST_FIRST(&all->by_tag[tag % TRANSFERS_TAGS]);
 
     while (transfer && transfer->tag != tag)
-        transfer = transfer->next_of_tag;
+        transfer = LIST_NEXT(transfer, of_tag);
     return transfer;
 }
 
 bool transfers_come_to(const struct transfers *all, const uint8_t *from, const uint8_t *to)
 {
-    const struct open_transfer range = {.from = from, .to = to};
+    const struct open_transfer range = {.from = from, .to = to}, *other;
 
     if (from < to && tfind(&range, &all->coming, compare))
         return true;
-    for (const struct open_transfer *other = all->beside; other; other = other->next_beside) {
+    LIST_FOREACH(other, &all->beside, beside)
+    {
         if (other->from < to && from < other->to)
             return true;
     }

@@ -6,25 +6,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 /* The first member of a struct transfer. */
 struct open_transfer {
     uint32_t tag;
     const uint8_t *from, *to; /* memory of the program that data come to; NULL: none */
-    struct open_transfer *next, **at;
-    struct open_transfer *next_of_tag, **at_of_tag;
-    struct open_transfer *next_beside, **at_beside;
+    bool open, is_beside;     /* open: it is among them */
+    TAILQ_ENTRY(open_transfer) in;
+    LIST_ENTRY(open_transfer) of_tag, beside;
 };
+
+LIST_HEAD(open_transfers, open_transfer);
 
 #define TRANSFERS_TAGS 4096
 
 struct transfers {
-    struct open_transfer *first, **last;
-    struct open_transfer *by_tag[TRANSFERS_TAGS]; /* by the tag's last bits */
+    TAILQ_HEAD(, open_transfer) all;
+    struct open_transfers by_tag[TRANSFERS_TAGS]; /* by the tag's last bits */
     void *coming;                                 /* of those that data come to, which do not meet (tsearch(3)); */
-    struct open_transfer *beside;                 /* and those that meet one of them */
+    struct open_transfers beside;                 /* and those that meet one of them */
 };
 
+void transfers_init(struct transfers *all);
 void transfers_add(struct transfers *all, struct open_transfer *transfer);
 /* Nothing if it is not among them. */
 void transfers_remove(struct transfers *all, struct open_transfer *transfer);

@@ -10,7 +10,7 @@
 
 struct moving {
     struct arbitration move;
-    struct moving *next, **at; /* of those whose gate is closed */
+    LIST_ENTRY(moving) in; /* those whose gate is closed */
     cl_mem memories[MOST_MOVED];
     unsigned memory_count;
     struct job reached, over;
@@ -27,9 +27,7 @@ static void complete(struct moving *m, cl_int status)
     if (m->completed)
         return;
     m->completed = true;
-    *m->at = m->next;
-    if (m->next)
-        m->next->at = m->at;
+    LIST_REMOVE(m, in);
     clSetUserEventStatus(m->event, status);
     gate_end(&m->open);
     executor_flush_native(m->x, m->queue);
@@ -100,7 +98,10 @@ bool memory_is_elsewhere(const struct command *c, const struct memory *memory, u
 
 bool arbitration_waits(const struct executor *x, cl_mem memory)
 {
-    for (const struct moving *m = x->moving; m; m = m->next) {
+    const struct moving *m;
+
+    LIST_FOREACH(m, &x->moving, in)
+    {
         for (unsigned i = 0; i < m->memory_count; i++) {
             if (m->memories[i] == memory)
                 return true;
@@ -150,11 +151,7 @@ static void make_wait(struct command *c, struct moving *m, const cl_mem *memorie
     m->completed = false;
     memcpy(m->memories, memories, count * sizeof(*memories));
     m->memory_count = count;
-    m->next = c->x->moving;
-    m->at = &c->x->moving;
-    if (m->next)
-        m->next->at = &m->next;
-    c->x->moving = m;
+    LIST_INSERT_HEAD(&c->x->moving, m, in);
     command_gate(c, &m->open, false);
     c->wait[0] = m->event;
     c->wait_count = 1;

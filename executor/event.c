@@ -9,7 +9,7 @@
  * looked through when the worker has nothing else to do. */
 struct wait {
     struct job job;
-    struct wait *next, **at;
+    LIST_ENTRY(wait) in;
     struct executor *x;
     struct job *then;
     cl_event event;
@@ -29,9 +29,7 @@ static void wait_done(struct executor *x, struct job *job)
 {
     struct wait *wait = (struct wait *)job;
 
-    *wait->at = wait->next;
-    if (wait->next)
-        wait->next->at = wait->at;
+    LIST_REMOVE(wait, in);
     clReleaseEvent(wait->event);
     wait->then->run(x, wait->then);
     wait_drop(wait);
@@ -73,11 +71,9 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
         return;
     }
     clRetainEvent(event);
-    *wait = (struct wait){.job.run = wait_done, .next = x->waits, .at = &x->waits, .x = x, .then = job, .event = event};
+    *wait = (struct wait){.job.run = wait_done, .x = x, .then = job, .event = event};
     atomic_init(&wait->holders, 2);
-    if (x->waits)
-        x->waits->at = &wait->next;
-    x->waits = wait;
+    LIST_INSERT_HEAD(&x->waits, wait, in);
     if (clSetEventCallback(event, state, reached, wait) != CL_SUCCESS) {
         wait_fire(wait);
         wait_drop(wait);
@@ -88,11 +84,13 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
 
 int executor_check(struct executor *x)
 {
+    struct wait *wait;
     int count = 0;
 
     if (x->traced)
         timeline_tell(x);
-    for (struct wait *wait = x->waits; wait; wait = wait->next) {
+    LIST_FOREACH(wait, &x->waits, in)
+    {
         if (!atomic_load(&wait->fired) && native_status(wait->event) < 0)
             count += wait_fire(wait);
     }
@@ -101,7 +99,7 @@ int executor_check(struct executor *x)
 
 bool executor_awaits(const struct executor *x)
 {
-    return x->waits != NULL;
+    return !LIST_EMPTY(&x->waits);
 }
 
 /* ---- telling the application ---- */

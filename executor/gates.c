@@ -12,7 +12,7 @@ struct held {
 };
 
 struct gates {                      /* of a context */
-    struct gate *open, **last_open; /* oldest first */
+    TAILQ_HEAD(, gate) open;        /* oldest first */
     struct held *held, **last_held; /* by what they are behind */
     uint64_t count;
     unsigned of_events; /* that are open */
@@ -23,7 +23,7 @@ struct gates *gates_new(void)
     struct gates *gates = calloc(1, sizeof(*gates));
 
     if (gates) {
-        gates->last_open = &gates->open;
+        TAILQ_INIT(&gates->open);
         gates->last_held = &gates->held;
     }
     return gates;
@@ -42,10 +42,12 @@ static void let_go(struct gates *gates)
 
 void gates_free(struct gates *gates)
 {
+    struct gate *gate;
+
     if (!gates)
         return;
-    for (struct gate *gate = gates->open; gate; gate = gate->next)
-        gate->gates = NULL;
+    TAILQ_FOREACH(gate, &gates->open, in)
+    gate->gates = NULL;
     while (gates->held)
         let_go(gates);
     free(gates);
@@ -55,9 +57,8 @@ void gate_begin(struct gates *gates, struct gate *gate, bool of_event)
 {
     if (!gates || gate->gates)
         return;
-    *gate = (struct gate){.gates = gates, .at = gates->last_open, .number = ++gates->count, .of_event = of_event};
-    *gates->last_open = gate;
-    gates->last_open = &gate->next;
+    *gate = (struct gate){.gates = gates, .number = ++gates->count, .of_event = of_event};
+    TAILQ_INSERT_TAIL(&gates->open, gate, in);
     gates->of_events += of_event;
 }
 
@@ -67,11 +68,7 @@ void gate_end(struct gate *gate)
 
     if (!gates)
         return;
-    *gate->at = gate->next;
-    if (gate->next)
-        gate->next->at = gate->at;
-    else
-        gates->last_open = gate->at;
+    TAILQ_REMOVE(&gates->open, gate, in);
     gate->gates = NULL;
     gates->of_events -= gate->of_event;
     while (gates->held && !gates_may_fail(gates, gates->held->behind))
@@ -80,7 +77,7 @@ void gate_end(struct gate *gate)
 
 bool gates_may_fail(const struct gates *gates, uint64_t behind)
 {
-    return gates && gates->open && gates->open->number <= behind;
+    return gates && !TAILQ_EMPTY(&gates->open) && TAILQ_FIRST(&gates->open)->number <= behind;
 }
 
 bool gates_of_events(const struct gates *gates)

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -79,7 +80,7 @@ struct executor {
     uint32_t again_left; /* times that again still has to run, stopped on its way */
     uint64_t launches;
     bool moves;                 /* it may matter when data move between devices */
-    struct moving *moving;      /* arbitration.c: those whose gate is closed */
+    LIST_HEAD(, moving) moving; /* arbitration.c: those whose gate is closed */
     unsigned arbitrations_open; /* those that are not over */
     unsigned contents_coming;   /* contents.c */
     atomic_size_t memory_used;
@@ -89,9 +90,9 @@ struct executor {
     cl_platform_id platforms[32];
     cl_uint platform_count;
     _Atomic(struct job *) finished;
-    struct wait *waits; /* event.c */
-    bool gate_failed;   /* ever, an event that others wait for */
-    uint8_t *shared;    /* svm.c */
+    LIST_HEAD(, wait) waits; /* event.c */
+    bool gate_failed;        /* ever, an event that others wait for */
+    uint8_t *shared;         /* svm.c */
     size_t shared_size;
     struct allocation *allocations;
     struct usm *usm;

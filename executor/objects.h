@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -36,7 +37,7 @@ struct object {
 /* gates.c: something that may fail, and that commands wait for */
 struct gate {
     struct gates *gates; /* NULL: nobody waits for it, or it is over */
-    struct gate *next, **at;
+    TAILQ_ENTRY(gate) in;
     uint64_t number;
     bool of_event;
 };

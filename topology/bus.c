@@ -1,6 +1,7 @@
 /* Transfers of a node, let go in the model's order. See bus.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #include "topology/bus.h"
 
@@ -13,8 +14,8 @@
 struct bus {
     const struct topology *t;
     enum bus_order order;
-    struct bus_transfer *first, **last; /* that go, or wait; in the order they came */
-    double now, seen;                   /* seen: when it was decided last */
+    TAILQ_HEAD(, bus_transfer) transfers; /* that go, or wait; in the order they came */
+    double now, seen;                     /* seen: when it was decided last */
     bool changed, waits;
 };
 
@@ -32,7 +33,7 @@ struct bus *bus_new(const struct topology *t, enum bus_order order)
         return NULL;
     bus->t = t;
     bus->order = order;
-    bus->last = &bus->first;
+    TAILQ_INIT(&bus->transfers);
     return bus;
 }
 
@@ -50,21 +51,14 @@ int bus_ask(struct bus *bus, struct bus_transfer *transfer)
         return -EINVAL;
     transfer->left = transfer->bytes;
     transfer->moving = false;
-    transfer->next = NULL;
-    transfer->at = bus->last;
-    *bus->last = transfer;
-    bus->last = &transfer->next;
+    TAILQ_INSERT_TAIL(&bus->transfers, transfer, in);
     bus->changed = true;
     return 0;
 }
 
 void bus_over(struct bus *bus, struct bus_transfer *transfer)
 {
-    *transfer->at = transfer->next;
-    if (transfer->next)
-        transfer->next->at = transfer->at;
-    else
-        bus->last = transfer->at;
+    TAILQ_REMOVE(&bus->transfers, transfer, in);
     bus->changed = true;
 }
 
@@ -75,19 +69,26 @@ static void add(struct choice *choice, struct bus_transfer *transfer)
         (struct topology_transfer){.source = transfer->source, .target = transfer->target, .bytes = transfer->left};
 }
 
+static void add_those(const struct bus *bus, struct choice *choice, bool moving)
+{
+    struct bus_transfer *at;
+
+    TAILQ_FOREACH(at, &bus->transfers, in)
+    {
+        if (choice->count == CONSIDERED)
+            return;
+        if (at->moving == moving)
+            add(choice, at);
+    }
+}
+
 /* Those that go first, then those that wait. */
 static void choose(const struct bus *bus, struct choice *choice)
 {
     choice->count = 0;
-    for (struct bus_transfer *at = bus->first; at && choice->count < CONSIDERED; at = at->next) {
-        if (at->moving)
-            add(choice, at);
-    }
+    add_those(bus, choice, true);
     choice->moving = choice->count;
-    for (struct bus_transfer *at = bus->first; at && choice->count < CONSIDERED; at = at->next) {
-        if (!at->moving)
-            add(choice, at);
-    }
+    add_those(bus, choice, false);
 }
 
 /* What those that go should have left by now. */
@@ -111,9 +112,12 @@ static void estimate(struct bus *bus, double now)
 
 static bool is_busy(const struct bus *bus, unsigned source)
 {
+    const struct bus_transfer *at;
+
     if (source == TOPOLOGY_HOST)
         return false;
-    for (const struct bus_transfer *at = bus->first; at; at = at->next) {
+    TAILQ_FOREACH(at, &bus->transfers, in)
+    {
         if (at->moving && at->source == source && at->until > bus->now)
             return true;
     }
@@ -124,7 +128,10 @@ static bool is_busy(const struct bus *bus, unsigned source)
  * another that waits here, in a way that is not known here. */
 static bool is_late(const struct bus *bus, double now)
 {
-    for (const struct bus_transfer *at = bus->first; at; at = at->next) {
+    const struct bus_transfer *at;
+
+    TAILQ_FOREACH(at, &bus->transfers, in)
+    {
         if (at->moving && at->until > bus->now && at->until <= now)
             return true;
     }
@@ -133,7 +140,10 @@ static bool is_late(const struct bus *bus, double now)
 
 static bool any_waits(const struct bus *bus)
 {
-    for (const struct bus_transfer *at = bus->first; at; at = at->next) {
+    const struct bus_transfer *at;
+
+    TAILQ_FOREACH(at, &bus->transfers, in)
+    {
         if (!at->moving)
             return true;
     }

@@ -6,6 +6,8 @@
 #ifndef VOCL_TOPOLOGY_BUS_H
 #define VOCL_TOPOLOGY_BUS_H
 
+#include <sys/queue.h>
+
 #include "topology/topology.h"
 
 enum bus_order { BUS_FIRST_COME, BUS_MODEL };
@@ -15,7 +17,7 @@ struct bus_transfer {
     double bytes;
     void (*go)(struct bus_transfer *transfer); /* it may begin; from bus_decide() */
     /* the bus' own */
-    struct bus_transfer *next, **at;
+    TAILQ_ENTRY(bus_transfer) in;
     double left, until; /* until: it should be over by then, and else is not waited for any more */
     bool moving;
 };

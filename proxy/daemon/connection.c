@@ -52,9 +52,7 @@ void connection_destroy(struct connection *c)
         c->gone = true;
         return;
     }
-    *c->at = c->next;
-    if (c->next)
-        c->next->at = c->at;
+    LIST_REMOVE(c, in);
     if (c->deadline)
         event_free(c->deadline);
     if (c->owner && c->owner->closed)
@@ -198,11 +196,7 @@ static struct connection *connection_new(struct daemon *d, int fd, enum phase ph
     }
     c->daemon = d;
     c->phase = phase;
-    c->next = d->connections;
-    c->at = &d->connections;
-    if (c->next)
-        c->next->at = &c->next;
-    d->connections = c;
+    LIST_INSERT_HEAD(&d->connections, c, in);
     c->channel.is_daemon = phase == PHASE_PROOF;
     bufferevent_setcb(c->stream, on_read, on_written, on_event, c);
     bufferevent_setwatermark(c->stream, EV_READ, 0, MOST_UNREAD);
@@ -339,8 +333,8 @@ void connections_judge(struct daemon *d, long now, bool was_away)
 {
     struct connection *next;
 
-    for (struct connection *c = d->connections; c; c = next) {
-        next = c->next;
+    for (struct connection *c = LIST_FIRST(&d->connections); c; c = next) {
+        next = LIST_NEXT(c, in);
         if (was_away)
             c->heard_ms = now;
         if (c->phase != PHASE_OPEN || !connection_is_silent(c))
@@ -348,15 +342,17 @@ void connections_judge(struct daemon *d, long now, bool was_away)
         daemon_log("warning", "%s does not answer any more", c->remote);
         c->phase = PHASE_CLOSING;
         connection_destroy(c);
-        next = d->connections; /* others may have gone with it */
+        next = LIST_FIRST(&d->connections); /* others may have gone with it */
     }
 }
 
 void connections_close(struct daemon *d)
 {
-    while (d->connections) {
-        d->connections->phase = PHASE_CLOSING;
-        connection_destroy(d->connections);
+    struct connection *c;
+
+    while ((c = LIST_FIRST(&d->connections))) {
+        c->phase = PHASE_CLOSING;
+        connection_destroy(c);
     }
 }
 
@@ -364,8 +360,8 @@ void connections_each(struct daemon *d, const struct connection_owner *owner, vo
 {
     struct connection *next;
 
-    for (struct connection *c = d->connections; c; c = next) {
-        next = c->next;
+    for (struct connection *c = LIST_FIRST(&d->connections); c; c = next) {
+        next = LIST_NEXT(c, in);
         if (c->owner == owner && c->phase == PHASE_OPEN)
             visit(c);
     }

@@ -15,7 +15,7 @@
 enum phase { PHASE_PROOF, PHASE_GREETING, PHASE_REPLY, PHASE_OPEN, PHASE_CLOSING };
 
 struct connection {
-    struct connection *next, **at;
+    LIST_ENTRY(connection) in;
     struct daemon *daemon;
     struct bufferevent *stream;
     enum phase phase;

@@ -37,6 +37,7 @@
 
 #include <event2/event.h>
 #include <jansson.h>
+#include <sys/queue.h>
 
 #include "pool/channel.h"
 #include "pool/poolfile.h"
@@ -126,7 +127,7 @@ struct daemon {
     char *tree;                  /* the node's PCIe tree as text, or NULL */
     struct topology *known_tree; /* the same */
     struct session *sessions;
-    struct connection *connections;
+    LIST_HEAD(, connection) connections; /* the newest first */
     unsigned strangers_most, watchers;
     bool looks_again;    /* oversubscribe.c */
     long rest_us_of_mib; /* how long sessions of this node took to go to rest, or 0 */

@@ -33,9 +33,11 @@ static bool is_stranger_of(const struct connection *c, const uint8_t *address)
 /* How many of an address, NULL: of all, there are; and who of them has been there longest. */
 static unsigned count_strangers(const struct daemon *d, const uint8_t *address, struct connection **oldest)
 {
+    struct connection *c;
     unsigned count = 0;
 
-    for (struct connection *c = d->connections; c; c = c->next) { /* the newest first */
+    LIST_FOREACH(c, &d->connections, in)
+    {
         if (!is_stranger_of(c, address))
             continue;
         *oldest = c;
@@ -65,9 +67,11 @@ static struct connection *find_excess(const struct daemon *d)
         struct connection *oldest;
         unsigned count;
     } groups[GROUPS] = {0};
+    struct connection *c;
     unsigned most = 0;
 
-    for (struct connection *c = d->connections; c; c = c->next) {
+    LIST_FOREACH(c, &d->connections, in)
+    {
         const unsigned group = group_of(c);
 
         if (!is_stranger_of(c, NULL))
@@ -125,11 +129,13 @@ void stranger_begin(struct connection *c, const struct sockaddr *address)
 static bool has_place(const struct connection *c, char *why, size_t why_size)
 {
     const struct config *config = c->daemon->config;
+    const struct connection *other;
     unsigned all = 0, own = 0;
 
     if (c->peer.is_daemon || !c->peer.uid)
         return true;
-    for (const struct connection *other = c->daemon->connections; other; other = other->next) {
+    LIST_FOREACH(other, &c->daemon->connections, in)
+    {
         const bool counts = !other->outgoing && !other->stranger && other->phase == PHASE_OPEN;
 
         all += counts;

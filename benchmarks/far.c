@@ -249,12 +249,13 @@ static void stream_open(const struct bench *b, struct stream *s, bool writes)
 
 static void bandwidth(const struct bench *b)
 {
+    const char *only = getenv("FAR_ONLY");
     struct stream out, in;
 
     stream_open(b, &out, true);
     stream_open(b, &in, false);
     for (size_t i = 0; i < BENCH_COUNT(sizes); i++) {
-        if (getenv("FAR_ONLY") && sizes[i].bytes != (size_t)atoi(getenv("FAR_ONLY")))
+        if (only && sizes[i].bytes != (size_t)atoi(only))
             continue;
         printf("write_%s %g GB/s\n", sizes[i].name, rate(b, &out, NULL, sizes[i].bytes));
         fflush(stdout);

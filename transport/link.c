@@ -302,8 +302,8 @@ void link_fail(struct transport *t)
 
 /* ---- the bell ---- */
 
-/* Until both sides have the lane it says at the bell that it sleeps. */
-/* later: MPI may have yet to push what was sent, so who looks now, and then sleeps, may not see it. */
+/* Until both sides have the lane it says at the bell that it sleeps. later: MPI may have yet to push what was sent, so
+ * who looks now, and then sleeps, may not see it. */
 static void ring_for(struct peer *peer, bool later)
 {
     if (!(peer->lane.memory && lane_must_ring(&peer->lane)) && !peer->bell.peer_sleeps && !later)

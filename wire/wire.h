@@ -159,10 +159,10 @@ bool wire_is_enqueue(uint16_t number);
  * Take the next command off a frame: its number, and a cursor over its fields. Returns 1, 0 at the frame's end, or
  * -1 when the frame is malformed.
  */
+int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *fields);
 /* How many of the bytes, which are whole commands, are no more than that and whole commands, too; one if it is longer.
  */
 size_t wire_whole(const uint8_t *bytes, size_t length, size_t most);
-int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *fields);
 
 /* One command as a line of text, for VOCL_TRACE and for the logs. Always terminated. */
 void wire_show(const void *command, size_t length, char *text, size_t text_size);

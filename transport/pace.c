@@ -10,8 +10,9 @@
 
 #define EVERY_NS 5000000      /* it is looked at */
 #define MOST_GAP_NS 200000000 /* between two looks, or nothing is known of what was between them */
-#define ENOUGH_NS 60000000    /* of waiting for the link make a rate, */
-#define ENOUGH_TURNS 8        /* or so many round trips, as a connection is slow at first */
+#define ENOUGH_NS 60000000    /* of waiting for the link make a measurement, */
+#define ENOUGH_TURNS 2        /* or so many round trips */
+#define STILL 2               /* A connection is slow at first, and grows: so many that are no better make a rate. */
 #define OLD_NS 10000000000    /* after that it is measured again, with nothing packed */
 #define SLOW 60000000u        /* bytes in a second: below, hashing and copying are cheap beside sending */
 #define WORTH 100000000u      /* below, packing may be */
@@ -47,11 +48,26 @@ static bool ask(const int *fds, unsigned count, uint64_t *arrived, bool *waits)
     return true;
 }
 
+/* One more measurement. True: there is a rate. */
+static bool learn(struct pace *pace, uint64_t rate)
+{
+    const bool grows = rate > pace->best + pace->best / 4;
+
+    pace->best = rate > pace->best ? rate : pace->best;
+    pace->still = grows ? 0 : pace->still + 1;
+    if (pace->still < STILL)
+        return false;
+    /* one that seems slower may have been idle */
+    pace->rate = pace->best > pace->rate ? pace->best : (pace->best + pace->rate) / 2;
+    pace->best = 0;
+    return true;
+}
+
 bool pace_look(struct pace *pace, const int *fds, unsigned count, long now)
 {
     const long gap = now - pace->looked_ns;
     uint64_t arrived, rate;
-    bool waits;
+    bool waits, known;
 
     if (pace->fixed || gap < EVERY_NS || !ask(fds, count, &arrived, &waits))
         return false;
@@ -65,11 +81,12 @@ bool pace_look(struct pace *pace, const int *fds, unsigned count, long now)
     if (pace->busy_ns < pace->enough_ns)
         return false;
     rate = (uint64_t)((double)pace->busy_bytes * 1e9 / (double)pace->busy_ns) + 1;
-    pace->rate = rate > pace->rate ? rate : (rate + pace->rate) / 2; /* one that seems slower may have been idle */
-    pace->measured_ns = now;
     pace->busy_ns = 0;
     pace->busy_bytes = 0;
-    return true;
+    known = learn(pace, rate);
+    if (known)
+        pace->measured_ns = now;
+    return known;
 }
 
 bool pace_is_slow(const struct pace *pace, uint64_t given)

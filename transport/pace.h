@@ -18,7 +18,9 @@ struct pace {
     uint64_t arrived;    /* and what had arrived */
     long enough_ns;      /* that make a measurement */
     long busy_ns;        /* of the measurement that is under way: the time, */
-    uint64_t busy_bytes; /* and what arrived in it */
+    uint64_t busy_bytes; /* and what arrived in it; */
+    uint64_t best;       /* the best one since a rate was known, */
+    unsigned still;      /* and how many after it were no better */
     /* packing */
     double cost, share;      /* ns for a byte, and what is left of one */
     unsigned skip, failures; /* pieces that are not tried; that were not worth it one after the other */

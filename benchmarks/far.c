@@ -232,6 +232,19 @@ static double rate(const struct bench *b, struct stream *first, struct stream *s
     return least / first->time;
 }
 
+/* With what does not get shorter: raw TCP, which this is compared with, packs nothing. */
+static void fill(char *memory, size_t size)
+{
+    uint64_t state = 1;
+
+    for (size_t i = 0; i < size; i += sizeof(state)) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        memcpy(memory + i, &state, sizeof(state));
+    }
+}
+
 static void stream_open(const struct bench *b, struct stream *s, bool writes)
 {
     const cl_int zero = 0;
@@ -277,6 +290,7 @@ int main(int count, char **words)
     opened = bench_now();
     printf("start %g us\n", (opened - start) / 1e3);
     there = bench_memory(WINDOW);
+    fill(there, WINDOW);
     back = bench_memory(WINDOW);
     if (!getenv("FAR_RATES"))
         waits(&b);

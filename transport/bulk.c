@@ -16,17 +16,24 @@
 #define EAGER_PIECES 4
 #define LATELY_NS 1000000000
 
-static void bulk_end(struct transport *t, struct bulk **at, int status)
+static void bulk_end(struct transport *t, struct bulk *bulk, int status)
 {
-    struct bulk *bulk = *at;
-
-    *at = bulk->next;
-    if (!*at)
-        t->bulk_last = at;
+    TAILQ_REMOVE(&t->bulks, bulk, all);
+    if (bulk->is_over)
+        TAILQ_REMOVE(&t->over, bulk, over);
+    t->polled_bulks -= bulk->polled;
     if (bulk->began && timeline_wanted())
         timeline_count(TIMELINE_BULK, bulk->peer, !bulk->take, bulk->began, bulk->length);
     bulk->done(bulk->argument, status);
     free(bulk);
+}
+
+void bulk_over(struct transport *t, struct bulk *bulk)
+{
+    if (bulk->is_over)
+        return;
+    bulk->is_over = true;
+    TAILQ_INSERT_TAIL(&t->over, bulk, over);
 }
 
 /* As both sides know it: with a mark for what is from or for the local member, and does not go to the application. */
@@ -69,6 +76,7 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
     *bulk = (struct bulk){.peer = w->peer,
                           .take = w->take,
                           .last = last,
+                          .polled = provider->polled,
                           .tag = tag_of(w->local, w->tag),
                           .memory = w->memory + w->begun,
                           .length = length,
@@ -80,8 +88,8 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
         free(bulk);
         return error;
     }
-    *t->bulk_last = bulk;
-    t->bulk_last = &bulk->next;
+    TAILQ_INSERT_TAIL(&t->bulks, bulk, all);
+    t->polled_bulks += bulk->polled;
     *(w->take ? &t->peers[w->peer].bytes_in : &t->peers[w->peer].bytes_out) += length;
     if (!provider->polled || !first)
         return 0; /* what it sends wakes the other side, and what comes wakes this one */
@@ -208,19 +216,9 @@ int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void 
     return local_bulk(t, peer, tag, memory, length, true, done, argument);
 }
 
-/* Whether some of it moves only when it is looked at. */
-static bool bulk_polled(const struct transport *t)
-{
-    for (const struct bulk *bulk = t->bulks; bulk; bulk = bulk->next) {
-        if (t->peers[bulk->peer].provider->polled)
-            return true;
-    }
-    return false;
-}
-
 bool transport_bulk_pending(const struct transport *t)
 {
-    return t->bulks && bulk_polled(t) && clock_ns() - t->last_moved < t->active_ns;
+    return t->polled_bulks && clock_ns() - t->last_moved < t->active_ns;
 }
 
 static void moved(struct transport *t)
@@ -232,37 +230,42 @@ static void moved(struct transport *t)
     t->bulk_nap_us = 0;
 }
 
+/* What moves only when it is looked at. */
+static int look(struct transport *t)
+{
+    struct bulk *bulk;
+    int count = 0;
+
+    TAILQ_FOREACH(bulk, &t->bulks, all)
+    {
+        if (!bulk->polled || bulk->is_over || !link_is_usable(t, bulk->peer))
+            continue;
+        count += t->peers[bulk->peer].provider->bulk_move(t, bulk);
+        if (bulk->complete || bulk->broken)
+            bulk_over(t, bulk);
+    }
+    return count;
+}
+
 /* done() may start others, and may lose nobody: one at a time from the front. */
 int bulk_poll(struct transport *t)
 {
-    int count = 0, broken = -1;
+    int count = t->polled_bulks ? look(t) : 0;
+    struct bulk *bulk;
 
-    for (struct bulk **at = &t->bulks; *at && broken < 0;) {
-        struct bulk *bulk = *at;
-
-        if (!link_is_usable(t, bulk->peer)) {
-            at = &bulk->next;
-            continue;
+    while ((bulk = TAILQ_FIRST(&t->over)) && !bulk->broken) {
+        count++;
+        if (bulk->take && bulk->last && bulk->polled && link_is_usable(t, bulk->peer)) {
+            link_hear(t, bulk->peer); /* the giver has its memory back when it looks */
+            link_ring(&t->peers[bulk->peer]);
         }
-        count += t->peers[bulk->peer].provider->bulk_move(t, bulk);
-        if (bulk->broken) {
-            broken = (int)bulk->peer;
-        } else if (!bulk->complete) {
-            at = &bulk->next;
-        } else {
-            count++;
-            if (bulk->take && bulk->last &&
-                t->peers[bulk->peer].provider->polled) { /* the giver has its memory back when it looks */
-                link_hear(t, bulk->peer);
-                link_ring(&t->peers[bulk->peer]);
-            }
-            bulk_end(t, at, 0);
-        }
+        bulk_end(t, bulk, 0);
     }
-    if (broken >= 0)
-        vocl_log(LOG_ERROR, "bulk data of peer %d is not what was agreed", broken);
-    if (broken >= 0)
-        link_lose(t, (unsigned)broken, "its bulk data is not what was agreed");
+    if (bulk) {
+        count++;
+        vocl_log(LOG_ERROR, "bulk data of peer %u is not what was agreed", bulk->peer);
+        link_lose(t, bulk->peer, "its bulk data is not what was agreed");
+    }
     if (count)
         moved(t);
     return count;
@@ -270,14 +273,17 @@ int bulk_poll(struct transport *t)
 
 void bulk_lose(struct transport *t, unsigned peer)
 {
-    for (struct bulk **at = &t->bulks; *at;) {
-        if ((*at)->peer != peer) {
-            at = &(*at)->next;
+    struct bulk *bulk = TAILQ_FIRST(&t->bulks);
+
+    while (bulk) {
+        if (bulk->peer != peer) {
+            bulk = TAILQ_NEXT(bulk, all);
             continue;
         }
         if (t->peers[peer].provider->bulk_drop)
-            t->peers[peer].provider->bulk_drop(t, *at);
-        bulk_end(t, at, -ECONNRESET);
+            t->peers[peer].provider->bulk_drop(t, bulk);
+        bulk_end(t, bulk, -ECONNRESET);
+        bulk = TAILQ_FIRST(&t->bulks); /* done() may have begun others */
     }
 }
 
@@ -286,7 +292,7 @@ long bulk_nap(struct transport *t)
 {
     const long most = clock_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;
 
-    if (!bulk_polled(t))
+    if (!t->polled_bulks)
         return BULK_SLEEPS;
     t->bulk_nap_us = t->bulk_nap_us ? t->bulk_nap_us * 2 : NAP_US / 8;
     if (t->bulk_nap_us > most)

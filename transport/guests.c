@@ -42,7 +42,13 @@ struct tls_way *way_new(unsigned pipes)
         return NULL;
     }
     way->pipe_count = pipes;
-    way->offers_last = &way->offers;
+    TAILQ_INIT(&way->giving);
+    for (unsigned i = 0; i < WAY_BUCKETS; i++) {
+        TAILQ_INIT(&way->takers[i]);
+        TAILQ_INIT(&way->taking[i]);
+        TAILQ_INIT(&way->offers[i]);
+        TAILQ_INIT(&way->offered[i]);
+    }
     way->frames.socket.fd = way->beat.socket.fd = way->voucher.fd = -1;
     for (unsigned i = 0; i < pipes; i++)
         way->pipes[i].stream.socket.fd = -1;

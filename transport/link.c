@@ -114,7 +114,8 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
         return -ENOMEM;
     t->callbacks = *callbacks;
     t->client = client;
-    t->bulk_last = &t->bulks;
+    TAILQ_INIT(&t->bulks);
+    TAILQ_INIT(&t->over);
     t->pieces_at_once = settings_pipeline();
     t->wake.fd = t->waker.fd = -1;
     t->doze_us = FIRST_DOZE_US;
@@ -494,7 +495,7 @@ int transport_poll(struct transport *t)
         if (link_is_usable(t, i))
             count += t->peers[i].provider->poll(t, i);
     }
-    if (t->bulks)
+    if (!TAILQ_EMPTY(&t->bulks))
         count += bulk_poll(t);
     for (unsigned i = 0; i < t->width; i++) {
         struct peer *peer = &t->peers[i];

@@ -2,6 +2,8 @@
 #ifndef VOCL_TRANSPORT_LINK_H
 #define VOCL_TRANSPORT_LINK_H
 
+#include <sys/queue.h>
+
 #include "base/clock.h"
 #include "base/settings.h"
 #include "transport/internal.h"
@@ -19,10 +21,13 @@ enum frame_kind {
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
+TAILQ_HEAD(bulks, bulk);
+
 struct bulk { /* or a piece of it */
-    struct bulk *next;
+    TAILQ_ENTRY(bulk) all, over;
     unsigned peer;
     bool take, complete, broken, last; /* last: nothing of it is to come */
+    bool polled, is_over;              /* it moves only when it is looked at; bulk_over() has been called */
     uint32_t tag;                      /* with a mark for the local member's */
     uint8_t *memory;
     size_t length;
@@ -32,8 +37,10 @@ struct bulk { /* or a piece of it */
     union {         /* the provider's */
         struct plugin_request mpi;
         struct {
+            struct bulks *in; /* of the way's lists, or NULL */
+            TAILQ_ENTRY(bulk) entry;
             uint32_t id; /* of the giver's; 0: a take that nobody has offered anything yet */
-            bool offered, wanted, bound;
+            bool offered, wanted;
             unsigned chunks, turns;   /* under way; that it has had */
             size_t begun;             /* given: bytes that are in chunks */
             size_t promised, arrived; /* taken: bytes of chunks that have begun, and of them here */
@@ -73,7 +80,8 @@ struct transport {
     unsigned width;           /* numbers that there have been so far */
     struct join *join;        /* of somebody who comes, or NULL */
     bool leaving[MOST_ADDED]; /* whose process has yet to end */
-    struct bulk *bulks, **bulk_last;
+    struct bulks bulks, over; /* all; and those that are over, and whose owners have yet to be told */
+    unsigned polled_bulks;
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;
@@ -170,6 +178,8 @@ int receive_frame(struct transport *t, unsigned peer);
 /* ---- bulk.c ---- */
 /* What has moved; the number of things. */
 int bulk_poll(struct transport *t);
+/* The provider's: it is complete, or broken. */
+void bulk_over(struct transport *t, struct bulk *bulk);
 void bulk_lose(struct transport *t, unsigned peer);
 /* How long to sleep at most, in microseconds, while there is something under way. */
 long bulk_nap(struct transport *t);

@@ -95,6 +95,7 @@ static void meet(struct transport *t, struct bulk *bulk, struct half *half)
     if (length)
         memcpy(half->take ? half->memory : bulk->memory, half->take ? bulk->memory : half->memory, length);
     bulk->complete = true;
+    bulk_over(t, bulk);
     append(&loop_of(t)->last_done, half);
     transport_wake(t);
 }
@@ -104,13 +105,13 @@ int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t
 {
     struct loop *loop = loop_of(t);
     struct half *half = malloc(sizeof(*half));
-    struct bulk *bulk = t->bulks;
+    struct bulk *bulk = TAILQ_FIRST(&t->bulks);
 
     if (!half)
         return -ENOMEM;
     *half = (struct half){NULL, take, tag, memory, length, done, argument};
     while (bulk && (bulk->peer != link_local(t) || bulk->complete || bulk->tag != tag || bulk->take == take))
-        bulk = bulk->next;
+        bulk = TAILQ_NEXT(bulk, all);
     if (bulk)
         meet(t, bulk, half);
     else
@@ -201,13 +202,6 @@ static int provider_bulk_start(struct transport *t, struct bulk *bulk)
     return 0;
 }
 
-/* It moves all at once, when the second half comes. */
-static int provider_bulk_move(struct transport *t, struct bulk *bulk)
-{
-    (void)t, (void)bulk;
-    return 0;
-}
-
 static int progress(struct transport *t, unsigned peer, bool idle)
 {
     struct loop *loop = loop_of(t);
@@ -256,7 +250,6 @@ const struct provider provider_loop = {
     .taken = provider_taken,
     .hear = provider_hear,
     .bulk_start = provider_bulk_start,
-    .bulk_move = provider_bulk_move,
     .poll = provider_poll,
     .idle = provider_idle,
     .sleep_on = provider_sleep_on,

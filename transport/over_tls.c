@@ -559,12 +559,7 @@ void way_free(struct tls_way *way, bool forget)
         free(pipe->carried);
     }
     able_close(way);
-    while (way->offers) {
-        struct offer *offer = way->offers;
-
-        way->offers = offer->next;
-        offer_free(offer);
-    }
+    offers_free(way);
     free(way->pipes);
     free(way->large);
     text_free(&way->urgent);
@@ -612,7 +607,6 @@ const struct provider provider_tls = {
     .taken = tls_taken,
     .hear = tls_hear,
     .bulk_start = tls_bulk_start,
-    .bulk_move = tls_bulk_move,
     .bulk_drop = tls_bulk_drop,
     .follow = tls_follow,
     .poll = tls_poll,

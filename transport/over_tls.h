@@ -74,9 +74,11 @@ struct pipe {
     uint8_t *into;
 };
 
+TAILQ_HEAD(offers, offer);
+
 /* Given by the other side, and not taken yet. */
 struct offer {
-    struct offer *next;
+    TAILQ_ENTRY(offer) by_id, by_tag; /* by_tag: if it is offered */
     uint32_t id, tag;
     bool offered;              /* else only bytes of it came so far */
     uint64_t length, promised; /* promised: bytes of chunks that have begun */
@@ -102,6 +104,7 @@ struct able {
     uint64_t room;
 };
 
+#define WAY_BUCKETS 128
 #define MOST_PIPES (PROVIDER_MOST_DESCRIPTORS - 1)
 #define MOST_PART (64u << 10)
 #define MOST_MESSAGE (TRANSPORT_MAX_FRAME + HEADER)
@@ -128,9 +131,13 @@ struct tls_way {
     struct pipe *pipes;
     /* bulk data */
     uint32_t last_id;
-    unsigned takes, gives; /* under way */
-    unsigned choices;      /* of what goes next */
-    struct offer *offers, **offers_last;
+    unsigned takes, gives;              /* under way */
+    unsigned choices;                   /* of what goes next */
+    struct bulks giving;                /* of which something has yet to begin */
+    struct bulks takers[WAY_BUCKETS];   /* what nobody has offered yet, by tag; */
+    struct bulks taking[WAY_BUCKETS];   /* and what somebody has, by id, until it is complete */
+    struct offers offers[WAY_BUCKETS];  /* by id; */
+    struct offers offered[WAY_BUCKETS]; /* and by tag, in the order of their offering */
     unsigned offer_count;
     uint64_t window;             /* bytes that may be with the other side before they are asked for */
     uint64_t given, given_taken; /* bytes sent, and those of them that the other side says it has taken */
@@ -181,12 +188,13 @@ int tls_give(struct transport *t, unsigned peer, struct pipe *pipe);
 void references_drop(struct pipe *pipe, const struct bulk *bulk);
 
 /* ---- over_tls_bulk.c ---- */
+/* It goes to the end of that list of the way's, or of none: NULL. */
+void bulk_list(struct bulk *bulk, struct bulks *list);
 /* The most that a way keeps, and what the other side may count on. */
 #define WINDOW_LEAST (16u << 20)
 #define WINDOW_MOST (256u << 20)
-void offer_free(struct offer *offer);
+void offers_free(struct tls_way *way);
 int tls_bulk_start(struct transport *t, struct bulk *bulk);
-int tls_bulk_move(struct transport *t, struct bulk *bulk);
 void tls_bulk_drop(struct transport *t, struct bulk *bulk);
 /* The other side wants what was offered. False: it may not. */
 bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want);

@@ -21,18 +21,35 @@ static struct tls_way *way_of(const struct transport *t, unsigned peer)
     return t->peers[peer].way;
 }
 
+static unsigned bucket(uint32_t number)
+{
+    return number % WAY_BUCKETS;
+}
+
+void bulk_list(struct bulk *bulk, struct bulks *list)
+{
+    if (bulk->tls.in)
+        TAILQ_REMOVE(bulk->tls.in, bulk, tls.entry);
+    bulk->tls.in = list;
+    if (list)
+        TAILQ_INSERT_TAIL(list, bulk, tls.entry);
+}
+
 bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want)
 {
     struct tls_way *way = way_of(t, peer);
-    struct bulk *bulk = t->bulks;
+    struct bulk *bulk;
 
     if (want->taken > way->given || want->taken < way->given_taken)
         return false;
     way->given_taken = want->taken;
     if (!want->id)
         return true;
-    while (bulk && (bulk->take || bulk->peer != peer || bulk->tls.id != want->id))
-        bulk = bulk->next;
+    TAILQ_FOREACH(bulk, &way->giving, tls.entry)
+    {
+        if (bulk->tls.id == want->id)
+            break;
+    }
     if (!bulk) /* all of it was on its way already */
         return true;
     if (!bulk->tls.offered || bulk->tls.wanted)
@@ -43,8 +60,12 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
 
 /* ---- taking ---- */
 
-void offer_free(struct offer *offer)
+static void offer_free(struct tls_way *way, struct offer *offer)
 {
+    TAILQ_REMOVE(&way->offers[bucket(offer->id)], offer, by_id);
+    if (offer->offered)
+        TAILQ_REMOVE(&way->offered[bucket(offer->tag)], offer, by_tag);
+    way->offer_count--;
     while (offer->kept) {
         struct kept_bytes *kept = offer->kept;
 
@@ -52,6 +73,24 @@ void offer_free(struct offer *offer)
         free(kept);
     }
     free(offer);
+}
+
+void offers_free(struct tls_way *way)
+{
+    struct offer *offer;
+
+    for (unsigned i = 0; i < WAY_BUCKETS; i++) {
+        while ((offer = TAILQ_FIRST(&way->offers[i])))
+            offer_free(way, offer);
+    }
+}
+
+static void complete(struct transport *t, struct bulk *bulk)
+{
+    bulk->complete = true;
+    bulk_list(bulk, NULL);
+    bulk_over(t, bulk);
+    way_of(t, bulk->peer)->takes--;
 }
 
 /* Bytes that have got where they belong; now and then the other side is told. */
@@ -82,89 +121,72 @@ static void move_kept(struct tls_way *way, struct bulk *bulk, struct offer *offe
 }
 
 /* False: he has agreed to another length. */
-static bool bind_offer(struct transport *t, struct bulk *bulk, struct offer **at)
+static bool bind_offer(struct transport *t, struct bulk *bulk, struct offer *offer)
 {
     struct tls_way *way = way_of(t, bulk->peer);
-    struct offer *offer = *at;
 
     if (offer->length != bulk->length) { /* the peer is lost for it, and the offer freed then */
         bulk->broken = true;
+        bulk_over(t, bulk);
         return false;
     }
-    *at = offer->next;
-    if (way->offers_last == &offer->next)
-        way->offers_last = at;
-    way->offer_count--;
     bulk->tls.id = offer->id;
-    bulk->tls.bound = true;
     bulk->tls.promised = offer->promised;
+    bulk_list(bulk, &way->taking[bucket(offer->id)]);
     move_kept(way, bulk, offer);
-    bulk->complete = bulk->tls.arrived == bulk->length;
-    way->takes -= bulk->complete;
-    if (bulk->complete) {
-        have_taken(t, bulk->peer, bulk->tls.arrived);
+    if (bulk->tls.arrived == bulk->length) {
+        complete(t, bulk);
+        have_taken(t, bulk->peer, bulk->length);
     } else {
         way->taken += bulk->tls.arrived;
         way_want(t, bulk->peer, offer->id);
     }
-    offer_free(offer);
+    offer_free(way, offer);
     return true;
 }
 
-static struct bulk *find_taker(const struct transport *t, unsigned peer, uint32_t tag)
+static struct bulk *find_taker(struct tls_way *way, uint32_t tag)
 {
-    for (struct bulk *bulk = t->bulks; bulk; bulk = bulk->next) {
-        if (bulk->take && bulk->peer == peer && !bulk->tls.bound && bulk->tag == tag && bulk->length)
+    struct bulk *bulk;
+
+    TAILQ_FOREACH(bulk, &way->takers[bucket(tag)], tls.entry)
+    {
+        if (bulk->tag == tag)
             return bulk;
     }
     return NULL;
 }
 
-static struct bulk *find_bound(const struct transport *t, unsigned peer, uint32_t id)
+static struct bulk *find_taking(struct tls_way *way, uint32_t id)
 {
-    for (struct bulk *bulk = t->bulks; bulk; bulk = bulk->next) {
-        if (bulk->take && bulk->peer == peer && bulk->tls.bound && bulk->tls.id == id)
+    struct bulk *bulk;
+
+    TAILQ_FOREACH(bulk, &way->taking[bucket(id)], tls.entry)
+    {
+        if (bulk->tls.id == id)
             return bulk;
     }
     return NULL;
 }
 
-static struct offer **find_offer(struct tls_way *way, uint32_t id)
+/* Of which something came; or it is a new one. NULL: no memory, or too many. */
+static struct offer *find_offer(struct tls_way *way, const struct chunk *chunk)
 {
-    struct offer **at = &way->offers;
+    struct offers *list = &way->offers[bucket(chunk->id)];
+    struct offer *offer;
 
-    while (*at && (*at)->id != id)
-        at = &(*at)->next;
-    return at;
-}
-
-/* It is the last one, of what is known or not. NULL: no memory, or too many. */
-static struct offer **offer_new(struct tls_way *way, const struct chunk *chunk)
-{
-    struct offer **at = way->offers_last, *offer = way->offer_count < MOST_OFFERS ? calloc(1, sizeof(*offer)) : NULL;
-
+    TAILQ_FOREACH(offer, list, by_id)
+    {
+        if (offer->id == chunk->id)
+            return offer;
+    }
+    offer = way->offer_count < MOST_OFFERS ? malloc(sizeof(*offer)) : NULL;
     if (!offer)
         return NULL;
     *offer = (struct offer){.id = chunk->id, .tag = chunk->tag, .length = chunk->whole};
-    *at = offer;
-    way->offers_last = &offer->next;
+    TAILQ_INSERT_TAIL(list, offer, by_id);
     way->offer_count++;
-    return at;
-}
-
-/* The offers of a tag are in order of their offering, whatever came of them before. */
-static struct offer **move_last(struct tls_way *way, struct offer **at)
-{
-    struct offer *offer = *at;
-
-    if (!offer->next)
-        return at;
-    *at = offer->next;
-    offer->next = NULL;
-    at = way->offers_last;
-    *at = offer;
-    way->offers_last = &offer->next;
-    return at;
+    return offer;
 }
 
 static bool keep(struct tls_way *way, struct pipe *pipe, struct offer *offer)
@@ -191,8 +213,8 @@ static bool take_data(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const struct chunk *chunk = &pipe->chunk;
     struct tls_way *way = way_of(t, peer);
-    struct bulk *bulk = find_bound(t, peer, chunk->id);
-    struct offer **at;
+    struct bulk *bulk = find_taking(way, chunk->id);
+    struct offer *offer;
 
     if (!chunk->length)
         return false;
@@ -204,29 +226,24 @@ static bool take_data(struct transport *t, unsigned peer, struct pipe *pipe)
         pipe->into = bulk->memory + chunk->offset;
         return true;
     }
-    at = find_offer(way, chunk->id);
-    if (!*at)
-        at = offer_new(way, chunk);
-    return at && (*at)->length == chunk->whole && (*at)->tag == chunk->tag && keep(way, pipe, *at);
+    offer = find_offer(way, chunk);
+    return offer && offer->length == chunk->whole && offer->tag == chunk->tag && keep(way, pipe, offer);
 }
 
 static bool take_offer(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const struct chunk *chunk = &pipe->chunk;
     struct tls_way *way = way_of(t, peer);
-    struct offer **at = find_offer(way, chunk->id);
+    struct offer *offer = find_taking(way, chunk->id) ? NULL : find_offer(way, chunk);
     struct bulk *bulk;
 
-    if (!*at)
-        at = offer_new(way, chunk);
-    else
-        at = (*at)->offered ? NULL : move_last(way, at);
-    if (!at || (*at)->length != chunk->whole || (*at)->tag != chunk->tag || find_bound(t, peer, chunk->id) ||
-        !keep(way, pipe, *at))
+    if (!offer || offer->offered || offer->length != chunk->whole || offer->tag != chunk->tag ||
+        !keep(way, pipe, offer))
         return false;
-    (*at)->offered = true;
-    bulk = find_taker(t, peer, chunk->tag);
-    return !bulk || bind_offer(t, bulk, at);
+    offer->offered = true; /* the offers of a tag are in order of their offering, whatever came of them before */
+    TAILQ_INSERT_TAIL(&way->offered[bucket(offer->tag)], offer, by_tag);
+    bulk = find_taker(way, chunk->tag);
+    return !bulk || bind_offer(t, bulk, offer);
 }
 
 /* What every chunk has to be. */
@@ -285,8 +302,7 @@ static void arrived(struct transport *t, unsigned peer, struct pipe *pipe, size_
     have_taken(t, peer, length);
     if (bulk->tls.arrived < bulk->length)
         return;
-    bulk->complete = true;
-    way_of(t, peer)->takes--;
+    complete(t, bulk);
 }
 
 /* What is in a slot is what it is to be. */
@@ -427,10 +443,12 @@ void tls_bulk_follow(struct transport *t, unsigned peer)
 static void look_for_offer(struct transport *t, struct bulk *bulk)
 {
     struct tls_way *way = way_of(t, bulk->peer);
+    struct offer *offer;
 
-    for (struct offer **at = &way->offers; *at; at = &(*at)->next) {
-        if ((*at)->tag == bulk->tag && (*at)->offered) {
-            bind_offer(t, bulk, at);
+    TAILQ_FOREACH(offer, &way->offered[bucket(bulk->tag)], by_tag)
+    {
+        if (offer->tag == bulk->tag) {
+            bind_offer(t, bulk, offer);
             return;
         }
     }
@@ -443,23 +461,20 @@ int tls_bulk_start(struct transport *t, struct bulk *bulk)
     if (way->broken)
         return -ECONNRESET;
     bulk->complete = !bulk->length;
-    if (bulk->complete)
+    if (bulk->complete) {
+        bulk_over(t, bulk);
         return 0;
+    }
     if (bulk->take) {
         way->takes++;
+        bulk_list(bulk, &way->takers[bucket(bulk->tag)]);
         look_for_offer(t, bulk);
     } else {
         way->gives++;
+        bulk_list(bulk, &way->giving);
         bulk->tls.id = ++way->last_id ? way->last_id : ++way->last_id;
     }
     way_wake(t);
-    return 0;
-}
-
-/* It moves with its connection: tls_bulk_poll(). */
-int tls_bulk_move(struct transport *t, struct bulk *bulk)
-{
-    (void)t, (void)bulk;
     return 0;
 }
 
@@ -467,6 +482,7 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk)
 {
     struct tls_way *way = way_of(t, bulk->peer);
 
+    bulk_list(bulk, NULL);
     for (unsigned i = 0; i < way->pipe_count; i++) {
         if (way->pipes[i].taking == bulk)
             way->pipes[i].taking = NULL;

@@ -45,6 +45,8 @@ static void begun(struct tls_way *way, struct bulk *bulk, size_t length)
     bulk->tls.chunks++;
     bulk->tls.turns++;
     way->given += length;
+    if (bulk->tls.begun == bulk->length)
+        bulk_list(bulk, NULL);
 }
 
 static bool is_there(uint8_t **bytes)
@@ -201,11 +203,13 @@ static bool has_window(const struct tls_way *way, size_t length)
     return way->given - way->given_taken + length <= way->window;
 }
 
-/* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it. The
- * same bytes are cut at the same places each time, however much goes with the offer. */
+/* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it, and
+ * there is no other work for them. Where it is looked for what the other side has, the same bytes are cut at the same
+ * places each time, however much goes with the offer. */
 static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
 {
-    const size_t share = bulk->length / way->pipe_count;
+    const bool alone = way->gives <= way->pipe_count || (way->known && pace_is_slow(&way->pace, way->given));
+    const size_t share = alone ? bulk->length / way->pipe_count : CHUNK;
     const size_t most = share < LEAST ? LEAST : share < CHUNK ? share : CHUNK;
     const size_t first = most < FIRST ? most : FIRST;
 
@@ -227,18 +231,19 @@ static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, c
 }
 
 /* What is to be sent next by this connection: in order, but what is very long lets others go first every other time. */
-static struct bulk *choose(struct transport *t, unsigned peer, const struct pipe *pipe, size_t *length)
+static struct bulk *choose(struct tls_way *way, const struct pipe *pipe, size_t *length)
 {
-    const bool in_order = way_of(t, peer)->choices++ & 1;
-    struct bulk *best = NULL;
+    const bool in_order = way->choices++ & 1;
+    struct bulk *best = NULL, *bulk;
     bool full = false;
 
-    for (struct bulk *bulk = t->bulks; bulk && (!best || (best->tls.turns >= TURNS && !in_order)); bulk = bulk->next) {
+    TAILQ_FOREACH(bulk, &way->giving, tls.entry)
+    {
         ssize_t next;
 
-        if (bulk->take || bulk->peer != peer || !bulk->length || bulk->complete)
-            continue;
-        next = next_length(way_of(t, peer), pipe, bulk, &full);
+        if (best && (best->tls.turns < TURNS || in_order))
+            break;
+        next = next_length(way, pipe, bulk, &full);
         if (next < 0 || (best && bulk->tls.turns / TURNS >= best->tls.turns / TURNS))
             continue;
         best = bulk;
@@ -257,7 +262,7 @@ static bool next_chunk(struct transport *t, unsigned peer, struct pipe *pipe)
     }
     while (!pipe->giving) { /* what another connection knows is said by that one */
         size_t length = 0;
-        struct bulk *bulk = choose(t, peer, pipe, &length);
+        struct bulk *bulk = choose(way, pipe, &length);
 
         if (!bulk)
             return false;
@@ -307,8 +312,10 @@ int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
         pipe->giving = NULL;
         bulk->tls.chunks--;
         bulk->complete = !bulk->tls.chunks && bulk->tls.begun == bulk->length;
-        if (bulk->complete)
+        if (bulk->complete) {
+            bulk_over(t, bulk);
             way_of(t, peer)->gives--;
+        }
         count++;
     }
     if (!error)

@@ -49,8 +49,8 @@ struct provider {
     void (*taken)(struct transport *t, unsigned peer);
     /* With bells: take in what has come; the number of things. */
     int (*hear)(struct transport *t, unsigned peer);
-    /* Bulk data: to begin with it, and to see how far it is, which says bulk->complete or bulk->broken; the number of
-     * things that happened. */
+    /* Bulk data: to begin with it, which ends with bulk->complete or bulk->broken, and bulk_over(); and, if it is
+     * polled, to see how far it is, which says only the former: the number of things that happened. */
     int (*bulk_start)(struct transport *t, struct bulk *bulk);
     int (*bulk_move)(struct transport *t, struct bulk *bulk);
     /* Its memory is the owner's again: the peer is lost. */

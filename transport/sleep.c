@@ -95,7 +95,7 @@ void transport_announce(struct transport *t)
         t->sleep_most_us = 10000;
     if (!all && t->sleep_most_us > CONFIRM_US)
         t->sleep_most_us = CONFIRM_US;
-    if (t->bulks) {
+    if (!TAILQ_EMPTY(&t->bulks)) {
         long nap = bulk_nap(t);
 
         if (t->sleep_most_us > nap)

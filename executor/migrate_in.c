@@ -3,6 +3,7 @@
  * its queue. Where they can be received into the object itself, they are asked for when the command's turn has come;
  * otherwise they come into a block, as early as they are there.
  */
+#include "executor/pages.h"
 #include "executor/transfer.h"
 
 static void wait_for_piece(struct transfer *t)
@@ -111,10 +112,15 @@ static void hear(struct transfer *t)
 
 static cl_int start(struct command *c, struct transfer *t)
 {
+    cl_int error;
+
     if (t->side.part.size <= WIRE_EAGER_LIMIT || !side_can_map(c->x, c->queue, &t->side))
         return transfer_into_block(c, t);
     t->parts = 2;
-    return transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);
+    error = transfer_through_map(c, t, CL_MAP_WRITE_INVALIDATE_REGION, turn_has_come);
+    if (!error)
+        pages_touch(c->x, t->side.memory, t->bytes, t->side.part.size);
+    return error;
 }
 
 int exec_migrate_in(struct command *c, const struct exec_migrate_in *m)

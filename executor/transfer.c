@@ -9,12 +9,8 @@
  *  - a block: rects, images and devices of their own memory, staged whole
  *  - a ring: the same for buffers in pieces of WIRE_CHUNK, so that transfer and copy overlap
  */
+#include "executor/pages.h"
 #include "executor/transfer.h"
-
-#include <sys/mman.h>
-#include <unistd.h>
-
-#define LARGE ((size_t)4 << 20)
 
 void transfer_free(struct transfer *t)
 {
@@ -137,16 +133,6 @@ cl_event transfer_gate(struct command *c, struct transfer *t, cl_int *error)
     return event;
 }
 
-/* Memory that nobody has touched is had by pages, which takes longer than what is written there takes to come: the
- * fewer the better. Only advice. */
-static void advise_pages(const uint8_t *bytes, size_t size)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)bytes & ~(page - 1);
-
-    if (bytes && size >= LARGE)
-        madvise((void *)start, ((uintptr_t)bytes + size - start + page - 1) & ~(page - 1), MADV_HUGEPAGE);
-}
-
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *))
 {
@@ -161,7 +147,7 @@ cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags 
     if (error)
         return error;
     if (flags & CL_MAP_WRITE_INVALIDATE_REGION)
-        advise_pages(t->bytes, t->side.part.size);
+        pages_advise(t->bytes, t->side.part.size);
     error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 1, &t->gate, &t->last);
     if (error)
         return error;

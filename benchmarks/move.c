@@ -9,6 +9,9 @@
  *                    rate, pause in ms
  *   move_rewritten_* a sixteenth is rewritten all the time: the pause also by the time that is allowed, which is that
  *                    of twice what is rewritten at the link's rate and 50 ms
+ *   *_touched_*      the same where a virtual machine has had the memory for the target from its host before
+ *
+ * whole_by_fresh is by the time of the bytes at the rate of move_link_fresh.
  */
 #include <stdatomic.h>
 #include <pthread.h>
@@ -96,8 +99,17 @@ static void *rewrite(void *argument)
     return NULL;
 }
 
-static void measure(struct bench *b, double rate, double fresh, bool rewritten)
+static void report(struct series *series, const char *kind, const char *what, const char *unit)
 {
+    char name[64];
+
+    snprintf(name, sizeof(name), "move_%s_%s", kind, what);
+    series_report(series, name, unit);
+}
+
+static void measure(struct bench *b, double rate, double fresh, bool rewritten, bool touched)
+{
+    const char *kind = rewritten ? touched ? "rewritten_touched" : "rewritten" : touched ? "rest_touched" : "rest";
     struct series whole = {0}, by_fresh = {0}, pause = {0}, allowed = {0}, bytes = {0};
     const double limit_ms = 2.0 * (double)part_size / rate / 1e6 + 50;
     pthread_t writer;
@@ -105,6 +117,8 @@ static void measure(struct bench *b, double rate, double fresh, bool rewritten)
     EACH_ROUND (round, 0, bench_rounds(b, 3, 1)) {
         struct moved m;
 
+        if (touched)
+            bench_touch(part_size * PARTS);
         atomic_store(&stop, false);
         if (rewritten)
             EXPECT(!pthread_create(&writer, NULL, rewrite, b));
@@ -118,12 +132,12 @@ static void measure(struct bench *b, double rate, double fresh, bool rewritten)
         round_add(&round, &allowed, (double)m.pause_us / 1e3 / limit_ms);
         round_add(&round, &bytes, (double)m.bytes / (double)(part_size * PARTS));
     }
-    series_report(&pause, rewritten ? "move_rewritten_pause" : "move_rest_pause", "ms");
+    report(&pause, kind, "pause", "ms");
     if (rewritten)
-        series_report(&allowed, "move_rewritten_pause_by_allowed", "ratio");
-    series_report(&whole, rewritten ? "move_rewritten_whole" : "move_rest_whole", "ratio");
-    series_report(&by_fresh, rewritten ? "move_rewritten_whole_by_fresh" : "move_rest_whole_by_fresh", "ratio");
-    series_report(&bytes, rewritten ? "move_rewritten_bytes" : "move_rest_bytes", "ratio");
+        report(&allowed, kind, "pause_by_allowed", "ratio");
+    report(&whole, kind, "whole", "ratio");
+    report(&by_fresh, kind, "whole_by_fresh", "ratio");
+    report(&bytes, kind, "bytes", "ratio");
 }
 
 int main(int count, char **words)
@@ -158,8 +172,10 @@ int main(int count, char **words)
         CHECK(clEnqueueFillBuffer(b.queue, parts[i], &i, sizeof(i), 0, part_size, 0, NULL, NULL));
     }
     CHECK(clFinish(b.queue));
-    measure(&b, rate, fresh, false);
-    measure(&b, rate, fresh, true);
+    for (int touched = 0; touched < 2; touched++) {
+        measure(&b, rate, fresh, false, touched);
+        measure(&b, rate, fresh, true, touched);
+    }
     for (int i = 0; i < PARTS; i++)
         CHECK(clReleaseMemObject(parts[i]));
     bench_close(&b);

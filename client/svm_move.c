@@ -40,20 +40,37 @@ int svm_make(struct move *m)
 
 struct ends_of {
     struct carriers from, to;
-    uint8_t *bytes; /* on their way */
+    uint8_t *bytes; /* CARRIERS pieces: one is read while those before it go to the target */
 };
 
-/* It has come when this returns. */
-static int carry(struct carriers *c, cl_context context, bool writes, uint8_t *bytes, uint8_t *memory, size_t size)
+static int fetch(struct carriers *c, cl_context context, uint8_t *bytes, const uint8_t *memory, size_t size)
 {
     const int slot = carriers_next(c, context);
     struct enqueue e;
     int error = slot < 0 ? slot : enqueue_open(&e, c->queue, 0, NULL, true, CL_COMMAND_SVM_MEMCPY);
 
-    if (error)
-        return error;
-    return writes ? address_write(&e, CL_COMMAND_SVM_MEMCPY, memory, bytes, size, CL_TRUE, NULL)
-                  : address_read(&e, bytes, memory, size, CL_TRUE, NULL);
+    return error ? error : address_read(&e, bytes, memory, size, CL_TRUE, NULL);
+}
+
+/* What has been read is on its way when this returns. */
+static int carry(struct ends_of *ends, cl_context context, uint8_t *memory, size_t size)
+{
+    const int slot = carriers_next(&ends->to, context);
+    uint8_t *bytes = ends->bytes + SHARE * (size_t)(slot < 0 ? 0 : slot);
+    struct enqueue e;
+    int error = slot < 0 ? slot : fetch(&ends->from, context, bytes, memory, size);
+
+    if (!error)
+        error = enqueue_open(&e, ends->to.queue, 0, NULL, true, CL_COMMAND_SVM_MEMCPY);
+    if (!error)
+        error = address_write(&e, CL_COMMAND_SVM_MEMCPY, memory, bytes, size, CL_FALSE, &ends->to.events[slot]);
+    return error;
+}
+
+static int explain(struct move *m, int error)
+{
+    return move_refuse(m, move_was_lost(m) ? -ECONNRESET : -ENOMEM, "shared virtual memory cannot be copied: error %d",
+                       error);
 }
 
 static int copy_one(struct move *m, struct ends_of *ends, cl_context context, const struct svm_place *place)
@@ -63,17 +80,12 @@ static int copy_one(struct move *m, struct ends_of *ends, cl_context context, co
     for (size_t at = 0; !error && at < place->size; at += SHARE) {
         const size_t size = place->size - at < SHARE ? place->size - at : SHARE;
 
-        error = carry(&ends->from, context, false, ends->bytes, place->memory + at, size);
-        if (!error)
-            error = carry(&ends->to, context, true, ends->bytes, place->memory + at, size);
+        error = carry(ends, context, place->memory + at, size);
         m->bytes += error ? 0 : size;
         m->bytes_paused += error ? 0 : size;
         move_watched(m);
     }
-    if (error)
-        return move_refuse(m, move_was_lost(m) ? -ECONNRESET : -ENOMEM,
-                           "shared virtual memory cannot be copied: error %d", error);
-    return 0;
+    return error ? explain(m, error) : 0;
 }
 
 static cl_context hold_context(struct move *m, uint32_t id)
@@ -107,14 +119,16 @@ static int copy_places(struct move *m, struct ends_of *ends)
 int svm_copy(struct move *m)
 {
     struct ends_of ends = {.from = {.node = m->node, .member = m->node}, .to = {.node = m->node, .member = m->target}};
-    int error;
+    int error, end;
 
     if (!svm_remote_any(m->node))
         return 0;
-    ends.bytes = malloc(SHARE);
+    ends.bytes = malloc(CARRIERS * SHARE);
     error = ends.bytes ? copy_places(m, &ends) : move_refuse(m, -ENOMEM, "no memory");
     carriers_end(&ends.from, 0);
-    carriers_end(&ends.to, 0);
+    end = carriers_end(&ends.to, 0);
+    if (!error && end)
+        error = explain(m, end);
     free(ends.bytes);
     return error;
 }

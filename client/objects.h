@@ -62,7 +62,7 @@ struct node_timeline {
 };
 
 struct node {
-    enum node_memory memory; /* arena.c */
+    _Atomic enum node_memory memory; /* arena.c */
     struct session *session;
     unsigned peer, index;    /* index: in sets of nodes */
     char host[64];           /* that its worker is on, or was when it had one */

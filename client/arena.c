@@ -38,16 +38,17 @@ static struct {
     struct block *blocks;
 } arena = {.sharing = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
-/* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken. */
+/* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken, and then the
+ * worker of later may have something else there. */
 static void *const addresses[] = {
-#if !defined(__SANITIZE_THREAD__) /* which has plans of its own for these */
+#if defined(__SANITIZE_THREAD__) /* which has plans of its own for most */
+    (void *)0x2000000000, (void *)0x4000000000,
+#else
     (void *)0x200000000000,
     (void *)0x280000000000,
     (void *)0x300000000000,
 #endif
-    NULL,
-    NULL,
-    NULL};
+    NULL, NULL, NULL};
 
 /* Under the lock, or before anybody knows of it. */
 static bool grow(size_t size)

@@ -196,6 +196,8 @@ int main(int count, char **arguments)
     for (int i = 0; i < (count > 2 ? atoi(arguments[2]) : 100); i++) {
         step(&state);
     }
+    if (last)
+        need(clFinish(last), "clFinish");
     for (int i = 0; i < BUFFERS; i++) {
         need(clEnqueueReadBuffer(queues[0], buffers[i], CL_TRUE, 0, SIZE, data, 0, NULL, NULL), "read");
         compare(data, known[i], COUNT, "at the end");

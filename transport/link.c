@@ -16,8 +16,9 @@
 #include "base/timeline.h"
 #include "transport/link.h"
 
-#define HEAR_EVERY 64 /* polls; hearing costs a system call */
-#define ACK_EVERY 16  /* frames taken without having said so, where there is no lane */
+#define HEAR_EVERY 64    /* polls; hearing costs a system call */
+#define FRAMES_NS 500000 /* of frames, before what else there is has its turn */
+#define ACK_EVERY 16     /* frames taken without having said so, where there is no lane */
 
 /* ---- open and close ---- */
 
@@ -468,10 +469,27 @@ int transport_add_local(struct transport *t, const struct transport_local *local
 
 /* ---- progress ---- */
 
+/* What is over meanwhile waits to be told of: some of the frames, where many are here. */
+static int receive_frames(struct transport *t)
+{
+    const long until = clock_ns() + FRAMES_NS;
+    int count = 0, more;
+
+    do {
+        more = 0;
+        for (unsigned i = 0; i < t->width && !t->ended; i++) {
+            if (t->peers[i].alive && i != link_local(t))
+                more += receive_frame(t, i);
+        }
+        count += more;
+    } while (more && !t->ended && clock_ns() < until);
+    return count;
+}
+
 int transport_poll(struct transport *t)
 {
     const bool last_look = t->announced, listen = last_look || t->woke || ++t->polls % HEAR_EVERY == 0;
-    int count = 0, more = 1;
+    int count = 0;
 
     if (!last_look)
         sleep_over(t);
@@ -481,16 +499,7 @@ int transport_poll(struct transport *t)
     t->listens = listen;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
-    while (more && !t->ended) {
-        more = 0;
-        for (unsigned i = 0; i < t->width && !t->ended; i++) {
-            if (t->peers[i].alive && i != link_local(t))
-                more += receive_frame(t, i);
-        }
-        count += more;
-        if (count > 256)
-            break;
-    }
+    count += receive_frames(t);
     for (unsigned i = 0; i < t->width; i++) {
         if (link_is_usable(t, i))
             count += t->peers[i].provider->poll(t, i);

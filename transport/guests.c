@@ -43,6 +43,9 @@ struct tls_way *way_new(unsigned pipes)
     }
     way->pipe_count = pipes;
     TAILQ_INIT(&way->giving);
+    TAILQ_INIT(&way->arriving);
+    for (unsigned i = 0; i < pipes; i++)
+        TAILQ_INIT(&way->pipes[i].asides);
     for (unsigned i = 0; i < WAY_BUCKETS; i++) {
         TAILQ_INIT(&way->takers[i]);
         TAILQ_INIT(&way->taking[i]);

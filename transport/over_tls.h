@@ -25,12 +25,12 @@ struct text {
 
 /* A connection for bulk data. What goes through is chunks: a header, and as many bytes as it says. An offer has the
  * first bytes; others may come before it, by another connection. */
-enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA, CHUNK_NOTHING };
+enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA, CHUNK_NOTHING, CHUNK_FRAME };
 /* What follows: the bytes; packed (pack.h); or the hash of those in a slot of this connection (known.h). */
 enum chunk_how { CHUNK_PLAIN, CHUNK_PACKED, CHUNK_KNOWN };
 
 struct chunk {
-    uint32_t kind, id; /* the giver's number for what is given, not 0 */
+    uint32_t kind, id; /* the giver's number for what is given, not 0; or for a frame aside */
     uint32_t tag, how;
     uint64_t whole;         /* of all that is given */
     uint64_t offset;        /* in it, of the bytes that this is for, */
@@ -54,11 +54,23 @@ struct kept_bytes {
     uint8_t bytes[];
 };
 
+/* A frame that goes by a connection for bulk data. */
+struct aside {
+    TAILQ_ENTRY(aside) in;
+    uint32_t id;
+    size_t length, got; /* got: of what comes */
+    uint8_t bytes[];
+};
+
+TAILQ_HEAD(asides, aside);
+
 struct pipe {
     struct stream stream;
     bool said; /* something, and nothing that follows it */
     /* out */
     struct bulk *giving;
+    struct asides asides; /* which go first; */
+    bool going_aside;     /* and the first of them is going */
     uint8_t first[16384]; /* the header, and what fits into a record with it */
     size_t first_at, first_end;
     const uint8_t *rest;
@@ -69,7 +81,8 @@ struct pipe {
     struct chunk chunk;
     size_t header_got, chunk_got, carried_got;
     uint8_t *carried;           /* what is not plain, until it is whole */
-    struct kept_bytes *keeping; /* what comes, if nobody takes it yet */
+    struct kept_bytes *keeping; /* what comes, if nobody takes it yet, */
+    struct aside *arriving;     /* or if it is a frame */
     struct bulk *taking;
     uint8_t *into;
 };
@@ -86,7 +99,15 @@ struct offer {
 };
 
 /* Messages of the connection for frames: a word of what it is, one of the length, and so many bytes. */
-enum message_kind { MESSAGE_BELL = 1, MESSAGE_FRAME, MESSAGE_LARGE, MESSAGE_PART, MESSAGE_WANT, MESSAGE_ABLE };
+enum message_kind {
+    MESSAGE_BELL = 1,
+    MESSAGE_FRAME,
+    MESSAGE_LARGE,
+    MESSAGE_PART,
+    MESSAGE_WANT,
+    MESSAGE_ABLE,
+    MESSAGE_PLACE
+};
 
 struct message {
     uint32_t kind, length;
@@ -95,7 +116,13 @@ struct message {
 /* Go on with what is given: all of it. Or, with id 0, only so much has been taken of all that came. */
 struct want {
     uint32_t id, unused;
-    uint64_t taken;
+    uint64_t taken, aside_taken; /* aside_taken: of frames */
+};
+
+/* Of a frame that goes aside, or a part of a large one. */
+struct place {
+    struct frame_header header; /* of a frame */
+    uint32_t id, length;
 };
 
 /* What who takes can do, said once: it unpacks, and keeps so many bytes of pieces. */
@@ -121,9 +148,22 @@ struct tls_way {
     uint8_t in[FRAMES_IN];
     size_t in_at, in_end;
     bool frame_here; /* the message at in_at is a frame that has not been taken, */
-    uint8_t *large;  /* or this */
+    uint8_t *large;  /* or this, or what is `here` */
     struct frame_header large_header;
     size_t large_length, large_got;
+    /* frames aside */
+    bool is_far;           /* what a connection may have under way bounds what it carries */
+    uint32_t last_aside;   /* its number */
+    size_t aside_unsent;   /* bytes that no connection has taken */
+    uint64_t aside_window; /* bytes that may be with the other side, */
+    uint64_t aside_given, aside_given_taken;
+    uint64_t aside_taken, aside_confirmed;
+    struct asides arriving; /* whose place has not come */
+    unsigned arriving_count;
+    size_t aside_kept;
+    bool waits_aside; /* what comes next is this one: */
+    struct place place;
+    struct aside *here; /* it has come */
     const char *broken;
     unsigned pipe_count;
     bool pipes_blocked; /* any of them */
@@ -162,12 +202,41 @@ bool stream_ready(struct stream *stream);
 /* As tls.h's: how long it took is written down (base/timeline.h). */
 ssize_t stream_read(struct stream *stream, void *bytes, size_t length);
 ssize_t stream_write(struct stream *stream, const void *bytes, size_t length);
-/* Ask for what was offered. */
-void way_want(struct transport *t, unsigned peer, uint32_t id);
 /* What a way has is freed, its sockets closed; forget: they are the parent's, whose session goes on. */
 void way_free(struct tls_way *way, bool forget);
 /* What waits for the connections wakes who sleeps, for he does not know of it. */
 void way_wake(struct transport *t);
+
+/* ---- over_tls_frames.c ---- */
+int tls_send(struct transport *t, unsigned peer, uint32_t number, struct frame_header header, const void *bytes,
+             size_t length);
+bool tls_receive(struct transport *t, unsigned number, uint32_t wanted, struct arrived *frame);
+void tls_taken(struct transport *t, unsigned number);
+int tls_hear(struct transport *t, unsigned number);
+/* The bell's. */
+void tls_ring(void *owner, unsigned peer, const struct bell_record *record);
+/* What is there to be sent, as far as the connection takes it. */
+void frames_push(struct transport *t, unsigned number);
+/* Ask for what was offered; with id 0, only tell what has been taken. */
+void way_want(struct transport *t, unsigned peer, uint32_t id);
+void frames_say_able(struct tls_way *way);
+void frames_free(struct tls_way *way);
+
+/* ---- over_tls_aside.c ---- */
+/* Whether a frame of so many bytes is to go aside, or wait until there is room for that. */
+bool aside_is_due(const struct tls_way *way, size_t length);
+bool aside_has_room(const struct tls_way *way);
+/* It does, by that connection, when it has its turn; its number is the next after way->last_aside. NULL: no memory. */
+struct pipe *aside_send(struct tls_way *way, const void *bytes, size_t length);
+/* The first one of the connection is all with it. */
+void aside_sent(struct tls_way *way, struct pipe *pipe);
+/* One comes, pipe->chunk. False: it may not. */
+bool aside_begins(struct tls_way *way, struct pipe *pipe);
+/* Whether the one is here, way->here, that is waited for, way->place: NULL, or what is wrong. */
+const char *aside_look(struct tls_way *way);
+/* What was here is done with. */
+void aside_taken(struct transport *t, unsigned peer);
+void aside_free_all(struct tls_way *way);
 
 /* ---- over_tls_able.c ---- */
 /* us: of a round trip; keeps: what comes by this way, for the other side. True: the other side is to be told. */
@@ -190,9 +259,10 @@ void references_drop(struct pipe *pipe, const struct bulk *bulk);
 /* ---- over_tls_bulk.c ---- */
 /* It goes to the end of that list of the way's, or of none: NULL. */
 void bulk_list(struct bulk *bulk, struct bulks *list);
-/* The most that a way keeps, and what the other side may count on. */
+/* The most that a way keeps, and what the other side may count on; and of frames aside. */
 #define WINDOW_LEAST (16u << 20)
 #define WINDOW_MOST (256u << 20)
+#define ASIDE_MOST (64u << 20)
 void offers_free(struct tls_way *way);
 int tls_bulk_start(struct transport *t, struct bulk *bulk);
 void tls_bulk_drop(struct transport *t, struct bulk *bulk);

@@ -40,9 +40,11 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
     struct tls_way *way = way_of(t, peer);
     struct bulk *bulk;
 
-    if (want->taken > way->given || want->taken < way->given_taken)
+    if (want->taken > way->given || want->taken < way->given_taken || want->aside_taken > way->aside_given ||
+        want->aside_taken < way->aside_given_taken)
         return false;
     way->given_taken = want->taken;
+    way->aside_given_taken = want->aside_taken;
     if (!want->id)
         return true;
     TAILQ_FOREACH(bulk, &way->giving, tls.entry)
@@ -271,14 +273,22 @@ static bool is_possible(const struct tls_way *way, const struct chunk *chunk)
            chunk->offset <= chunk->whole - chunk->length;
 }
 
+static void forget_chunk(struct pipe *pipe)
+{
+    pipe->keeping = NULL;
+    pipe->arriving = NULL;
+    pipe->taking = NULL;
+}
+
 static bool begin_taking(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     pipe->chunk_got = 0;
     pipe->carried_got = 0;
-    pipe->keeping = NULL;
-    pipe->taking = NULL;
+    forget_chunk(pipe);
     if (pipe->chunk.kind == CHUNK_NOTHING)
         return !pipe->chunk.length;
+    if (pipe->chunk.kind == CHUNK_FRAME)
+        return aside_begins(way_of(t, peer), pipe);
     if (!is_possible(way_of(t, peer), &pipe->chunk))
         return false;
     if (pipe->chunk.carried && !pipe->carried && !(pipe->carried = malloc(CHUNK)))
@@ -294,7 +304,7 @@ static void arrived(struct transport *t, unsigned peer, struct pipe *pipe, size_
 
     pipe->chunk_got += length;
     if (!bulk) {
-        pipe->keeping->got += length;
+        *(pipe->arriving ? &pipe->arriving->got : &pipe->keeping->got) += length;
         return;
     }
     pipe->into += length;
@@ -349,13 +359,21 @@ static bool keep_copy(struct tls_way *way, struct pipe *pipe)
     return way->shelf && shelf_put(way->shelf, (unsigned)(pipe - way->pipes), pipe->chunk.slot, bytes, length);
 }
 
+/* Where the next plain bytes of the chunk belong. */
+static uint8_t *place_of(const struct pipe *pipe)
+{
+    if (pipe->taking)
+        return pipe->into;
+    return pipe->arriving ? pipe->arriving->bytes + pipe->chunk_got : pipe->keeping->bytes + pipe->chunk_got;
+}
+
 /* Of the bytes of a chunk: how much, or 0, or negative errno. */
 static ssize_t take_bytes(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const bool plain = pipe->chunk.how == CHUNK_PLAIN;
     const size_t length = plain ? (size_t)pipe->chunk.length : pipe->chunk.carried;
     const size_t before = plain ? pipe->chunk_got : pipe->carried_got;
-    uint8_t *into = !plain ? pipe->carried + before : pipe->taking ? pipe->into : pipe->keeping->bytes + before;
+    uint8_t *into = !plain ? pipe->carried + before : place_of(pipe);
     ssize_t got = stream_read(&pipe->stream, into, length - before);
 
     if (got <= 0)
@@ -389,7 +407,7 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
         pipe->header_got += (size_t)got;
         if (pipe->header_got == sizeof(pipe->chunk) && !begin_taking(t, peer, pipe))
             return -EPROTO;
-    } else if (pipe->taking || pipe->keeping) {
+    } else if (pipe->taking || pipe->keeping || pipe->arriving) {
         got = take_bytes(t, peer, pipe);
         if (got <= 0)
             return got;
@@ -398,8 +416,7 @@ static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
     }
     if (pipe->header_got == sizeof(pipe->chunk) && pipe->chunk_got == pipe->chunk.length) {
         pipe->header_got = 0;
-        pipe->keeping = NULL;
-        pipe->taking = NULL;
+        forget_chunk(pipe);
     }
     return got;
 }
@@ -428,7 +445,7 @@ void tls_bulk_follow(struct transport *t, unsigned peer)
         struct pipe *pipe = &way->pipes[i];
         ssize_t taken;
 
-        if (!pipe->said || pipe->giving || !stream_ready(&pipe->stream))
+        if (!pipe->said || pipe->giving || pipe->going_aside || !stream_ready(&pipe->stream))
             continue;
         taken = pipe->stream.by->write(pipe->stream.tls, &nothing, sizeof(nothing));
         if (!taken)
@@ -503,11 +520,11 @@ static int move(struct transport *t, unsigned peer, unsigned number)
         way_break(way, &t->peers[peer], "the program has closed descriptors that are not its own");
         return 0;
     }
-    if (way->gives || pipe->stream.blocked)
+    if (way->gives || !TAILQ_EMPTY(&pipe->asides) || pipe->stream.blocked)
         given = tls_give(t, peer, pipe);
     if (given)
         way->next_pipe = (number + 1) % way->pipe_count;
-    if ((way->takes || t->listens) && !way->broken)
+    if ((way->takes || way->waits_aside || t->listens) && !way->broken)
         taken = take(t, peer, pipe);
     way->pipes_blocked |= pipe->stream.blocked;
     return given + taken;

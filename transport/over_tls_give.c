@@ -187,6 +187,16 @@ void references_drop(struct pipe *pipe, const struct bulk *bulk)
     pipe->references_last = at;
 }
 
+static void begin_aside(struct tls_way *way, struct pipe *pipe)
+{
+    const struct aside *aside = TAILQ_FIRST(&pipe->asides);
+    const struct chunk chunk = {.kind = CHUNK_FRAME, .id = aside->id, .whole = aside->length, .length = aside->length};
+
+    load(way, pipe, NULL, &chunk, aside->bytes, aside->length);
+    way->carried -= aside->length; /* it is no bulk data */
+    pipe->going_aside = true;
+}
+
 static void begin_reference(struct tls_way *way, struct pipe *pipe)
 {
     struct reference *reference = pipe->references;
@@ -197,11 +207,6 @@ static void begin_reference(struct tls_way *way, struct pipe *pipe)
 }
 
 /* ---- which ---- */
-
-static bool has_window(const struct tls_way *way, size_t length)
-{
-    return way->given - way->given_taken + length <= way->window;
-}
 
 /* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it, and
  * there is no other work for them. Where it is looked for what the other side has, the same bytes are cut at the same
@@ -214,6 +219,11 @@ static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
     const size_t first = most < FIRST ? most : FIRST;
 
     return bulk->tls.begun < first ? first - bulk->tls.begun : most - bulk->tls.begun % most;
+}
+
+static bool has_window(const struct tls_way *way, size_t length)
+{
+    return way->given - way->given_taken + length <= way->window;
 }
 
 /* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. full: there is no
@@ -252,10 +262,12 @@ static struct bulk *choose(struct tls_way *way, const struct pipe *pipe, size_t 
     return best;
 }
 
-static bool next_chunk(struct transport *t, unsigned peer, struct pipe *pipe)
+static bool next_chunk(struct tls_way *way, struct pipe *pipe)
 {
-    struct tls_way *way = way_of(t, peer);
-
+    if (!TAILQ_EMPTY(&pipe->asides)) {
+        begin_aside(way, pipe);
+        return true;
+    }
     if (pipe->references) {
         begin_reference(way, pipe);
         return true;
@@ -297,6 +309,19 @@ static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
     return true;
 }
 
+static void chunk_sent(struct transport *t, unsigned peer, struct pipe *pipe)
+{
+    struct bulk *bulk = pipe->giving;
+
+    pipe->giving = NULL;
+    bulk->tls.chunks--;
+    bulk->complete = !bulk->tls.chunks && bulk->tls.begun == bulk->length;
+    if (!bulk->complete)
+        return;
+    bulk_over(t, bulk);
+    way_of(t, peer)->gives--;
+}
+
 int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const size_t most = way_of(t, peer)->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
@@ -304,24 +329,20 @@ int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
     size_t moved = 0;
     int count = 0;
 
-    while (moved < most && (pipe->giving || next_chunk(t, peer, pipe))) {
-        struct bulk *bulk = pipe->giving;
-
+    while (moved < most && (pipe->giving || pipe->going_aside || next_chunk(way_of(t, peer), pipe))) {
         if (!write_chunk(pipe, &error, &moved))
             break;
-        pipe->giving = NULL;
-        bulk->tls.chunks--;
-        bulk->complete = !bulk->tls.chunks && bulk->tls.begun == bulk->length;
-        if (bulk->complete) {
-            bulk_over(t, bulk);
-            way_of(t, peer)->gives--;
-        }
+        if (pipe->going_aside)
+            aside_sent(way_of(t, peer), pipe);
+        else
+            chunk_sent(t, peer, pipe);
         count++;
     }
     if (!error)
         error = pipe->stream.by->flush(pipe->stream.tls);
     pipe->said |= moved != 0;
-    pipe->stream.blocked = pipe->giving || pipe->references || pipe->stream.by->waits(pipe->stream.tls);
+    pipe->stream.blocked =
+        pipe->giving || !TAILQ_EMPTY(&pipe->asides) || pipe->references || pipe->stream.by->waits(pipe->stream.tls);
     if (error < 0)
         way_break(way_of(t, peer), &t->peers[peer], "a connection to it has ended");
     return count + (moved != 0);

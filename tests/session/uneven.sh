@@ -17,7 +17,7 @@ far()
     network=$1 workers=$2
     shift 2
     rm -f "$scratch/cable"
-    env "$mark" VOCL_NETWORK=$network VOCL_STREAMS=8 VOCL_LOG=warn timeout -k 10 300 "$two" --delay 1000 --uneven 30000 \
+    env "$mark" VOCL_NETWORK=$network VOCL_STREAMS=8 VOCL_LOG=${log:-warn} timeout -k 10 300 "$two" --delay 1000 --uneven 30000 \
         --cable "$scratch/cable" --workers "$workers" -- "$@" > "$scratch/out" 2> "$scratch/err" ||
         fail "$*, $network: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     wait_until 10 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
@@ -51,7 +51,19 @@ cut()
     wait $cutter
 }
 
+# little NETWORK WORKERS: more than its connection has under way, so that frames go by others, both ways
+little()
+{
+    log=info
+    far "$1" "$2" "$top_builddir/tests/session/little"
+    [ "$(grep -c ': 0 wrong$' "$scratch/out")" = 2 ] || fail "little, $1: $(cat "$scratch/out")"
+    for way in 0 1; do
+        grep -a -o "to $way: frames go by.*" "$scratch/err" || fail "little, $1: no frames aside: $(cat "$scratch/err")"
+    done
+}
+
 for network in tls plain; do
+    beside little $network 1
     for program in buffer_ops images map_unmap threads; do
         beside same $network 1 $program
     done

@@ -31,13 +31,23 @@ same()
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$3, $1: $(head -n 20 "$scratch/diff")"
 }
 
+has_heard()
+{
+    ! grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$process/status" 2> /dev/null
+}
+
+# toggle SIGNAL: and that before another one is sent, of which two would be one
+toggle()
+{
+    kill -"$1" "$process" && wait_until 20 has_heard
+}
+
 # cuts: a third of a second each, until the cable is gone
 cuts()
 {
     wait_until 20 [ -s "$scratch/cable" ] || return
     read -r process spaces < "$scratch/cable"
-    while sleep 0.7 && kill -USR1 "$process" && sleep 0.3 && kill -USR1 "$process" && sleep 0.7 &&
-        kill -USR2 "$process" && sleep 0.3 && kill -USR2 "$process"; do
+    while sleep 0.7 && toggle USR1 && sleep 0.3 && toggle USR1 && sleep 0.7 && toggle USR2 && sleep 0.3 && toggle USR2; do
         echo cut >> "$scratch/cuts"
     done 2> /dev/null
 }

@@ -68,8 +68,7 @@ bool transfers_come_to(const struct transfers *all, const uint8_t *from, const u
 
     if (from < to && tfind(&range, &all->coming, compare))
         return true;
-    LIST_FOREACH(other, &all->beside, beside)
-    {
+    LIST_FOREACH (other, &all->beside, beside) {
         if (other->from < to && from < other->to)
             return true;
     }

@@ -100,8 +100,7 @@ bool arbitration_waits(const struct executor *x, cl_mem memory)
 {
     const struct moving *m;
 
-    LIST_FOREACH(m, &x->moving, in)
-    {
+    LIST_FOREACH (m, &x->moving, in) {
         for (unsigned i = 0; i < m->memory_count; i++) {
             if (m->memories[i] == memory)
                 return true;

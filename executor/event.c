@@ -89,8 +89,7 @@ int executor_check(struct executor *x)
 
     if (x->traced)
         timeline_tell(x);
-    LIST_FOREACH(wait, &x->waits, in)
-    {
+    LIST_FOREACH (wait, &x->waits, in) {
         if (!atomic_load(&wait->fired) && native_status(wait->event) < 0)
             count += wait_fire(wait);
     }

@@ -46,8 +46,8 @@ void gates_free(struct gates *gates)
 
     if (!gates)
         return;
-    TAILQ_FOREACH(gate, &gates->open, in)
-    gate->gates = NULL;
+    TAILQ_FOREACH (gate, &gates->open, in)
+        gate->gates = NULL;
     while (gates->held)
         let_go(gates);
     free(gates);

@@ -73,8 +73,7 @@ static void add_those(const struct bus *bus, struct choice *choice, bool moving)
 {
     struct bus_transfer *at;
 
-    TAILQ_FOREACH(at, &bus->transfers, in)
-    {
+    TAILQ_FOREACH (at, &bus->transfers, in) {
         if (choice->count == CONSIDERED)
             return;
         if (at->moving == moving)
@@ -116,8 +115,7 @@ static bool is_busy(const struct bus *bus, unsigned source)
 
     if (source == TOPOLOGY_HOST)
         return false;
-    TAILQ_FOREACH(at, &bus->transfers, in)
-    {
+    TAILQ_FOREACH (at, &bus->transfers, in) {
         if (at->moving && at->source == source && at->until > bus->now)
             return true;
     }
@@ -130,8 +128,7 @@ static bool is_late(const struct bus *bus, double now)
 {
     const struct bus_transfer *at;
 
-    TAILQ_FOREACH(at, &bus->transfers, in)
-    {
+    TAILQ_FOREACH (at, &bus->transfers, in) {
         if (at->moving && at->until > bus->now && at->until <= now)
             return true;
     }
@@ -142,8 +139,7 @@ static bool any_waits(const struct bus *bus)
 {
     const struct bus_transfer *at;
 
-    TAILQ_FOREACH(at, &bus->transfers, in)
-    {
+    TAILQ_FOREACH (at, &bus->transfers, in) {
         if (!at->moving)
             return true;
     }

@@ -236,8 +236,7 @@ static int look(struct transport *t)
     struct bulk *bulk;
     int count = 0;
 
-    TAILQ_FOREACH(bulk, &t->bulks, all)
-    {
+    TAILQ_FOREACH (bulk, &t->bulks, all) {
         if (!bulk->polled || bulk->is_over || !link_is_usable(t, bulk->peer))
             continue;
         count += t->peers[bulk->peer].provider->bulk_move(t, bulk);

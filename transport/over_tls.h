@@ -224,7 +224,7 @@ void frames_free(struct tls_way *way);
 
 /* ---- over_tls_aside.c ---- */
 /* Whether a frame of so many bytes is to go aside, or wait until there is room for that. */
-bool aside_is_due(const struct tls_way *way, size_t length);
+bool aside_is_due(struct tls_way *way, size_t length);
 bool aside_has_room(const struct tls_way *way);
 /* It does, by that connection, when it has its turn; its number is the next after way->last_aside. NULL: no memory. */
 struct pipe *aside_send(struct tls_way *way, const void *bytes, size_t length);

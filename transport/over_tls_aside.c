@@ -46,16 +46,16 @@ void aside_free_all(struct tls_way *way)
 
 /* ---- out ---- */
 
-static bool is_behind(const struct tls_way *way)
+static bool is_behind(struct tls_way *way)
 {
     int unsent = 0;
 
     if (way->ordinary.at < way->ordinary.end)
         return true;
-    return !ioctl(way->frames.socket.fd, SIOCOUTQNSD, &unsent) && unsent > (int)BEHIND;
+    return !ioctl(kept_fd(&way->frames.socket), SIOCOUTQNSD, &unsent) && unsent > (int)BEHIND;
 }
 
-bool aside_is_due(const struct tls_way *way, size_t length)
+bool aside_is_due(struct tls_way *way, size_t length)
 {
     return way->is_far && length >= LEAST && is_behind(way);
 }
@@ -115,8 +115,7 @@ const char *aside_look(struct tls_way *way)
 {
     struct aside *aside;
 
-    TAILQ_FOREACH(aside, &way->arriving, in)
-    {
+    TAILQ_FOREACH (aside, &way->arriving, in) {
         if (aside->id == way->place.id)
             break;
     }

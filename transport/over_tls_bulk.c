@@ -47,8 +47,7 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
     way->aside_given_taken = want->aside_taken;
     if (!want->id)
         return true;
-    TAILQ_FOREACH(bulk, &way->giving, tls.entry)
-    {
+    TAILQ_FOREACH (bulk, &way->giving, tls.entry) {
         if (bulk->tls.id == want->id)
             break;
     }
@@ -151,8 +150,7 @@ static struct bulk *find_taker(struct tls_way *way, uint32_t tag)
 {
     struct bulk *bulk;
 
-    TAILQ_FOREACH(bulk, &way->takers[bucket(tag)], tls.entry)
-    {
+    TAILQ_FOREACH (bulk, &way->takers[bucket(tag)], tls.entry) {
         if (bulk->tag == tag)
             return bulk;
     }
@@ -163,8 +161,7 @@ static struct bulk *find_taking(struct tls_way *way, uint32_t id)
 {
     struct bulk *bulk;
 
-    TAILQ_FOREACH(bulk, &way->taking[bucket(id)], tls.entry)
-    {
+    TAILQ_FOREACH (bulk, &way->taking[bucket(id)], tls.entry) {
         if (bulk->tls.id == id)
             return bulk;
     }
@@ -177,8 +174,7 @@ static struct offer *find_offer(struct tls_way *way, const struct chunk *chunk)
     struct offers *list = &way->offers[bucket(chunk->id)];
     struct offer *offer;
 
-    TAILQ_FOREACH(offer, list, by_id)
-    {
+    TAILQ_FOREACH (offer, list, by_id) {
         if (offer->id == chunk->id)
             return offer;
     }
@@ -462,8 +458,7 @@ static void look_for_offer(struct transport *t, struct bulk *bulk)
     struct tls_way *way = way_of(t, bulk->peer);
     struct offer *offer;
 
-    TAILQ_FOREACH(offer, &way->offered[bucket(bulk->tag)], by_tag)
-    {
+    TAILQ_FOREACH (offer, &way->offered[bucket(bulk->tag)], by_tag) {
         if (offer->tag == bulk->tag) {
             bind_offer(t, bulk, offer);
             return;

@@ -247,8 +247,7 @@ static struct bulk *choose(struct tls_way *way, const struct pipe *pipe, size_t 
     struct bulk *best = NULL, *bulk;
     bool full = false;
 
-    TAILQ_FOREACH(bulk, &way->giving, tls.entry)
-    {
+    TAILQ_FOREACH (bulk, &way->giving, tls.entry) {
         ssize_t next;
 
         if (best && (best->tls.turns < TURNS || in_order))

@@ -36,8 +36,7 @@ static unsigned count_strangers(const struct daemon *d, const uint8_t *address, 
     struct connection *c;
     unsigned count = 0;
 
-    LIST_FOREACH(c, &d->connections, in)
-    {
+    LIST_FOREACH (c, &d->connections, in) {
         if (!is_stranger_of(c, address))
             continue;
         *oldest = c;
@@ -70,8 +69,7 @@ static struct connection *find_excess(const struct daemon *d)
     struct connection *c;
     unsigned most = 0;
 
-    LIST_FOREACH(c, &d->connections, in)
-    {
+    LIST_FOREACH (c, &d->connections, in) {
         const unsigned group = group_of(c);
 
         if (!is_stranger_of(c, NULL))
@@ -134,8 +132,7 @@ static bool has_place(const struct connection *c, char *why, size_t why_size)
 
     if (c->peer.is_daemon || !c->peer.uid)
         return true;
-    LIST_FOREACH(other, &c->daemon->connections, in)
-    {
+    LIST_FOREACH (other, &c->daemon->connections, in) {
         const bool counts = !other->outgoing && !other->stranger && other->phase == PHASE_OPEN;
 
         all += counts;

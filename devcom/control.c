@@ -333,7 +333,8 @@ static int run_program(struct devcom_control *c, unsigned *at)
     error = error ? error : finished;
     error = error ? error : settle(c);
     *at = i;
-    return error;
+    /* whose program has ended by a loss already takes its segments along */
+    return error == -ENOENT && board_any_lost(c->d) ? -ECONNRESET : error;
 }
 
 /* Until it is cancelled, or a rank is lost. */

@@ -307,15 +307,33 @@ static void check_misuse(void)
     meet();
 }
 
-/* Who dies is killed in the middle of everybody's programs, which end with an error, and so does who waits for it. */
-static int survive_loss(void)
+/* Until the segments of a rank have gone that has ended by a loss. */
+static void outlast(int other)
+{
+    int error = 0;
+
+    while (!error) {
+        error = devcom_write(d, GRID, 0, other, GRID, 0, 8, 0);
+        error = error ? error : devcom_queue_fence(d, 0, 60L * SECOND);
+    }
+    EXPECT(error == -ENOENT || error == -ECONNRESET);
+}
+
+/*
+ * Who dies is killed in the middle of everybody's programs, which end with an error, and so does who waits for it.
+ * Late: rank 0's begins when the others have ended.
+ */
+static int survive_loss(bool late)
 {
     struct devcom_control *c = ring_program((struct devcom_command){.kind = DEVCOM_DO_REPEAT}, 1);
 
     reset_signals();
+    if (late && rank == 0)
+        outlast(1);
     EQUAL(devcom_control_start(c), 0);
     if (rank == 2) {
-        EQUAL(devcom_signal_wait(d, ARRIVED, DEVCOM_GE, 20, 60L * SECOND, NULL), 0);
+        if (!late)
+            EQUAL(devcom_signal_wait(d, ARRIVED, DEVCOM_GE, 20, 60L * SECOND, NULL), 0);
         kill(getpid(), SIGKILL);
     }
     EQUAL(devcom_control_wait(c, 60L * SECOND, NULL), -ECONNRESET);
@@ -358,7 +376,7 @@ int main(int count, char **words)
     EQUAL(clSetKernelArg(add, 0, sizeof(sums), &sums), CL_SUCCESS);
     EQUAL(clSetKernelArg(add, 1, sizeof(got), &got), CL_SUCCESS);
     if (count > 1)
-        return survive_loss();
+        return survive_loss(!strcmp(words[1], "late"));
     check_count();
     check_until();
     check_loops();

@@ -14,8 +14,13 @@ done
 
 # MPICH leaves the survivors alone, if Hydra sees a shell end (kill.sh)
 [ -n "$MPIEXEC_MPICH" ] || exit 0
-$MPIEXEC_MPICH -disable-auto-cleanup -n 3 sh -c "trap '' USR1 TERM
-    timeout -s KILL 60 '$top_builddir/tests/devcom/control' lost
-    exit 0" > "$scratch/out" 2>&1 < /dev/null
-grep -q 'rank 0 survives' "$scratch/out" && grep -q 'rank 1 survives' "$scratch/out" ||
-    { cat "$scratch/out"; fail "a rank is lost"; }
+lost()
+{
+    $MPIEXEC_MPICH -disable-auto-cleanup -n 3 sh -c "trap '' USR1 TERM
+        timeout -s KILL 60 '$top_builddir/tests/devcom/control' $1
+        exit 0" > "$scratch/out" 2>&1 < /dev/null
+    grep -q 'rank 0 survives' "$scratch/out" && grep -q 'rank 1 survives' "$scratch/out" ||
+        { cat "$scratch/out"; fail "a rank is lost: $1"; }
+}
+lost now
+lost late

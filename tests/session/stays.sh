@@ -56,7 +56,7 @@ refuses_rest()
 {
     timeout -k 5 100 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: put to rest: $(cat "$scratch/asked")"
     grep -q -- "$1" "$scratch/asked" || fail "$what, rest: not $1: $(cat "$scratch/asked")"
-    same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
+    wait_until 10 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
 }
 refuses_checkpoint()
 {
@@ -65,9 +65,16 @@ refuses_checkpoint()
     [ -z "$(ls "$scratch/none")" ] || fail "$what: left: $(ls "$scratch/none")"
 }
 
+# Who is left ends after the move has been told of.
+as_many_workers()
+{
+    [ "$(session_workers "$mark" | wc -l)" = "$many" ]
+}
 moves()
 {
+    many=$(session_workers "$mark" | wc -l)
     timeout -k 5 100 vocl move "$program" --to here > "$scratch/asked" 2>&1 || fail "$what: $(cat "$scratch/asked")"
+    wait_until 10 as_many_workers || fail "$what: workers that were left: $(session_processes "$mark")"
     workers=$(session_workers "$mark" | sort)
 }
 

@@ -89,7 +89,7 @@ int main(void)
     const struct executor_host host = {.collect = nothing, .wake = nothing, .members = 2, .own = 1};
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), touched = (SIZE - OFF + page - 1) / page;
     uint8_t *bytes = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct executor *x;
+    struct executor *x = NULL;
     cl_mem memory;
 
     setenv("VOCL_WORKER", "1", 1);

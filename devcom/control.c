@@ -334,7 +334,7 @@ static int run_program(struct devcom_control *c, unsigned *at)
     error = error ? error : settle(c);
     *at = i;
     /* whose program has ended by a loss already takes its segments along */
-    return error == -ENOENT && board_any_lost(c->d) ? -ECONNRESET : error;
+    return error == -ENOENT && neighbours_any_lost_now(&c->d->neighbours) ? -ECONNRESET : error;
 }
 
 /* Until it is cancelled, or a rank is lost. */

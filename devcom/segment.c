@@ -383,10 +383,12 @@ static int attach(struct devcom *d, int rank, unsigned id, struct attachment *a)
         error = memory_attach(neighbours_process(&d->neighbours, rank), fd, a->mapped_bytes, NULL, &a->base);
     else if (a->path == DEVCOM_DIRECT)
         a->by_messages = !may_reach(neighbours_process(&d->neighbours, rank), a->address);
-    if (error)
-        return error == -ENOMEM ? error : -ENOENT;
     if (atomic_load(&listing->generation) != generation) /* it was changed meanwhile */
         return -EAGAIN;
+    if (error == -ENOENT) /* its descriptor is gone, of which who is there tells before */
+        return -ECONNRESET;
+    if (error)
+        return error == -ENOMEM ? error : -ENOENT;
     atomic_store(&a->generation, generation);
     return 0;
 }

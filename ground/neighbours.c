@@ -110,6 +110,15 @@ bool neighbours_lost(const struct neighbours *n, int rank)
     return n->far_lost && n->far_lost(n->owner, rank);
 }
 
+bool neighbours_any_lost_now(struct neighbours *n)
+{
+    for (int rank = 0; rank < n->size && !atomic_load(&n->someone_lost); rank++) {
+        if (neighbours_lost(n, rank))
+            atomic_store(&n->someone_lost, true);
+    }
+    return atomic_load(&n->someone_lost);
+}
+
 bool neighbours_any_lost(struct neighbours *n)
 {
     long now = clock_us(), looked = atomic_load(&n->looked_us);
@@ -118,9 +127,5 @@ bool neighbours_any_lost(struct neighbours *n)
         return true;
     if (now - looked < LOOK_US || !atomic_compare_exchange_strong(&n->looked_us, &looked, now))
         return false;
-    for (int rank = 0; rank < n->size; rank++) {
-        if (neighbours_lost(n, rank))
-            atomic_store(&n->someone_lost, true);
-    }
-    return atomic_load(&n->someone_lost);
+    return neighbours_any_lost_now(n);
 }

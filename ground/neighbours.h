@@ -35,4 +35,6 @@ pid_t neighbours_process(const struct neighbours *n, int rank);
 /* Whether a rank has been lost; any, which stays so, and is looked for once in 10 ms only. */
 bool neighbours_lost(const struct neighbours *n, int rank);
 bool neighbours_any_lost(struct neighbours *n);
+/* And now, whenever it was looked for. */
+bool neighbours_any_lost_now(struct neighbours *n);
 #endif

@@ -1,6 +1,7 @@
 /*
- * A checkpoint of a node: calls wait until all that was enqueued is over, what was written since the last one is read
- * from it, and what it is told from then on begins with all that it needs.
+ * A checkpoint of a node: what was written since the last one is read from it while the program goes on, and again what
+ * the program writes meanwhile, until that is little. Then calls wait until all that was enqueued is over, the rest is
+ * read, and what it is told from then on begins with all that it needs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,22 +15,52 @@
 
 #define SHARE ((size_t)16 << 20) /* goes at a time */
 #define UNDER_WAY 4              /* so many */
+#define LONG_LOG 2               /* times what it may be: the program goes on no more while it is read */
 
 struct saving {
     struct node *node;
     struct held held;
-    size_t bytes, before; /* of contents; of what they are instead of */
+    unsigned peer, early;         /* the node's member as it began; so many are held that were read early */
+    size_t bytes, paused, before; /* of contents; of these, in the pause; of what they are instead of */
 };
+
+/* What is on the node, with contents of its own: window.c's need not be saved. */
+static bool is_to_be_saved(const struct object *object, const struct node *node)
+{
+    const struct _cl_mem *memory = (const struct _cl_mem *)object;
+
+    return !memory->parent && !memory->direct && memory->type != CL_MEM_OBJECT_PIPE && handle_is_on(object, node);
+}
+
+static bool has_changed(const struct journal *j, const struct _cl_mem *memory)
+{
+    const struct saved *saved = journal_find_saved(j, memory->object.id);
+
+    return atomic_load(&memory->written) & WRITTEN_SAVE || memory->hosted || !saved || saved->stale ||
+           !(saved->bytes || saved->next_bytes);
+}
+
+/* The mark is for all nodes that have it: for the others it is noted. */
+static void take_mark(const struct node *node, cl_mem memory)
+{
+    const unsigned char was = atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
+
+    for (unsigned i = 0; was & WRITTEN_SAVE && memory->coherence && i < session_node_count(node->session); i++) {
+        const struct node *other = session_node(node->session, i);
+        struct saved *saved =
+            other != node && other->journal ? journal_find_saved(other->journal, memory->object.id) : NULL;
+
+        if (saved)
+            saved->stale = true;
+    }
+}
 
 static void collect(struct object *object, void *argument)
 {
     struct saving *s = argument;
-    const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    if (memory->parent || memory->direct || memory->type == CL_MEM_OBJECT_PIPE || /* window.c's need none */
-        !handle_is_on(object, s->node))
-        return;
-    held_add(&s->held, object);
+    if (is_to_be_saved(object, s->node))
+        held_add(&s->held, object);
 }
 
 static struct wire_region whole_of(cl_mem memory)
@@ -94,32 +125,102 @@ static int take_all(struct node *node, cl_mem memory, const struct wire_region *
 }
 
 /* An object that has failed to come into being has none. */
-static int save_one(struct saving *s, cl_mem memory, uint8_t **bytes)
+static int save_one(struct saving *s, cl_mem memory)
 {
     const struct wire_region whole = whole_of(memory);
+    uint8_t *bytes = malloc(whole.size);
     int error;
 
-    *bytes = malloc(whole.size);
-    if (!*bytes)
+    if (!bytes)
         return -ENOMEM;
-    error = take_all(s->node, memory, &whole, *bytes);
-    if (error) {
-        free(*bytes);
-        *bytes = NULL;
-    }
-    s->bytes += error ? 0 : whole.size;
+    error = take_all(s->node, memory, &whole, bytes);
+    session_lock(s->node->session);
+    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, bytes))
+        error = -ENOMEM;
+    session_unlock(s->node->session);
+    if (error)
+        free(bytes);
+    else
+        s->bytes += whole.size;
     return error > 0 ? 0 : error;
 }
 
-static bool has_changed(const struct journal *j, cl_mem memory)
-{
-    struct session *session = j->node->session;
-    bool saved;
+/* ---- while the program goes on ---- */
 
-    session_lock(session);
-    saved = journal_find_saved(j, memory->object.id);
-    session_unlock(session);
-    return atomic_load(&memory->written) & WRITTEN_SAVE || memory->hosted || !saved;
+/* Whether all that writes it is marked, and nobody minds that it ends later. */
+static void collect_early(struct object *object, void *argument)
+{
+    struct saving *s = argument;
+    cl_mem memory = (cl_mem)object;
+
+    if (is_to_be_saved(object, s->node) && !memory->coherence && !memory->hosted && !memory->destructors &&
+        has_changed(s->node->journal, memory))
+        held_add(&s->held, object);
+}
+
+/* Those that were written since the last time, while calls are halted; how many bytes they have. */
+static size_t find_changed(struct saving *s, unsigned from)
+{
+    size_t bytes = 0;
+
+    session_lock(s->node->session);
+    handle_each(WIRE_MEMORY, collect_early, s);
+    for (unsigned i = from; i < s->held.count; i++) {
+        cl_mem memory = (cl_mem)s->held.objects[i];
+
+        take_mark(s->node, memory);
+        bytes += memory->size;
+    }
+    session_unlock(s->node->session);
+    return bytes;
+}
+
+/* Whether it is still the same worker, and what the program goes on to say is not too much. */
+static bool may_go_on(const struct saving *s)
+{
+    const struct node *node = s->node;
+    const struct journal *j = node->journal;
+    bool may;
+
+    session_lock(node->session);
+    may = node->alive && !node->mending && node->peer == s->peer && !j->off && !session_stops(node->session) &&
+          j->log.length + j->kept_bytes < LONG_LOG * j->limit;
+    session_unlock(node->session);
+    return may;
+}
+
+static void save_early(struct saving *s, struct move *m)
+{
+    size_t before = SIZE_MAX, bytes;
+    bool go = true;
+
+    for (unsigned round = 0; go && round < EARLY_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS); round++) {
+        const unsigned from = s->held.count;
+
+        bytes = find_changed(s, from);
+        ends_put(m);
+        halt_set(HALT_NONE);
+        go = ends_wait(m) && worth_early(bytes, before) && !s->held.failed;
+        for (unsigned i = from; i < s->held.count; i++) {
+            cl_mem memory = (cl_mem)s->held.objects[i];
+
+            go = go && may_go_on(s) && !save_one(s, memory);
+            if (!go)
+                atomic_fetch_or(&memory->written, WRITTEN_SAVE); /* in the pause */
+        }
+        before = bytes;
+    }
+    s->early = s->held.count;
+}
+
+/* There is no checkpoint: what was read for it is not what the next one needs. */
+static void drop_early(struct saving *s)
+{
+    session_lock(s->node->session);
+    journal_drop_next(s->node->journal);
+    session_unlock(s->node->session);
+    for (unsigned i = 0; i < s->early; i++)
+        atomic_fetch_or(&((cl_mem)s->held.objects[i])->written, WRITTEN_SAVE);
 }
 
 /* ---- the journal begins anew ---- */
@@ -155,28 +256,17 @@ static bool settled(void *argument)
 }
 
 /* Under the lock: all that the node was told has been sent, and it is told no more. */
-static int begin_anew(struct saving *s, uint8_t **bytes)
+static int begin_anew(struct saving *s)
 {
     struct node *node = s->node;
     struct journal *j = node->journal;
-    int error = 0;
+    int error;
 
     handle_each(WIRE_EVENT, forget_event, node);
     session_wait(node->session, settled, node);
     if (!node->alive || session_stops(node->session) || j->off)
         return -ECONNRESET;
-    for (unsigned i = 0; i < s->held.count && !error; i++) {
-        cl_mem memory = (cl_mem)s->held.objects[i];
-        const struct wire_region whole = whole_of(memory);
-
-        if (!bytes[i])
-            continue;
-        error = journal_save(j, memory->object.id, &whole, bytes[i]) ? 0 : -ENOMEM;
-        if (!error)
-            bytes[i] = NULL;
-    }
-    if (!error)
-        error = journal_compact(j);
+    error = journal_compact(j);
     if (error) {
         vocl_log(LOG_ERROR, "no memory for a checkpoint of worker %u: its loss would be one", node->peer);
         journal_off(j);
@@ -189,62 +279,82 @@ static int begin_anew(struct saving *s, uint8_t **bytes)
     return 0;
 }
 
-static int save(struct saving *s)
+/* In the pause: what there is of the node is saved, or was early. */
+static int save_rest(struct saving *s)
 {
     struct session *session = s->node->session;
     struct journal *j = s->node->journal;
-    uint8_t **bytes;
+    const size_t early = s->bytes;
     int error = 0;
 
     session_lock(session);
     handle_each(WIRE_MEMORY, collect, s);
     s->before = j->log.length + j->kept_bytes;
     session_unlock(session);
-    bytes = calloc(s->held.count + 1, sizeof(*bytes));
-    if (!bytes || s->held.failed)
+    if (s->held.failed)
         error = -ENOMEM;
-    for (unsigned i = 0; i < s->held.count && !error; i++) {
-        if (has_changed(j, (cl_mem)s->held.objects[i]))
-            error = save_one(s, (cl_mem)s->held.objects[i], &bytes[i]);
+    for (unsigned i = s->early; i < s->held.count && !error; i++) {
+        cl_mem memory = (cl_mem)s->held.objects[i];
+        bool changed;
+
+        session_lock(session);
+        changed = has_changed(j, memory);
+        session_unlock(session);
+        error = changed ? save_one(s, memory) : 0;
     }
     session_lock(session);
     if (!error)
-        error = begin_anew(s, bytes);
-    for (unsigned i = 0; i < s->held.count && !error; i++)
-        atomic_fetch_and(&((cl_mem)s->held.objects[i])->written, (unsigned char)~WRITTEN_SAVE);
+        error = begin_anew(s);
+    for (unsigned i = s->early; i < s->held.count && !error; i++)
+        take_mark(s->node, (cl_mem)s->held.objects[i]);
     session_unlock(session);
-    for (unsigned i = 0; bytes && i < s->held.count; i++)
-        free(bytes[i]);
-    free(bytes);
-    held_drop(&s->held, session);
+    s->paused = s->bytes - early;
+    return error;
+}
+
+static int save_quiet(struct saving *s, long halted)
+{
+    int error = save_rest(s);
+
+    if (!error)
+        vocl_log(
+            LOG_INFO,
+            "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
+            s->node->peer, s->bytes, s->before, s->paused, (clock_ns() - halted) / 1000);
     return error;
 }
 
 int checkpoint_quiet(struct node *node, long halted)
 {
     struct saving s = {.node = node};
-    int error = save(&s);
+    const int error = save_quiet(&s, halted);
 
-    if (!error)
-        vocl_log(LOG_INFO, "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %ld us of pause",
-                 node->peer, s.bytes, s.before, (clock_ns() - halted) / 1000);
+    if (error)
+        drop_early(&s);
+    held_drop(&s.held, node->session);
     return error;
 }
 
 int checkpoint(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
+    struct saving s = {.node = node, .peer = node->peer};
     int error = -EBUSY;
 
     quiesce_lock();
-    if (!node->rests)
+    if (!node->rests) {
+        save_early(&s, &m);
         error = quiesce(&m);
+    }
     if (!error)
-        error = checkpoint_quiet(node, m.halted);
+        error = save_quiet(&s, m.halted);
+    if (error)
+        drop_early(&s);
     if (!node->rests)
         halt_set(HALT_NONE);
     ends_drop(&m);
     free(m.ends);
     quiesce_unlock();
+    held_drop(&s.held, node->session);
     return error;
 }

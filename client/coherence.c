@@ -223,6 +223,8 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
                                  .wait = e->wait,
                                  .wait_count = e->wait_count};
 
+    if (coherence_watched())
+        atomic_store(&memory_root(to->memory)->written, WRITTEN_ALL); /* this node's, which the program has not */
     wire_put_migrate_out(stream_begin(holder), &migrate_out);
     wire_put_migrate_in(&e->node->batch, &in);
     stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */

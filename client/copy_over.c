@@ -6,9 +6,6 @@
 #include "client/moving.h"
 
 #define SHARE ((size_t)16 << 20) /* goes at a time */
-#define LITTLE ((size_t)1 << 20) /* sooner in the pause */
-#define MOST_ROUNDS 8
-#define ENDS_NS 1000000000 /* that what was enqueued may take before contents are copied the first time */
 
 struct copying {
     struct move *move;
@@ -163,23 +160,6 @@ static size_t find_written(struct move *m, unsigned *list, unsigned *count)
     return bytes;
 }
 
-static bool wait_for_ends(struct move *m)
-{
-    const long until = clock_ns() + ENDS_NS;
-    bool reached = false;
-
-    while (!reached && clock_ns() < until && m->node->alive && !move_ended(m->session)) {
-        session_lock(m->session);
-        reached = ends_reached(m);
-        session_need_progress(m->session);
-        session_unlock(m->session);
-        if (!reached)
-            move_look_later();
-    }
-    ends_drop(m);
-    return reached && !m->failed;
-}
-
 /* Those of which pieces may be under way, in use: when as many others have begun since, one's are over. */
 struct going {
     cl_mem memories[CARRIERS];
@@ -235,10 +215,10 @@ int copy_early(struct move *m)
     bool go = list != NULL;
     int error = 0;
 
-    while (go && !error && m->rounds < MOST_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS)) {
+    while (go && !error && m->rounds < EARLY_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS)) {
         bytes = find_written(m, list, &count);
         halt_set(HALT_NONE);
-        go = wait_for_ends(m) && bytes > LITTLE && bytes < before / 4 * 3;
+        go = ends_wait(m) && worth_early(bytes, before);
         error = copy_list(m, list, count, go);
         before = bytes;
         m->rounds += go;

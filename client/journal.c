@@ -31,7 +31,7 @@ struct journal *journal_new(struct node *node, size_t limit)
 
 void journal_drop_data(struct journal *j)
 {
-    for (unsigned i = 0; i < sizeof(j->kept) / sizeof(*j->kept); i++) {
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
         while (j->kept[i]) {
             struct kept *kept = j->kept[i];
 
@@ -45,6 +45,7 @@ void journal_drop_data(struct journal *j)
 static void saved_free(struct saved *saved)
 {
     free(saved->bytes);
+    free(saved->next_bytes);
     free(saved);
 }
 
@@ -57,11 +58,13 @@ void journal_off(struct journal *j)
         return;
     journal_drop_data(j);
     window_free(j);
-    while (j->saved) {
-        struct saved *saved = j->saved;
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        while (j->saved[i]) {
+            struct saved *saved = j->saved[i];
 
-        j->saved = saved->next;
-        saved_free(saved);
+            j->saved[i] = saved->next;
+            saved_free(saved);
+        }
     }
 }
 
@@ -128,7 +131,7 @@ void journal_forget(struct journal *j, uint32_t kind, uint32_t id)
 
 void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t length)
 {
-    struct kept **at = &j->kept[tag % (sizeof(j->kept) / sizeof(*j->kept))], *kept;
+    struct kept **at = &j->kept[tag % JOURNAL_LISTS], *kept;
 
     if (j->off)
         return;
@@ -145,7 +148,7 @@ void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t len
 
 const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *length)
 {
-    const struct kept *kept = j->kept[tag % (sizeof(j->kept) / sizeof(*j->kept))];
+    const struct kept *kept = j->kept[tag % JOURNAL_LISTS];
 
     while (kept && kept->tag != tag)
         kept = kept->next;
@@ -206,7 +209,7 @@ const char *journal_bound(const struct journal *j)
 
 struct saved *journal_find_saved(const struct journal *j, uint32_t memory)
 {
-    struct saved *saved = j->saved;
+    struct saved *saved = j->saved[memory % JOURNAL_LISTS];
 
     while (saved && saved->memory != memory)
         saved = saved->next;
@@ -217,34 +220,61 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
 {
     struct saved *saved = journal_find_saved(j, memory);
 
+    if (j->off)
+        return false;
     if (!saved) {
         saved = calloc(1, sizeof(*saved));
         if (!saved)
             return false;
-        saved->next = j->saved;
-        j->saved = saved;
+        saved->next = j->saved[memory % JOURNAL_LISTS];
+        j->saved[memory % JOURNAL_LISTS] = saved;
     }
-    free(saved->bytes);
+    free(saved->next_bytes);
     saved->memory = memory;
     saved->whole = *whole;
-    saved->bytes = bytes;
+    saved->next_bytes = bytes;
     return true;
 }
 
-static void drop_unused(struct journal *j)
+/* They stay in their lists, which a replay may be at. */
+void journal_drop_next(struct journal *j)
 {
-    struct saved **at = &j->saved;
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->next) {
+            free(saved->next_bytes);
+            saved->next_bytes = NULL;
+        }
+    }
+}
 
+static void use_next(struct saved *saved)
+{
+    free(saved->bytes);
+    saved->bytes = saved->next_bytes;
+    saved->next_bytes = NULL;
+    saved->stale = false;
+}
+
+static bool is_used(const struct saved *saved)
+{
+    const struct object *object = handle_find(WIRE_MEMORY, saved->memory);
+
+    return object && atomic_load(&object->uses) != USES_RELEASED;
+}
+
+static void renew_saved(struct saved **at)
+{
     while (*at) {
         struct saved *saved = *at;
-        const struct object *object = handle_find(WIRE_MEMORY, saved->memory);
 
-        if (object && atomic_load(&object->uses) != USES_RELEASED) {
+        if (is_used(saved)) {
+            if (saved->next_bytes)
+                use_next(saved);
             at = &saved->next;
-            continue;
+        } else {
+            *at = saved->next;
+            saved_free(saved);
         }
-        *at = saved->next;
-        saved_free(saved);
     }
 }
 
@@ -262,7 +292,8 @@ int journal_compact(struct journal *j)
     wire_buffer_free(&j->base);
     wire_buffer_free(&j->log);
     j->base = base;
-    drop_unused(j);
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++)
+        renew_saved(&j->saved[i]);
     j->since = 0;
     j->full = false;
     window_begin(j);

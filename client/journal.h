@@ -22,8 +22,12 @@ struct saved {
     struct saved *next;
     uint32_t memory;
     struct wire_region whole; /* WIRE_PIECE or WIRE_IMAGE */
-    uint8_t *bytes;
+    uint8_t *bytes;           /* as at the last checkpoint; NULL: it has had none */
+    uint8_t *next_bytes;      /* for the one that is being taken, or NULL */
+    bool stale;               /* written since bytes were read, though the object says no more so */
 };
+
+#define JOURNAL_LISTS 256
 
 struct kept;
 struct image;
@@ -31,8 +35,8 @@ struct image;
 struct journal {
     struct node *node;
     struct wire_buffer base, log;
-    struct saved *saved;
-    struct kept *kept[256]; /* by tag */
+    struct saved *saved[JOURNAL_LISTS]; /* by memory */
+    struct kept *kept[JOURNAL_LISTS];   /* by tag */
     size_t kept_bytes, limit;
     long since;          /* when the first command of the log was sent; 0: there is none */
     bool full, off;      /* off: it could not be used any more, nothing is kept */
@@ -79,8 +83,10 @@ const char *journal_bound(const struct journal *j);
 /* All that was sent is over, contents were saved: the log becomes base. 0 or -ENOMEM: all is as it was. */
 int journal_compact(struct journal *j);
 struct saved *journal_find_saved(const struct journal *j, uint32_t memory);
-/* Instead of what was saved of that object, if anything; takes the bytes. */
+/* With journal_compact() instead of what was saved of that object, if anything; takes the bytes. */
 bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes);
+/* There will be no journal_compact(). */
+void journal_drop_next(struct journal *j);
 /* Bulk data that were kept are not needed any more. */
 void journal_drop_data(struct journal *j);
 

@@ -9,6 +9,16 @@
 #define LOOK_NS 100000
 #define QUICK_NS 100000000 /* that calls wait for others before the pause */
 
+/* Contents that go while the program does, again and again for what it wrote meanwhile. */
+#define EARLY_ROUNDS 8
+#define EARLY_LITTLE ((size_t)1 << 20) /* is sooner done in the pause */
+
+/* Whether so many bytes are worth another round: before: that the last one had, SIZE_MAX at first. */
+static inline bool worth_early(size_t bytes, size_t before)
+{
+    return bytes > EARLY_LITTLE && bytes < before / 4 * 3;
+}
+
 /* What was enqueued in a queue so far ends with this. */
 struct end {
     cl_command_queue queue;
@@ -78,6 +88,8 @@ int quiesce(struct move *m);
 void ends_put(struct move *m);
 bool ends_reached(const struct move *m);
 void ends_drop(struct move *m);
+/* Until all are, while the program goes on, and they are dropped: true, or it takes too long. */
+bool ends_wait(struct move *m);
 /* What is not over, or NULL. Under the lock. */
 const char *quiesce_missing(const struct move *m);
 

@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "client/moving.h"
 
-#define GATED_NS 50000000 /* while the program has a user event that it may have to set first */
+#define GATED_NS 50000000  /* while the program has a user event that it may have to set first */
+#define ENDS_NS 1000000000 /* that what was enqueued may take before contents go while the program does */
 
 static pthread_mutex_t quiescing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -109,6 +110,23 @@ bool ends_reached(const struct move *m)
             return false;
     }
     return true;
+}
+
+bool ends_wait(struct move *m)
+{
+    const long until = clock_ns() + ENDS_NS;
+    bool reached = false;
+
+    while (!reached && clock_ns() < until && m->node->alive && !move_ended(m->session)) {
+        session_lock(m->session);
+        reached = ends_reached(m);
+        session_need_progress(m->session);
+        session_unlock(m->session);
+        if (!reached)
+            move_look_later();
+    }
+    ends_drop(m);
+    return reached && !m->failed;
 }
 
 /* What is missing, or NULL. Under the lock. */

@@ -169,7 +169,7 @@ static void give_again(struct replay *r, uint32_t tag)
 
 static void restore(struct replay *r, const struct saved *saved)
 {
-    for (size_t at = 0; at < saved->whole.size && !has_failed(r);) {
+    for (size_t at = 0; saved->bytes && at < saved->whole.size && !has_failed(r);) {
         struct wire_bring m = {.memory = saved->memory, .part = saved->whole};
         const size_t left = saved->whole.size - at;
 
@@ -189,6 +189,14 @@ static void restore(struct replay *r, const struct saved *saved)
         if (m.tag || r->out.length > FRAME)
             flush(r);
         at += m.part.size;
+    }
+}
+
+static void restore_all(struct replay *r)
+{
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (const struct saved *saved = r->j->saved[i]; saved && !has_failed(r); saved = saved->next)
+            restore(r, saved);
     }
 }
 
@@ -575,8 +583,7 @@ int replay(struct node *node)
     memcpy(node->journal->skip, node->journal->printed, sizeof(node->journal->skip));
     tell_all(&r, &node->journal->base, 0);
     flush(&r);
-    for (const struct saved *saved = node->journal->saved; saved && !has_failed(&r); saved = saved->next)
-        restore(&r, saved);
+    restore_all(&r);
     window_restore(node->journal);
     tell_all(&r, &node->journal->log, node->journal->over);
     while (r.fences)

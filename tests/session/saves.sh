@@ -1,0 +1,91 @@
+#!/bin/sh
+# Checkpoints with which lost workers are replaced: of contexts of two workers, each of which has contents of its own of the
+# same buffers; and contents that are read while the program goes on writing them.
+. "$(dirname "$0")/../lib.sh"
+mark=VOCL_TEST_MARK=$$
+at_most 300
+
+both_saved()
+{
+    [ "$(tail -n +"$seen" "$scratch/err" | grep -o 'checkpoint of worker [0-9]*' | sort -u | wc -l)" -ge 2 ]
+}
+
+# stage TEXT: the program has got there; what it was told for that is in a checkpoint of either
+stage()
+{
+    wait_until 30 grep -q "^$1" "$scratch/out" || fail "not $1: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_until 30 both_saved || fail "$1: no checkpoint: $(tail -n 9 "$scratch/err")"
+}
+
+# go_on: with the next
+go_on()
+{
+    seen=$(($(wc -l < "$scratch/err") + 1))
+    echo >&7
+}
+
+# lose head|tail: the worker that began first, or last
+lose()
+{
+    before=$(grep -c 'is worker . now' "$scratch/err")
+    kill -KILL "$(session_workers "$mark" | sort -n | "$1" -n 1)"
+    wait_until 30 one_more || fail "$1: not replaced: $(grep -v debug: "$scratch/err" | tail -n 9)"
+}
+one_more()
+{
+    [ "$(grep -c 'is worker . now' "$scratch/err")" -gt "$before" ]
+}
+
+two()
+{
+    mkfifo "$scratch/lines"
+    : > "$scratch/err"
+    : > "$scratch/out"
+    seen=1
+    env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_EVERY=1 VOCL_SHARE=$1 VOCL_LOG=debug timeout -k 10 200 \
+        vocl run --workers 2 -- "$top_builddir/tests/session/two_saved" < "$scratch/lines" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    exec 7> "$scratch/lines"
+    stage begun
+    go_on
+    stage "the second has written"
+    lose tail
+    go_on
+    stage "the second has written again"
+    go_on
+    stage "the first has got it"
+    lose head
+    go_on
+    wait $program || fail "two, $1: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    exec 7>&-
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+
+# early: while it is written, most of it is saved before the pause, and the worker is lost at any time
+early()
+{
+    : > "$scratch/err"
+    : > "$scratch/out"
+    env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_LOG=8M VOCL_SHARE=0 VOCL_LOG=debug timeout -k 10 200 \
+        vocl run -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 saved_early || fail "nothing is saved early: $(grep 'checkpoint' "$scratch/err" | tail -n 9)"
+    for pause in 0.3 0.1 0.5 0.2 0.4 0.3; do
+        sleep $pause
+        lose tail
+    done
+    touch "$scratch/enough"
+    wait $program || fail "early: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    grep -qx right "$scratch/out" || fail "early: $(cat "$scratch/out")"
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+saved_early()
+{
+    sed -n 's/.*checkpoint of worker [0-9]*: \([0-9]*\) bytes .*, \([0-9]*\) of them .*/\1 \2/p' "$scratch/err" |
+        awk '$1 > 2 * $2 { early++ } END { exit early < 3 }'
+}
+
+beside two 0
+beside two 1
+beside early
+well_beside

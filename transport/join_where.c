@@ -30,8 +30,6 @@ static const char *refuse(const struct transport *t, const char *host)
         return "who has started this session's workers starts no others";
     if (here && !is_this_host(host))
         return "all of this session's workers are on its program's host, and so are those that come later";
-    if (!here && t->job.provider != &provider_tls && !t->job.guests.known)
-        return "a session over MPI that a pool has started takes on nobody";
     if (!here && (!host || !*host || strpbrk(host, ", \t")))
         return "which host?";
     return NULL;

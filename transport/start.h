@@ -79,6 +79,8 @@ __attribute__((format(printf, 2, 3))) bool list_add(char ***list, const char *fo
 void list_free(char **list);
 /* What workers are started with, but for the place where they say hello. */
 char **launch_environment(const struct start *start, bool local);
+/* Over MPI: those who come later will show the session's secret. */
+void launch_keep_key(const struct start *start);
 /* Where they say hello, and what they show there. */
 void launch_place(const struct start *start, char ***environment);
 /* Starts the helper arguments[0] of VOCL's, with the lifeline to it; frees both lists. */

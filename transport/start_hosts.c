@@ -55,21 +55,13 @@ static int launch_workers(struct start *start)
     return launch_helper(start, arguments, environment);
 }
 
-static void keep_key(const struct start *start)
-{
-    struct guest_key *key = &start->job->guests;
-
-    *key = (struct guest_key){.known = true, .ending = start->ending, .argument = start->argument};
-    memcpy(key->secret, start->secret, sizeof(key->secret));
-}
-
 int start_hosts(struct start *start)
 {
     int pmi = -1, error = listen_or_not(start);
 
     start->job->started = STARTED_THERE;
     if (!start->tls)
-        keep_key(start);
+        launch_keep_key(start);
     if (!error)
         error = launch_workers(start);
     if (!error && !start->tls)

@@ -93,10 +93,14 @@ static int get_devices(struct start *start)
 /* The daemons are told where their workers go. */
 static int tell_place(struct start *start)
 {
-    char line[256], shown[2 * SECRET_BYTES + 1];
+    char line[384], secret[2 * SECRET_BYTES + 1], token[2 * TOKEN_BYTES + 2] = "";
 
-    hex_show(start->tls ? start->secret : start->token, start->tls ? SECRET_BYTES : TOKEN_BYTES, shown);
-    snprintf(line, sizeof(line), "session %s %s\n", start->remote.text, shown);
+    hex_show(start->secret, SECRET_BYTES, secret);
+    if (!start->tls) {
+        *token = ' ';
+        hex_show(start->token, TOKEN_BYTES, token + 1);
+    }
+    snprintf(line, sizeof(line), "session %s %s%s\n", start->remote.text, secret, token);
     return socket_write_all(start->job->lifeline, line, strlen(line));
 }
 
@@ -110,6 +114,8 @@ int start_pool(struct start *start)
     if (!error)
         error = tell_place(start);
     start->job->started = STARTED_POOL;
+    if (!start->tls)
+        launch_keep_key(start);
     if (!error && start->tls)
         return enter_tls(start, -1);
     if (!error)

@@ -293,8 +293,6 @@ static bool read_oversubscribe(struct config *config, const config_setting_t *ro
         return complain(why, why_size, config, setting, "true, false or a number of seconds is needed");
     else if (!read_number(config, root, "oversubscribe", 0, 1000000, &config->oversubscribe, why, why_size))
         return false;
-    if (config->oversubscribe && strcmp(config->network, "tls"))
-        return complain(why, why_size, config, setting, "needs network = \"tls\": sessions over MPI do not rest");
     return true;
 }
 

@@ -358,7 +358,7 @@ static bool take_environment(const struct config *config, const json_t *message,
 {
     static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US=", "VOCL_PEER_TIMEOUT="};
     const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
-    const char *secret = message_text(message, "secret", "");
+    const char *secret = message_text(message, "secret", ""), *guests = message_text(message, "guests", "");
     const long long rank = message_number(message, "rank", 0), size = message_number(message, "size", 0);
     const bool joins = json_is_true(json_object_get(message, "joins"));
     const json_t *given = json_object_get(message, "environment"), *variable;
@@ -373,14 +373,15 @@ static bool take_environment(const struct config *config, const json_t *message,
     }
     snprintf(why, why_size, "no worker can be started with that");
     if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
-        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)))
+        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)) ||
+        (*guests && !hex_read(guests, bytes, SECRET_BYTES)))
         return false;
     json_array_foreach(given, index, variable)
     {
         const char *text = json_string_value(variable);
         bool known = false;
 
-        if (!text || strlen(text) > 200 || !is_plain(text) || count + 7 >= MOST_VARIABLES)
+        if (!text || strlen(text) > 200 || !is_plain(text) || count + 8 >= MOST_VARIABLES)
             return false;
         for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
             known |= !strncmp(text, settings[i], strlen(settings[i]));
@@ -392,7 +393,8 @@ static bool take_environment(const struct config *config, const json_t *message,
                     : asprintf(&list[count + 1], SESSION_TOKEN "=%s", token)) >= 0 &&
            asprintf(&list[count + 2], "PMI_RANK=%lld", rank) >= 0 &&
            asprintf(&list[count + 3], "PMI_SIZE=%lld", size) >= 0 &&
-           (!joins || asprintf(&list[count + 4], SESSION_JOINS "=%lld", rank) >= 0);
+           (!joins || asprintf(&list[count + 4], SESSION_JOINS "=%lld", rank) >= 0) &&
+           (!*guests || asprintf(&list[count + 4 + joins], SESSION_GUESTS "=%s", guests) >= 0);
 }
 
 static void word_is_late(evutil_socket_t fd, short what, void *argument)

@@ -5,8 +5,9 @@
  *     queued POSITION WHY          the request waits
  *     granted NODES ADDRESS NETWORK
  *                                  so many workers; the first node's daemon; what the pool wants a session carried by
- *     session ENDPOINT TOKEN       from the application: where workers say hello. What comes back is a descriptor: PMI.
- *                                  With a secret in the token's place it is carried by TLS, and there is no PMI
+ *     session ENDPOINT SECRET [TOKEN]
+ *                                  from the application: where workers say hello. With a token it is carried by MPI:
+ *                                  what comes back is a descriptor, PMI, and with the secret comes who comes later
  *     failed WHY                   that was all
  *     ended NODE WHY               a worker's end, if there is something to say about it; also in the log
  *
@@ -51,7 +52,7 @@ static struct attended nodes[ATTEND_MOST];
 static unsigned node_count;
 static struct pmi *server;
 static int own_pmi = -1; /* where rank 0 speaks it */
-static char session[64], endpoint[160], token_text[2 * SECRET_BYTES + 1], network[8] = "tls";
+static char session[64], endpoint[160], secret[2 * SECRET_BYTES + 1], token[2 * TOKEN_BYTES + 1], network[8] = "tls";
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -227,7 +228,7 @@ static void end_pmi(void)
 
 static bool by_tls(void)
 {
-    return strlen(token_text) == 2 * SECRET_BYTES;
+    return !*token;
 }
 
 static const char *setting_line(const char *name, char *line, size_t size)
@@ -247,15 +248,19 @@ static void add_settings(json_t *environment)
     }
 }
 
-/* What starts a worker; joins: it comes to a session that runs. */
+/* What starts a worker; joins: it comes to a session that runs, by TLS. */
 static json_t *start_message(const char *part, const char *where, unsigned number, unsigned size, bool joins)
 {
-    json_t *environment = json_array();
+    const bool tls = by_tls() || joins;
+    json_t *environment = json_array(), *message;
 
     add_settings(environment);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:o}", "do", "start", "session", part, "endpoint", where,
-                     by_tls() ? "secret" : "token", token_text, "rank", (int)number, "size", (int)size, "joins", joins,
-                     "environment", environment);
+    message = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:o}", "do", "start", "session", part, "endpoint", where,
+                        tls ? "secret" : "token", tls ? secret : token, "rank", (int)number, "size", (int)size, "joins",
+                        joins, "environment", environment);
+    if (!tls)
+        json_object_set_new(message, "guests", json_string(secret));
+    return message;
 }
 
 static json_t *start_newcomer(const char *part, const char *where, unsigned number)
@@ -301,7 +306,7 @@ static void read_session(void)
         length++;
     }
     line[length] = '\0';
-    if (sscanf(line, "session %159s %64s", endpoint, token_text) != 2)
+    if (sscanf(line, "session %159s %64s %32s", endpoint, secret, token) < 2)
         exit(1);
 }
 
@@ -465,8 +470,6 @@ int main(int count, char **words)
     client_close(&broker);
     own.pool = &pool;
     own.changed = describe;
-    own.refusal =
-        by_tls() ? NULL : "a session over MPI takes on no workers: network = \"tls\" in the pool's configuration";
     wanted_open(&own);
     losses_open(&own);
     moves_open(&own);

@@ -82,9 +82,9 @@ bool losses_hear_program(const struct channel_message *message)
 
     if (!wanted_read(message, &lost))
         return false;
-    request = session.refusal ? NULL : json_copy(find_wish(lost));
+    request = json_copy(find_wish(lost));
     if (!request) {
-        wanted_refuse(message, session.refusal ? session.refusal : "the session had no such worker");
+        wanted_refuse(message, "the session had no such worker");
         return true;
     }
     json_object_set_new(request, "instead", json_string(session.id));

@@ -132,9 +132,7 @@ static void begin(struct attended *from, const struct wish *wish, int out)
     move.unwanted = false;
     move.wish = *wish;
     snprintf(move.place.name, sizeof(move.place.name), "%s", wish->to);
-    if (session.refusal)
-        fail(session.refusal);
-    else if (ask_for_place(false, why, sizeof(why)))
+    if (ask_for_place(false, why, sizeof(why)))
         fail(why);
     else
         move.state = MOVE_PLACE;

@@ -13,8 +13,7 @@ struct pool_session {
     struct attended *nodes;
     unsigned *count;
     const struct poolfile *pool;
-    const char *id;      /* the pool's name for it */
-    const char *refusal; /* why it takes on no workers, or NULL */
+    const char *id; /* the pool's name for it */
     /* The message that starts a worker of that number there. */
     json_t *(*start)(const char *part, const char *endpoint, unsigned number);
     void (*changed)(void); /* the nodes are others now */

@@ -97,10 +97,7 @@ static struct asker *find_asker(const char *part)
 static void ask_program(const char *words, const char *part)
 {
     struct asker *asker = find_asker(part);
-    const char *why = session.refusal ? session.refusal
-                      : moves_now()   ? "a move of it is under way"
-                      : !asker        ? "that has been asked of it already"
-                                      : NULL;
+    const char *why = moves_now() ? "a move of it is under way" : !asker ? "that has been asked of it already" : NULL;
     int answers = -1;
 
     if (!why)

@@ -37,7 +37,7 @@ done
 bad 'oversubscribe = "yes";' 'oversubscribe: true, false or a number'
 bad 'oversubscribe = 1.5;' 'oversubscribe: true, false or a number'
 bad 'oversubscribe = -1;' 'oversubscribe: a whole number from 0'
-bad 'oversubscribe = true; network = "mpi";' 'oversubscribe: needs network = "tls"'
+good 'oversubscribe = true; network = "mpi";'
 bad 'policy = 5;' 'policy: a text in quotes'
 bad 'queue-limit = "100";' 'queue-limit: a whole number from 0 to 100000'
 bad 'queue-limit = 5000000000L;' 'queue-limit: a whole number'

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Sessions of a pool over MPI take on workers, which come over TLS: they move, rest, and lose workers, as those over TLS do.
+. "$(dirname "$0")/move-lib.sh"
+at_most 300
+for host in n1 n2; do
+    write_config $host 'devices = ( { match = "*"; sessions = 2; } );' 'network = "mpi";'
+    sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
+    start_daemon $host
+done
+wait_until 20 nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+
+# over_mpi COMMAND...: a program that goes on until it is told
+over_mpi()
+{
+    rm -f "$scratch/enough"
+    begins $alice env UCX_TLS=tcp,self VOCL_LOG=info "$@" "$scratch/bin/moved" 4 0 "$scratch/enough"
+    ready
+    grep -q libmpi "/proc/$(pgrep -u $alice -x moved)/maps" || fail "it is not over MPI: $(cat "$scratch/err")"
+    here=$(part node) other=n1
+    [ "$here" != n1 ] || other=n2
+}
+moved_to()
+{
+    move --to "$1" || fail "to $1: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+    wait_until 10 one_part && [ "$(part node)" = "$1" ] || fail "to $1: $(root vocl pool sessions)"
+}
+replaced()
+{
+    grep -q 'is worker [0-9]* now' "$scratch/err"
+}
+
+over_mpi
+moved_to "$other"
+moved_to "$here"
+ends "moved"
+
+over_mpi
+as $alice vocl pool suspend "$(part id)" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+wait_until 10 one_part || fail "it does not come again: $(root vocl pool sessions; tail -n 9 "$scratch/err")"
+ends "put to rest"
+
+over_mpi VOCL_RECOVER=replay VOCL_PEER_TIMEOUT=2
+ip netns pids $base-"$here" | while read -r pid; do
+    ! tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' || kill -KILL "$pid"
+done
+wait_until 60 replaced || fail "it is not replaced: $(tail -n 20 "$scratch/err" "$scratch"/n?.log)"
+wait_until 20 one_part || fail "replaced: $(root vocl pool sessions)"
+ends "lost"
+for host in n1 n2; do
+    [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
+done
+exit 0

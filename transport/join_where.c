@@ -58,18 +58,7 @@ void transport_place(const struct transport *t, unsigned peer, char *place, size
         snprintf(place, size, "%s", transport_peer_host(t, peer));
 }
 
-int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
-{
-    int error = check(t, host, why, why_size);
-
-    if (!error && t->job.started == STARTED_POOL && !is_any(host)) { /* it moves it, and so has a place for who comes */
-        snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
-        error = -ENOTSUP;
-    }
-    return error;
-}
-
-int where_prepare(struct transport *t, char *why, size_t why_size)
+int where_prepare(const struct transport *t, char *why, size_t why_size)
 {
     const struct guest_key *key = &t->job.guests;
 
@@ -80,6 +69,17 @@ int where_prepare(struct transport *t, char *why, size_t why_size)
         return -ENOTSUP;
     }
     return meeting_prepare(key->secret, key->ending, key->argument, why, why_size);
+}
+
+int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
+{
+    int error = check(t, host, why, why_size);
+
+    if (!error && t->job.started == STARTED_POOL && !is_any(host)) { /* it moves it, and so has a place for who comes */
+        snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
+        error = -ENOTSUP;
+    }
+    return error || t->job.started == STARTED_HERE ? error : where_prepare(t, why, why_size);
 }
 
 int where_may_come(struct transport *t, const char *host, char *why, size_t why_size)

@@ -8,7 +8,7 @@
  */
 int where_may_come(struct transport *t, const char *host, char *why, size_t why_size);
 /* What carries newcomers between hosts is loaded, in a session over MPI when the first one comes. */
-int where_prepare(struct transport *t, char *why, size_t why_size);
+int where_prepare(const struct transport *t, char *why, size_t why_size);
 /* The program listens for one of that host, or else what starts him carries his connections. */
 void where_to_come(const struct transport *t, const char *host, struct endpoint *own);
 /* A worker does, at the address by which it reaches the program; own->fd < 0: not. */

@@ -247,7 +247,7 @@ void enqueue_expect(struct enqueue *e)
 
 int enqueue_outcome(const struct enqueue *e)
 {
-    const cl_int status = event_wait(e->event);
+    const cl_int status = event_wait_asked(e->event, timeline_now());
 
     return status < 0 ? call_verdict(status) : 0;
 }

@@ -35,6 +35,9 @@ extern const struct kind event_kind;
 /* ---- event_wait.c ---- */
 /* Wait until the event is complete; its status. */
 cl_int event_wait(cl_event event);
+/* The same of one that its node was asked to tell of: a round trip also if it is over already. since: timeline_now().
+ */
+cl_int event_wait_asked(cl_event event, uint64_t since);
 /* What the application's wait ends with; since: deliver_now_begun() when it began. */
 void event_wait_callbacks(cl_event event, uint64_t since);
 /* Its node is to tell of these statuses of it; event_ask(): of its end, and nothing of others. Under the lock. */

@@ -68,23 +68,28 @@ static bool event_ready(void *argument)
     return atomic_load_explicit(&event->status, memory_order_acquire) <= CL_COMPLETE;
 }
 
-cl_int event_wait(cl_event event)
+cl_int event_wait_asked(cl_event event, uint64_t since)
 {
     struct node *node = event->node;
 
     if (atomic_load_explicit(&event->status, memory_order_acquire) > CL_COMPLETE) {
+        const uint64_t now = timeline_now();
+
         session_lock(node->session);
+        if (!since && !is_implied(event))
+            since = now;
         event_subscribe(event, SUBSCRIBE_COMPLETE);
         stream_push(node);
-        if (atomic_load(&event->status) > CL_COMPLETE) {
-            const uint64_t since = timeline_now();
-
-            session_wait(node->session, event_ready, event);
-            timeline_waited(since, TIMELINE_FOR_EVENT, node, event->object.id);
-        }
+        session_wait(node->session, event_ready, event);
         session_unlock(node->session);
     }
+    timeline_waited(since, TIMELINE_FOR_EVENT, node, event->object.id);
     return atomic_load(&event->status);
+}
+
+cl_int event_wait(cl_event event)
+{
+    return event_wait_asked(event, 0);
 }
 
 void event_wait_callbacks(cl_event event, uint64_t since)

@@ -24,7 +24,6 @@ int queue_wait_idle(cl_command_queue queue)
     uint64_t number = atomic_load(&queue->enqueued);
     struct enqueue e;
     struct wire_enqueue_marker m;
-    uint64_t since;
     int error;
 
     if (number <= atomic_load(&queue->finished))
@@ -40,10 +39,8 @@ int queue_wait_idle(cl_command_queue queue)
     wire_put_enqueue_marker(stream_begin(e.node), &m);
     error = stream_end(e.node, STREAM_NOW);
     enqueue_leave(&e);
-    since = atomic_load(&e.event->status) > CL_COMPLETE ? 0 : timeline_now(); /* else event_wait() tells of it */
-    if (!error && event_wait(e.event) == NODE_LOST_STATUS)
+    if (!error && event_wait_asked(e.event, timeline_now()) == NODE_LOST_STATUS)
         error = -ECONNRESET;
-    timeline_waited(since, TIMELINE_FOR_EVENT, e.node, e.event_id);
     if (!error)
         arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed with something before it */
     if (!error && !node_is_there(queue->node))         /* data that had been announced were still to come */

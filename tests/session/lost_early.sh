@@ -49,7 +49,7 @@ for carried in $network; do
 done
 sort "$scratch/said" | uniq -c
 grep -q 'starts once more' "$scratch/said" || fail "no worker was lost before it had come"
-# Without recovery it is an error, as ever.
+# Without recovery it is an error, as ever; on a busy machine the session may have begun by then.
 echo 0.01 > "$scratch/doomed"
 VOCL_LIBEXECDIR="$scratch/libexec" timeout -k 10 120 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" && fail "a lost worker is no error"
-grep -q 'no session' "$scratch/err" || fail "no reason is told: $(cat "$scratch/err")"
+grep -q 'no session\|worker 1 on .* is lost: ' "$scratch/err" || fail "no reason is told: $(cat "$scratch/err")"

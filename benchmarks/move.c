@@ -5,13 +5,14 @@
  *
  *   move_link        from one worker to another, as a migration
  *   move_link_fresh  the same into memory that nobody has touched yet, as that at a move's target is
+ *   move_link_busy   the same while 64 MiB are rewritten all the time, which takes processors and memory from it
  *   move_rest_*      nothing is written meanwhile: whole is the time of the move by that of its bytes at the link's
  *                    rate, pause in ms
  *   move_rewritten_* a sixteenth is rewritten all the time: the pause also by the time that is allowed, which is that
  *                    of twice what is rewritten at the link's rate and 50 ms
  *   *_touched_*      the same where a virtual machine has had the memory for the target from its host before
  *
- * whole_by_fresh is by the time of the bytes at the rate of move_link_fresh.
+ * whole_by_fresh is by the time of the bytes at the rate of move_link_fresh, whole_by_busy at that of move_link_busy.
  */
 #include <stdatomic.h>
 #include <pthread.h>
@@ -24,6 +25,11 @@ enum { PARTS = 16 };
 struct moved {
     unsigned long long bytes, paused_bytes;
     long pause_us, all_us;
+};
+
+/* Of the link, in bytes in a nanosecond. */
+struct rates {
+    double used, fresh, busy;
 };
 
 static size_t part_size;
@@ -57,6 +63,31 @@ static struct moved move(void)
     return m;
 }
 
+static pthread_t writer;
+
+static void *rewrite(void *argument)
+{
+    struct bench *b = argument;
+
+    for (cl_int value = 0; !atomic_load(&stop); value++) {
+        CHECK(clEnqueueFillBuffer(b->queue, parts[0], &value, sizeof(value), 0, part_size, 0, NULL, NULL));
+        CHECK(clFinish(b->queue));
+    }
+    return NULL;
+}
+
+static void rewrite_begin(struct bench *b)
+{
+    atomic_store(&stop, false);
+    EXPECT(!pthread_create(&writer, NULL, rewrite, b));
+}
+
+static void rewrite_end(void)
+{
+    atomic_store(&stop, true);
+    pthread_join(writer, NULL);
+}
+
 /* Bytes in a nanosecond. */
 static double link_rate(const struct bench *b, cl_context context, bool fresh, const char *name)
 {
@@ -88,17 +119,6 @@ static double link_rate(const struct bench *b, cl_context context, bool fresh, c
     return series_median(&rate);
 }
 
-static void *rewrite(void *argument)
-{
-    const struct bench *b = argument;
-
-    for (cl_int value = 0; !atomic_load(&stop); value++) {
-        CHECK(clEnqueueFillBuffer(b->queue, parts[0], &value, sizeof(value), 0, part_size, 0, NULL, NULL));
-        CHECK(clFinish(b->queue));
-    }
-    return NULL;
-}
-
 static void report(struct series *series, const char *kind, const char *what, const char *unit)
 {
     char name[64];
@@ -107,27 +127,25 @@ static void report(struct series *series, const char *kind, const char *what, co
     series_report(series, name, unit);
 }
 
-static void measure(struct bench *b, double rate, double fresh, bool rewritten, bool touched)
+static void measure(struct bench *b, const struct rates *rates, bool rewritten, bool touched)
 {
     const char *kind = rewritten ? touched ? "rewritten_touched" : "rewritten" : touched ? "rest_touched" : "rest";
-    struct series whole = {0}, by_fresh = {0}, pause = {0}, allowed = {0}, bytes = {0};
-    const double limit_ms = 2.0 * (double)part_size / rate / 1e6 + 50;
-    pthread_t writer;
+    struct series whole = {0}, by_fresh = {0}, by_busy = {0}, pause = {0}, allowed = {0}, bytes = {0};
+    const double limit_ms = 2.0 * (double)part_size / rates->used / 1e6 + 50;
 
     EACH_ROUND (round, 0, bench_rounds(b, 3, 1)) {
         struct moved m;
 
         if (touched)
             bench_touch(part_size * PARTS);
-        atomic_store(&stop, false);
         if (rewritten)
-            EXPECT(!pthread_create(&writer, NULL, rewrite, b));
+            rewrite_begin(b);
         m = move();
-        atomic_store(&stop, true);
         if (rewritten)
-            pthread_join(writer, NULL);
-        round_add(&round, &whole, (double)m.all_us * 1e3 / ((double)m.bytes / rate));
-        round_add(&round, &by_fresh, (double)m.all_us * 1e3 / ((double)m.bytes / fresh));
+            rewrite_end();
+        round_add(&round, &whole, (double)m.all_us * 1e3 / ((double)m.bytes / rates->used));
+        round_add(&round, &by_fresh, (double)m.all_us * 1e3 / ((double)m.bytes / rates->fresh));
+        round_add(&round, &by_busy, (double)m.all_us * 1e3 / ((double)m.bytes / rates->busy));
         round_add(&round, &pause, (double)m.pause_us / 1e3);
         round_add(&round, &allowed, (double)m.pause_us / 1e3 / limit_ms);
         round_add(&round, &bytes, (double)m.bytes / (double)(part_size * PARTS));
@@ -137,6 +155,8 @@ static void measure(struct bench *b, double rate, double fresh, bool rewritten, 
         report(&allowed, kind, "pause_by_allowed", "ratio");
     report(&whole, kind, "whole", "ratio");
     report(&by_fresh, kind, "whole_by_fresh", "ratio");
+    if (rewritten)
+        report(&by_busy, kind, "whole_by_busy", "ratio");
     report(&bytes, kind, "bytes", "ratio");
 }
 
@@ -147,7 +167,7 @@ int main(int count, char **words)
     cl_context both;
     cl_int status;
     struct bench b;
-    double rate, fresh;
+    struct rates rates;
 
     bench_open(&b, count, words);
     part_size = (size_t)(b.quick ? 8 : 64) << 20;
@@ -162,8 +182,13 @@ int main(int count, char **words)
         queues[i] = clCreateCommandQueueWithProperties(both, devices[i], NULL, &status);
         CHECK(status);
     }
-    rate = link_rate(&b, both, false, "move_link");
-    fresh = link_rate(&b, both, true, "move_link_fresh");
+    rates.used = link_rate(&b, both, false, "move_link");
+    rates.fresh = link_rate(&b, both, true, "move_link_fresh");
+    parts[0] = bench_buffer(&b, CL_MEM_READ_WRITE, part_size);
+    rewrite_begin(&b);
+    rates.busy = link_rate(&b, both, true, "move_link_busy");
+    rewrite_end();
+    CHECK(clReleaseMemObject(parts[0]));
     for (int i = 0; i < 2; i++)
         CHECK(clReleaseCommandQueue(queues[i]));
     CHECK(clReleaseContext(both));
@@ -173,8 +198,8 @@ int main(int count, char **words)
     }
     CHECK(clFinish(b.queue));
     for (int touched = 0; touched < 2; touched++) {
-        measure(&b, rate, fresh, false, touched);
-        measure(&b, rate, fresh, true, touched);
+        measure(&b, &rates, false, touched);
+        measure(&b, &rates, true, touched);
     }
     for (int i = 0; i < PARTS; i++)
         CHECK(clReleaseMemObject(parts[i]));

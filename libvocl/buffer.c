@@ -311,6 +311,8 @@ static cl_int enqueue_piece(cl_command_queue queue, cl_mem buffer, bool writes, 
                                    .part = part_piece(buffer, offset, here->row_bytes),
                                    .layout = *here};
 
+    if (queue->node->journal) /* not looked at yet whether it needs a command */
+        return memory_move(queue, &m, count, list, event);
     return memory_enqueue(queue, &m, count, list, event);
 }
 

@@ -102,6 +102,18 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
     unset VOCL_NETWORK VOCL_ZERO_COPY
 fi
 
+# Program and worker share the memory: what is written and read goes no other way, nor does it if the worker may be lost.
+for recovers in "" --recover; do
+    at="shared memory${recovers:+, $recovers}"
+    VOCL_SHARE=1 report $recovers -- "$top_builddir/tests/session/traced" 3
+    python3 - "$scratch/report.json" <<'END' || fail "$at"
+import json, sys
+(worker,) = json.load(open(sys.argv[1]))["workers"]
+moved = [worker[way] for way in ("shared_out", "shared_in", "bytes_out", "bytes_in")]
+assert moved == [6 * 4096, 6 * 4, 0, 0], worker
+END
+done
+
 at="a program that does nothing"
 for program in true "$top_builddir/tests/session/platform"; do
     vocl run --report="$scratch/report.json" -- "$program" > /dev/null 2>&1

@@ -103,15 +103,11 @@ int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl
     return end(queue, type, times, event);
 }
 
-int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
-                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
+void direct_copy(cl_command_queue queue, cl_command_type type, const struct layout *to, const struct layout *from,
+                 uint64_t times[4], const cl_event *event)
 {
-    const uint64_t since = deliver_now_begun(), began = timeline_now();
-    uint64_t times[4] = {event ? device_time(queue->device) : 0};
-    int error = direct_turn(queue, count, list);
+    const uint64_t began = timeline_now();
 
-    if (error)
-        return error;
     times[1] = times[2] = event ? device_time(queue->device) : 0;
     layout_copy(to, from);
     if (began)
@@ -119,8 +115,27 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
                       layout_bytes(to));
     times[3] = event ? device_time(queue->device) : 0;
     times[3] += times[3] == times[2];
-    error = end(queue, type, times, event);
+}
+
+int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking, uint64_t since,
+                  const uint64_t times[4], cl_event *event)
+{
+    const int error = end(queue, type, times, event);
+
     if (blocking)
         queue_wait_callbacks(queue, since);
     return error;
+}
+
+int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
+                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
+{
+    const uint64_t since = deliver_now_begun();
+    uint64_t times[4] = {event ? device_time(queue->device) : 0};
+    int error = direct_turn(queue, count, list);
+
+    if (error)
+        return error;
+    direct_copy(queue, type, to, from, times, event);
+    return direct_copied(queue, type, blocking, since, times, event);
 }

@@ -312,11 +312,12 @@ static void mend(struct node *node)
         if (error == -ECONNRESET)
             nanosleep(&(struct timespec){0, 50000000}, NULL);
         session_lock(session);
+        if (!error)
+            await_end(node); /* which lets go of the lock: the other may be lost by then */
         if (!error && (!another->alive || another->promised))
             error = -ECONNRESET;
         if (error)
             continue;
-        await_end(node);
         session_replace(node, another);
         j->lost = false;
         error = replay(node);

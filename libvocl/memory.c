@@ -325,25 +325,35 @@ cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_u
                                              : enqueue_nothing(&e, m->blocking, event));
 }
 
+/* Where the worker may be lost and replaced: nothing may be waited for between window_open() and window_close(), for
+ * the next worker waits for that. */
+static cl_int move_looked_at(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
+                             cl_event *event)
+{
+    const uint64_t since = deliver_now_begun();
+    const struct layout there = data_command_there(m);
+    uint64_t times[4] = {event ? device_time(queue->device) : 0};
+    cl_int error = cl_error(direct_turn(queue, count, list));
+
+    if (error)
+        return error;
+    if (!window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout)))
+        return memory_enqueue(queue, m, count, list, event);
+    direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there, times, event);
+    window_close(m->part.memory);
+    return cl_error(direct_copied(queue, m->type, m->blocking, since, times, event));
+}
+
 cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event)
 {
-    const size_t bytes = layout_bytes(&m->layout);
-    cl_int error = CL_SUCCESS;
+    struct layout there;
 
-    if (m->part.memory->direct && direct_may(queue, m->blocking, bytes, count, list, event)) {
-        const struct layout there = data_command_there(m);
-
-        if (queue->node->journal)
-            error = cl_error(direct_turn(queue, count, list));
-        if (error)
-            return error;
-        if (window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, bytes)) {
-            error = cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
-                                         m->writes ? &m->layout : &there, count, list, event));
-            window_close(m->part.memory);
-            return error;
-        }
-    }
-    return memory_enqueue(queue, m, count, list, event);
+    if (!m->part.memory->direct || !direct_may(queue, m->blocking, layout_bytes(&m->layout), count, list, event))
+        return memory_enqueue(queue, m, count, list, event);
+    if (queue->node->journal)
+        return move_looked_at(queue, m, count, list, event);
+    there = data_command_there(m);
+    return cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
+                                m->writes ? &m->layout : &there, count, list, event));
 }

@@ -5,8 +5,9 @@
 #     moved COMMAND...             runs it natively and so; what is different, or left behind, is said, and $scratch/bad
 #                                  has a line more. What $without, an extended regular expression, matches does not count
 #
-# It is moved every $every milliseconds. To be sourced from a script in a folder of tests/.
-way=here every=1000 delay= without= door=both
+# It is moved every $every milliseconds, and each of the program's OpenCL calls waits for $slow microseconds first, so that
+# programs are moved that would be over. To be sourced from a script in a folder of tests/.
+way=here every=1000 delay= slow=0 without= door=both
 mark=VOCL_TEST_MARK=$$
 
 moved_way()
@@ -30,7 +31,12 @@ moved_way()
             skip "no network namespaces" ;;
     esac
     : > "$scratch/bad"
+    [ $slow = 0 ] || ${CC:-cc} -D_GNU_SOURCE= -O2 -shared -fPIC -I"$top_srcdir" -o "$scratch/slow_calls.so" "$top_srcdir/tests/apps/slow_calls.c" ||
+        fail "slow_calls.c does not compile"
 }
+
+# Between `vocl run` and the program; the workers are as quick as ever.
+slowly='[ "$0" = 0 ] || export SLOW_CALLS_US="$0" LD_PRELOAD="$1${LD_PRELOAD:+:$LD_PRELOAD}"; shift; exec "$@"'
 
 pause()
 {
@@ -48,7 +54,8 @@ move_in_pool()
 
 in_pool()
 {
-    root "$mark" timeout -k 10 600 vocl run --door $door -- "$@" > "$scratch/moved.out" 2> "$scratch/moved.err" < /dev/null &
+    root "$mark" timeout -k 10 600 vocl run --door $door -- sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" \
+        > "$scratch/moved.out" 2> "$scratch/moved.err" < /dev/null &
     running=$!
     move_in_pool $running &
     mover=$!
@@ -96,8 +103,9 @@ moved()
     fi
     : > "$scratch/moves"
     case $way in
-    here) observe_moved vocl run --door $door -- "$@" ;;
-    apart) observe_moved "$top_srcdir/tests/net/two-hosts" ${delay:+--delay "$delay"} --workers 2 -- "$@" ;;
+    here) observe_moved vocl run --door $door -- sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" ;;
+    apart) observe_moved "$top_srcdir/tests/net/two-hosts" ${delay:+--delay "$delay"} --workers 2 -- \
+        sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" ;;
     pool) in_pool "$@" ;;
     esac
     status=$?

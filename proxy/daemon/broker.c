@@ -306,7 +306,7 @@ void broker_request(struct connection *c, const json_t *message)
     const struct {
         const char *name;
         long long value, least, most;
-    } limits[] = {{"devices", count, 1, MOST_PARTS},
+    } limits[] = {{"devices", count, 1, MOST_WISHED},
                   {"seconds of waiting", wait, 0, MOST_WAIT},
                   {"a share", share, 1, 10000},
                   {"bytes of memory", memory, 0, LLONG_MAX}};

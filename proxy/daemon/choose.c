@@ -287,7 +287,7 @@ void request_make_pattern(const char *name, char *pattern, size_t size)
 
 static bool make_parts(struct request *r, const struct candidates *list, const unsigned *chosen)
 {
-    r->parts = calloc(MOST_PARTS, sizeof(*r->parts));
+    r->parts = calloc(MOST_WISHED, sizeof(*r->parts));
     r->part_count = 0;
     for (unsigned i = 0; r->parts && i < r->wish.count; i++) {
         const struct placement_device *device = &list->devices[chosen[i]];
@@ -296,7 +296,7 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
         while (part < end && strcmp(part->node, list->names[device->node]))
             part++;
         if (part == end) {
-            if (r->part_count == MOST_PARTS)
+            if (r->part_count == MOST_WISHED)
                 return false;
             r->part_count++;
             snprintf(part->node, sizeof(part->node), "%s", list->names[device->node]);
@@ -306,6 +306,8 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
         } else if (fnmatch(part->name, device->name, 0)) {
             *part->name = *part->type = '\0';
         }
+        if (part->count == MOST_DEVICES) /* no node of ours has more, whatever it tells */
+            return false;
         part->devices[part->count++] = device->index;
     }
     return r->parts != NULL;
@@ -374,7 +376,7 @@ static void tell_devices(const struct candidates *list, char *text, size_t size)
 static bool yield_to_older(struct request *r, struct candidates *list)
 {
     struct placement_device *before = calloc(list->count + 1, sizeof(*before));
-    unsigned chosen[MOST_PARTS];
+    unsigned chosen[MOST_WISHED];
     bool ever, may_pass;
 
     if (!before)
@@ -436,13 +438,13 @@ static enum outcome place_within(struct request *r, const json_t *directory)
     unsigned count = 0;
     size_t i, j;
 
-    r->parts = calloc(MOST_PARTS, sizeof(*r->parts));
+    r->parts = calloc(MOST_WISHED, sizeof(*r->parts));
     r->part_count = 0;
     json_array_foreach(directory, i, node)
     {
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
-            if (!r->parts || count == r->wish.count || r->part_count == MOST_PARTS ||
+            if (!r->parts || count == r->wish.count || r->part_count == MOST_WISHED ||
                 strcmp(message_text(session, "id", ""), r->within) ||
                 strcmp(message_text(session, "state", ""), "held") || strcmp(message_text(session, "user", ""), user))
                 continue;
@@ -468,7 +470,7 @@ enum outcome request_place(struct request *r)
     const unsigned most = r->daemon->config->devices_per_user;
     json_t *directory = peers_directory(r->daemon);
     struct candidates *list = candidates_new(directory);
-    unsigned chosen[MOST_PARTS];
+    unsigned chosen[MOST_WISHED];
     enum outcome outcome = OUTCOME_WAIT;
     char there[96];
     const json_t *node;

@@ -46,7 +46,8 @@
 #include "proxy/keep.h"
 
 #define SESSION_ID 33
-#define MOST_DEVICES 64
+#define MOST_DEVICES 64 /* of a node */
+#define MOST_WISHED 256 /* of a request */
 #define DURATIONS 8
 
 struct device {

@@ -56,7 +56,7 @@ static bool read_wish(const json_t *entry, struct placement_wish *wish, enum pol
 {
     const long long count = message_number(entry, "devices", 0), memory = message_number(entry, "memory", 0);
 
-    if (count < 1 || count > MOST_DEVICES || memory < 0)
+    if (count < 1 || count > MOST_WISHED || memory < 0)
         return false;
     *wish = (struct placement_wish){.count = (unsigned)count,
                                     .memory = (uint64_t)memory,
@@ -108,7 +108,7 @@ static bool try(const json_t *entry, const struct placement_wish *wish, enum pol
                 struct placement_device *devices, unsigned count, struct refused *refused)
 {
     const json_t *barred = json_object_get(entry, "barred");
-    unsigned chosen[MOST_DEVICES], *positions = calloc(count + 1, sizeof(*positions)), left = 0;
+    unsigned chosen[MOST_WISHED], *positions = calloc(count + 1, sizeof(*positions)), left = 0;
     struct placement_device *theirs = calloc(count + 1, sizeof(*theirs));
     bool ever = false, good = true;
 

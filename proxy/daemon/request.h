@@ -4,7 +4,6 @@
 
 #include "proxy/daemon/daemon.h"
 
-#define MOST_PARTS 64
 
 struct part {
     char node[64], address[128];

@@ -8,7 +8,7 @@
 #include "pool/client.h"
 #include "proxy/launch/requests.h"
 
-#define ATTEND_FIRST 64 /* nodes that a session begins with */
+#define ATTEND_FIRST 256 /* nodes that a session begins with */
 #define ATTEND_MOST (ATTEND_FIRST + SESSION_MOST_ADDED + 1)
 
 struct attended {

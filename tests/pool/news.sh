@@ -1,45 +1,9 @@
 #!/bin/sh
 # Eight daemons that are too many for each to be connected with each ("mesh"): what one has all know, also when it is
 # drained, has a session, is lost, and comes back; and sessions go where nobody who asks is connected.
-. "$(dirname "$0")/one-lib.sh"
-NODES="1 2 3 4 5 6 7 8"
-make_pool d1 'mesh = 3;' 'policy = "order";' 'devices = ( { match = "*"; sessions = 2; } );'
-for node in $NODES; do
-    [ "$node" = 1 ] || "$VOCL_LIBEXECDIR/vocl-proxy" --make-key="d$node" >> "$scratch/keys"
-    sed -e "s,^name = .*,name = \"d$node\";," -e "s,^listen = .*,listen = \"127.0.0.$node:$port\";," \
-        -e "s,^state-directory.*,state-directory = \"$scratch/state.$node\";," \
-        -e "s,^accounting.*,accounting = \"$scratch/accounting.$node\";," "$scratch/conf" > "$scratch/conf.$node"
-    printf 'auth key\nkey-file %s\nnode d%s 127.0.0.%s:%s\n' "$scratch/mine" "$node" "$node" "$port" > "$scratch/only.$node"
-done
-printf 'auth key\nkey-file %s\n' "$scratch/mine" > "$scratch/pool"
-for node in $NODES; do echo "node d$node 127.0.0.$node:$port"; done >> "$scratch/pool"
-
-all=
-end_all()
-{
-    kill -9 $all 2> /dev/null
-    rm -rf "$scratch"
-}
-trap end_all EXIT
-# start NODE
-start()
-{
-    rm -f "$scratch/log.$1"
-    "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf.$1" 2> "$scratch/log.$1" &
-    all="$all $!"
-    eval "pid_$1=$!"
-}
+. "$(dirname "$0")/many-lib.sh"
+make_many 8 'mesh = 3;' 'policy = "order";' 'devices = ( { match = "*"; sessions = 2; } );'
 for node in $NODES; do start "$node"; done
-
-# everybody_says STATE NODE: each that runs has that node in that state
-everybody_says()
-{
-    for says_node in $NODES; do
-        [ "$says_node" = "$silent" ] && continue
-        VOCL_POOL=$scratch/only.$says_node vocl pool nodes 2> /dev/null | grep -q "^d$2 .* $1 " || return 1
-    done
-}
-silent=
 for node in $NODES; do
     wait_until 30 everybody_says up "$node" || fail "d$node is not known to all: $(VOCL_POOL=$scratch/only.1 vocl pool nodes 2>&1) $(cat "$scratch"/log.*)"
 done

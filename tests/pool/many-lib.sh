@@ -1,0 +1,46 @@
+# A pool of many daemons, d1, d2 and so on, each at an address of its own of this host.
+#
+#     make_many COUNT [SETTING...]  $scratch/pool is all of it, $scratch/only.N what has only dN; $NODES: 1 2 3...
+#     start N                       $pid_N; killed when the test ends
+#     everybody_says STATE N        each daemon but $silent has dN in that state
+. "$(dirname "$0")/one-lib.sh"
+all= silent=
+
+make_many()
+{
+    NODES=$(seq "$1")
+    shift
+    make_pool d1 "$@"
+    printf 'auth key\nkey-file %s\n' "$scratch/mine" > "$scratch/pool"
+    for node in $NODES; do
+        [ "$node" = 1 ] || "$VOCL_LIBEXECDIR/vocl-proxy" --make-key="d$node" >> "$scratch/keys"
+        sed -e "s,^name = .*,name = \"d$node\";," -e "s,^listen = .*,listen = \"127.0.0.$node:$port\";," \
+            -e "s,^state-directory.*,state-directory = \"$scratch/state.$node\";," \
+            -e "s,^accounting.*,accounting = \"$scratch/accounting.$node\";," "$scratch/conf" > "$scratch/conf.$node"
+        printf 'auth key\nkey-file %s\nnode d%s 127.0.0.%s:%s\n' "$scratch/mine" "$node" "$node" "$port" > "$scratch/only.$node"
+        echo "node d$node 127.0.0.$node:$port" >> "$scratch/pool"
+    done
+    trap end_all EXIT
+}
+
+end_all()
+{
+    kill -9 $all 2> /dev/null
+    rm -rf "$scratch"
+}
+
+start()
+{
+    rm -f "$scratch/log.$1"
+    "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf.$1" 2> "$scratch/log.$1" &
+    all="$all $!"
+    eval "pid_$1=$!"
+}
+
+everybody_says()
+{
+    for says_node in $NODES; do
+        [ "$says_node" = "$silent" ] && continue
+        VOCL_POOL=$scratch/only.$says_node vocl pool nodes 2> /dev/null | grep -q "^d$2 .* $1 " || return 1
+    done
+}

@@ -70,7 +70,7 @@ int endpoint_listen_unix(struct endpoint *endpoint)
     endpoint->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (endpoint->fd < 0)
         return -errno;
-    if (bind(endpoint->fd, (struct sockaddr *)&address, length) || listen(endpoint->fd, 64)) {
+    if (bind(endpoint->fd, (struct sockaddr *)&address, length) || listen(endpoint->fd, SOMAXCONN)) {
         int error = -errno;
 
         close(endpoint->fd);
@@ -153,7 +153,7 @@ static int listen_at(const struct addrinfo *at, unsigned *port)
     socklen_t length = sizeof(bound);
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
 
-    if (fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, 64) &&
+    if (fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, SOMAXCONN) &&
         !getsockname(fd, (struct sockaddr *)&bound, &length)) {
         *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
                                                   : ((struct sockaddr_in *)&bound)->sin_port);

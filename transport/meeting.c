@@ -11,7 +11,8 @@
 #define REVERSE_MS 1000 /* after which who waits for another goes there himself, */
 #define TUNNEL_MS 1500  /* through what started the workers, */
 #define HASTE_MS 500    /* or after so long, if that is known to be the way, */
-#define REACH_MS 8000   /* and when he gives up */
+#define REACH_MS 8000   /* and when he gives up: of few members, */
+#define EACH_MS 200     /* and so much later for each: many on one host have few processors for their handshakes */
 
 const struct tls_plugin *tls_plugin;
 
@@ -65,7 +66,7 @@ bool meeting_step(struct meeting *m, long began)
 int meeting_meet(struct meeting *m, long until)
 {
     const long began = clock_ms();
-    const long most = began + REACH_MS < until ? began + REACH_MS : until;
+    const long reach = began + REACH_MS + (long)m->size * EACH_MS, most = reach < until ? reach : until;
 
     while (!meeting_step(m, began)) {
         const long now = clock_ms();

@@ -10,7 +10,6 @@
 #include "base/settings.h"
 #include "transport/start.h"
 
-#define MOST_NODES 64
 #define ANSWER_MS 30000 /* it says something at least so often, unless the request waits */
 
 bool pool_wanted(void)
@@ -74,7 +73,7 @@ static int get_devices(struct start *start)
     if (error)
         return error;
     if (sscanf(line, "granted %u %159s %7s", &start->workers, address, network) != 3 || !start->workers ||
-        start->workers > MOST_NODES || address_split(address, host, sizeof(host), &port))
+        start->workers > MAX_WORKERS || address_split(address, host, sizeof(host), &port))
         return -EPROTO;
     snprintf(start->job->place, sizeof(start->job->place), "%s", host);
     error = network_choose(true, network, &start->tls, start->why, start->why_size);

@@ -4,7 +4,6 @@
 
 #include "proxy/daemon/daemon.h"
 
-
 struct part {
     char node[64], address[128];
     unsigned devices[MOST_DEVICES], count;

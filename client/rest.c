@@ -205,8 +205,25 @@ static int list_objects(struct rest *r, struct resting *node)
 /* If the worker that comes is lost, another one is told what this one had. */
 static int save(struct rest *r, struct resting *node)
 {
-    if (recover_will(node->move.node) && checkpoint_quiet(node->move.node, r->nodes[0].move.halted))
-        return move_refuse(&node->move, -ECONNRESET, "what replaces a lost worker cannot be kept");
+    struct move *m = &node->move;
+
+    if (recover_will(m->node) && checkpoint_quiet(m->node, m->bytes_saved, r->nodes[0].move.halted))
+        return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
+    return 0;
+}
+
+static int save_early(struct rest *r, struct resting *node)
+{
+    (void)r;
+    if (recover_will(node->move.node))
+        node->move.bytes_saved = checkpoint_early(&node->move);
+    return 0;
+}
+
+static int save_not(struct rest *r, struct resting *node)
+{
+    (void)r;
+    checkpoint_drop_early(node->move.node);
     return 0;
 }
 
@@ -263,6 +280,7 @@ static int begin(struct rest *r)
         error = for_all(r, check);
     if (error)
         return error;
+    error = for_all(r, save_early);
     m = &r->nodes[0].move;
     error = quiesce(m);
     move_phase(m, "list");
@@ -280,7 +298,9 @@ static int begin(struct rest *r)
         error = send_away(r);
     store_close(r->store);
     drop_objects(r);
-    if (!error)
+    if (error)
+        for_all(r, save_not);
+    else
         snprintf(r->reason, r->reason_size, "it rests: %zu bytes are kept, %ld us for them, %ld us",
                  store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
     halt_set(error ? HALT_NONE : HALT_REST);

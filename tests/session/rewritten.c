@@ -81,6 +81,8 @@ int main(int count, char **arguments)
     if (count != 2)
         return 99;
     open_device();
+    puts("ready");
+    fflush(stdout);
     for (int round = 0; access(arguments[1], F_OK); round++) {
         const int seldom = OFTEN + round / SELDOM % (BUFFERS - OFTEN);
 

@@ -164,15 +164,18 @@ static int read_early(struct move *m)
     int error;
 
     if (recover_will(m->node)) {
-        move_phase(m, "save");
+        move_phase(m, "ahead");
         m->bytes_saved = checkpoint_early(m);
     }
     move_phase(m, "copy");
     error = copy_early(m);
-    if (error || !recover_will(m->node))
-        return error;
-    m->bytes_saved += checkpoint_early(m);
-    return copy_early(m);
+    if (!error && recover_will(m->node)) {
+        m->bytes_saved += checkpoint_early(m);
+        error = copy_early(m);
+    }
+    if (!error && move_was_lost(m))
+        error = move_refuse(m, -ECONNRESET, "a worker was lost");
+    return error;
 }
 
 /* While the program goes on; what cannot be done so is left for the pause. */

@@ -274,18 +274,24 @@ static int send_away(struct rest *r)
 static int begin(struct rest *r)
 {
     struct move *m;
+    size_t taken;
     int error = find_nodes(r);
 
     if (!error)
         error = for_all(r, check);
     if (error)
         return error;
-    error = for_all(r, save_early);
     m = &r->nodes[0].move;
+    coherence_watch(true);
+    move_phase(m, "ahead");
+    for_all(r, save_early);
+    store_early(r->store, m, false);
     error = quiesce(m);
     move_phase(m, "list");
+    store_early_end(r->store, m);
     if (!error)
         error = for_all(r, list_objects);
+    taken = store_missing(r->store);
     move_phase(m, "take");
     r->contents = -clock_ns();
     if (!error)
@@ -296,13 +302,15 @@ static int begin(struct rest *r)
     move_phase(m, "go");
     if (!error)
         error = send_away(r);
+    coherence_watch(false);
     store_close(r->store);
     drop_objects(r);
     if (error)
         for_all(r, save_not);
     else
-        snprintf(r->reason, r->reason_size, "it rests: %zu bytes are kept, %ld us for them, %ld us",
-                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
+        snprintf(r->reason, r->reason_size,
+                 "it rests: %zu bytes are kept, %zu of them taken in the pause, %ld us for them, %ld us",
+                 store_bytes(r->store), taken, r->contents / 1000, (clock_ns() - r->began) / 1000);
     halt_set(error ? HALT_NONE : HALT_REST);
     return error;
 }

@@ -88,6 +88,7 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=
     *SHARE=0*) # two buffers and a small image
         kept=$(echo "$said" | tr -dc '0-9 ' | awk '{ print $1 }')
         [ "$kept" -ge 8388608 ] && [ "$kept" -lt 8392704 ] || fail "$how: $said"
+        echo "$said" | grep -q " 0 of them taken in the pause" || fail "$how: what rests is read in the pause: $said"
         ;;
     esac
     vocl sessions | grep -qE "^ *$program .* resting$" || fail "$how: it is not listed as resting: $(vocl sessions)"
@@ -135,7 +136,7 @@ if unshare -rm true 2> /dev/null; then
 fi
 
 # A worker that dies while it is put to rest is lost as at any other time; nothing is left behind, nobody hangs.
-for phase in list take; do
+for phase in ahead list take; do
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 &
     asked=$!

@@ -113,9 +113,32 @@ asked()
     wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
+# lost_ahead COMMAND...: the worker is lost while contents are read for a move or a rest, and replaced as at any other time
+lost_ahead()
+{
+    : > "$scratch/err"
+    : > "$scratch/out"
+    env "$mark" VOCL_RECOVER=replay VOCL_SHARE=0 VOCL_LOG=debug VOCL_MOVE_HOLD=ahead:500 \
+        vocl run --spare 1 -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
+    vocl "$1" $program $2 > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 30 grep -q "move: ahead" "$scratch/err" || fail "no phase ahead: $(tail -n 9 "$scratch/err")"
+    lose head
+    wait $asked
+    echo "$1: $(cat "$scratch/asked")"
+    touch "$scratch/enough"
+    wait $program || fail "$1, lost ahead: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    grep -qx right "$scratch/out" || fail "$1, lost ahead: $(cat "$scratch/out")"
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+
 beside two 0
 beside two 1
 beside early
 beside asked move --to=spare
 beside asked suspend
+beside lost_ahead move --to=spare
+beside lost_ahead suspend
 well_beside

@@ -169,6 +169,8 @@ static int read_early(struct move *m)
     }
     move_phase(m, "copy");
     error = copy_early(m);
+    if (!error)
+        error = svm_copy_early(m);
     if (!error && recover_will(m->node)) {
         m->bytes_saved += checkpoint_early(m);
         error = copy_early(m);
@@ -270,6 +272,7 @@ static int move_now(struct move *m)
     free(m->objects);
     free(m->early);
     free(m->ends);
+    free(m->svm);
     return error;
 }
 

@@ -140,6 +140,9 @@ static void drop_objects(struct rest *r)
         free(m->ends);
         m->ends = NULL;
         m->end_room = 0;
+        free(m->svm);
+        m->svm = NULL;
+        m->svm_count = 0;
     }
 }
 

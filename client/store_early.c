@@ -104,8 +104,8 @@ void store_early(struct store *store, struct move *m, bool shared)
     int error = 0;
 
     m->losses = losses(m->session);
-    for (unsigned round = 0; go && !error && round < EARLY_ROUNDS && !any_missing(m->session) &&
-                             quiesce_calls(m, clock_ns() + QUICK_NS);
+    for (unsigned round = 0;
+         go && !error && round < EARLY_ROUNDS && !any_missing(m->session) && quiesce_calls(m, clock_ns() + QUICK_NS);
          round++) {
         error = plan(&s, &bytes);
         ends_put(m);

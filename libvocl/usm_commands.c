@@ -350,5 +350,8 @@ cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, c
         error = check_pointers(value, size);
     else if (size != sizeof(cl_bool))
         error = CL_INVALID_VALUE;
+    if (!error && param == CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL &&
+        !kernel_keep_pointers(kernel, value, size / sizeof(void *)))
+        error = CL_OUT_OF_HOST_MEMORY;
     return error ? error : exec_info_send(kernel, param, size, value);
 }

@@ -196,13 +196,22 @@ static int check(struct rest *r, struct resting *node)
     return error;
 }
 
+static int list_svm(struct rest *r, struct resting *node)
+{
+    const int error = store_plan_svm(r->store, node->move.node);
+
+    if (error == -ENOTSUP)
+        return move_refuse(&node->move, error, "shared virtual memory of a context that has been released");
+    return error ? move_refuse(&node->move, error, "no memory") : 0;
+}
+
 static int list_objects(struct rest *r, struct resting *node)
 {
     int error = make_list(&node->move);
 
     if (!error && store_plan(r->store, node->move.node, node->move.objects, node->move.count))
         error = move_refuse(&node->move, -ENOMEM, "no memory");
-    return error;
+    return error ? error : list_svm(r, node);
 }
 
 /* If the worker that comes is lost, another one is told what this one had. */

@@ -285,6 +285,44 @@ int store_plan_shared(struct store *store, cl_mem memory)
     return error;
 }
 
+static int plan_place(struct store *store, const struct node *node, const struct svm_place *place)
+{
+    size_t from, to;
+
+    for (unsigned at = 0; svm_remote_next(place, &at, &from, &to);) {
+        struct stored *piece = list_add(&store->list);
+
+        if (!piece)
+            return -ENOMEM;
+        *piece = (struct stored){.address = place->memory + from,
+                                 .number = place->context,
+                                 .at = store->size,
+                                 .bytes = to - from,
+                                 .node = (struct node *)node};
+        store->size += room_for(piece->bytes);
+        store->list_bytes += room_for(piece->bytes);
+    }
+    return 0;
+}
+
+int store_plan_svm(struct store *store, const struct node *node)
+{
+    struct svm_place place;
+    int error = 0;
+
+    for (unsigned i = 0; !error && svm_remote_at(node, i, &place); i++) {
+        const struct object *context = handle_find(WIRE_CONTEXT, place.context);
+
+        if (!context || atomic_load(&context->uses) < 0)
+            return -ENOTSUP;
+        if (!svm_remote_hold(&place))
+            continue;
+        error = plan_place(store, node, &place);
+        svm_remote_unhold(&place);
+    }
+    return error;
+}
+
 /* ---- moving it ---- */
 
 struct moving {
@@ -427,6 +465,34 @@ static int move_range(struct moving *m, cl_mem root, size_t start, size_t end, u
     return error;
 }
 
+static int move_address_part(struct moving *m, cl_context context, uint8_t *there, uint8_t *here, size_t size)
+{
+    const int slot = carriers_next(&m->carriers, context);
+    cl_event *event = &m->carriers.events[slot < 0 ? 0 : slot];
+    struct enqueue e;
+    int error;
+
+    if (slot < 0)
+        return explain_carriers(m, slot);
+    error = enqueue_open(&e, m->carriers.queue, 0, NULL, true, CL_COMMAND_SVM_MEMCPY);
+    if (!error)
+        error = m->writes ? address_write(&e, CL_COMMAND_SVM_MEMCPY, there, here, size, CL_FALSE, event)
+                          : address_read(&e, here, there, size, CL_FALSE, event);
+    return error ? explain(m, error, "shared virtual memory cannot be moved", error) : 0;
+}
+
+/* Calls are halted: its context stays. */
+static int move_address(struct moving *m, const struct stored *piece, uint8_t *bytes)
+{
+    cl_context context = (cl_context)handle_find(WIRE_CONTEXT, piece->number);
+    int error = context ? 0 : explain(m, -ENOTSUP, "shared virtual memory has no context", 0);
+
+    for (size_t at = 0; !error && at < piece->bytes; at += SHARE)
+        error = move_address_part(m, context, piece->address + at, bytes + at,
+                                  piece->bytes - at < SHARE ? piece->bytes - at : SHARE);
+    return error;
+}
+
 static int take_list(struct store *store, struct list *list, char *reason, size_t size)
 {
     struct moving m = {.store = store, .reason = reason, .reason_size = size};
@@ -444,7 +510,9 @@ static int take_list(struct store *store, struct list *list, char *reason, size_
         if (m.carriers.member != piece->node)
             error = moving_end(&m, 0);
         m.carriers.node = m.carriers.member = piece->node;
-        if (!error)
+        if (!error && piece->address)
+            error = move_address(&m, piece, store->bytes + piece->at);
+        else if (!error)
             error = move_range(&m, piece->memory, piece->start, piece->end, store->bytes + piece->at);
     }
     return moving_end(&m, error);
@@ -543,6 +611,12 @@ int store_give(struct store *store, const struct node *node, struct node *member
     for (unsigned i = 0; !error && i < count; i++) {
         if (has_contents(objects[i]))
             error = coherence_each((cl_mem)objects[i], node, give_piece, &m);
+    }
+    for (unsigned i = 0; !error && i < store->list.count; i++) {
+        const struct stored *piece = &store->list.pieces[i];
+
+        if (piece->address && piece->node == node)
+            error = move_address(&m, piece, store->bytes + piece->at);
     }
     error = moving_end(&m, error);
     store_close(store);

@@ -7,9 +7,11 @@
 struct store;
 struct move;
 
-/* What is kept of a whole: from start to end of a buffer, or 0 to 1 of an image, as so many bytes from `at` on. */
+/* What is kept of a whole: from start to end of a buffer, or 0 to 1 of an image, as so many bytes from `at` on; or of
+ * shared virtual memory what is at an address. */
 struct stored {
-    cl_mem memory; /* which may have gone since; number says which it was */
+    cl_mem memory;    /* which may have gone since; number says which it was */
+    uint8_t *address; /* instead; number is its context's */
     uint32_t number;
     size_t start, end, at, bytes;
     bool here;         /* it was read ahead, and has not been written since */
@@ -26,6 +28,9 @@ void store_free(struct store *store);
  * no calls come (quiesce()), or what is taken is not of one moment. 0 or -ENOMEM.
  */
 int store_plan(struct store *store, const struct node *node, struct object *const *objects, unsigned count);
+/* The same for shared virtual memory of the node's (svm_remote.c), which is given back where it was. -ENOTSUP: of a
+ * context that is no more. */
+int store_plan_svm(struct store *store, const struct node *node);
 /* The same for what of a buffer program and nodes share (memory->arena). */
 int store_plan_shared(struct store *store, cl_mem memory);
 /* Takes it: the objects are as they were then. 0, or a negative errno value with the reason: -ENOSPC no room in the

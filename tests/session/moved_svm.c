@@ -1,7 +1,7 @@
 /*
  * A program with shared virtual memory: an allocation of which it has written little, one that is written once, and a
- * list whose items are allocations of their own, to which a kernel adds all the time. Some come and go. It goes on until
- * there is a file, and compares. usage: moved_svm FILE
+ * list whose items are allocations of their own, to which a kernel adds all the time. Some come and go. It goes on
+ * until there is a file, or for so many rounds, and compares. usage: moved_svm FILE [ROUNDS]
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -13,7 +13,15 @@
 
 #include "tests/session/moved.h"
 
-enum { LARGE = 64 << 20, PIECE = 1 << 20, FIRST = 20 << 20, SECOND = 50 << 20, SHORT = 4096, CALM = 32 << 20, ITEMS = 5 };
+enum {
+    LARGE = 64 << 20,
+    PIECE = 1 << 20,
+    FIRST = 20 << 20,
+    SECOND = 50 << 20,
+    SHORT = 4096,
+    CALM = 32 << 20,
+    ITEMS = 5
+};
 
 struct item {
     cl_ulong value;
@@ -21,9 +29,10 @@ struct item {
     cl_ulong more[((1 << 19) - 16) / 8];
 };
 
-static const char *source = "struct item { ulong value; global struct item *next; ulong more[((1 << 19) - 16) / 8]; };\n"
-                            "kernel void fill(global int *data) { data[get_global_id(0)] = get_global_id(0) * 5; }\n"
-                            "kernel void walk(global struct item *at) { for (; at; at = at->next) { at->value++; at->more[9]++; } }\n";
+static const char *source =
+    "struct item { ulong value; global struct item *next; ulong more[((1 << 19) - 16) / 8]; };\n"
+    "kernel void fill(global int *data) { data[get_global_id(0)] = get_global_id(0) * 5; }\n"
+    "kernel void walk(global struct item *at) { for (; at; at = at->next) { at->value++; at->more[9]++; } }\n";
 
 static cl_context context;
 static cl_command_queue queue;
@@ -155,7 +164,7 @@ int main(int count, char **words)
     NEED(clFinish(queue));
     puts("ready");
     fflush(stdout);
-    for (round = 0; access(words[count - 1], F_OK); round++) {
+    for (round = 0; count > 1 && access(words[1], F_OK) && (count < 3 || round < atoi(words[2])); round++) {
         launch(walk, 1);
         if (round % 10 == 9) {
             NEED(clFinish(queue));

@@ -43,6 +43,15 @@ VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --worke
     > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
 echo "graph: $(rests) rests"
 
+# Shared virtual memory that the worker has for itself comes back where it was.
+for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store" "VOCL_SHARE=0 VOCL_RECOVER=replay"; do
+    env $how "$mark" VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 200 vocl run -- "$session/moved_svm" "$scratch/never" 3000 \
+        > "$scratch/out" 2> "$scratch/err" || fail "moved_svm, $how: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx right "$scratch/out" || fail "moved_svm, $how: $(cat "$scratch/out")"
+    [ "$(rests)" -gt 0 ] || fail "moved_svm, $how: it has not rested: $(cat "$scratch/err")"
+    echo "moved_svm, $how: $(rests) rests"
+done
+
 # ---- asked for ----
 
 # the session's processes of that name

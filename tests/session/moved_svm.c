@@ -1,6 +1,7 @@
 /*
  * A program with shared virtual memory: an allocation of which it has written little, one that is written once, and a
- * list whose items are allocations of their own, to which a kernel adds all the time. Some come and go. It goes on
+ * list whose items are allocations of their own, to which a kernel adds all the time. Others come and go, or are
+ * written in each way that there is, and looked at before that. It goes on
  * until there is a file, or for so many rounds, and compares. usage: moved_svm FILE [ROUNDS]
  */
 #define CL_TARGET_OPENCL_VERSION 300
@@ -20,6 +21,7 @@ enum {
     SECOND = 50 << 20,
     SHORT = 4096,
     CALM = 32 << 20,
+    TURNS = 2 << 20,
     ITEMS = 5
 };
 
@@ -32,11 +34,12 @@ struct item {
 static const char *source =
     "struct item { ulong value; global struct item *next; ulong more[((1 << 19) - 16) / 8]; };\n"
     "kernel void fill(global int *data) { data[get_global_id(0)] = get_global_id(0) * 5; }\n"
+    "kernel void set(global int *data, int what) { data[get_global_id(0)] = what; }\n"
     "kernel void walk(global struct item *at) { for (; at; at = at->next) { at->value++; at->more[9]++; } }\n";
 
 static cl_context context;
 static cl_command_queue queue;
-static cl_kernel fill, walk;
+static cl_kernel fill, walk, set;
 
 static void *allocate(size_t size)
 {
@@ -68,6 +71,8 @@ static void begin(void)
     fill = clCreateKernel(program, "fill", &error);
     NEED(error);
     walk = clCreateKernel(program, "walk", &error);
+    NEED(error);
+    set = clCreateKernel(program, "set", &error);
     NEED(error);
 }
 
@@ -116,6 +121,47 @@ static void come_and_go(cl_int round)
     }
 }
 
+/* Written in another way than the last time; what that has left there has to be there. */
+static void turn(cl_int *memory, cl_mem over, cl_int round)
+{
+    static cl_int from[TURNS / 4];
+    const cl_int ends[] = {0, TURNS / 8, TURNS / 4 - 1};
+    cl_int seen;
+
+    for (int i = 0; i < 3 && round; i++) {
+        NEED(clEnqueueSVMMemcpy(queue, CL_TRUE, &seen, memory + ends[i], sizeof(seen), 0, NULL, NULL));
+        if (seen == round - 1)
+            continue;
+        printf("turn %d has left %d at %d\n", round - 1, seen, ends[i]);
+        exit(1);
+    }
+    for (int i = 0; i < TURNS / 4; i++)
+        from[i] = round;
+    switch (round % 6) {
+    case 0:
+        NEED(clEnqueueSVMMemFill(queue, memory, &round, sizeof(round), TURNS, 0, NULL, NULL));
+        break;
+    case 1:
+        NEED(clEnqueueSVMMemcpy(queue, CL_TRUE, memory, from, TURNS, 0, NULL, NULL));
+        break;
+    case 2:
+        NEED(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_WRITE, memory, TURNS, 0, NULL, NULL));
+        memcpy(memory, from, TURNS);
+        NEED(clEnqueueSVMUnmap(queue, memory, 0, NULL, NULL));
+        break;
+    case 3:
+        NEED(clEnqueueWriteBuffer(queue, over, CL_TRUE, 0, TURNS, from, 0, NULL, NULL));
+        break;
+    case 4:
+        NEED(clEnqueueFillBuffer(queue, over, &round, sizeof(round), 0, TURNS, 0, NULL, NULL));
+        break;
+    default:
+        NEED(clSetKernelArg(set, 0, sizeof(over), &over));
+        NEED(clSetKernelArg(set, 1, sizeof(round), &round));
+        launch(set, TURNS / 4);
+    }
+}
+
 static void expect(int good, const char *what)
 {
     if (good)
@@ -147,9 +193,10 @@ int main(int count, char **words)
 {
     uint8_t *bytes = malloc(PIECE), *large;
     const cl_uchar filling = 77;
+    cl_int *calm, *turns, error;
     struct item *list;
     cl_int round;
-    cl_int *calm;
+    cl_mem over;
 
     for (size_t i = 0; i < PIECE; i++)
         bytes[i] = (uint8_t)(i * 7 + i / 255);
@@ -161,6 +208,9 @@ int main(int count, char **words)
     NEED(clSetKernelArgSVMPointer(fill, 0, calm));
     launch(fill, CALM / 4);
     list = make_list();
+    turns = allocate(TURNS);
+    over = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, TURNS, turns, &error);
+    NEED(error);
     NEED(clFinish(queue));
     puts("ready");
     fflush(stdout);
@@ -169,6 +219,7 @@ int main(int count, char **words)
         if (round % 10 == 9) {
             NEED(clFinish(queue));
             come_and_go(round / 10);
+            turn(turns, over, round / 10);
         }
         usleep(100);
     }

@@ -20,8 +20,8 @@
 struct saving {
     struct node *node;
     struct held held;
-    unsigned peer, early;         /* the node's member as it began; so many are held that were read early */
-    size_t bytes, paused, before; /* of contents; of these, in the pause; of what they are instead of */
+    unsigned peer;        /* the node's member as it began */
+    size_t bytes, before; /* of contents, and of what they are instead of */
 };
 
 /* What is on the node, with contents of its own: window.c's need not be saved. */
@@ -210,17 +210,33 @@ static void save_early(struct saving *s, struct move *m)
         }
         before = bytes;
     }
-    s->early = s->held.count;
+    held_drop(&s->held, s->node->session); /* what is released meanwhile goes before the pause */
 }
 
-/* There is no checkpoint: what was read for it is not what the next one needs. */
-static void drop_early(struct saving *s)
+uint64_t checkpoint_early(struct move *m)
 {
-    session_lock(s->node->session);
-    journal_drop_next(s->node->journal);
-    session_unlock(s->node->session);
-    for (unsigned i = 0; i < s->early; i++)
-        atomic_fetch_or(&((cl_mem)s->held.objects[i])->written, WRITTEN_SAVE);
+    struct saving s = {.node = m->node, .peer = m->node->peer};
+
+    save_early(&s, m);
+    return s.bytes;
+}
+
+static void mark_again(struct object *object, void *argument)
+{
+    const struct saved *saved = journal_find_saved(argument, object->id);
+
+    if (saved && saved->next_bytes)
+        atomic_fetch_or(&((cl_mem)object)->written, WRITTEN_SAVE);
+}
+
+void checkpoint_drop_early(struct node *node)
+{
+    if (!node->journal)
+        return;
+    session_lock(node->session);
+    handle_each(WIRE_MEMORY, mark_again, node->journal);
+    journal_drop_next(node->journal);
+    session_unlock(node->session);
 }
 
 /* ---- the journal begins anew ---- */
@@ -284,7 +300,6 @@ static int save_rest(struct saving *s)
 {
     struct session *session = s->node->session;
     struct journal *j = s->node->journal;
-    const size_t early = s->bytes;
     int error = 0;
 
     session_lock(session);
@@ -293,7 +308,7 @@ static int save_rest(struct saving *s)
     session_unlock(session);
     if (s->held.failed)
         error = -ENOMEM;
-    for (unsigned i = s->early; i < s->held.count && !error; i++) {
+    for (unsigned i = 0; i < s->held.count && !error; i++) {
         cl_mem memory = (cl_mem)s->held.objects[i];
         bool changed;
 
@@ -305,32 +320,22 @@ static int save_rest(struct saving *s)
     session_lock(session);
     if (!error)
         error = begin_anew(s);
-    for (unsigned i = s->early; i < s->held.count && !error; i++)
+    for (unsigned i = 0; i < s->held.count && !error; i++)
         take_mark(s->node, (cl_mem)s->held.objects[i]);
     session_unlock(session);
-    s->paused = s->bytes - early;
     return error;
 }
 
-static int save_quiet(struct saving *s, long halted)
+int checkpoint_quiet(struct node *node, uint64_t early, long halted)
 {
-    int error = save_rest(s);
+    struct saving s = {.node = node};
+    const int error = save_rest(&s);
 
     if (!error)
         vocl_log(
             LOG_INFO,
             "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
-            s->node->peer, s->bytes, s->before, s->paused, (clock_ns() - halted) / 1000);
-    return error;
-}
-
-int checkpoint_quiet(struct node *node, long halted)
-{
-    struct saving s = {.node = node};
-    const int error = save_quiet(&s, halted);
-
-    if (error)
-        drop_early(&s);
+            node->peer, (size_t)early + s.bytes, s.before, s.bytes, (clock_ns() - halted) / 1000);
     held_drop(&s.held, node->session);
     return error;
 }
@@ -338,23 +343,20 @@ int checkpoint_quiet(struct node *node, long halted)
 int checkpoint(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
-    struct saving s = {.node = node, .peer = node->peer};
+    uint64_t early = 0;
     int error = -EBUSY;
 
     quiesce_lock();
     if (!node->rests) {
-        save_early(&s, &m);
+        early = checkpoint_early(&m);
         error = quiesce(&m);
-    }
-    if (!error)
-        error = save_quiet(&s, m.halted);
-    if (error)
-        drop_early(&s);
-    if (!node->rests)
+        error = error ? error : checkpoint_quiet(node, early, m.halted);
+        if (error)
+            checkpoint_drop_early(node);
         halt_set(HALT_NONE);
+    }
     ends_drop(&m);
     free(m.ends);
     quiesce_unlock();
-    held_drop(&s.held, node->session);
     return error;
 }

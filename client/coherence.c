@@ -370,6 +370,8 @@ void coherence_note_all(cl_mem memory)
     locate(root, memory, &offset, &size);
     written_note(root, offset, size);
     atomic_store(&memory->ever.all, true);
+    if (root->svm_remote)
+        svm_remote_written((uint8_t *)root->host_pointer + offset, size);
 }
 
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size)
@@ -383,6 +385,8 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         return;
     locate(root, memory, &offset, &size);
     written_note(root, offset, size);
+    if (root->svm_remote)
+        svm_remote_written((uint8_t *)root->host_pointer + offset, size);
     if (!root->coherence)
         return;
     more = realloc(e->written, (e->written_count + 1) * sizeof(*more));

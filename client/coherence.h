@@ -63,6 +63,9 @@ static inline bool written_all(cl_mem memory)
 {
     return atomic_load_explicit(&memory->ever.all, memory_order_relaxed);
 }
+/* The same of memory of so many bytes; and the next part of it, *at being 0 at first: false: there is no more. */
+void ever_note(struct ever_written *ever, size_t all, size_t offset, size_t size);
+bool ever_next(const struct ever_written *ever, size_t all, unsigned *at, size_t *from, size_t *to);
 /* All that may have been written, as coherence_each(); and how many bytes that are. */
 int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);
 size_t written_bytes(cl_mem root);

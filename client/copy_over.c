@@ -47,23 +47,29 @@ static int copy_part(struct copying *c, const struct part *part)
                                  .peer = m->node->peer,
                                  .subscribe = SUBSCRIBE_COMPLETE,
                                  .part = part_region(part)};
+    bool lost;
 
     if (slot < 0)
         return explain(c, slot);
     if (!event)
         return move_refuse(m, -ENOMEM, "no memory");
     event->subscribed = in.subscribe;
-    c->carriers.events[slot] = event;
     in.queue = queue->object.id;
     out.event = in.event = event->object.id;
     session_lock(m->session);
-    if (!move_was_lost(m)) {
+    lost = move_was_lost(m); /* the node may have another worker, from which nothing would come */
+    if (!lost) {
         wire_put_migrate_out(&m->node->batch, &out);
         stream_finish(m->node, STREAM_NOW);
+        wire_put_migrate_in(&m->target->batch, &in);
+        stream_finish(m->target, STREAM_NOW);
     }
-    wire_put_migrate_in(&m->target->batch, &in); /* fails, if nothing comes */
-    stream_finish(m->target, STREAM_NOW);
     session_unlock(m->session);
+    if (lost) {
+        handle_release(event, WIRE_EVENT, 0);
+        return explain(c, -ECONNRESET);
+    }
+    c->carriers.events[slot] = event;
     m->bytes += part->bytes;
     move_watched(m);
     return 0;

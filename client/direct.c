@@ -103,13 +103,26 @@ int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl
     return end(queue, type, times, event);
 }
 
+/* Who reads it ahead halts calls, or the mark could be taken before it is written. */
+static void write_marked(cl_mem memory, const struct layout *to, const struct layout *from)
+{
+    HALT_GUARD_QUIET;
+
+    if (coherence_watched())
+        atomic_store(&memory_root(memory)->written, WRITTEN_ALL);
+    layout_copy(to, from);
+}
+
 void direct_copy(cl_command_queue queue, cl_command_type type, const struct layout *to, const struct layout *from,
-                 uint64_t times[4], const cl_event *event)
+                 cl_mem written, uint64_t times[4], const cl_event *event)
 {
     const uint64_t began = timeline_now();
 
     times[1] = times[2] = event ? device_time(queue->device) : 0;
-    layout_copy(to, from);
+    if (written)
+        write_marked(written, to, from);
+    else
+        layout_copy(to, from);
     if (began)
         timeline_data(began, queue->node, type == CL_COMMAND_WRITE_BUFFER || type == CL_COMMAND_WRITE_BUFFER_RECT, true,
                       layout_bytes(to));
@@ -128,7 +141,7 @@ int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking
 }
 
 int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
-                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
+                const struct layout *from, cl_mem written, cl_uint count, const cl_event *list, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
@@ -136,6 +149,6 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
 
     if (error)
         return error;
-    direct_copy(queue, type, to, from, times, event);
+    direct_copy(queue, type, to, from, written, times, event);
     return direct_copied(queue, type, blocking, since, times, event);
 }

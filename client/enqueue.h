@@ -104,15 +104,15 @@ bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl
 int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
 /* The event, if one is asked for, is over; queued: device_time() when the command came. */
 int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event);
-/* Once it is its turn: the data; nothing is waited for. times: the first is there, of the others those of the copy come
- * if there is to be an event. */
+/* Once it is its turn: the data, to the memory object written, or NULL; nothing is waited for. times: the first is
+ * there, of the others those of the copy come if there is to be an event. */
 void direct_copy(cl_command_queue queue, cl_command_type type, const struct layout *to, const struct layout *from,
-                 uint64_t times[4], const cl_event *event);
+                 cl_mem written, uint64_t times[4], const cl_event *event);
 /* What comes then: the event, and if it blocks the functions of events since. */
 int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking, uint64_t since,
                   const uint64_t times[4], cl_event *event);
 /* The turn, and both. */
 int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
-                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
+                const struct layout *from, cl_mem written, cl_uint count, const cl_event *list, cl_event *event);
 
 #endif

@@ -158,6 +158,28 @@ static int check(struct move *m)
     return session_front(m->session)->fits(m->node, m->target, m->reason, m->reason_size);
 }
 
+/* Where a checkpoint is to be taken, too, what is written during the one is left for the other once more. */
+static int read_early(struct move *m)
+{
+    int error;
+
+    if (recover_will(m->node)) {
+        move_phase(m, "ahead");
+        m->bytes_saved = checkpoint_early(m);
+    }
+    move_phase(m, "copy");
+    error = copy_early(m);
+    if (!error)
+        error = svm_copy_early(m);
+    if (!error && recover_will(m->node)) {
+        m->bytes_saved += checkpoint_early(m);
+        error = copy_early(m);
+    }
+    if (!error && move_was_lost(m))
+        error = move_refuse(m, -ECONNRESET, "a worker was lost");
+    return error;
+}
+
 /* While the program goes on; what cannot be done so is left for the pause. */
 static int begin(struct move *m)
 {
@@ -173,10 +195,7 @@ static int begin(struct move *m)
     if (error)
         return error;
     error = make_programs_early(m);
-    if (error)
-        return error;
-    move_phase(m, "copy");
-    return copy_early(m);
+    return error ? error : read_early(m);
 }
 
 /* The calls of the program wait. */
@@ -194,7 +213,7 @@ static int pause_and_change(struct move *m)
         error = copy_all(m);
     if (!error)
         error = svm_copy(m);
-    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->halted))
+    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->bytes_saved, m->halted))
         error = move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     move_phase(m, "change");
     return error ? error : change(m);
@@ -229,6 +248,8 @@ static int move_now(struct move *m)
     if (!error)
         error = pause_and_change(m);
     coherence_watch(false);
+    if (error)
+        checkpoint_drop_early(m->node);
     objects = m->count;
     make_drop(m);
     halt_set(HALT_NONE);
@@ -251,6 +272,7 @@ static int move_now(struct move *m)
     free(m->objects);
     free(m->early);
     free(m->ends);
+    free(m->svm);
     return error;
 }
 

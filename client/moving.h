@@ -31,6 +31,13 @@ struct made {
     bool gone; /* is to be made anew, or is no more */
 };
 
+/* Shared virtual memory that is at the target; copied: with what is in it, as far as that is not written since. */
+struct svm_there {
+    uint64_t number;
+    uint8_t *memory;
+    bool copied, gone;
+};
+
 /* An object that native OpenCL did not make, and why. */
 struct outcome {
     uint32_t kind, id;
@@ -50,9 +57,13 @@ struct move {
     struct end *ends;
     unsigned end_count, end_room;
     uint64_t bytes, bytes_paused;
+    uint64_t bytes_saved; /* by checkpoint_early() */
+    unsigned losses;      /* of workers, as store_early() began */
     unsigned rounds;
-    bool is_early;               /* the program goes on */
-    bool gated;                  /* what does not end may wait for a user event */
+    bool is_early; /* the program goes on */
+    bool gated;    /* what does not end may wait for a user event */
+    struct svm_there *svm;
+    unsigned svm_count;
     struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
     unsigned failed_here_count;
     struct move_watch *watch; /* or NULL */
@@ -152,7 +163,9 @@ int carriers_next(struct carriers *c, cl_context context);
 int carriers_end(struct carriers *c, int error);
 
 /* ---- svm_move.c ---- */
-/* Shared virtual memory of which the node has its own, in the pause: at the target, and what is in it. */
+/* Shared virtual memory of which the node has its own: what is in it, while the program goes on; and in the pause, at
+ * the target, and what is not there yet. */
+int svm_copy_early(struct move *m);
 int svm_make(struct move *m);
 int svm_copy(struct move *m);
 

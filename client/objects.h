@@ -73,6 +73,7 @@ struct node {
     bool any;                /* another kind of device may be in the place of its own */
     bool promised;           /* spare, and another node's from now on */
     bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
+    unsigned losses;         /* how often that was so */
     struct journal *journal; /* what it was told, or NULL */
     struct node *aim;        /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
     pthread_t aimer;
@@ -201,8 +202,8 @@ struct mapping {
     bool owned; /* the memory is the mapping's own */
 };
 
-/* Who wants to know what was written since the last time: a move, and checkpoints. */
-enum { WRITTEN_MOVE = 1, WRITTEN_SAVE = 2, WRITTEN_ALL = 3 };
+/* Who wants to know what was written since the last time: a move, checkpoints, and what reads for a store. */
+enum { WRITTEN_MOVE = 1, WRITTEN_SAVE = 2, WRITTEN_STORE = 4, WRITTEN_ALL = 7 };
 
 /* written.c: where it ends, where it begins as counted from the object's end, and in which of 64 parts it is. */
 struct ever_written {
@@ -235,6 +236,7 @@ struct _cl_mem {
     bool sized;                  /* set_content_size */
     struct region *region;       /* it is of exchange.c */
     struct hosted *hosted;       /* hostptr.c; of a whole */
+    atomic_uint in_place;        /* maps of it and of its parts; of a whole */
     atomic_uchar written;        /* WRITTEN_*, since these looked last; of a whole */
     struct ever_written ever;    /* of a whole */
     uint64_t made;               /* of a whole: the how manieth of the program's, from 1 on */

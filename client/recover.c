@@ -90,6 +90,7 @@ bool recover_begin(struct node *node)
         give_up(node, bound);
     if (bound && !node->mending)
         return false;
+    node->losses++;
     node->mending = true; /* if it was already, who does it sees that it has failed */
     pthread_cond_signal(&recovery.lost);
     session_news(node->session);

@@ -10,6 +10,7 @@
 
 struct journal;
 struct enqueue;
+struct move;
 
 /* ---- recover.c ---- */
 /* A new session, before any of its nodes is told anything, or heard to be lost: their journals, if that is what the
@@ -58,8 +59,12 @@ void window_forget(cl_mem memory);
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
 int checkpoint(struct node *node, char *why, size_t size);
-/* The same while calls are halted, since then, and nothing is under way. */
-int checkpoint_quiet(struct node *node, long halted);
+/* For one that is taken in a pause of something else: what it needs is read while the program goes on, so many bytes;
+ * and there will be no such pause. Nobody else takes one between these (quiesce_lock()). */
+uint64_t checkpoint_early(struct move *m);
+void checkpoint_drop_early(struct node *node);
+/* The same while calls are halted, since then, and nothing is under way; early: what was read before. */
+int checkpoint_quiet(struct node *node, uint64_t early, long halted);
 
 /* ---- replay.c ---- */
 /* The new worker of the node is told all; -ECONNRESET: it is lost, too. Under the lock. */

@@ -140,6 +140,9 @@ static void drop_objects(struct rest *r)
         free(m->ends);
         m->ends = NULL;
         m->end_room = 0;
+        free(m->svm);
+        m->svm = NULL;
+        m->svm_count = 0;
     }
 }
 
@@ -193,20 +196,46 @@ static int check(struct rest *r, struct resting *node)
     return error;
 }
 
+static int list_svm(struct rest *r, struct resting *node)
+{
+    const int error = store_plan_svm(r->store, node->move.node);
+
+    if (error == -ENOTSUP)
+        return move_refuse(&node->move, error, "shared virtual memory of a context that has been released");
+    return error ? move_refuse(&node->move, error, "no memory") : 0;
+}
+
 static int list_objects(struct rest *r, struct resting *node)
 {
     int error = make_list(&node->move);
 
     if (!error && store_plan(r->store, node->move.node, node->move.objects, node->move.count))
         error = move_refuse(&node->move, -ENOMEM, "no memory");
-    return error;
+    return error ? error : list_svm(r, node);
 }
 
 /* If the worker that comes is lost, another one is told what this one had. */
 static int save(struct rest *r, struct resting *node)
 {
-    if (recover_will(node->move.node) && checkpoint_quiet(node->move.node, r->nodes[0].move.halted))
-        return move_refuse(&node->move, -ECONNRESET, "what replaces a lost worker cannot be kept");
+    struct move *m = &node->move;
+
+    if (recover_will(m->node) && checkpoint_quiet(m->node, m->bytes_saved, r->nodes[0].move.halted))
+        return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
+    return 0;
+}
+
+static int save_early(struct rest *r, struct resting *node)
+{
+    (void)r;
+    if (recover_will(node->move.node))
+        node->move.bytes_saved = checkpoint_early(&node->move);
+    return 0;
+}
+
+static int save_not(struct rest *r, struct resting *node)
+{
+    (void)r;
+    checkpoint_drop_early(node->move.node);
     return 0;
 }
 
@@ -257,6 +286,7 @@ static int send_away(struct rest *r)
 static int begin(struct rest *r)
 {
     struct move *m;
+    size_t taken;
     int error = find_nodes(r);
 
     if (!error)
@@ -264,10 +294,16 @@ static int begin(struct rest *r)
     if (error)
         return error;
     m = &r->nodes[0].move;
+    coherence_watch(true);
+    move_phase(m, "ahead");
+    for_all(r, save_early);
+    store_early(r->store, m, false);
     error = quiesce(m);
     move_phase(m, "list");
+    store_early_end(r->store, m);
     if (!error)
         error = for_all(r, list_objects);
+    taken = store_missing(r->store);
     move_phase(m, "take");
     r->contents = -clock_ns();
     if (!error)
@@ -278,11 +314,15 @@ static int begin(struct rest *r)
     move_phase(m, "go");
     if (!error)
         error = send_away(r);
+    coherence_watch(false);
     store_close(r->store);
     drop_objects(r);
-    if (!error)
-        snprintf(r->reason, r->reason_size, "it rests: %zu bytes are kept, %ld us for them, %ld us",
-                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
+    if (error)
+        for_all(r, save_not);
+    else
+        snprintf(r->reason, r->reason_size,
+                 "it rests: %zu bytes are kept, %zu of them taken in the pause, %ld us for them, %ld us",
+                 store_bytes(r->store), taken, r->contents / 1000, (clock_ns() - r->began) / 1000);
     halt_set(error ? HALT_NONE : HALT_REST);
     return error;
 }

@@ -33,6 +33,7 @@ struct save {
     struct kept *kept; /* the same, in the order of their addresses */
     unsigned kept_count;
     struct store *store;
+    size_t paused; /* so many bytes were taken in the pause */
     int pipe;
 };
 
@@ -155,6 +156,7 @@ static int plan(struct save *s)
 {
     int error = 0;
 
+    store_early_end(s->store, &s->move);
     session_lock(s->move.session);
     handle_each(WIRE_MEMORY, collect, s);
     session_unlock(s->move.session);
@@ -175,18 +177,24 @@ static int take(struct save *s)
     struct move *m = &s->move;
     int error = check(s);
 
-    if (!error)
+    coherence_watch(true);
+    if (!error) {
+        move_phase(m, "ahead");
+        store_early(s->store, m, true);
         error = quiesce(m);
+    }
     if (!error)
         error = check(s);
     if (!error)
         error = plan(s);
+    s->paused = store_missing(s->store);
     if (m->halted)
         move_phase(m, "save");
     if (!error)
         error = store_take(s->store, m->reason, m->reason_size);
     if (m->halted) /* else it is another halt, of what rests */
         halt_set(HALT_NONE);
+    coherence_watch(false);
     ends_drop(m);
     free(m->ends);
     held_drop(&s->held, s->move.session);
@@ -310,8 +318,8 @@ void save_answer(struct session *session, const char *words, struct answer *answ
     if (!error)
         error = put_all(&s);
     if (!error)
-        snprintf(reason, sizeof(reason), "%u objects, %zu bytes, %ld us of pause", s.kept_count, store_bytes(s.store),
-                 paused);
+        snprintf(reason, sizeof(reason), "%u objects, %zu bytes, %ld us of pause, %zu bytes read in it", s.kept_count,
+                 store_bytes(s.store), paused, s.paused);
     vocl_log(LOG_INFO, "%s%s", error ? "no checkpoint: " : "checkpoint: ", reason);
     answer_end(answer, !error, "%s", reason);
     save_free(&s);

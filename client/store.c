@@ -14,13 +14,21 @@
 
 #define SHARE ((size_t)16 << 20) /* goes at a time */
 
+struct list {
+    struct stored *pieces;
+    unsigned count, room;
+};
+
 struct store {
     char *directory; /* NULL: in memory */
     int fd;
     uint8_t *bytes; /* NULL: not mapped */
-    size_t size;
-    struct stored *pieces;
-    unsigned count, room;
+    size_t size, mapped;
+    struct list list;  /* what is to be taken, or was */
+    size_t list_bytes; /* of these */
+    struct list ahead; /* what was read ahead, by memory object and place; at is for the list's, too */
+    unsigned sorted;   /* so many of them are in that order */
+    bool is_ahead;     /* what is planned goes there */
 };
 
 /* ---- the room ---- */
@@ -41,13 +49,19 @@ struct store *store_new(const char *directory)
     return NULL;
 }
 
-static void close_room(struct store *store)
+static void store_unmap(struct store *store)
 {
     if (store->bytes)
-        munmap(store->bytes, store->size);
+        munmap(store->bytes, store->mapped);
+    store->bytes = NULL;
+    store->mapped = 0;
+}
+
+static void close_room(struct store *store)
+{
+    store_unmap(store);
     if (store->fd >= 0)
         close(store->fd);
-    store->bytes = NULL;
     store->fd = -1;
 }
 
@@ -56,7 +70,8 @@ void store_free(struct store *store)
     if (!store)
         return;
     close_room(store);
-    free(store->pieces);
+    free(store->list.pieces);
+    free(store->ahead.pieces);
     free(store->directory);
     free(store);
 }
@@ -89,7 +104,8 @@ static int open_room(struct store *store, char *reason, size_t size)
     if (!store->size)
         return 0;
     if (store->directory) {
-        store->fd = open_file(store->directory);
+        if (store->fd < 0)
+            store->fd = open_file(store->directory);
         if (store->fd < 0)
             return refuse(reason, size, -errno, "no file for contents in ", store->directory);
         error = posix_fallocate(store->fd, 0, (off_t)store->size);
@@ -106,12 +122,18 @@ uint8_t *store_open(struct store *store)
 {
     void *bytes;
 
-    if (store->bytes || !store->size)
+    if (store->mapped == store->size)
         return store->bytes;
-    bytes = mmap(NULL, store->size, PROT_READ | PROT_WRITE, store->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
-                 store->fd, 0);
-    store->bytes = bytes == MAP_FAILED ? NULL : bytes;
-    if (store->bytes && store->fd < 0) {
+    if (store->bytes)
+        bytes = mremap(store->bytes, store->mapped, store->size, MREMAP_MAYMOVE);
+    else
+        bytes = mmap(NULL, store->size, PROT_READ | PROT_WRITE,
+                     store->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, store->fd, 0);
+    if (bytes == MAP_FAILED)
+        return NULL;
+    store->bytes = bytes;
+    store->mapped = store->size;
+    if (store->fd < 0) {
         madvise(bytes, store->size, MADV_HUGEPAGE);
         madvise(bytes, store->size, MADV_DONTFORK); /* whose child has another session */
     }
@@ -120,20 +142,18 @@ uint8_t *store_open(struct store *store)
 
 void store_close(struct store *store)
 {
-    if (store->fd < 0 || !store->bytes)
-        return;
-    munmap(store->bytes, store->size);
-    store->bytes = NULL;
+    if (store->fd >= 0)
+        store_unmap(store);
 }
 
 size_t store_bytes(const struct store *store)
 {
-    return store->size;
+    return store->list_bytes;
 }
 
 const struct stored *store_piece(const struct store *store, unsigned index)
 {
-    return index < store->count ? &store->pieces[index] : NULL;
+    return index < store->list.count ? &store->list.pieces[index] : NULL;
 }
 
 /* ---- what is to be taken ---- */
@@ -143,15 +163,38 @@ struct planning {
     const struct node *node;
 };
 
-static bool is_planned(const struct store *store, cl_mem root, size_t start, size_t end)
+static bool is_same(const struct stored *piece, cl_mem root, size_t start, size_t end)
 {
-    for (unsigned i = store->count; i--;) {
-        const struct stored *piece = &store->pieces[i];
+    return piece->memory == root && piece->number == root->object.id && piece->start == start && piece->end == end;
+}
 
-        if (piece->memory == root && piece->start == start && piece->end == end)
+static bool is_planned(const struct list *list, unsigned from, cl_mem root, size_t start, size_t end)
+{
+    for (unsigned i = list->count; i-- > from;) {
+        if (is_same(&list->pieces[i], root, start, end))
             return true;
     }
     return false;
+}
+
+static int by_place(const void *one, const void *other)
+{
+    const struct stored *a = one, *b = other;
+
+    if (a->memory != b->memory)
+        return (uintptr_t)a->memory < (uintptr_t)b->memory ? -1 : 1;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+static struct stored *find_ahead(const struct store *store, cl_mem root, size_t start, size_t end)
+{
+    const struct stored wanted = {.memory = root, .number = root->object.id, .start = start, .end = end};
+
+    return store->sorted ? bsearch(&wanted, store->ahead.pieces, store->sorted, sizeof(wanted), by_place) : NULL;
 }
 
 static size_t bytes_of(cl_mem root, size_t start, size_t end)
@@ -165,30 +208,54 @@ static size_t bytes_of(cl_mem root, size_t start, size_t end)
     return part_image(root, zero, region).bytes;
 }
 
+static struct stored *list_add(struct list *list)
+{
+    struct stored *more;
+
+    if (list->count == list->room) {
+        more = realloc(list->pieces, (list->room * 2 + 16) * sizeof(*more));
+        if (!more)
+            return NULL;
+        list->pieces = more;
+        list->room = list->room * 2 + 16;
+    }
+    return &list->pieces[list->count++];
+}
+
+static size_t room_for(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
 static int plan_piece(void *argument, cl_mem root, size_t start, size_t end)
 {
     const struct planning *planning = argument;
     struct store *store = planning->store;
-    struct stored *more;
+    struct list *list = store->is_ahead ? &store->ahead : &store->list;
+    struct stored *ahead = find_ahead(store, root, start, end), *piece;
 
-    if (root->coherence && is_planned(store, root, start, end))
+    if (root->coherence && is_planned(list, store->is_ahead ? store->sorted : 0, root, start, end))
         return 0;
-    if (store->count == store->room) {
-        more = realloc(store->pieces, (store->room * 2 + 16) * sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        store->pieces = more;
-        store->room = store->room * 2 + 16;
+    if (store->is_ahead && ahead) { /* once more */
+        ahead->here = false;
+        ahead->node = (struct node *)planning->node;
+        return 0;
     }
-    more = &store->pieces[store->count++];
-    *more = (struct stored){.memory = root,
-                            .number = root->object.id,
-                            .start = start,
-                            .end = end,
-                            .at = store->size,
-                            .bytes = bytes_of(root, start, end),
-                            .node = (struct node *)planning->node};
-    store->size += (more->bytes + 63) & ~(size_t)63;
+    piece = list_add(list);
+    if (!piece)
+        return -ENOMEM;
+    *piece = (struct stored){.memory = root,
+                             .number = root->object.id,
+                             .start = start,
+                             .end = end,
+                             .at = ahead ? ahead->at : store->size,
+                             .bytes = bytes_of(root, start, end),
+                             .here = ahead && ahead->here && !(atomic_load(&root->written) & WRITTEN_STORE),
+                             .node = (struct node *)planning->node};
+    if (!ahead)
+        store->size += room_for(piece->bytes);
+    if (!store->is_ahead)
+        store->list_bytes += room_for(piece->bytes);
     return 0;
 }
 
@@ -215,6 +282,44 @@ int store_plan_shared(struct store *store, cl_mem memory)
         return plan_piece(&planning, memory, 0, memory->size);
     for (; !error && at < memory->size && arena_next_data(memory->arena, memory->size, &at, &end); at = end)
         error = plan_piece(&planning, memory, at, end);
+    return error;
+}
+
+static int plan_place(struct store *store, const struct node *node, const struct svm_place *place)
+{
+    size_t from, to;
+
+    for (unsigned at = 0; svm_remote_next(place, &at, &from, &to);) {
+        struct stored *piece = list_add(&store->list);
+
+        if (!piece)
+            return -ENOMEM;
+        *piece = (struct stored){.address = place->memory + from,
+                                 .number = place->context,
+                                 .at = store->size,
+                                 .bytes = to - from,
+                                 .node = (struct node *)node};
+        store->size += room_for(piece->bytes);
+        store->list_bytes += room_for(piece->bytes);
+    }
+    return 0;
+}
+
+int store_plan_svm(struct store *store, const struct node *node)
+{
+    struct svm_place place;
+    int error = 0;
+
+    for (unsigned i = 0; !error && svm_remote_at(node, i, &place); i++) {
+        const struct object *context = handle_find(WIRE_CONTEXT, place.context);
+
+        if (!context || atomic_load(&context->uses) < 0)
+            return -ENOTSUP;
+        if (!svm_remote_hold(&place))
+            continue;
+        error = plan_place(store, node, &place);
+        svm_remote_unhold(&place);
+    }
     return error;
 }
 
@@ -360,14 +465,44 @@ static int move_range(struct moving *m, cl_mem root, size_t start, size_t end, u
     return error;
 }
 
-int store_take(struct store *store, char *reason, size_t size)
+static int move_address_part(struct moving *m, cl_context context, uint8_t *there, uint8_t *here, size_t size)
+{
+    const int slot = carriers_next(&m->carriers, context);
+    cl_event *event = &m->carriers.events[slot < 0 ? 0 : slot];
+    struct enqueue e;
+    int error;
+
+    if (slot < 0)
+        return explain_carriers(m, slot);
+    error = enqueue_open(&e, m->carriers.queue, 0, NULL, true, CL_COMMAND_SVM_MEMCPY);
+    if (!error)
+        error = m->writes ? address_write(&e, CL_COMMAND_SVM_MEMCPY, there, here, size, CL_FALSE, event)
+                          : address_read(&e, here, there, size, CL_FALSE, event);
+    return error ? explain(m, error, "shared virtual memory cannot be moved", error) : 0;
+}
+
+/* Calls are halted: its context stays. */
+static int move_address(struct moving *m, const struct stored *piece, uint8_t *bytes)
+{
+    cl_context context = (cl_context)handle_find(WIRE_CONTEXT, piece->number);
+    int error = context ? 0 : explain(m, -ENOTSUP, "shared virtual memory has no context", 0);
+
+    for (size_t at = 0; !error && at < piece->bytes; at += SHARE)
+        error = move_address_part(m, context, piece->address + at, bytes + at,
+                                  piece->bytes - at < SHARE ? piece->bytes - at : SHARE);
+    return error;
+}
+
+static int take_list(struct store *store, struct list *list, char *reason, size_t size)
 {
     struct moving m = {.store = store, .reason = reason, .reason_size = size};
     int error = open_room(store, reason, size);
 
-    for (unsigned i = 0; !error && i < store->count; i++) {
-        struct stored *piece = &store->pieces[i];
+    for (unsigned i = 0; !error && i < list->count; i++) {
+        struct stored *piece = &list->pieces[i];
 
+        if (piece->here)
+            continue;
         if (!piece->node) {
             memcpy(store->bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
             continue;
@@ -375,13 +510,73 @@ int store_take(struct store *store, char *reason, size_t size)
         if (m.carriers.member != piece->node)
             error = moving_end(&m, 0);
         m.carriers.node = m.carriers.member = piece->node;
-        if (!error)
+        if (!error && piece->address)
+            error = move_address(&m, piece, store->bytes + piece->at);
+        else if (!error)
             error = move_range(&m, piece->memory, piece->start, piece->end, store->bytes + piece->at);
     }
-    error = moving_end(&m, error);
+    return moving_end(&m, error);
+}
+
+int store_take(struct store *store, char *reason, size_t size)
+{
+    const int error = take_list(store, &store->list, reason, size);
+
     if (error)
         close_room(store);
     return error;
+}
+
+size_t store_missing(const struct store *store)
+{
+    const struct list *list = store->is_ahead ? &store->ahead : &store->list;
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < list->count; i++)
+        bytes += list->pieces[i].here ? 0 : list->pieces[i].bytes;
+    return bytes;
+}
+
+/* ---- ahead ---- */
+
+void store_plan_ahead(struct store *store, bool on)
+{
+    store->is_ahead = on;
+    if (on || !store->ahead.count)
+        return;
+    qsort(store->ahead.pieces, store->ahead.count, sizeof(*store->ahead.pieces), by_place);
+    store->sorted = store->ahead.count;
+}
+
+bool store_has_ahead(const struct store *store, const struct _cl_mem *memory)
+{
+    unsigned low = 0, high = store->sorted;
+
+    while (low < high) {
+        const unsigned middle = (low + high) / 2;
+
+        if ((uintptr_t)store->ahead.pieces[middle].memory < (uintptr_t)memory)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < store->sorted && store->ahead.pieces[low].memory == memory;
+}
+
+int store_take_ahead(struct store *store, char *reason, size_t size)
+{
+    int error = take_list(store, &store->ahead, reason, size);
+
+    for (unsigned i = 0; !error && i < store->ahead.count; i++)
+        store->ahead.pieces[i].here = true;
+    return error;
+}
+
+void store_drop_ahead(struct store *store)
+{
+    close_room(store);
+    store->ahead.count = store->sorted = 0;
+    store->size = 0;
 }
 
 /* ---- back ---- */
@@ -391,8 +586,8 @@ static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
     struct moving *m = argument;
     int error = 0;
 
-    for (unsigned i = 0; !error && i < m->store->count; i++) {
-        const struct stored *piece = &m->store->pieces[i];
+    for (unsigned i = 0; !error && i < m->store->list.count; i++) {
+        const struct stored *piece = &m->store->list.pieces[i];
         const size_t first = start > piece->start ? start : piece->start, last = end < piece->end ? end : piece->end;
 
         if (piece->memory == root && piece->number == root->object.id && first < last)
@@ -416,6 +611,12 @@ int store_give(struct store *store, const struct node *node, struct node *member
     for (unsigned i = 0; !error && i < count; i++) {
         if (has_contents(objects[i]))
             error = coherence_each((cl_mem)objects[i], node, give_piece, &m);
+    }
+    for (unsigned i = 0; !error && i < store->list.count; i++) {
+        const struct stored *piece = &store->list.pieces[i];
+
+        if (piece->address && piece->node == node)
+            error = move_address(&m, piece, store->bytes + piece->at);
     }
     error = moving_end(&m, error);
     store_close(store);

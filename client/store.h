@@ -5,12 +5,16 @@
 #include "client/objects.h"
 
 struct store;
+struct move;
 
-/* What is kept of a whole: from start to end of a buffer, or 0 to 1 of an image, as so many bytes from `at` on. */
+/* What is kept of a whole: from start to end of a buffer, or 0 to 1 of an image, as so many bytes from `at` on; or of
+ * shared virtual memory what is at an address. */
 struct stored {
-    cl_mem memory; /* which may have gone since; number says which it was */
+    cl_mem memory;    /* which may have gone since; number says which it was */
+    uint8_t *address; /* instead; number is its context's */
     uint32_t number;
     size_t start, end, at, bytes;
+    bool here;         /* it was read ahead, and has not been written since */
     struct node *node; /* that it is taken from; NULL: from what it shares with the program */
 };
 
@@ -24,6 +28,9 @@ void store_free(struct store *store);
  * no calls come (quiesce()), or what is taken is not of one moment. 0 or -ENOMEM.
  */
 int store_plan(struct store *store, const struct node *node, struct object *const *objects, unsigned count);
+/* The same for shared virtual memory of the node's (svm_remote.c), which is given back where it was. -ENOTSUP: of a
+ * context that is no more. */
+int store_plan_svm(struct store *store, const struct node *node);
 /* The same for what of a buffer program and nodes share (memory->arena). */
 int store_plan_shared(struct store *store, cl_mem memory);
 /* Takes it: the objects are as they were then. 0, or a negative errno value with the reason: -ENOSPC no room in the
@@ -35,6 +42,25 @@ int store_take(struct store *store, char *reason, size_t size);
  */
 int store_give(struct store *store, const struct node *node, struct node *member, struct object *const *objects,
                unsigned count, char *reason, size_t size);
+
+/* ---- ahead: of what is planned meanwhile much is there already, for what was planned and taken so is not taken again
+ * unless it was written since (WRITTEN_STORE) ---- */
+void store_plan_ahead(struct store *store, bool on);
+/* Whether a piece of it was planned ahead. */
+bool store_has_ahead(const struct store *store, const struct _cl_mem *memory);
+/* What was planned ahead, and is not there yet; as store_take(), but all else stays. */
+int store_take_ahead(struct store *store, char *reason, size_t size);
+void store_drop_ahead(struct store *store);
+/* How many bytes are still to be taken of what is planned; while it is planned ahead, of that. */
+size_t store_missing(const struct store *store);
+
+/* ---- store_early.c ---- */
+/* Reads ahead what the session's objects hold, and again what is written meanwhile, until that is little: those with
+ * contents at the nodes, or, if shared, also in memory that these share with the program. Calls are halted for a
+ * moment each time. coherence_watch() is on until the store is taken. */
+void store_early(struct store *store, struct move *m, bool shared);
+/* In the pause, before it is planned what is taken: whether what was read is still what nodes hold. */
+void store_early_end(struct store *store, const struct move *m);
 
 size_t store_bytes(const struct store *store);
 /* What there is, from 0 on; NULL: no more. */

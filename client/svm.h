@@ -29,17 +29,33 @@ bool svm_remote_has_all(const void *pointer, size_t size);
 /* The commands on such memory, which end e. */
 int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event);
 int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);
+int svm_remote_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size,
+                    cl_event *event);
 int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event);
 /* Whether there is such memory on the node. */
 bool svm_remote_any(const struct node *node);
 /* Of that the one of this number, from 0 on; false: there are fewer. */
 struct svm_place {
+    uint64_t number;
     uint32_t context;
     bool chosen; /* where it is, by the program's side, and not by native OpenCL */
     uint8_t *memory;
     size_t size;
+    struct svm_remote *held; /* or NULL */
 };
 bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out);
+/* A command may write it, so many bytes or all of what it is part of, or any of what has ever been noted so. A kernel
+ * counts as writing all that it is given, as soon as it is. */
+#define SVM_WHOLE SIZE_MAX
+void svm_remote_written(const void *pointer, size_t size);
+void svm_remote_written_all(void);
+/* Whether it was written since this was asked last. */
+bool svm_remote_take_mark(const struct svm_place *place);
+/* It stays on the node even if the program frees it: false: that has happened. Between the two the parts of it that
+ * have ever been written, as ever_next(). */
+bool svm_remote_hold(struct svm_place *place);
+bool svm_remote_next(const struct svm_place *place, unsigned *at, size_t *from, size_t *to);
+void svm_remote_unhold(struct svm_place *place);
 void svm_remote_after_fork(void);
 
 /* ---- usm.c: unified shared memory ---- */

@@ -30,14 +30,33 @@ struct svm_remote {
     uint8_t *memory;
     size_t size, mapped; /* mapped: whole pages */
     struct svm_remote_map *maps;
+    uint64_t number;          /* no other ever has it */
+    struct ever_written ever; /* at the node */
+    bool written;             /* since svm_remote_take_mark() */
+    unsigned held;            /* it is being read */
+    bool gone;                /* the program has freed it meanwhile */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct svm_remote *svm_remotes;
+static uint64_t numbers;
 
 void svm_remote_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
+}
+
+static void give_back(struct svm_remote *m)
+{
+    address_free(m->node, (uintptr_t)m->memory);
+    munmap(m->memory, m->mapped);
+    while (m->maps) {
+        struct svm_remote_map *map = m->maps;
+
+        m->maps = map->next;
+        free(map);
+    }
+    free(m);
 }
 
 /* Under the lock. */
@@ -79,9 +98,81 @@ bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out)
     for (m = svm_remotes; m && (m->node != node || at); m = m->next)
         at -= m->node == node;
     if (m)
-        *out = (struct svm_place){m->context, m->chosen, m->memory, m->size};
+        *out = (struct svm_place){m->number, m->context, m->chosen, m->memory, m->size, NULL};
     pthread_mutex_unlock(&lock);
     return m != NULL;
+}
+
+/* ---- what is written, for moves ---- */
+
+void svm_remote_written(const void *pointer, size_t size)
+{
+    struct svm_remote *m;
+    size_t offset;
+
+    pthread_mutex_lock(&lock);
+    m = find(pointer);
+    if (m) {
+        offset = size == SVM_WHOLE ? 0 : (size_t)((const uint8_t *)pointer - m->memory);
+        ever_note(&m->ever, m->size, offset, size == SVM_WHOLE ? m->size : size);
+        m->written = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void svm_remote_written_all(void)
+{
+    pthread_mutex_lock(&lock);
+    for (struct svm_remote *m = svm_remotes; m; m = m->next)
+        m->written = true;
+    pthread_mutex_unlock(&lock);
+}
+
+bool svm_remote_take_mark(const struct svm_place *place)
+{
+    bool written = false;
+
+    pthread_mutex_lock(&lock);
+    for (struct svm_remote *m = svm_remotes; m; m = m->next) {
+        if (m->number != place->number)
+            continue;
+        written = m->written;
+        m->written = false;
+    }
+    pthread_mutex_unlock(&lock);
+    return written;
+}
+
+bool svm_remote_hold(struct svm_place *place)
+{
+    struct svm_remote *m;
+
+    pthread_mutex_lock(&lock);
+    for (m = svm_remotes; m && m->number != place->number; m = m->next)
+        ;
+    if (m)
+        m->held++;
+    pthread_mutex_unlock(&lock);
+    place->held = m;
+    return m != NULL;
+}
+
+bool svm_remote_next(const struct svm_place *place, unsigned *at, size_t *from, size_t *to)
+{
+    return ever_next(&place->held->ever, place->size, at, from, to);
+}
+
+void svm_remote_unhold(struct svm_place *place)
+{
+    struct svm_remote *m = place->held;
+    bool last;
+
+    pthread_mutex_lock(&lock);
+    last = !--m->held && m->gone;
+    pthread_mutex_unlock(&lock);
+    place->held = NULL;
+    if (last)
+        give_back(m);
 }
 
 bool svm_remote_has_all(const void *pointer, size_t size)
@@ -171,6 +262,7 @@ void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
                              .size = size,
                              .mapped = whole};
     pthread_mutex_lock(&lock);
+    m->number = ++numbers;
     m->next = svm_remotes;
     svm_remotes = m;
     pthread_mutex_unlock(&lock);
@@ -180,6 +272,7 @@ void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
 bool svm_remote_free(void *memory)
 {
     struct svm_remote **at, *m;
+    bool found;
 
     pthread_mutex_lock(&lock);
     for (at = &svm_remotes; *at && (*at)->memory != memory; at = &(*at)->next)
@@ -187,19 +280,15 @@ bool svm_remote_free(void *memory)
     m = *at;
     if (m)
         *at = m->next;
-    pthread_mutex_unlock(&lock);
-    if (!m)
-        return false;
-    address_free(m->node, (uintptr_t)m->memory);
-    munmap(m->memory, m->mapped);
-    while (m->maps) {
-        struct svm_remote_map *map = m->maps;
-
-        m->maps = map->next;
-        free(map);
+    found = m != NULL;
+    if (m && m->held) { /* who holds it gives it back */
+        m->gone = true;
+        m = NULL;
     }
-    free(m);
-    return true;
+    pthread_mutex_unlock(&lock);
+    if (m)
+        give_back(m);
+    return found;
 }
 
 /* ---- data ---- */
@@ -263,6 +352,7 @@ int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event)
 
     if (!size)
         return enqueue_nothing(e, CL_FALSE, event);
+    svm_remote_written(memory, size);
     return address_write(e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
 }
 
@@ -270,9 +360,19 @@ int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *f
 {
     const bool from_node = svm_remote_has_all(from, size), to_node = svm_remote_has_all(to, size);
 
+    if (to_node)
+        svm_remote_written(to, size);
     if (from_node && to_node)
         return address_copy(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
     if (from_node)
         return address_read(e, to, from, size, blocking, event);
     return address_write(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
+}
+
+int svm_remote_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size, cl_event *event)
+{
+    if (!svm_remote_has_all(to, size))
+        return enqueue_fail(e, -EINVAL);
+    svm_remote_written(to, size);
+    return address_fill(e, to, pattern, pattern_size, size, event);
 }

@@ -12,9 +12,9 @@ static size_t extent(cl_mem root)
     return root->type == CL_MEM_OBJECT_BUFFER ? root->size : 1;
 }
 
-static size_t grain_size(cl_mem root)
+static size_t grain_size(size_t all)
 {
-    return (extent(root) + GRAINS - 1) / GRAINS;
+    return (all + GRAINS - 1) / GRAINS;
 }
 
 static void raise_to(atomic_uint_fast64_t *to, uint64_t least)
@@ -25,22 +25,43 @@ static void raise_to(atomic_uint_fast64_t *to, uint64_t least)
         ;
 }
 
-void written_note(cl_mem root, size_t offset, size_t size)
+void ever_note(struct ever_written *ever, size_t all, size_t offset, size_t size)
 {
-    const size_t all = extent(root), grain = grain_size(root);
+    const size_t grain = grain_size(all);
     uint64_t grains = 0;
 
-    if (!size || offset >= all || written_all(root))
+    if (!size || offset >= all || atomic_load(&ever->all))
         return;
     if (size > all - offset)
         size = all - offset;
-    raise_to(&root->ever.end, offset + size);
-    raise_to(&root->ever.back, all - offset);
+    raise_to(&ever->end, offset + size);
+    raise_to(&ever->back, all - offset);
     for (size_t i = offset / grain; i <= (offset + size - 1) / grain; i++)
         grains |= UINT64_C(1) << i;
-    atomic_fetch_or(&root->ever.grains, grains);
+    atomic_fetch_or(&ever->grains, grains);
     if (size == all)
-        atomic_store(&root->ever.all, true);
+        atomic_store(&ever->all, true);
+}
+
+void written_note(cl_mem root, size_t offset, size_t size)
+{
+    ever_note(&root->ever, extent(root), offset, size);
+}
+
+bool ever_next(const struct ever_written *ever, size_t all, unsigned *at, size_t *from, size_t *to)
+{
+    const size_t grain = grain_size(all), high = atomic_load(&ever->end), low = all - atomic_load(&ever->back);
+    const uint64_t grains = atomic_load(&ever->grains);
+    size_t i = *at, end;
+
+    while (i < GRAINS && !(grains >> i & 1))
+        i++;
+    for (end = i; end < GRAINS && grains >> end & 1; end++)
+        ;
+    *at = (unsigned)end;
+    *from = i * grain > low ? i * grain : low;
+    *to = end * grain < high ? end * grain : high;
+    return i < end && *from < *to;
 }
 
 /* Where what is not known to be written is, too, as it may be reached by other ways than commands on it. */
@@ -51,26 +72,13 @@ static bool is_whole(cl_mem root)
 
 int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
 {
-    const size_t all = extent(root), grain = grain_size(root), high = atomic_load(&root->ever.end);
-    const size_t low = all - atomic_load(&root->ever.back);
-    const uint64_t grains = atomic_load(&root->ever.grains);
+    size_t from, to;
     int error = 0;
 
     if (is_whole(root))
-        return visit(argument, root, 0, all);
-    for (size_t i = 0, end; !error && i < GRAINS && grains >> i; i = end) {
-        size_t from, to;
-
-        end = i + 1;
-        if (!(grains >> i & 1))
-            continue;
-        while (end < GRAINS && grains >> end & 1)
-            end++;
-        from = i * grain > low ? i * grain : low;
-        to = end * grain < high ? end * grain : high;
-        if (from < to)
-            error = visit(argument, root, from, to);
-    }
+        return visit(argument, root, 0, extent(root));
+    for (unsigned at = 0; !error && ever_next(&root->ever, extent(root), &at, &from, &to);)
+        error = visit(argument, root, from, to);
     return error;
 }
 

@@ -333,7 +333,8 @@ static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_
         const struct layout there = layout_linear(buffer->arena + offset, size);
 
         return cl_error(direct_move(queue, writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking,
-                                    writes ? &there : &here, writes ? &here : &there, count, list, event));
+                                    writes ? &there : &here, writes ? &here : &there, writes ? buffer : NULL, count,
+                                    list, event));
     }
     return enqueue_piece(queue, buffer, writes, blocking, offset, &here, count, list, event);
 }

@@ -505,6 +505,8 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
         if (use->use & USE_WRITE)
             coherence_after(e, memory, 0, memory->size);
     }
+    if (coherence_watched())
+        svm_remote_written_all(); /* what its kernels reach is not known here */
     wire_put_enqueue_command_buffer(stream_begin(e->node), &m);
     error = cl_error(stream_end(e->node, STREAM_SOON));
     if (!error)

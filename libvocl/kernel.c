@@ -54,6 +54,7 @@ static void kernel_destroy(struct object *object)
     for (uint32_t i = 0; kernel->arguments && i < kernel->description->argument_count; i++)
         argument_free(&kernel->arguments[i]);
     free(kernel->arguments);
+    free(kernel->pointers);
     atomic_fetch_sub(&program->live_kernels, 1);
     session_lock(session);
     handle_free(&kernel->object);
@@ -162,6 +163,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
 
     cl_kernel kernel;
     cl_int error;
+    bool kept;
 
     HALT_GUARD;
     if (!handle_check(source, WIRE_KERNEL)) {
@@ -193,9 +195,10 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         }
         to->known = (struct node_set){0}; /* whatever the nodes' clones hold */
     }
+    kept = !source->pointers || kernel_keep_pointers(kernel, source->pointers, source->pointer_count);
     spin_unlock(&source->lock);
     kernel->made_from = source;
-    error = cl_error(handle_create(&kernel->object));
+    error = kept ? cl_error(handle_create(&kernel->object)) : CL_OUT_OF_HOST_MEMORY;
     kernel->made_from = NULL;
     fail_ret(ret, error);
     if (error)
@@ -427,6 +430,24 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     return CL_SUCCESS;
 }
 
+bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count)
+{
+    void **copy = malloc(count * sizeof(*copy)), **before;
+
+    if (!copy)
+        return false;
+    memcpy(copy, pointers, count * sizeof(*copy));
+    for (size_t i = 0; i < count; i++)
+        svm_remote_written(copy[i], SVM_WHOLE);
+    spin_lock(&kernel->lock);
+    before = kernel->pointers;
+    kernel->pointers = copy;
+    kernel->pointer_count = count;
+    spin_unlock(&kernel->lock);
+    free(before);
+    return true;
+}
+
 cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good)
 {
     const struct argument_description *d;
@@ -444,6 +465,8 @@ cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64
     argument_free(argument);
     *argument = (struct argument){.set = true, .what = what, .local = value};
     spin_unlock(&kernel->lock);
+    if (what == WIRE_ARGUMENT_SVM) /* by pointers in it also what is given to be read may be written */
+        svm_remote_written((const void *)(uintptr_t)value, SVM_WHOLE);
     return CL_SUCCESS;
 }
 

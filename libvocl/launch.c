@@ -178,6 +178,8 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
         cl_mem memory;
         unsigned use;
 
+        if (argument->what == WIRE_ARGUMENT_SVM && after)
+            svm_remote_written((const void *)(uintptr_t)argument->local, SVM_WHOLE);
         if (argument->what != WIRE_ARGUMENT_MEMORY || !argument->id)
             continue;
         memory = handle_find(WIRE_MEMORY, argument->id);
@@ -189,6 +191,8 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
         else if (use & USE_WRITE)
             coherence_after(e, memory, 0, memory->size);
     }
+    for (size_t i = 0; after && i < kernel->pointer_count; i++)
+        svm_remote_written(kernel->pointers[i], SVM_WHOLE);
     if (!kernel->uses_addresses)
         return error;
     if (after)

@@ -176,6 +176,8 @@ void mapping_add(cl_mem memory, struct mapping *mapping)
     memory->mappings = mapping;
     memory->map_count++;
     pthread_mutex_unlock(&memory->lock);
+    atomic_fetch_add(&memory_root(memory)->in_place, 1);
+    atomic_store(&memory_root(memory)->written, WRITTEN_ALL); /* after that: who looks takes the mark first */
 }
 
 struct mapping *mapping_take(cl_mem memory, void *pointer)
@@ -192,6 +194,8 @@ struct mapping *mapping_take(cl_mem memory, void *pointer)
         }
     }
     pthread_mutex_unlock(&memory->lock);
+    if (found)
+        atomic_fetch_sub(&memory_root(memory)->in_place, 1);
     return found;
 }
 
@@ -334,13 +338,20 @@ static cl_int move_looked_at(cl_command_queue queue, const struct data_command *
     const struct layout there = data_command_there(m);
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
     cl_int error = cl_error(direct_turn(queue, count, list));
+    bool open;
 
     if (error)
         return error;
-    if (!window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout)))
+    halt_enter_quietly(); /* before the window, in which nobody is to wait */
+    open = window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout));
+    if (open) {
+        direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there,
+                    m->writes ? m->part.memory : NULL, times, event);
+        window_close(m->part.memory);
+    }
+    halt_leave();
+    if (!open)
         return memory_enqueue(queue, m, count, list, event);
-    direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there, times, event);
-    window_close(m->part.memory);
     return cl_error(direct_copied(queue, m->type, m->blocking, since, times, event));
 }
 
@@ -355,5 +366,6 @@ cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint
         return move_looked_at(queue, m, count, list, event);
     there = data_command_there(m);
     return cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
-                                m->writes ? &m->layout : &there, count, list, event));
+                                m->writes ? &m->layout : &there, m->writes ? m->part.memory : NULL, count, list,
+                                event));
 }

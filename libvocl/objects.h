@@ -112,6 +112,8 @@ struct _cl_kernel {
     cl_kernel made_from; /* of a clone, while it is made: what only the nodes know of it */
     bool sent_when_set;  /* its arguments: only to compare with */
     bool uses_addresses; /* device_address.c */
+    void **pointers;     /* to shared virtual memory that it reaches by others (clSetKernelExecInfo()) */
+    size_t pointer_count;
 };
 
 /* What a recorded command uses: a memory object, and what is done with it; or, use 0, a kernel or a sampler. */

@@ -15,6 +15,8 @@ unsigned argument_use(const struct argument_description *d, cl_mem memory);
 void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *out);
 void arguments_clean(cl_kernel kernel, const struct node *node);
 /* An address as an argument; good: it is one. */
+/* Pointers to shared virtual memory, instead of those before; false: there is no memory. */
+bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count);
 cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
 bool program_is_building(cl_program program);

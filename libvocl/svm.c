@@ -120,6 +120,8 @@ static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
     }
     if (size > 65536)
         return CL_OUT_OF_RESOURCES;
+    if (!kernel_keep_pointers(kernel, pointers, size / sizeof(void *)))
+        return CL_OUT_OF_HOST_MEMORY;
     wire_put_set_svm_pointers(stream_begin(node), &m);
     return cl_error(stream_end(node, STREAM_LATER));
 }
@@ -331,7 +333,7 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
     if (!error && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout there = layout_linear(to, size), here = layout_linear(from, size);
 
-        return cl_error(direct_move(queue, CL_COMMAND_SVM_MEMCPY, blocking, &there, &here, count, list, event));
+        return cl_error(direct_move(queue, CL_COMMAND_SVM_MEMCPY, blocking, &there, &here, NULL, count, list, event));
     }
     if (!error)
         error = event_check_list(queue->context, count, list);
@@ -371,7 +373,7 @@ cl_int clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern
     if (!error && svm_remote_has(to)) {
         error = svm_remote_has_all(to, size) ? enqueue_begin(&e, queue, count, list, event, CL_COMMAND_SVM_MEMFILL)
                                              : CL_INVALID_VALUE;
-        return error ? error : cl_error(address_fill(&e, to, pattern, pattern_size, size, event));
+        return error ? error : cl_error(svm_remote_fill(&e, to, pattern, pattern_size, size, event));
     }
     if (!error)
         error = event_check_list(queue->context, count, list);

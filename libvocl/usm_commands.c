@@ -195,7 +195,7 @@ cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *
     if (target.here && source.here && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout into = layout_linear(to, size), out = layout_linear(from, size);
 
-        return cl_error(direct_move(queue, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, count, list, event));
+        return cl_error(direct_move(queue, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, NULL, count, list, event));
     }
     /* what is the program's own goes at once; what commands may write yet has to wait for them */
     at_once = source.here && !source.usm.size;
@@ -350,5 +350,8 @@ cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, c
         error = check_pointers(value, size);
     else if (size != sizeof(cl_bool))
         error = CL_INVALID_VALUE;
+    if (!error && param == CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL &&
+        !kernel_keep_pointers(kernel, value, size / sizeof(void *)))
+        error = CL_OUT_OF_HOST_MEMORY;
     return error ? error : exec_info_send(kernel, param, size, value);
 }

@@ -219,7 +219,10 @@ static bool is_its_own(cl_uint param)
 static bool is_room(cl_uint param)
 {
     return param == CL_DEVICE_GLOBAL_MEM_SIZE || param == CL_DEVICE_MAX_MEM_ALLOC_SIZE ||
-           param == CL_DEVICE_IMAGE_MAX_BUFFER_SIZE;
+           param == CL_DEVICE_IMAGE_MAX_BUFFER_SIZE || param == CL_DEVICE_IMAGE_MAX_ARRAY_SIZE ||
+           param == CL_DEVICE_IMAGE2D_MAX_WIDTH || param == CL_DEVICE_IMAGE2D_MAX_HEIGHT ||
+           param == CL_DEVICE_IMAGE3D_MAX_WIDTH || param == CL_DEVICE_IMAGE3D_MAX_HEIGHT ||
+           param == CL_DEVICE_IMAGE3D_MAX_DEPTH;
 }
 
 static bool answers_alike(cl_uint param, const void *told, uint32_t told_length, const void *there,

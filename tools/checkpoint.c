@@ -54,11 +54,13 @@ static char *answer_new(void)
     return answer;
 }
 
-static long pause_of(const char *answer)
+static void print_pause(const char *answer)
 {
-    long us = 0;
+    unsigned long long bytes;
+    long us;
 
-    return sscanf(answer, "%*u objects, %*u bytes, %ld us", &us) == 1 ? us : 0;
+    if (sscanf(answer, "%*u objects, %*u bytes, %ld us of pause, %llu bytes", &us, &bytes) == 2)
+        printf(", %.1f ms of pause, in which %llu bytes were read", (double)us / 1000, bytes);
 }
 
 static int status_of(pid_t pid)
@@ -100,8 +102,11 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
         return status;
     if (!good)
         fail(1, "the contents broke off");
-    if (!quiet)
-        printf("%s, %.1f ms of pause\n", text, (double)pause_of(answer) / 1000);
+    if (quiet)
+        return 0;
+    fputs(text, stdout);
+    print_pause(answer);
+    putchar('\n');
     return 0;
 }
 

@@ -151,6 +151,42 @@ kill_it
 restored 5
 restored 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
 
+# ---- of a program that goes on writing: most is read before the pause, and all is of one moment ----
+
+# taken_early: of the last one less than half was read in the pause
+taken_early()
+{
+    echo "$said" | sed 's/.*objects, \([0-9]*\) bytes.*in which \([0-9]*\) bytes.*/\1 \2/' | awk '{ exit !($1 > 2 * $2) }'
+}
+
+program=$session/rewritten
+for with in VOCL_SHARE=0 VOCL_SHARE=1 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch"; do
+    for options in "" "--recover"; do
+        : > "$scratch/out"
+        rm -rf "$scratch/enough" "$scratch/moments"
+        env "$mark" $with vocl run $options -- "$program" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+        pid=$!
+        wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+        early=0
+        tries=0
+        # If calls do not end soon, as on a loaded machine, all of it is read in the pause.
+        while [ $early -lt 2 ]; do
+            tries=$((tries + 1))
+            [ $tries -lt 20 ] || fail "$with $options: it is read in the pause: $said"
+            checkpoint $pid "$scratch/moments"
+            taken_early && early=$((early + 1))
+            env "$mark" $with VOCL_RESTORE="$scratch/moments" vocl run -- "$program" "$scratch/enough" restored \
+                > "$scratch/restored" 2> "$scratch/err2" || fail "not of one moment: $(cat "$scratch/restored" "$scratch/err2")"
+        done
+        touch "$scratch/enough"
+        wait $pid || fail "$with $options: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+        grep -qx right "$scratch/out" || fail "$with $options: $(cat "$scratch/out")"
+    done
+done
+program=$saved
+with=VOCL_SHARE=0
+options=
+
 # ---- what is torn ----
 
 newest=$(ls "$folder"/checkpoint-* | tail -n 1)

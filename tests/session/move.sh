@@ -128,6 +128,33 @@ bytes=$(sed -n 's/.* objects, \([0-9]*\) bytes.*/\1/p' "$scratch/err")
 [ "$bytes" -ge 1114112 ] && [ "$bytes" -lt 12000000 ] || fail "moved_little: $bytes bytes: $(cat "$scratch/err")"
 echo "of 64 MiB and 64 KiB go $bytes bytes"
 
+# Shared virtual memory goes while it is written: what nobody has written does not, and little of it in the pause. If calls
+# do not end soon, as on a loaded machine, more does.
+shared()
+{
+    : > "$scratch/out"
+    : > "$scratch/err"
+    env "$mark" VOCL_SHARE=0 $1 VOCL_LOG=info vocl run --spare 1 -- "$top_builddir/tests/session/moved_svm" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "moved_svm: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    tries=0
+    until vocl move $program --to spare > "$scratch/asked" 2>&1 && read_before; do
+        tries=$((tries + 1))
+        [ $tries -lt 10 ] || fail "moved_svm: it goes in the pause: $(cat "$scratch/asked")"
+    done
+    cat "$scratch/asked"
+    touch "$scratch/enough"
+    wait $program || fail "moved_svm: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx right "$scratch/out" || fail "moved_svm: $(cat "$scratch/out")"
+}
+read_before()
+{
+    sed -n 's/.* objects, \([0-9]*\) bytes, \([0-9]*\) of them.*/\1 \2/p' "$scratch/asked" |
+        awk '{ good = $1 > 36000000 && $1 < 80000000 && $2 < 8000000 } END { exit !good }'
+}
+beside shared
+beside shared VOCL_RECOVER=replay
+
 # The target dies where a phase begins.
 "$moved" 4 1000 | tail -n 1 > "$scratch/native"
 dies_at()

@@ -58,6 +58,7 @@ always "vocl run" "$parity/programs"
 
 [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || exit 0
 ! has_command_buffers || asked commands "10.93.0.3 10.93.0.2" "$two"
+asked svm "10.93.0.3 10.93.0.2" "$two"
 asked parts "10.93.0.4 10.93.0.3" "$two" --workers 2
 for program in buffer_ops images; do
     always "$two --workers 2" "$parity/$program"

@@ -43,6 +43,15 @@ VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --worke
     > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
 echo "graph: $(rests) rests"
 
+# Shared virtual memory that the worker has for itself comes back where it was.
+for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store" "VOCL_SHARE=0 VOCL_RECOVER=replay"; do
+    env $how "$mark" VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 200 vocl run -- "$session/moved_svm" "$scratch/never" 3000 \
+        > "$scratch/out" 2> "$scratch/err" || fail "moved_svm, $how: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx right "$scratch/out" || fail "moved_svm, $how: $(cat "$scratch/out")"
+    [ "$(rests)" -gt 0 ] || fail "moved_svm, $how: it has not rested: $(cat "$scratch/err")"
+    echo "moved_svm, $how: $(rests) rests"
+done
+
 # ---- asked for ----
 
 # the session's processes of that name
@@ -88,6 +97,7 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=
     *SHARE=0*) # two buffers and a small image
         kept=$(echo "$said" | tr -dc '0-9 ' | awk '{ print $1 }')
         [ "$kept" -ge 8388608 ] && [ "$kept" -lt 8392704 ] || fail "$how: $said"
+        echo "$said" | grep -q " 0 of them taken in the pause" || fail "$how: what rests is read in the pause: $said"
         ;;
     esac
     vocl sessions | grep -qE "^ *$program .* resting$" || fail "$how: it is not listed as resting: $(vocl sessions)"
@@ -135,7 +145,7 @@ if unshare -rm true 2> /dev/null; then
 fi
 
 # A worker that dies while it is put to rest is lost as at any other time; nothing is left behind, nobody hangs.
-for phase in list take; do
+for phase in ahead list take; do
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 &
     asked=$!

@@ -19,4 +19,9 @@ for workers in 1 2; do
         echo "$program, $workers: $(grep -c 'it goes on' "$scratch/err") rests"
     done
 done
+env "$mark" VOCL_NETWORK=tls VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 100 "$two" --workers 1 -- \
+    "$top_builddir/tests/session/moved_svm" "$scratch/never" 2000 > "$scratch/out" 2> "$scratch/err" ||
+    fail "moved_svm: $(tail -n 5 "$scratch/out" "$scratch/err")"
+grep -qx right "$scratch/out" || fail "moved_svm: $(cat "$scratch/out")"
+grep -q 'it goes on' "$scratch/err" || fail "moved_svm has not rested: $(tail -n 5 "$scratch/err")"
 wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"

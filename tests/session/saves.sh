@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checkpoints with which lost workers are replaced: of contexts of two workers, each of which has contents of its own of the
-# same buffers; and contents that are read while the program goes on writing them.
+# same buffers; and contents that are read while the program goes on writing them, also those that a move or a rest takes.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=$$
 at_most 300
@@ -69,7 +69,7 @@ early()
     env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_LOG=8M VOCL_SHARE=0 VOCL_LOG=debug timeout -k 10 200 \
         vocl run -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 saved_early || fail "nothing is saved early: $(grep 'checkpoint' "$scratch/err" | tail -n 9)"
+    wait_until 30 saved_early 3 || fail "nothing is saved early: $(grep 'checkpoint' "$scratch/err" | tail -n 9)"
     for pause in 0.3 0.1 0.5 0.2 0.4 0.3; do
         sleep $pause
         lose tail
@@ -79,13 +79,66 @@ early()
     grep -qx right "$scratch/out" || fail "early: $(cat "$scratch/out")"
     wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
+# saved_early LEAST: of so many checkpoints
 saved_early()
 {
     sed -n 's/.*checkpoint of worker [0-9]*: \([0-9]*\) bytes .*, \([0-9]*\) of them .*/\1 \2/p' "$scratch/err" |
-        awk '$1 > 2 * $2 { early++ } END { exit early < 3 }'
+        awk -v least="$1" '$1 > 2 * $2 { early++ } END { exit early < least }'
+}
+
+# asked WORD...: of what is written meanwhile a checkpoint is taken, most of it before the pause; the worker that comes is lost.
+# If calls do not end soon, as on a loaded machine, all of it is read in the pause.
+asked()
+{
+    : > "$scratch/err"
+    : > "$scratch/out"
+    env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_LOG=1G VOCL_RECOVER_EVERY=0 VOCL_SHARE=0 VOCL_LOG=debug \
+        vocl run --spare 1 -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
+    before=$(grep -c 'is worker . now' "$scratch/err")
+    tries=0
+    until vocl "$1" $program $2 > "$scratch/asked" 2>&1 && saved_early 1; do
+        tries=$((tries + 1))
+        [ $tries -lt 10 ] || fail "$1: it is read in the pause: $(cat "$scratch/asked"; grep checkpoint "$scratch/err")"
+        [ "$1" != suspend ] || vocl resume $program > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
+        sleep 0.5
+    done
+    grep 'checkpoint' "$scratch/err" | tail -n 1
+    [ "$1" != suspend ] || vocl resume $program > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
+    lose tail
+    touch "$scratch/enough"
+    wait $program || fail "$1: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+
+# lost_ahead COMMAND...: the worker is lost while contents are read for a move or a rest, and replaced as at any other time
+lost_ahead()
+{
+    : > "$scratch/err"
+    : > "$scratch/out"
+    env "$mark" VOCL_RECOVER=replay VOCL_SHARE=0 VOCL_LOG=debug VOCL_MOVE_HOLD=ahead:500 \
+        vocl run --spare 1 -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
+    vocl "$1" $program $2 > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 30 grep -q "move: ahead" "$scratch/err" || fail "no phase ahead: $(tail -n 9 "$scratch/err")"
+    lose head
+    wait $asked
+    echo "$1: $(cat "$scratch/asked")"
+    touch "$scratch/enough"
+    wait $program || fail "$1, lost ahead: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    grep -qx right "$scratch/out" || fail "$1, lost ahead: $(cat "$scratch/out")"
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 beside two 0
 beside two 1
 beside early
+beside asked move --to=spare
+beside asked suspend
+beside lost_ahead move --to=spare
+beside lost_ahead suspend
 well_beside

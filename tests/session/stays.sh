@@ -127,15 +127,17 @@ goes()
     finish
 }
 
-# It moves, but nothing is kept of it without workers.
+# It moves and rests, but another program could not have it.
 svm()
 {
     begin 0 "$1"
     moves
-    refuses_rest "shared virtual memory"
     refuses_checkpoint "shared virtual memory"
     use
     moves
+    vocl suspend "$program" > "$scratch/asked" 2>&1 || fail "$1: not put to rest: $(cat "$scratch/asked")"
+    wait_until 10 sh -c "! kill -0 $workers 2> /dev/null"
+    use
     finish
 }
 

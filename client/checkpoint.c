@@ -1,7 +1,8 @@
 /*
  * A checkpoint of a node: what was written since the last one is read from it while the program goes on, and again what
  * the program writes meanwhile, until that is little. Then calls wait until all that was enqueued is over, the rest is
- * read, and what it is told from then on begins with all that it needs.
+ * read, and what it is told from then on begins with all that it needs. Nodes that have had to do with each other
+ * (group.h) are of one moment: what they are told begins anew for all of them, or for none.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,13 @@ struct saving {
     size_t bytes, paused, before; /* of contents; of these, in the pause; of what they are instead of */
 };
 
+/* Those of which it is one. */
+struct savings {
+    struct session *session;
+    struct saving *each;
+    unsigned count;
+};
+
 /* What is on the node, with contents of its own: window.c's need not be saved. */
 static bool is_to_be_saved(const struct object *object, const struct node *node)
 {
@@ -40,15 +48,24 @@ static bool has_changed(const struct journal *j, const struct _cl_mem *memory)
            !(saved->bytes || saved->next_bytes);
 }
 
-/* The mark is for all nodes that have it: for the others it is noted. */
-static void take_mark(const struct node *node, cl_mem memory)
+static bool is_saved(const struct savings *all, const struct node *node)
+{
+    bool is = false;
+
+    for (unsigned i = 0; i < all->count && !is; i++)
+        is = all->each[i].node == node;
+    return is;
+}
+
+/* The mark is for all nodes that have it: for those that are not saved now it is noted. */
+static void take_mark(const struct savings *all, cl_mem memory)
 {
     const unsigned char was = atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
 
-    for (unsigned i = 0; was & WRITTEN_SAVE && memory->coherence && i < session_node_count(node->session); i++) {
-        const struct node *other = session_node(node->session, i);
+    for (unsigned i = 0; was & WRITTEN_SAVE && memory->coherence && i < session_node_count(all->session); i++) {
+        const struct node *other = session_node(all->session, i);
         struct saved *saved =
-            other != node && other->journal ? journal_find_saved(other->journal, memory->object.id) : NULL;
+            other->journal && !is_saved(all, other) ? journal_find_saved(other->journal, memory->object.id) : NULL;
 
         if (saved)
             saved->stale = true;
@@ -168,7 +185,7 @@ static size_t find_changed(struct saving *s, unsigned from)
     for (unsigned i = from; i < s->held.count; i++) {
         cl_mem memory = (cl_mem)s->held.objects[i];
 
-        take_mark(s->node, memory);
+        atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
         bytes += memory->size;
     }
     session_unlock(s->node->session);
@@ -249,33 +266,44 @@ static void renew(struct object *object, void *argument)
 
 static bool settled(void *argument)
 {
-    struct node *node = argument;
+    const struct savings *all = argument;
+    bool settled = true;
 
-    stream_push(node);
-    return !node->alive || (!node->mending && !node->batch.length && !node->journal->giving);
+    for (unsigned i = 0; i < all->count; i++) {
+        struct node *node = all->each[i].node;
+
+        stream_push(node);
+        settled &= !node->alive || (!node->mending && !node->batch.length && !node->journal->giving);
+    }
+    return settled;
 }
 
-/* Under the lock: all that the node was told has been sent, and it is told no more. */
-static int begin_anew(struct saving *s)
+static void begin_anew(struct node *node)
 {
-    struct node *node = s->node;
-    struct journal *j = node->journal;
-    int error;
-
-    handle_each(WIRE_EVENT, forget_event, node);
-    session_wait(node->session, settled, node);
-    if (!node->alive || session_stops(node->session) || j->off)
-        return -ECONNRESET;
-    error = journal_compact(j);
-    if (error) {
+    if (journal_compact(node->journal)) {
         vocl_log(LOG_ERROR, "no memory for a checkpoint of worker %u: its loss would be one", node->peer);
-        journal_off(j);
-        return error;
+        journal_off(node->journal);
     }
     for (unsigned kind = WIRE_DEVICE; kind <= WIRE_KIND_LAST; kind++)
         handle_each(kind, renew, node);
     node->last_length = 0;
     node->repeats = 0;
+}
+
+/* Under the lock: all that the nodes were told has been sent, and they are told no more. */
+static int begin_all_anew(struct savings *all)
+{
+    bool well = true;
+
+    for (unsigned i = 0; i < all->count; i++)
+        handle_each(WIRE_EVENT, forget_event, all->each[i].node);
+    session_wait(all->session, settled, all);
+    for (unsigned i = 0; i < all->count; i++)
+        well &= all->each[i].node->alive && !all->each[i].node->journal->off;
+    if (!well || session_stops(all->session))
+        return -ECONNRESET;
+    for (unsigned i = 0; i < all->count; i++)
+        begin_anew(all->each[i].node);
     return 0;
 }
 
@@ -302,59 +330,113 @@ static int save_rest(struct saving *s)
         session_unlock(session);
         error = changed ? save_one(s, memory) : 0;
     }
-    session_lock(session);
-    if (!error)
-        error = begin_anew(s);
-    for (unsigned i = s->early; i < s->held.count && !error; i++)
-        take_mark(s->node, (cl_mem)s->held.objects[i]);
-    session_unlock(session);
     s->paused = s->bytes - early;
     return error;
 }
 
-static int save_quiet(struct saving *s, long halted)
-{
-    int error = save_rest(s);
+/* ---- all that have to do with each other ---- */
 
+/* Those that have come to have to do with it are added. Under the lock. */
+static int find_all(struct savings *all, struct node *node)
+{
+    struct group group = {0};
+    int error = group_find(node, &group);
+
+    if (!error && !all->each) {
+        all->each = calloc(session_node_count(all->session), sizeof(*all->each));
+        error = all->each ? 0 : -ENOMEM;
+    }
+    for (unsigned i = 0; i < group.count && !error; i++) {
+        struct node *each = group.nodes[i];
+
+        if (!is_saved(all, each) && (each == node || (each->alive && each->journal && !each->journal->off)))
+            all->each[all->count++] = (struct saving){.node = each, .peer = each->peer};
+    }
+    group_free(&group);
+    return error;
+}
+
+static int find_savings(struct savings *all, struct node *node)
+{
+    int error;
+
+    session_lock(all->session);
+    error = find_all(all, node);
+    session_unlock(all->session);
+    return error;
+}
+
+static int save_quiet(struct savings *all, long halted)
+{
+    int error = 0;
+
+    for (unsigned i = 0; i < all->count && !error; i++)
+        error = save_rest(&all->each[i]);
+    session_lock(all->session);
     if (!error)
+        error = begin_all_anew(all);
+    for (unsigned at = 0; at < all->count && !error; at++) {
+        const struct saving *s = &all->each[at];
+
+        for (unsigned i = s->early; i < s->held.count; i++)
+            take_mark(all, (cl_mem)s->held.objects[i]);
+    }
+    session_unlock(all->session);
+    for (unsigned i = 0; i < all->count && !error; i++) {
+        const struct saving *s = &all->each[i];
+
         vocl_log(
             LOG_INFO,
             "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
             s->node->peer, s->bytes, s->before, s->paused, (clock_ns() - halted) / 1000);
+    }
     return error;
+}
+
+static void savings_free(struct savings *all, int error)
+{
+    for (unsigned i = 0; i < all->count; i++) {
+        if (error)
+            drop_early(&all->each[i]);
+        held_drop(&all->each[i].held, all->session);
+    }
+    free(all->each);
 }
 
 int checkpoint_quiet(struct node *node, long halted)
 {
-    struct saving s = {.node = node};
-    const int error = save_quiet(&s, halted);
+    struct savings all = {.session = node->session};
+    int error = find_savings(&all, node);
 
-    if (error)
-        drop_early(&s);
-    held_drop(&s.held, node->session);
+    if (!error)
+        error = save_quiet(&all, halted);
+    savings_free(&all, error);
     return error;
 }
 
 int checkpoint(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
-    struct saving s = {.node = node, .peer = node->peer};
+    struct savings all = {.session = node->session};
     int error = -EBUSY;
 
     quiesce_lock();
     if (!node->rests) {
-        save_early(&s, &m);
-        error = quiesce(&m);
+        error = find_savings(&all, node);
+        for (unsigned i = 0; i < all.count && !error; i++)
+            save_early(&all.each[i], &m);
+        if (!error)
+            error = quiesce(&m);
     }
     if (!error)
-        error = save_quiet(&s, m.halted);
-    if (error)
-        drop_early(&s);
+        error = find_savings(&all, node);
+    if (!error)
+        error = save_quiet(&all, m.halted);
     if (!node->rests)
         halt_set(HALT_NONE);
     ends_drop(&m);
     free(m.ends);
     quiesce_unlock();
-    held_drop(&s.held, node->session);
+    savings_free(&all, error);
     return error;
 }

@@ -114,7 +114,8 @@ void session_drop_spare(struct session *session, struct node *spare)
 
     if (spare->alive)
         transport_drop_member(session->transport, peer);
-    session->members[peer] = NULL;
+    if (session->members[peer] == spare)
+        session->members[peer] = NULL;
     spare->alive = false;
     spare->peer = 0;
     wire_buffer_free(&spare->batch);

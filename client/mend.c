@@ -113,6 +113,9 @@ static int find_next(struct node *node, bool spare, char *why, size_t size)
     struct node *next = NULL;
     int error;
 
+    if (node->journal->wanted && node->journal->wanted->peer) /* lost before it was told anything */
+        session_drop_spare(session, node->journal->wanted);
+    node->journal->wanted = NULL;
     session_unlock(session);
     error = spare ? spare_that_fits(node, &next, why, size) : find_another(node, &next, why, size);
     session_lock(session);
@@ -332,6 +335,21 @@ static void end_well(const struct group *group)
     }
 }
 
+static void go_on(struct node *node)
+{
+    node->mending = false;
+    transfer_resume(node);
+    stream_push(node);
+}
+
+static void lose(struct node *node, const char *why)
+{
+    node->mending = false;
+    if (!node->journal->off)
+        recover_give_up(node, why);
+    session_lose(node);
+}
+
 /* Those that are lost are so for good; with them what has been told a part only, or nothing yet. */
 static void end_badly(struct mending *m, struct node *node, int error)
 {
@@ -346,21 +364,12 @@ static void end_badly(struct mending *m, struct node *node, int error)
         drop_next(each);
         if (m->begun)
             mend_dismiss(each);
+        if (each->mending && !each->journal->lost)
+            go_on(each);
     }
     for (unsigned i = 0; i < group->count; i++) {
-        struct node *each = group->nodes[i];
-
-        if (!each->mending)
-            continue;
-        each->mending = false;
-        if (!each->journal->lost) {
-            transfer_resume(each);
-            stream_push(each);
-            continue;
-        }
-        if (!each->journal->off)
-            recover_give_up(each, why);
-        session_lose(each);
+        if (group->nodes[i]->mending)
+            lose(group->nodes[i], why);
     }
 }
 

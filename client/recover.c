@@ -96,7 +96,7 @@ static void tell_lost(struct node *node, unsigned peer)
 {
     const struct wire_lose_worker m = {peer};
 
-    if (!node->alive || !node->peer)
+    if (!node->alive || !node->peer || node->mending) /* mending: it gets another worker */
         return;
     wire_put_lose_worker(&node->batch, &m);
     session_need_progress(node->session);
@@ -113,7 +113,7 @@ void recover_tell_lost(struct node *lost)
 {
     struct session *session = lost->session;
 
-    if (!recovery.on)
+    if (!recovery.on || !lost->journal)
         return;
     tell_spares(lost);
     for (unsigned i = 0; i < session_node_count(session); i++) {

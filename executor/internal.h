@@ -102,7 +102,7 @@ struct executor {
     struct unexpected *unexpected; /* peer.c */
     size_t unexpected_bytes;
     struct event *orphans; /* imported events that are released, but not over */
-    uint8_t *losses;       /* enum loss, of other workers, by number */
+    uint8_t *losses;       /* of other workers, by number */
     unsigned loss_count;
     struct queue *to_flush;      /* queues that were used */
     const char *_Atomic command; /* what is being executed, or was last */

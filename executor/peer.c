@@ -33,14 +33,15 @@ bool executor_is_peer(const struct executor *x, unsigned peer)
 
 /* ---- loss ---- */
 
-enum loss { LOSS_NONE, LOSS_SEEN, LOSS_TOLD };
+/* As this worker sees it, and as the application does, which may be first. */
+enum { LOSS_SEEN = 1, LOSS_TOLD = 2 };
 
-static enum loss loss_of(const struct executor *x, unsigned peer)
+static uint8_t loss_of(const struct executor *x, unsigned peer)
 {
-    return peer < x->loss_count ? x->losses[peer] : LOSS_NONE;
+    return peer < x->loss_count ? x->losses[peer] : 0;
 }
 
-static void set_loss(struct executor *x, unsigned peer, enum loss loss)
+static void set_loss(struct executor *x, unsigned peer, uint8_t loss)
 {
     uint8_t *more;
 
@@ -48,18 +49,18 @@ static void set_loss(struct executor *x, unsigned peer, enum loss loss)
         more = loss ? realloc(x->losses, peer + 1) : NULL;
         if (!more)
             return;
-        memset(more + x->loss_count, LOSS_NONE, peer + 1 - x->loss_count);
+        memset(more + x->loss_count, 0, peer + 1 - x->loss_count);
         x->losses = more;
         x->loss_count = peer + 1;
     }
-    x->losses[peer] = (uint8_t)loss;
+    x->losses[peer] = loss;
 }
 
 bool executor_lost(const struct executor *x, unsigned peer)
 {
-    const enum loss loss = loss_of(x, peer);
+    const uint8_t loss = loss_of(x, peer);
 
-    return loss == LOSS_TOLD || (loss == LOSS_SEEN && !x->host.may_come_again);
+    return loss & LOSS_SEEN && (loss & LOSS_TOLD || !x->host.may_come_again);
 }
 
 void executor_meet(struct executor *x, unsigned peer)
@@ -68,7 +69,7 @@ void executor_meet(struct executor *x, unsigned peer)
         x->host.members = peer + 1;
     if (loss_of(x, peer) == LOSS_SEEN && x->host.may_come_again)
         migrate_in_lose(x, peer); /* that was another one */
-    set_loss(x, peer, LOSS_NONE);
+    set_loss(x, peer, 0);
 }
 
 /* What is to come from it may yet do so, for the application may replace both workers. */
@@ -83,8 +84,7 @@ static void say_lost(struct executor *x, unsigned peer)
 
 void executor_lose(struct executor *x, unsigned peer)
 {
-    if (loss_of(x, peer) == LOSS_NONE)
-        set_loss(x, peer, LOSS_SEEN);
+    set_loss(x, peer, loss_of(x, peer) | LOSS_SEEN);
     migrate_out_lose(x, peer);
     if (executor_lost(x, peer))
         migrate_in_lose(x, peer);
@@ -93,14 +93,13 @@ void executor_lose(struct executor *x, unsigned peer)
     executor_flush(x);
 }
 
-/* Perhaps before this worker has seen it. */
 int exec_lose_worker(struct executor *x, const struct exec_lose_worker *m)
 {
     if (!executor_is_peer(x, m->peer))
         return 0;
-    if (loss_of(x, m->peer) == LOSS_SEEN)
+    set_loss(x, m->peer, loss_of(x, m->peer) | LOSS_TOLD);
+    if (executor_lost(x, m->peer))
         migrate_in_lose(x, m->peer);
-    set_loss(x, m->peer, LOSS_TOLD);
     return 0;
 }
 

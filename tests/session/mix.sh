@@ -49,7 +49,7 @@ mix()
     workers=$((drawn + 1))
     below 2
     local=$([ $drawn = 0 ] || echo --local)
-    [ $kills = 0 ] || workers=1 local= # what several have told each other is not told again
+    [ $kills = 0 ] || local= # what devices of the program's own process have told workers is not told again
     below 2
     [ $drawn = 0 ] || how="$how VOCL_NETWORK=tls"
     : > "$scratch/err"

@@ -60,8 +60,10 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
 {
     struct session *session = node->session;
     struct node *spare = NULL;
-    int error = summon_worker(session, where, &spare, why, size);
+    int error;
 
+    while ((error = summon_worker(session, where, &spare, why, size)) == -EBUSY && !move_ended(session))
+        move_look_later(); /* another comes, for a move, or does not */
     if (error)
         return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
     error = may_stand_for(node, spare, why, size);

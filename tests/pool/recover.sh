@@ -98,6 +98,26 @@ wait_until 60 nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")
 # what it was asked for while it was cut off, and hears of only now, lapses
 wait_until 60 no_sessions || fail "$here has kept: $(root vocl pool sessions)"
 
+# Two nodes have a context together: the worker that is well gets another place, too, or the same again.
+"$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/graph" "$scratch/bin/"
+chmod a+rx "$scratch/bin/graph"
+for which in first last; do
+    : > "$scratch/err"
+    as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 vocl run --count 2 --policy spread -- \
+        "$scratch/bin/graph" 5 6000 > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
+    sleep 0.3
+    for host in n1 n2 n3; do
+        workers_on $host
+    done > "$scratch/workers"
+    [ $which = first ] && kill -9 "$(head -n 1 "$scratch/workers")" || kill -9 "$(tail -n 1 "$scratch/workers")"
+    wait $program || fail "over two nodes, the $which killed: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
+    [ "$(grep -c 'of commands and data again' "$scratch/err")" -gt 1 ] || fail "over two nodes: $(grep -v debug: "$scratch/err")"
+    grep 'of commands and data again' "$scratch/err" | sed 's/^.*warn: //'
+    wait_until 60 no_sessions || fail "over two nodes: left: $(root vocl pool sessions)"
+done
+
 # vocl-join: whatever becomes of the session, the program ends, and nothing is left.
 survives_here
 ip netns pids $base-near | while read -r pid; do

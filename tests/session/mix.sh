@@ -53,7 +53,7 @@ mix()
     below 2
     [ $drawn = 0 ] || how="$how VOCL_NETWORK=tls"
     : > "$scratch/err"
-    env "$mark" VOCL_LOG=debug $how timeout -k 10 150 vocl run $local --workers $workers -- "$graph" "$1" "$commands" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_LOG=debug $how timeout -k 10 400 vocl run $local --workers $workers -- "$graph" "$1" "$commands" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     kill_some $kills > /dev/null 2>&1 &
     harmer=$!

@@ -1,7 +1,8 @@
 /*
  * A checkpoint of a node: what was written since the last one is read from it while the program goes on, and again what
  * the program writes meanwhile, until that is little. Then calls wait until all that was enqueued is over, the rest is
- * read, and what it is told from then on begins with all that it needs.
+ * read, and what it is told from then on begins with all that it needs. Nodes that have had to do with each other
+ * (group.h) are of one moment: what they are told begins anew for all of them, or for none.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,13 @@ struct saving {
     size_t bytes, before; /* of contents, and of what they are instead of */
 };
 
+/* Those of which it is one. */
+struct savings {
+    struct session *session;
+    struct saving *each;
+    unsigned count;
+};
+
 /* What is on the node, with contents of its own: window.c's need not be saved. */
 static bool is_to_be_saved(const struct object *object, const struct node *node)
 {
@@ -40,15 +48,24 @@ static bool has_changed(const struct journal *j, const struct _cl_mem *memory)
            !(saved->bytes || saved->next_bytes);
 }
 
-/* The mark is for all nodes that have it: for the others it is noted. */
-static void take_mark(const struct node *node, cl_mem memory)
+static bool is_saved(const struct savings *all, const struct node *node)
+{
+    bool is = false;
+
+    for (unsigned i = 0; i < all->count && !is; i++)
+        is = all->each[i].node == node;
+    return is;
+}
+
+/* The mark is for all nodes that have it: for those that are not saved now it is noted. */
+static void take_mark(const struct savings *all, cl_mem memory)
 {
     const unsigned char was = atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
 
-    for (unsigned i = 0; was & WRITTEN_SAVE && memory->coherence && i < session_node_count(node->session); i++) {
-        const struct node *other = session_node(node->session, i);
+    for (unsigned i = 0; was & WRITTEN_SAVE && memory->coherence && i < session_node_count(all->session); i++) {
+        const struct node *other = session_node(all->session, i);
         struct saved *saved =
-            other != node && other->journal ? journal_find_saved(other->journal, memory->object.id) : NULL;
+            other->journal && !is_saved(all, other) ? journal_find_saved(other->journal, memory->object.id) : NULL;
 
         if (saved)
             saved->stale = true;
@@ -145,6 +162,38 @@ static int save_one(struct saving *s, cl_mem memory)
     return error > 0 ? 0 : error;
 }
 
+/* ---- all that have to do with each other ---- */
+
+/* Those that have come to have to do with it are added. Under the lock. */
+static int find_all(struct savings *all, struct node *node)
+{
+    struct group group = {0};
+    int error = group_find(node, &group);
+
+    if (!error && !all->each) {
+        all->each = calloc(session_node_count(all->session), sizeof(*all->each));
+        error = all->each ? 0 : -ENOMEM;
+    }
+    for (unsigned i = 0; i < group.count && !error; i++) {
+        struct node *each = group.nodes[i];
+
+        if (!is_saved(all, each) && (each == node || (each->alive && each->journal && !each->journal->off)))
+            all->each[all->count++] = (struct saving){.node = each, .peer = each->peer};
+    }
+    group_free(&group);
+    return error;
+}
+
+static int find_savings(struct savings *all, struct node *node)
+{
+    int error;
+
+    session_lock(all->session);
+    error = find_all(all, node);
+    session_unlock(all->session);
+    return error;
+}
+
 /* ---- while the program goes on ---- */
 
 /* Whether all that writes it is marked, and nobody minds that it ends later. */
@@ -168,7 +217,7 @@ static size_t find_changed(struct saving *s, unsigned from)
     for (unsigned i = from; i < s->held.count; i++) {
         cl_mem memory = (cl_mem)s->held.objects[i];
 
-        take_mark(s->node, memory);
+        atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
         bytes += memory->size;
     }
     session_unlock(s->node->session);
@@ -210,15 +259,18 @@ static void save_early(struct saving *s, struct move *m)
         }
         before = bytes;
     }
+    s->node->journal->early += s->bytes;
     held_drop(&s->held, s->node->session); /* what is released meanwhile goes before the pause */
 }
 
-uint64_t checkpoint_early(struct move *m)
+void checkpoint_early(struct move *m)
 {
-    struct saving s = {.node = m->node, .peer = m->node->peer};
+    struct savings all = {.session = m->session};
+    const int error = find_savings(&all, m->node);
 
-    save_early(&s, m);
-    return s.bytes;
+    for (unsigned i = 0; i < all.count && !error; i++)
+        save_early(&all.each[i], m);
+    free(all.each);
 }
 
 static void mark_again(struct object *object, void *argument)
@@ -229,14 +281,27 @@ static void mark_again(struct object *object, void *argument)
         atomic_fetch_or(&((cl_mem)object)->written, WRITTEN_SAVE);
 }
 
+/* There is no checkpoint: what was read for it is not what the next one needs. */
+static void drop_early(struct journal *j)
+{
+    handle_each(WIRE_MEMORY, mark_again, j);
+    journal_drop_next(j);
+    j->early = 0;
+}
+
 void checkpoint_drop_early(struct node *node)
 {
+    struct savings all = {.session = node->session};
+
     if (!node->journal)
         return;
     session_lock(node->session);
-    handle_each(WIRE_MEMORY, mark_again, node->journal);
-    journal_drop_next(node->journal);
+    if (find_all(&all, node))
+        drop_early(node->journal);
+    for (unsigned i = 0; i < all.count; i++)
+        drop_early(all.each[i].node->journal);
     session_unlock(node->session);
+    free(all.each);
 }
 
 /* ---- the journal begins anew ---- */
@@ -265,33 +330,44 @@ static void renew(struct object *object, void *argument)
 
 static bool settled(void *argument)
 {
-    struct node *node = argument;
+    const struct savings *all = argument;
+    bool settled = true;
 
-    stream_push(node);
-    return !node->alive || (!node->mending && !node->batch.length && !node->journal->giving);
+    for (unsigned i = 0; i < all->count; i++) {
+        struct node *node = all->each[i].node;
+
+        stream_push(node);
+        settled &= !node->alive || (!node->mending && !node->batch.length && !node->journal->giving);
+    }
+    return settled;
 }
 
-/* Under the lock: all that the node was told has been sent, and it is told no more. */
-static int begin_anew(struct saving *s)
+static void begin_anew(struct node *node)
 {
-    struct node *node = s->node;
-    struct journal *j = node->journal;
-    int error;
-
-    handle_each(WIRE_EVENT, forget_event, node);
-    session_wait(node->session, settled, node);
-    if (!node->alive || session_stops(node->session) || j->off)
-        return -ECONNRESET;
-    error = journal_compact(j);
-    if (error) {
+    if (journal_compact(node->journal)) {
         vocl_log(LOG_ERROR, "no memory for a checkpoint of worker %u: its loss would be one", node->peer);
-        journal_off(j);
-        return error;
+        journal_off(node->journal);
     }
     for (unsigned kind = WIRE_DEVICE; kind <= WIRE_KIND_LAST; kind++)
         handle_each(kind, renew, node);
     node->last_length = 0;
     node->repeats = 0;
+}
+
+/* Under the lock: all that the nodes were told has been sent, and they are told no more. */
+static int begin_all_anew(struct savings *all)
+{
+    bool well = true;
+
+    for (unsigned i = 0; i < all->count; i++)
+        handle_each(WIRE_EVENT, forget_event, all->each[i].node);
+    session_wait(all->session, settled, all);
+    for (unsigned i = 0; i < all->count; i++)
+        well &= all->each[i].node->alive && !all->each[i].node->journal->off;
+    if (!well || session_stops(all->session))
+        return -ECONNRESET;
+    for (unsigned i = 0; i < all->count; i++)
+        begin_anew(all->each[i].node);
     return 0;
 }
 
@@ -317,40 +393,61 @@ static int save_rest(struct saving *s)
         session_unlock(session);
         error = changed ? save_one(s, memory) : 0;
     }
-    session_lock(session);
-    if (!error)
-        error = begin_anew(s);
-    for (unsigned i = 0; i < s->held.count && !error; i++)
-        take_mark(s->node, (cl_mem)s->held.objects[i]);
-    session_unlock(session);
     return error;
 }
 
-int checkpoint_quiet(struct node *node, uint64_t early, long halted)
+static int save_quiet(struct savings *all, long halted)
 {
-    struct saving s = {.node = node};
-    const int error = save_rest(&s);
+    int error = 0;
 
+    for (unsigned i = 0; i < all->count && !error; i++)
+        error = save_rest(&all->each[i]);
+    session_lock(all->session);
     if (!error)
+        error = begin_all_anew(all);
+    for (unsigned at = 0; at < all->count && !error; at++) {
+        const struct saving *s = &all->each[at];
+
+        for (unsigned i = 0; i < s->held.count; i++)
+            take_mark(all, (cl_mem)s->held.objects[i]);
+    }
+    session_unlock(all->session);
+    for (unsigned i = 0; i < all->count && !error; i++) {
+        const struct saving *s = &all->each[i];
+        struct journal *j = s->node->journal;
+
         vocl_log(
             LOG_INFO,
             "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
-            node->peer, (size_t)early + s.bytes, s.before, s.bytes, (clock_ns() - halted) / 1000);
-    held_drop(&s.held, node->session);
+            s->node->peer, j->early + s->bytes, s->before, s->bytes, (clock_ns() - halted) / 1000);
+        j->early = 0;
+    }
+    return error;
+}
+
+int checkpoint_quiet(struct node *node, long halted)
+{
+    struct savings all = {.session = node->session};
+    int error = find_savings(&all, node);
+
+    if (!error)
+        error = save_quiet(&all, halted);
+    for (unsigned i = 0; i < all.count; i++)
+        held_drop(&all.each[i].held, all.session);
+    free(all.each);
     return error;
 }
 
 int checkpoint(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
-    uint64_t early = 0;
     int error = -EBUSY;
 
     quiesce_lock();
     if (!node->rests) {
-        early = checkpoint_early(&m);
+        checkpoint_early(&m);
         error = quiesce(&m);
-        error = error ? error : checkpoint_quiet(node, early, m.halted);
+        error = error ? error : checkpoint_quiet(node, m.halted);
         if (error)
             checkpoint_drop_early(node);
         halt_set(HALT_NONE);

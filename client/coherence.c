@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client/client.h"
+#include "client/group.h"
 #include "client/recover.h"
 
 struct holder {
@@ -227,6 +228,7 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
         atomic_store(&memory_root(to->memory)->written, WRITTEN_ALL); /* this node's, which the program has not */
     wire_put_migrate_out(stream_begin(holder), &migrate_out);
     wire_put_migrate_in(&e->node->batch, &in);
+    group_meet(holder, e->node);
     stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */
     return stream_end(e->node, STREAM_SOON);
 }

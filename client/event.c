@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "client/client.h"
+#include "client/group.h"
 
 /* ---- events ---- */
 
@@ -120,6 +121,7 @@ static void import(struct node *node, cl_event event)
         wire_put_set_user_event(&node->batch, &over);
     } else {
         wire_put_export_event(&event->node->batch, &out);
+        group_meet(event->node, node);
         stream_finish(event->node, STREAM_SOON);
     }
 }

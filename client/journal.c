@@ -18,10 +18,38 @@ struct kept {
     uint8_t bytes[];
 };
 
+/* ---- turns ---- */
+
+/* Whose the last words were, of all journals. */
+static const struct journal *speaker;
+static uint64_t turns;
+
+static void put_note(struct journal *j, uint16_t number, uint64_t what)
+{
+    const uint32_t command[4] = {sizeof(command), number, (uint32_t)what, (uint32_t)(what >> 32)};
+
+    wire_put_bytes(&j->log, command, sizeof(command));
+}
+
+static void take_turn(struct journal *j)
+{
+    if (speaker == j)
+        return;
+    speaker = j;
+    put_note(j, JOURNAL_TURN, ++turns);
+}
+
+void journal_end_turn(const struct journal *j)
+{
+    if (speaker == j)
+        speaker = NULL;
+}
+
 struct journal *journal_new(struct node *node, size_t limit)
 {
     struct journal *j = calloc(1, sizeof(*j));
 
+    speaker = NULL;
     if (j) {
         j->node = node;
         j->limit = limit;
@@ -52,6 +80,7 @@ static void saved_free(struct saved *saved)
 void journal_off(struct journal *j)
 {
     j->off = true;
+    journal_end_turn(j);
     wire_buffer_free(&j->base);
     wire_buffer_free(&j->log);
     if (j->giving || j->replay) /* it is being sent */
@@ -103,6 +132,7 @@ void journal_sent(struct journal *j, const void *bytes, size_t length)
 {
     if (j->off)
         return;
+    take_turn(j);
     if (j->mover)
         put_but_moved(j, &j->log, bytes, length);
     else
@@ -125,6 +155,7 @@ void journal_forget(struct journal *j, uint32_t kind, uint32_t id)
 
     if (j->off)
         return;
+    take_turn(j);
     wire_put_release(&j->log, &m);
     look_if_full(j);
 }
@@ -158,10 +189,10 @@ const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *
 
 void journal_known(struct journal *j, uint16_t number, uint32_t what)
 {
-    const uint32_t command[4] = {sizeof(command), number, what, 0};
-
-    if (!j->off)
-        wire_put_bytes(&j->log, command, sizeof(command));
+    if (j->off)
+        return;
+    take_turn(j);
+    put_note(j, number, what);
 }
 
 /* ---- what cannot be told again ---- */
@@ -179,10 +210,6 @@ static const char *bound(uint16_t number)
         return "pipes";
     case WIRE_set_content_size:
         return "cl_pocl_content_size";
-    case WIRE_export_event:
-    case WIRE_migrate_out:
-    case WIRE_migrate_in:
-        return "what several workers of a context have told each other";
     }
     return NULL;
 }
@@ -296,6 +323,8 @@ int journal_compact(struct journal *j)
         renew_saved(&j->saved[i]);
     j->since = 0;
     j->full = false;
+    node_set_clear(&j->met);
+    j->met_any = false;
     window_begin(j);
     return 0;
 }

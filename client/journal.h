@@ -14,8 +14,9 @@
 #include "client/objects.h"
 
 /* Between the commands of the log, as commands of these numbers, which are never sent: that an event was complete, or
- * the data of a read were there, was known when what follows was sent. The field is the event, or the tag. */
-enum { JOURNAL_EVENT = 0x7f00, JOURNAL_DATA = 0x7f01 };
+ * the data of a read were there, was known when what follows was sent. The field is the event, or the tag. And which
+ * turn what follows is, among those of all nodes: a u64. */
+enum { JOURNAL_EVENT = 0x7f00, JOURNAL_DATA = 0x7f01, JOURNAL_TURN = 0x7f02 };
 
 /* Contents of a memory object. */
 struct saved {
@@ -44,9 +45,11 @@ struct journal {
     uint64_t skip[2];    /* of these are to come again */
     unsigned giving;     /* bulk operations under way that use what is kept */
     unsigned losses;     /* since the checkpoint */
+    size_t early;        /* bytes that were read for the next one while the program went on */
     bool told;           /* something, while the session started */
-    bool lost;           /* while it is replaced: the new one is lost, too */
-    int process;         /* the lost one's, if it was of this host */
+    bool lost;           /* while it is replaced: it has no worker, or the new one is lost, too */
+    unsigned was;        /* the lost one, */
+    int process;         /* and its process, if it was of this host */
     /* window.c */
     size_t over;                 /* so much of the log is over, and what it did is in memory that is here */
     atomic_uint_fast64_t window; /* the number of what is since then; the same while a command is being enqueued */
@@ -61,6 +64,8 @@ struct journal {
     struct node *wanted;         /* the spare worker that is to be the next, or NULL */
     unsigned mover;              /* the target of a move, or 0: what is sent there is not kept */
     struct replay *replay;
+    struct node_set met; /* group.c: with which it has had to do since the checkpoint */
+    bool met_any;
 };
 
 /* ---- journal.c ---- */
@@ -76,6 +81,8 @@ void journal_leave_out(const struct journal *j, struct wire_buffer *commands);
 /* Data that go beside a command. */
 void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t length);
 const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *length);
+/* What follows is of a turn of its own. */
+void journal_end_turn(const struct journal *j);
 /* number: JOURNAL_EVENT or JOURNAL_DATA. */
 void journal_known(struct journal *j, uint16_t number, uint32_t what);
 /* Why what was sent cannot be told to another worker, or NULL. */

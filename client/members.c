@@ -1,4 +1,6 @@
 /* Which node each member of the session's job is: the program's nodes, spares, those that come and go. */
+#include <errno.h>
+
 #include "base/settings.h"
 #include "client/members.h"
 
@@ -49,22 +51,31 @@ void session_swap(struct node *one, struct node *other)
         session->members[other->peer] = other;
 }
 
-void session_dismiss(struct node *node)
+int session_dismiss(struct node *node)
 {
     struct session *session = node->session;
+    int error;
 
+    if (session->members[node->peer] != node)
+        return -EINVAL;
     session->members[node->peer] = NULL; /* what it says now is nobody's */
-    transport_drop_member(session->transport, node->peer);
+    error = transport_drop_member(session->transport, node->peer);
+    if (error == -EBUSY)
+        session->members[node->peer] = node;
+    return error;
 }
 
 void session_rest(struct node *node)
 {
+    struct session *session = node->session;
+
     node->rests = true;
     node->alive = false;
     node->last_length = 0;
     node->repeats = 0;
     wire_buffer_free(&node->batch);
     session_dismiss(node);
+    session->members[node->peer] = NULL;
     node->peer = 0;
 }
 
@@ -103,7 +114,8 @@ void session_drop_spare(struct session *session, struct node *spare)
 
     if (spare->alive)
         transport_drop_member(session->transport, peer);
-    session->members[peer] = NULL;
+    if (session->members[peer] == spare)
+        session->members[peer] = NULL;
     spare->alive = false;
     spare->peer = 0;
     wire_buffer_free(&spare->batch);
@@ -115,7 +127,8 @@ void session_replace(struct node *node, struct node *spare)
 {
     struct session *session = node->session;
 
-    session->members[node->peer] = NULL;
+    if (session->members[node->peer] == node) /* or the number is another's by now */
+        session->members[node->peer] = NULL;
     session->members[spare->peer] = node;
     node->peer = spare->peer;
     memcpy(node->host, spare->host, sizeof(node->host));

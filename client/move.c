@@ -165,14 +165,14 @@ static int read_early(struct move *m)
 
     if (recover_will(m->node)) {
         move_phase(m, "ahead");
-        m->bytes_saved = checkpoint_early(m);
+        checkpoint_early(m);
     }
     move_phase(m, "copy");
     error = copy_early(m);
     if (!error)
         error = svm_copy_early(m);
     if (!error && recover_will(m->node)) {
-        m->bytes_saved += checkpoint_early(m);
+        checkpoint_early(m);
         error = copy_early(m);
     }
     if (!error && move_was_lost(m))
@@ -213,7 +213,7 @@ static int pause_and_change(struct move *m)
         error = copy_all(m);
     if (!error)
         error = svm_copy(m);
-    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->bytes_saved, m->halted))
+    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->halted))
         error = move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     move_phase(m, "change");
     return error ? error : change(m);

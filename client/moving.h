@@ -57,8 +57,7 @@ struct move {
     struct end *ends;
     unsigned end_count, end_room;
     uint64_t bytes, bytes_paused;
-    uint64_t bytes_saved; /* by checkpoint_early() */
-    unsigned losses;      /* of workers, as store_early() began */
+    unsigned losses; /* of workers, as store_early() began */
     unsigned rounds;
     bool is_early; /* the program goes on */
     bool gated;    /* what does not end may wait for a user event */

@@ -100,6 +100,16 @@ static bool note_context_error(struct node *node, struct wire_cursor *fields)
     return true;
 }
 
+static bool note_lost_worker(struct node *node, struct wire_cursor *fields)
+{
+    struct wire_lost_worker m;
+
+    if (!wire_get_lost_worker(fields, &m))
+        return false;
+    recover_note_lost(node, m.peer);
+    return true;
+}
+
 /* Who was told something again answers again what nobody asks any more. */
 static bool note_reply(struct node *node, uint16_t number, struct wire_cursor fields)
 {
@@ -138,6 +148,8 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
                 node->journal);
     case WIRE_context_error:
         return note_context_error(node, &fields);
+    case WIRE_lost_worker:
+        return note_lost_worker(node, &fields);
     case WIRE_timeline_time:
     case WIRE_timeline_records:
         return timeline_note(node, number, &fields);

@@ -5,10 +5,8 @@
 #include "client/recover.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -19,16 +17,25 @@
 #include "client/moving.h"
 
 #define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
-#define MOST_TRIES 10
-#define MOST_FULL 16  /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
-#define MOST_ENDING 5 /* seconds that a process that was killed may take to end */
+#define MOST_FULL 16   /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
 #define SECOND 1000000000L
+#define MOST_DOUBTS 64
+#define DOUBT_NS (5 * SECOND) /* and twice what a worker may be silent: by then its loss is known here, too */
+
+/* A worker says that it has lost another one, which is there. */
+struct doubt {
+    struct node *node;
+    unsigned by, peer;
+    long since;
+};
 
 /* Under the session's lock. */
 static struct {
     struct session *session;
     bool on, begun; /* begun: all nodes have told their devices */
     pthread_cond_t lost, full;
+    struct doubt doubts[MOST_DOUBTS];
+    unsigned doubt_count;
 } recovery;
 
 static void init_conditions(void)
@@ -48,6 +55,7 @@ void recover_after_fork(void)
         coherence_watch(false);
     recovery.session = NULL;
     recovery.on = recovery.begun = false;
+    recovery.doubt_count = 0;
 }
 
 void recover_stop(void)
@@ -63,11 +71,90 @@ bool recover_will(const struct node *node)
     return node->journal && recovery.on && !node->journal->off && !session_stops(node->session);
 }
 
-static void give_up(struct node *node, const char *why)
+void recover_give_up(struct node *node, const char *why)
 {
     vocl_log(LOG_ERROR, "worker %u is not replaced: %s", node->peer, why);
     journal_off(node->journal);
 }
+
+/* Why neither it nor one that it has had to do with can be told again, or NULL. */
+static const char *bound_of(struct node *node)
+{
+    struct group group;
+    const char *bound;
+
+    if (group_find(node, &group))
+        return "there is no memory";
+    bound = group_bound(&group);
+    group_free(&group);
+    return bound;
+}
+
+/* ---- workers that miss others ---- */
+
+static void tell_lost(struct node *node, unsigned peer)
+{
+    const struct wire_lose_worker m = {peer};
+
+    if (!node->alive || !node->peer || node->mending) /* mending: it gets another worker */
+        return;
+    wire_put_lose_worker(&node->batch, &m);
+    session_need_progress(node->session);
+}
+
+/* They are told nothing again. */
+static void tell_spares(const struct node *lost)
+{
+    for (unsigned i = 0; i < session_spare_count(lost->session); i++)
+        tell_lost(session_spare(lost->session, i), lost->peer);
+}
+
+void recover_tell_lost(struct node *lost)
+{
+    struct session *session = lost->session;
+
+    if (!recovery.on || !lost->journal)
+        return;
+    tell_spares(lost);
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (node != lost && node->journal)
+            tell_lost(node, lost->peer);
+    }
+}
+
+void recover_note_lost(struct node *node, unsigned peer)
+{
+    if (!recovery.on || !transport_peer_alive(session_transport(node->session), peer))
+        return;
+    if (recovery.doubt_count == MOST_DOUBTS)
+        tell_lost(node, peer);
+    else
+        recovery.doubts[recovery.doubt_count++] = (struct doubt){node, node->peer, peer, clock_ns()};
+}
+
+/* They cannot reach each other: what would have to go between them has failed. */
+static void look_at_doubts(struct session *session)
+{
+    const long most = DOUBT_NS + 2 * settings_peer_ms() * (SECOND / 1000);
+
+    for (unsigned i = 0; i < recovery.doubt_count;) {
+        const struct doubt doubt = recovery.doubts[i];
+        const bool same = doubt.node->alive && doubt.node->peer == doubt.by &&
+                          transport_peer_alive(session_transport(session), doubt.peer);
+
+        if (same && clock_ns() - doubt.since < most) {
+            i++;
+            continue;
+        }
+        if (same)
+            tell_lost(doubt.node, doubt.peer);
+        recovery.doubts[i] = recovery.doubts[--recovery.doubt_count];
+    }
+}
+
+/* ---- losses ---- */
 
 bool recover_begin(struct node *node)
 {
@@ -76,22 +163,19 @@ bool recover_begin(struct node *node)
 
     if (!recover_will(node))
         return false;
+    if (!j->lost)
+        mend_note_place(node);
     j->lost = true;
-    transport_place(session_transport(node->session), node->peer, j->host, sizeof(j->host));
-    j->process = transport_peer_process(session_transport(node->session), node->peer);
-    if (j->mover)
-        journal_leave_out(j, &node->batch);
-    if (j->mover)
-        node->repeats = 0; /* the last one is elsewhere in the batch */
-    bound = journal_bound(j);
+    bound = bound_of(node);
     if (!bound && ++j->losses > MOST_LOSSES)
         bound = "too many have been lost since the last checkpoint";
     if (bound)
-        give_up(node, bound);
+        recover_give_up(node, bound);
     if (bound && !node->mending)
         return false;
     node->losses++;
-    node->mending = true; /* if it was already, who does it sees that it has failed */
+    mend_hold(node); /* if it was already, who does it sees that it has failed */
+    tell_spares(node);
     pthread_cond_signal(&recovery.lost);
     session_news(node->session);
     return true;
@@ -105,16 +189,15 @@ int recover_move(struct node *node, struct node *target, const char **why)
     int error = 0;
 
     session_lock(session);
-    *why = !recover_will(node) ? "what it was told is not kept" : journal_bound(j);
+    *why = !recover_will(node) ? "what it was told is not kept" : bound_of(node);
     if (*why || node->mending || !target->alive) {
         session_unlock(session);
         return *why ? -ENOTSUP : -ECONNRESET;
     }
-    snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(session), target->peer));
     j->wanted = target;
-    target->promised = false;
-    node->mending = true;
-    session_dismiss(node);
+    mend_hold(node);
+    mend_dismiss(node);
+    snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(session), target->peer));
     pthread_cond_signal(&recovery.lost);
     session_news(session);
     while (node->mending && !session_stops(session)) {
@@ -169,168 +252,7 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
     return (uint32_t)skip;
 }
 
-/* ---- another worker ---- */
-
-/* One that has the memory that the lost one had; why it cannot. Of a node that has told nothing yet any will do. */
-static int may_stand_for(struct node *node, struct node *other, char *why, size_t size)
-{
-    int error = node->journal->told ? session_front(node->session)->fits(node, other, why, size) : 0;
-
-    if (!error && node->memory == NODE_MEMORY_SHARED && !arena_shared_with(other)) {
-        snprintf(why, size, "the next worker cannot have the memory that the program shared with the lost one");
-        error = other->alive ? -ENOTSUP : -ECONNRESET;
-    }
-    return error;
-}
-
-/* 0 with one that fits; -ECONNRESET: one was lost as it was asked, and the next may do. */
-static int spare_that_fits(struct node *node, struct node **out, char *why, size_t size)
-{
-    struct session *session = node->session;
-    int error = -ENODEV;
-
-    for (unsigned i = 0; i < session_spare_count(session); i++) {
-        struct node *spare = session_spare(session, i);
-
-        if (!spare->peer || !spare->alive || spare->promised)
-            continue;
-        error = may_stand_for(node, spare, why, size);
-        if (!error)
-            *out = spare;
-        if (!error || error == -ECONNRESET)
-            return error;
-    }
-    return error;
-}
-
-static int come_from(struct node *node, const char *where, struct node **out, char *why, size_t size)
-{
-    struct session *session = node->session;
-    struct node *spare = NULL;
-    int error = summon_worker(session, where, &spare, why, size);
-
-    if (error)
-        return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
-    error = may_stand_for(node, spare, why, size);
-    if (!error) {
-        *out = spare;
-        return 0;
-    }
-    session_lock(session);
-    if (!spare->alive)
-        error = -ECONNRESET;
-    session_drop_spare(session, spare);
-    session_unlock(session);
-    return error;
-}
-
-/* That it moves to, if it has not been taken by another. */
-static struct node *take_wanted(struct node *node)
-{
-    struct node *wanted;
-
-    session_lock(node->session);
-    wanted = node->journal->wanted;
-    node->journal->wanted = NULL;
-    if (wanted && !wanted->peer)
-        wanted = NULL;
-    session_unlock(node->session);
-    return wanted;
-}
-
-/* A spare one, or one that comes: where the lost one was, or on another of the hosts. */
-static int find_another(struct node *node, struct node **out, char *why, size_t size)
-{
-    struct session *session = node->session;
-    struct node *wanted = take_wanted(node);
-    int error = wanted ? 0 : spare_that_fits(node, out, why, size);
-    const char *host = node->journal->host;
-    char other[256];
-
-    if (wanted)
-        *out = wanted;
-    if (error && error != -ECONNRESET)
-        error = come_from(node, host, out, why, size);
-    for (unsigned i = 0; error && error != -ECONNRESET && i < session_node_count(session); i++) {
-        session_lock(session);
-        snprintf(other, sizeof(other), "%s",
-                 transport_peer_host(session_transport(session), session_node(session, i)->peer));
-        session_unlock(session);
-        if (*other && strcasecmp(other, host))
-            error = come_from(node, other, out, why, size);
-    }
-    return error;
-}
-
-/* Under the lock. */
-static void end_mending(struct node *node, int error)
-{
-    node->mending = false;
-    if (error) {
-        session_lose(node);
-    } else {
-        transfer_resume(node);
-        stream_push(node);
-    }
-    session_news(node->session);
-    session_need_progress(node->session);
-}
-
-static bool nobody_looks(void *argument)
-{
-    return !((struct journal *)argument)->looking;
-}
-
-/* Under the lock. While the lost one is in this memory still, or the program, nothing is done there. */
-static void await_end(struct node *node)
-{
-    struct journal *j = node->journal;
-    const long until = clock_ns() + MOST_ENDING * SECOND;
-
-    while (j->process > 0 && !kill(j->process, 0) && clock_ns() < until) {
-        session_unlock(node->session);
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-        session_lock(node->session);
-    }
-    session_wait(node->session, nobody_looks, j);
-}
-
-static void mend(struct node *node)
-{
-    struct session *session = node->session;
-    struct journal *j = node->journal;
-    const long since = clock_ns();
-    const unsigned was = node->peer;
-    char why[300] = "";
-    int error = -ECONNRESET;
-
-    for (unsigned tries = 0; error == -ECONNRESET && tries < MOST_TRIES && !j->off && !session_stops(session);
-         tries++) {
-        struct node *another = NULL;
-
-        session_unlock(session);
-        error = find_another(node, &another, why, sizeof(why));
-        if (error == -ECONNRESET)
-            nanosleep(&(struct timespec){0, 50000000}, NULL);
-        session_lock(session);
-        if (!error)
-            await_end(node); /* which lets go of the lock: the other may be lost by then */
-        if (!error && (!another->alive || another->promised))
-            error = -ECONNRESET;
-        if (error)
-            continue;
-        session_replace(node, another);
-        j->lost = false;
-        error = replay(node);
-        vocl_log(LOG_DEBUG, "replay to worker %u: %s", node->peer, error ? strerror(-error) : "done");
-    }
-    if (error && !j->off)
-        give_up(node, *why ? why : strerror(-error));
-    if (!error)
-        vocl_log(LOG_WARN, "worker %u is worker %u now: %zu bytes of commands and data again, %ld ms", was, node->peer,
-                 j->log.length + j->kept_bytes, (clock_ns() - since) / 1000000);
-    end_mending(node, error);
-}
+/* ---- the threads ---- */
 
 /* While the session starts: one that has told its devices waits until all have, for these are compared. */
 static struct node *find_mending(struct session *session)
@@ -391,7 +313,7 @@ static bool take_one(struct node *node)
     if (error)
         vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));
     if (error && j->log.length + j->kept_bytes > MOST_FULL * j->limit)
-        give_up(node, "the program leaves no moment for a checkpoint");
+        recover_give_up(node, "the program leaves no moment for a checkpoint");
     return !error;
 }
 
@@ -410,6 +332,7 @@ static void *checkpoint_thread(void *argument)
             pthread_cond_timedwait(&recovery.full, session_mutex(session), &until);
         }
         wait = true;
+        look_at_doubts(session);
         for (unsigned i = 0; i < session_node_count(session) && !session_stops(session); i++) {
             if (is_due(session_node(session, i), every) && take_one(session_node(session, i)))
                 wait = false;

@@ -5,6 +5,7 @@
 #ifndef VOCL_CLIENT_RECOVER_H
 #define VOCL_CLIENT_RECOVER_H
 
+#include "client/group.h"
 #include "client/objects.h"
 #include "client/stream.h"
 
@@ -35,8 +36,24 @@ void recover_note_event(struct node *node, uint32_t event, cl_int status);
 void recover_note_reply(struct node *node, uint32_t call);
 /* Of a read that is over. */
 void recover_note_data(struct node *node, uint32_t tag);
+/* It has lost another worker, as it says, which may be replaced; and the same of that worker, which will not be. */
+void recover_note_lost(struct node *node, unsigned peer);
+void recover_tell_lost(struct node *lost);
 /* The first bytes of what kernels print that have been printed before. stream: 1 or 2. */
 uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length);
+
+/* Nothing is kept of it any more. */
+void recover_give_up(struct node *node, const char *why);
+
+/* ---- mend.c: under the lock ---- */
+/* Its worker is lost, or dismissed: another one takes its place, and calls go on, or it is lost. */
+void mend(struct node *node);
+/* Nothing is sent until that is over. */
+void mend_hold(struct node *node);
+/* Its worker goes. Lets go of the lock. */
+void mend_dismiss(struct node *node);
+/* Where it was. */
+void mend_note_place(struct node *node);
 
 /* ---- window.c: memory that the program has, too ---- */
 /* A command is being enqueued, or was. */
@@ -59,16 +76,16 @@ void window_forget(cl_mem memory);
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
 int checkpoint(struct node *node, char *why, size_t size);
-/* For one that is taken in a pause of something else: what it needs is read while the program goes on, so many bytes;
- * and there will be no such pause. Nobody else takes one between these (quiesce_lock()). */
-uint64_t checkpoint_early(struct move *m);
+/* For one that is taken in a pause of something else: what it needs is read while the program goes on, and
+ * there will be no such pause. Nobody else takes one between these (quiesce_lock()). */
+void checkpoint_early(struct move *m);
 void checkpoint_drop_early(struct node *node);
-/* The same while calls are halted, since then, and nothing is under way; early: what was read before. */
-int checkpoint_quiet(struct node *node, uint64_t early, long halted);
+/* The same while calls are halted, since then, and nothing is under way. */
+int checkpoint_quiet(struct node *node, long halted);
 
 /* ---- replay.c ---- */
-/* The new worker of the node is told all; -ECONNRESET: it is lost, too. Under the lock. */
-int replay(struct node *node);
+/* The new workers of the nodes are told all; -ECONNRESET: one is lost, too. Under the lock. */
+int replay(const struct group *group);
 void replay_event(struct journal *j, uint32_t event);
 void replay_reply(struct journal *j, uint32_t call);
 

@@ -8,44 +8,21 @@
  * place in the queue is a marker.
  *
  * Where memory is shared with the worker, the log has a part that is over for good (window.c): of it only what makes
- * objects is told, and where it ends memory is made what it was then.
+ * objects is told (replay_over.c), and where it ends memory is made what it was then.
+ *
+ * Nodes that have had to do with each other since their last checkpoint (group.h) are told all together, in turns as
+ * the first time: so contents go from one to the other, and events of one are waited for on the other, as then.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "client/client.h"
-#include "client/journal.h"
 #include "client/recover.h"
+#include "client/replaying.h"
 
 #define FRAME (48u << 10)
 #define SHARE ((size_t)16 << 20) /* of contents, at a time */
-
-struct fence { /* a read that is not done again: when it would have been over */
-    struct fence *next;
-    uint32_t event, tag;
-};
-
-struct queue_seen {
-    uint32_t queue, context;
-    bool in_order;
-};
-
-struct replay {
-    struct journal *j;
-    struct node *node;
-    struct wire_buffer out;
-    uint32_t *done; /* events that were heard to be over, by slot */
-    uint32_t room;
-    uint32_t wanted, answered; /* an event, and the last call */
-    struct fence *fences, *unused;
-    uint32_t last_fence;       /* events that the log cannot know, above all slots that there were */
-    struct queue_seen *queues; /* by slot */
-    uint32_t queue_room;
-    uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
-    size_t last_length;
-    bool failed;
-};
 
 void replay_event(struct journal *j, uint32_t event)
 {
@@ -75,9 +52,17 @@ void replay_reply(struct journal *j, uint32_t call)
 
 /* ---- sending, and waiting ---- */
 
+/* What several nodes are told is of no use without one of them. */
 static bool has_failed(const struct replay *r)
 {
-    return r->j->lost || r->j->off || r->failed || r->out.failed;
+    bool failed = false;
+
+    for (unsigned i = 0; i < r->all->count && !failed; i++) {
+        const struct replay *one = &r->all->each[i];
+
+        failed = one->j->lost || one->j->off || one->failed || one->out.failed;
+    }
+    return failed;
 }
 
 static bool sent(void *argument)
@@ -121,9 +106,16 @@ static void flush(struct replay *r)
     session_wait(r->node->session, sent, r);
 }
 
+/* What is waited for may need what others are told. */
+static void flush_all(struct replay *r)
+{
+    for (unsigned i = 0; i < r->all->count; i++)
+        flush(&r->all->each[i]);
+}
+
 static void wait_for_event(struct replay *r, uint32_t event)
 {
-    flush(r);
+    flush_all(r);
     r->wanted = event;
     session_wait(r->node->session, reached, r);
 }
@@ -375,7 +367,7 @@ static bool is_slow(uint16_t number)
         return;                                                                                                        \
     }
 
-static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
+void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
 {
     const uint8_t *bytes = fields.at - WIRE_HEADER;
     const size_t length = fields.left + WIRE_HEADER;
@@ -389,6 +381,8 @@ static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
         return;
     case JOURNAL_DATA:
         wait_for_data(r, first_word(fields));
+        return;
+    case WIRE_lose_worker: /* which the new one has never had to do with */
         return;
     case WIRE_create_queue: {
         struct wire_create_queue m;
@@ -429,176 +423,135 @@ static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
         wait_for_call(r, first_word(fields));
 }
 
-/* ---- what is over for good ---- */
+/* ---- all of them ---- */
 
-struct over {
-    uint32_t queue, event, subscribe;
-};
-
-/* Its event, if it has one, is over, too. */
-static void put_event_over(struct replay *r, const struct over *over)
+/* The next one. The buffer may become longer, and be elsewhere, while something is waited for. */
+static bool next_command(struct replay *r, const struct wire_buffer *commands, size_t *at, uint16_t *number,
+                         struct wire_cursor *fields)
 {
-    const struct wire_enqueue_marker m = {.queue = over->queue, .event = over->event, .subscribe = over->subscribe};
+    struct wire_cursor frame;
 
-    if (over->event)
-        wire_put_enqueue_marker(&r->out, &m);
-}
-
-#define OVER(name)                                                                                                     \
-    __attribute__((unused)) static void over_##name(struct replay *r, struct wire_cursor in)                           \
-    {                                                                                                                  \
-        struct over over = {0};                                                                                        \
-        struct wire_##name m;                                                                                          \
-                                                                                                                       \
-        r->failed |= !wire_get_##name(&in, &m);                                                                        \
-        if (r->failed)                                                                                                 \
-            return;
-#define SEND(name, number) OVER(name)
-#define ENQUEUE(name, number) OVER(name) over.queue = m.queue;
-#define NOTE(name, number) OVER(name)
-#define PEER(name, number) OVER(name)
-#define CALL(name, number) OVER(name)
-#define REPLY(name)                                                                                                    \
-    put_event_over(r, &over);                                                                                          \
-    }                                                                                                                  \
-    OVER(name##_reply)
-#define NEW_EVENT                                                                                                      \
-    over.event = m.event;                                                                                              \
-    over.subscribe = m.subscribe;
-#define END                                                                                                            \
-    put_event_over(r, &over);                                                                                          \
-    }
-#include "wire/fields.h"
-#include "wire/commands.def"
-#include "wire/fields_end.h"
-
-/* What a launch has told of its kernel's arguments stays so. */
-static void keep_arguments(struct replay *r, struct wire_cursor in)
-{
-    struct wire_enqueue_ndrange launch;
-    struct wire_set_arguments m;
-
-    r->failed |= !wire_get_enqueue_ndrange(&in, &launch);
-    if (r->failed || !launch.arguments_length)
-        return;
-    m = (struct wire_set_arguments){
-        .kernel = launch.kernel, .arguments = launch.arguments, .arguments_length = launch.arguments_length};
-    wire_put_set_arguments(&r->out, &m);
-}
-
-static void launch_over(struct replay *r, struct wire_cursor fields)
-{
-    const size_t length = fields.left + WIRE_HEADER;
-
-    r->last_length = length <= sizeof(r->last) ? length : 0;
-    memcpy(r->last, fields.at - WIRE_HEADER, r->last_length);
-    keep_arguments(r, fields);
-    over_enqueue_ndrange(r, fields);
-}
-
-static void repeat_over(struct replay *r, struct wire_cursor fields)
-{
-    struct wire_repeat m;
-
-    r->failed |= !wire_get_repeat(&fields, &m) || r->last_length < WIRE_HEADER ||
-                 !wire_patch(r->last, r->last_length, m.patch, m.patch_length);
-    if (r->failed || !m.patch_length)
-        return;
-    fields = wire_cursor(r->last + WIRE_HEADER, r->last_length - WIRE_HEADER);
-    keep_arguments(r, fields);
-    over_enqueue_ndrange(r, fields);
-}
-
-/* Contents of what is gone since. */
-static bool empty_over(struct replay *r, uint16_t number, struct wire_cursor fields)
-{
-    struct wire_create_buffer buffer;
-    struct wire_create_image image;
-
-    if (number == WIRE_create_buffer && wire_get_create_buffer(&fields, &buffer)) {
-        buffer.tag = buffer.data_length = 0;
-        wire_put_create_buffer(&r->out, &buffer);
-    } else if (number == WIRE_create_image && wire_get_create_image(&fields, &image)) {
-        image.tag = image.data_length = 0;
-        wire_put_create_image(&r->out, &image);
-    } else {
-        return number == WIRE_bring || number == WIRE_take;
-    }
+    if (*at >= commands->length || has_failed(r))
+        return false;
+    frame = wire_cursor(commands->bytes + *at, commands->length - *at);
+    r->failed |= wire_next(&frame, number, fields) != 1;
+    if (r->failed)
+        return false;
+    *at += fields->left + WIRE_HEADER;
     return true;
 }
 
-static void tell_over(struct replay *r, uint16_t number, struct wire_cursor fields)
+static void flush_much(struct replay *r)
 {
-    if (number == JOURNAL_EVENT || number == JOURNAL_DATA || empty_over(r, number, fields))
-        return;
-    if (number == WIRE_enqueue_ndrange) {
-        launch_over(r, fields);
-        return;
-    }
-    if (number == WIRE_repeat) {
-        repeat_over(r, fields);
-        return;
-    }
-    switch (number) {
-#define ENQUEUE(name, code)                                                                                            \
-    case WIRE_##name:                                                                                                  \
-        over_##name(r, fields);                                                                                        \
-        return;
-#include "wire/fields.h"
-#include "wire/commands.def"
-#include "wire/fields_end.h"
-    }
-    tell(r, number, fields);
+    if (r->out.length > FRAME)
+        flush(r);
 }
 
-/* The buffer may become longer, and be elsewhere, while something is waited for. The first bytes are over. */
-static void tell_all(struct replay *r, const struct wire_buffer *commands, size_t over)
+/* Objects, contents, and what is over: nothing of it has to do with other nodes. */
+static void begin(struct replay *r)
 {
+    struct wire_cursor fields;
+    uint16_t number;
     size_t at = 0;
 
-    while (at < commands->length && !has_failed(r)) {
-        struct wire_cursor frame = wire_cursor(commands->bytes + at, commands->length - at), fields;
-        uint16_t number;
-
-        if (wire_next(&frame, &number, &fields) != 1) {
-            r->failed = true;
-            return;
-        }
-        at += fields.left + WIRE_HEADER;
-        if (at <= over)
-            tell_over(r, number, fields);
-        else
-            tell(r, number, fields);
-        if (r->out.length > FRAME)
-            flush(r);
+    memcpy(r->j->skip, r->j->printed, sizeof(r->j->skip));
+    while (next_command(r, &r->j->base, &at, &number, &fields)) {
+        replay_tell(r, number, fields);
+        flush_much(r);
+    }
+    flush(r);
+    restore_all(r);
+    window_restore(r->j);
+    while (r->at < r->j->over && next_command(r, &r->j->log, &r->at, &number, &fields)) {
+        replay_tell_over(r, number, fields);
+        flush_much(r);
     }
 }
 
-int replay(struct node *node)
+/* Up to where the next one's begins. */
+static void tell_turn(struct replay *r)
 {
-    struct replay r = {.j = node->journal, .node = node, .last_fence = handle_highest(WIRE_EVENT)};
-    int error;
+    struct wire_cursor fields;
+    uint16_t number;
 
-    node->journal->replay = &r;
-    memcpy(node->journal->skip, node->journal->printed, sizeof(node->journal->skip));
-    tell_all(&r, &node->journal->base, 0);
-    flush(&r);
-    restore_all(&r);
-    window_restore(node->journal);
-    tell_all(&r, &node->journal->log, node->journal->over);
-    while (r.fences)
-        drop_fence(&r, &r.fences);
-    flush(&r);
-    error = r.j->lost ? -ECONNRESET : has_failed(&r) ? -EIO : 0;
-    node->journal->replay = NULL;
-    wire_buffer_free(&r.out);
-    while (r.unused) {
-        struct fence *fence = r.unused;
+    while (next_command(r, &r->j->log, &r->at, &number, &fields)) {
+        if (number == JOURNAL_TURN) {
+            r->turn = wire_get_u64(&fields);
+            return;
+        }
+        replay_tell(r, number, fields);
+        flush_much(r);
+    }
+}
 
-        r.unused = fence->next;
+/* Whose turn is first, of those that are not through. */
+static struct replay *first_of(const struct replaying *all)
+{
+    struct replay *first = NULL;
+
+    for (unsigned i = 0; i < all->count; i++) {
+        struct replay *r = &all->each[i];
+
+        if (r->at < r->j->log.length && (!first || r->turn < first->turn))
+            first = r;
+    }
+    return first;
+}
+
+static void tell_all(const struct replaying *all)
+{
+    struct replay *r;
+
+    for (unsigned i = 0; i < all->count; i++)
+        begin(&all->each[i]);
+    while (!has_failed(all->each) && (r = first_of(all)))
+        tell_turn(r);
+    for (unsigned i = 0; i < all->count; i++) {
+        r = &all->each[i];
+        while (r->fences)
+            drop_fence(r, &r->fences);
+        flush(r);
+    }
+}
+
+static void replay_free(struct replay *r)
+{
+    wire_buffer_free(&r->out);
+    while (r->unused) {
+        struct fence *fence = r->unused;
+
+        r->unused = fence->next;
         free(fence);
     }
-    free(r.done);
-    free(r.queues);
+    free(r->done);
+    free(r->queues);
+}
+
+int replay(const struct group *group)
+{
+    struct replaying all = {.each = calloc(group->count, sizeof(*all.each)), .count = group->count};
+    int error = 0;
+
+    if (!all.each)
+        return -ENOMEM;
+    for (unsigned i = 0; i < all.count; i++) {
+        struct node *node = group->nodes[i];
+
+        all.each[i] =
+            (struct replay){.j = node->journal, .node = node, .all = &all, .last_fence = handle_highest(WIRE_EVENT)};
+        node->journal->replay = &all.each[i];
+    }
+    tell_all(&all);
+    if (has_failed(all.each))
+        error = -EIO;
+    for (unsigned i = 0; i < all.count; i++) {
+        struct replay *r = &all.each[i];
+
+        if (error && r->j->lost)
+            error = -ECONNRESET;
+        r->j->replay = NULL;
+        replay_free(r);
+    }
+    free(all.each);
     return error;
 }

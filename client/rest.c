@@ -219,7 +219,7 @@ static int save(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
 
-    if (recover_will(m->node) && checkpoint_quiet(m->node, m->bytes_saved, r->nodes[0].move.halted))
+    if (recover_will(m->node) && checkpoint_quiet(m->node, r->nodes[0].move.halted))
         return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     return 0;
 }
@@ -228,7 +228,7 @@ static int save_early(struct rest *r, struct resting *node)
 {
     (void)r;
     if (recover_will(node->move.node))
-        node->move.bytes_saved = checkpoint_early(&node->move);
+        checkpoint_early(&node->move);
     return 0;
 }
 

@@ -97,6 +97,7 @@ void session_lose(struct node *node)
     event_lose(node);
     destructor_lose(node);
     block_lose(node);
+    recover_tell_lost(node);
 }
 
 static void on_lost(void *owner, unsigned peer, const char *why)

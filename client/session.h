@@ -26,8 +26,8 @@ struct node *session_add_spare(struct session *session, unsigned peer);
 void session_drop_spare(struct session *session, struct node *spare);
 /* The member behind a node goes; the node rests until session_swap() gives it another. Under the lock. */
 void session_rest(struct node *node);
-/* The member behind a node goes, and is nobody's. Under the lock. */
-void session_dismiss(struct node *node);
+/* The member behind a node goes, and is nobody's; -EBUSY: not while another is just coming. Under the lock. */
+int session_dismiss(struct node *node);
 /* Two nodes change their members, of which the second one has one, if not the first. Under the lock. */
 void session_swap(struct node *one, struct node *other);
 /* The node's worker, which is lost, is the spare one's from now on, and there is none spare. Under the lock. */

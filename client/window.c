@@ -54,6 +54,7 @@ static void drop_unused(struct journal *j, bool all)
 void window_begin(struct journal *j)
 {
     j->over = j->log.length;
+    journal_end_turn(j);
     j->window++;
     j->imaged = 0;
     j->exposed = NULL;
@@ -100,7 +101,7 @@ static bool renew(struct node *node, unsigned own)
     struct journal *j = node->journal;
     struct quiet quiet = {node, true};
 
-    if (j->off || j->apart || j->giving || node->mending || !node->alive || transfer_any(node))
+    if (j->off || j->apart || j->met_any || j->giving || node->mending || !node->alive || transfer_any(node))
         return false;
     /* Who begins to enqueue from here on does not go by what it finds without the lock. */
     atomic_store(&j->renewing, true);

@@ -66,6 +66,7 @@ struct executor_host {
     void (*moved)(void *owner, struct arbitration *move);
     unsigned members, own; /* of the session, the application included; which one this is */
     bool same_process;     /* as the application: its memory is this one */
+    bool may_come_again;   /* the application replaces workers that are lost, and what these were to send comes then */
     bool zero_copy;        /* map buffers rather than stage, where device and host share memory */
     uint64_t devices;      /* which of the node's devices there are for the session, a bit each; 0: all */
     uint64_t memory;       /* bytes of each that it may use; 0: all */

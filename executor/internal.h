@@ -102,8 +102,8 @@ struct executor {
     struct unexpected *unexpected; /* peer.c */
     size_t unexpected_bytes;
     struct event *orphans; /* imported events that are released, but not over */
-    bool *lost;            /* other workers, by number */
-    unsigned lost_count;
+    uint8_t *losses;       /* of other workers, by number */
+    unsigned loss_count;
     struct queue *to_flush;      /* queues that were used */
     const char *_Atomic command; /* what is being executed, or was last */
     atomic_uint entered;         /* stall.c */
@@ -179,7 +179,7 @@ void event_orphan(struct executor *x, struct event *event);
 int executor_send_peer(struct executor *x, unsigned peer, struct wire_buffer *command); /* and frees it */
 /* Whether there is such another worker. */
 bool executor_is_peer(const struct executor *x, unsigned peer);
-/* Whether another worker is gone. */
+/* Whether another worker is gone, for good: where the application replaces lost workers, that is for it to say. */
 bool executor_lost(const struct executor *x, unsigned peer);
 void migrate_in_lose(struct executor *x, unsigned peer);
 void migrate_out_lose(struct executor *x, unsigned peer);

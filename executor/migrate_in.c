@@ -42,13 +42,21 @@ static void over(struct transfer *t, cl_int error)
     transfer_part_over(t);
 }
 
+/* The other side is gone, and whether for good is not known yet. */
+static bool may_come_again(const struct transfer *t, int error)
+{
+    return error == -ECONNRESET && t->x->host.may_come_again && !executor_lost(t->x, t->peer);
+}
+
 static void ask(struct transfer *t)
 {
     struct wire_clear_to_send m = {t->event_id, t->error};
     struct wire_buffer out = {0};
+    int error;
 
     wire_put_clear_to_send(&out, &m);
-    if (executor_send_peer(t->x, t->peer, &out) && find(t->x, t->peer, t->event_id))
+    error = executor_send_peer(t->x, t->peer, &out);
+    if (error && !may_come_again(t, error) && find(t->x, t->peer, t->event_id))
         over(t, CL_OUT_OF_RESOURCES);
 }
 
@@ -70,13 +78,20 @@ static void turn_has_come(struct executor *x, struct job *job)
 
 static void taken(void *argument, int status)
 {
-    over(argument, status ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+    struct transfer *t = argument;
+
+    if (may_come_again(t, status))
+        wait_for_piece(t);
+    else
+        over(t, status ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
 }
 
 static void take_ready(struct transfer *t, uint32_t tag)
 {
-    if (t->x->host.take(t->x->host.owner, t->peer, tag, t->bytes, t->side.part.size, taken, t))
-        taken(t, -EIO);
+    const int error = t->x->host.take(t->x->host.owner, t->peer, tag, t->bytes, t->side.part.size, taken, t);
+
+    if (error)
+        taken(t, error);
 }
 
 static bool has_room(const struct transfer *t)

@@ -31,35 +31,76 @@ bool executor_is_peer(const struct executor *x, unsigned peer)
     return peer && peer < x->host.members && peer != x->host.own;
 }
 
+/* ---- loss ---- */
+
+/* As this worker sees it, and as the application does, which may be first. */
+enum { LOSS_SEEN = 1, LOSS_TOLD = 2 };
+
+static uint8_t loss_of(const struct executor *x, unsigned peer)
+{
+    return peer < x->loss_count ? x->losses[peer] : 0;
+}
+
+static void set_loss(struct executor *x, unsigned peer, uint8_t loss)
+{
+    uint8_t *more;
+
+    if (peer >= x->loss_count) {
+        more = loss ? realloc(x->losses, peer + 1) : NULL;
+        if (!more)
+            return;
+        memset(more + x->loss_count, 0, peer + 1 - x->loss_count);
+        x->losses = more;
+        x->loss_count = peer + 1;
+    }
+    x->losses[peer] = loss;
+}
+
 bool executor_lost(const struct executor *x, unsigned peer)
 {
-    return peer < x->lost_count && x->lost[peer];
+    const uint8_t loss = loss_of(x, peer);
+
+    return loss & LOSS_SEEN && (loss & LOSS_TOLD || !x->host.may_come_again);
 }
 
 void executor_meet(struct executor *x, unsigned peer)
 {
     if (peer >= x->host.members)
         x->host.members = peer + 1;
-    if (peer < x->lost_count)
-        x->lost[peer] = false;
+    if (loss_of(x, peer) == LOSS_SEEN && x->host.may_come_again)
+        migrate_in_lose(x, peer); /* that was another one */
+    set_loss(x, peer, 0);
+}
+
+/* What is to come from it may yet do so, for the application may replace both workers. */
+static void say_lost(struct executor *x, unsigned peer)
+{
+    const struct wire_lost_worker m = {peer};
+    struct wire_buffer out = {0};
+
+    wire_put_lost_worker(&out, &m);
+    executor_send(x, &out);
 }
 
 void executor_lose(struct executor *x, unsigned peer)
 {
-    if (peer >= x->lost_count) {
-        bool *lost = realloc(x->lost, (peer + 1) * sizeof(*lost));
-
-        if (lost) {
-            memset(lost + x->lost_count, 0, (peer + 1 - x->lost_count) * sizeof(*lost));
-            x->lost = lost;
-            x->lost_count = peer + 1;
-        }
-    }
-    if (peer < x->lost_count)
-        x->lost[peer] = true;
-    migrate_in_lose(x, peer);
+    set_loss(x, peer, loss_of(x, peer) | LOSS_SEEN);
     migrate_out_lose(x, peer);
+    if (executor_lost(x, peer))
+        migrate_in_lose(x, peer);
+    else
+        say_lost(x, peer);
     executor_flush(x);
+}
+
+int exec_lose_worker(struct executor *x, const struct exec_lose_worker *m)
+{
+    if (!executor_is_peer(x, m->peer))
+        return 0;
+    set_loss(x, m->peer, loss_of(x, m->peer) | LOSS_TOLD);
+    if (executor_lost(x, m->peer))
+        migrate_in_lose(x, m->peer);
+    return 0;
 }
 
 /* ---- what is heard of an event before the application has told of it ---- */

@@ -356,7 +356,8 @@ static bool is_plain(const char *text)
 static bool take_environment(const struct config *config, const json_t *message, char **list, char *why,
                              size_t why_size)
 {
-    static const char *const settings[] = {"VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US=", "VOCL_PEER_TIMEOUT="};
+    static const char *const settings[] = {
+        "VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US=", "VOCL_PEER_TIMEOUT=", "VOCL_RECOVER="};
     const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
     const char *secret = message_text(message, "secret", ""), *guests = message_text(message, "guests", "");
     const long long rank = message_number(message, "rank", 0), size = message_number(message, "size", 0);

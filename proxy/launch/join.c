@@ -239,7 +239,8 @@ static const char *setting_line(const char *name, char *line, size_t size)
 
 static void add_settings(json_t *environment)
 {
-    static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US", "VOCL_PEER_TIMEOUT"};
+    static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US", "VOCL_PEER_TIMEOUT",
+                                        "VOCL_RECOVER"};
     char line[128];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

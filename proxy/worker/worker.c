@@ -351,6 +351,7 @@ int worker_run(void)
     if (!worker->peers || !worker->affinity)
         return 1;
     host.zero_copy = settings_number(SETTING_ZERO_COPY) != 0;
+    host.may_come_again = *settings_string(SETTING_RECOVER) != '\0';
     host.pipeline = settings_pipeline();
     host.members = transport_peers(worker->transport);
     host.own = transport_rank(worker->transport);

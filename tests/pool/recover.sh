@@ -4,7 +4,8 @@
 . "$(dirname "$0")/move-lib.sh"
 at_most 600
 for host in n1 n2 n3; do
-    write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";' 'sessions-per-user = 1;'
+    write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";' 'sessions-per-user = 1;' \
+        'cgroup = "none";' # all nodes are of one kernel here, and a session's group would be that of each
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
     start_daemon $host
 done
@@ -97,6 +98,33 @@ ends_right "cut off"
 wait_until 60 nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
 # what it was asked for while it was cut off, and hears of only now, lapses
 wait_until 60 no_sessions || fail "$here has kept: $(root vocl pool sessions)"
+
+# Two nodes have a context together: the worker that is well gets another place, too, or the same again.
+"$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/graph" "$scratch/bin/"
+chmod a+rx "$scratch/bin/graph"
+with_others()
+{
+    grep -q 'had to do with' "$scratch/err" || ! kill -0 $program 2> /dev/null
+}
+for which in head tail; do
+    : > "$scratch/err"
+    as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 vocl run --count 2 --policy spread -- \
+        "$scratch/bin/graph" 5 12000 > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 30 grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
+    for time in 1 2 3; do # they may not have had to do with each other yet
+        with_others && break
+        sleep 0.5
+        for host in n1 n2 n3; do
+            workers_on $host
+        done | $which -n 1 | xargs -r kill -9
+        wait_until 5 with_others
+    done
+    wait $program || fail "over two nodes: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
+    grep -q 'had to do with' "$scratch/err" || fail "over two nodes: $(grep -v debug: "$scratch/err")"
+    grep 'of commands and data again' "$scratch/err" | sed 's/^.*warn: //'
+    wait_until 60 no_sessions || fail "over two nodes: left: $(root vocl pool sessions)"
+done
 
 # vocl-join: whatever becomes of the session, the program ends, and nothing is left.
 survives_here

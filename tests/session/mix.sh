@@ -49,11 +49,11 @@ mix()
     workers=$((drawn + 1))
     below 2
     local=$([ $drawn = 0 ] || echo --local)
-    [ $kills = 0 ] || workers=1 local= # what several have told each other is not told again
+    [ $kills = 0 ] || local= # what devices of the program's own process have told workers is not told again
     below 2
     [ $drawn = 0 ] || how="$how VOCL_NETWORK=tls"
     : > "$scratch/err"
-    env "$mark" VOCL_LOG=debug $how timeout -k 10 150 vocl run $local --workers $workers -- "$graph" "$1" "$commands" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_LOG=debug $how timeout -k 10 400 vocl run $local --workers $workers -- "$graph" "$1" "$commands" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     kill_some $kills > /dev/null 2>&1 &
     harmer=$!

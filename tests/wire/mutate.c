@@ -336,6 +336,9 @@ static void put_far_command(struct wire_buffer *out, unsigned which)
     case 10:
         PUT(changes, 7, OBJECT(1), 0, 4096, bytes, 8);
         break;
+    case 11:
+        PUT(lose_worker, PEER);
+        break;
     }
 }
 
@@ -438,7 +441,7 @@ static void put_plain(struct wire_buffer *out)
         put_object_command(out, (unsigned)random_next() % 23);
         break;
     case 4:
-        put_far_command(out, (unsigned)random_next() % 11);
+        put_far_command(out, (unsigned)random_next() % 12);
         break;
     case 5:
         put_address_command(out, (unsigned)random_next() % 12);

@@ -1,0 +1,50 @@
+/* What the files of a replay share: replay.c, replay_over.c. */
+#ifndef VOCL_CLIENT_REPLAYING_H
+#define VOCL_CLIENT_REPLAYING_H
+
+#include "client/journal.h"
+
+struct fence { /* a read that is not done again: when it would have been over */
+    struct fence *next;
+    uint32_t event, tag;
+};
+
+struct queue_seen {
+    uint32_t queue, context;
+    bool in_order;
+};
+
+struct replay {
+    struct journal *j;
+    struct node *node;
+    struct replaying *all;
+    size_t at;     /* of the log: what is told next */
+    uint64_t turn; /* whose turn that is */
+    struct wire_buffer out;
+    uint32_t *done; /* events that were heard to be over, by slot */
+    uint32_t room;
+    uint32_t wanted, answered; /* an event, and the last call */
+    struct fence *fences, *unused;
+    uint32_t last_fence;       /* events that the log cannot know, above all slots that there were */
+    struct queue_seen *queues; /* by slot */
+    uint32_t queue_room;
+    uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
+    size_t last_length;
+    bool failed;
+};
+
+/* Nodes that are told all together, in the order in which it was told. */
+struct replaying {
+    struct replay *each;
+    unsigned count;
+};
+
+/* ---- replay.c ---- */
+/* One command of what the node was told. */
+void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields);
+
+/* ---- replay_over.c ---- */
+/* The same of what is over for good. */
+void replay_tell_over(struct replay *r, uint16_t number, struct wire_cursor fields);
+
+#endif

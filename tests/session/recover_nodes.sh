@@ -1,0 +1,154 @@
+#!/bin/sh
+# Workers that are lost are replaced where several of them have a context together: what they have told each other goes
+# between them once more, and what programs print is what they print natively. SEEDS=30 runs so many random graphs, from
+# FIRST on. LOGS: the folder where what one that fails has logged stays.
+. "$(dirname "$0")/../lib.sh"
+parity=$top_builddir/tests/parity
+graph=$top_builddir/tests/session/graph
+mark=VOCL_TEST_MARK=$$
+at_most 1800
+
+# one_of HOW: the last worker, the first one, or all
+one_of()
+{
+    case $1 in
+    last) session_workers "$mark" | sort -n | tail -n 1 ;;
+    first) session_workers "$mark" | sort -n | head -n 1 ;;
+    two) session_workers "$mark" | sort -n | head -n 2 ;;
+    all) session_workers "$mark" ;;
+    esac
+}
+
+any_worker()
+{
+    [ -n "$(session_workers "$mark")" ]
+}
+
+# harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, these get the signal
+harm()
+{
+    signal=KILL
+    case $1 in
+    STOP) signal=STOP && shift ;;
+    esac
+    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
+    while [ $# -gt 1 ]; do
+        sleep "$2"
+        wait_until 5 any_worker || return 0
+        kill -$signal $(one_of "$1") 2> /dev/null
+        shift 2
+    done
+}
+
+replaced()
+{
+    grep -c 'of commands and data again' "$scratch/err"
+}
+
+# survives HARM HOW PROGRAM...: HARM is what harm() takes, HOW has settings and the command before the program
+survives()
+{
+    harm=$1 how=$2
+    shift 2
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 600 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    harm $harm > /dev/null 2>&1 &
+    harmer=$!
+    wait $program
+    status=$?
+    kill $harmer 2> /dev/null
+    wait $harmer 2> /dev/null
+    [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/${1##*/}-$2.log"; }
+    [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    # a worker that ends by that is replaced, too
+    grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
+    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    replaced > "$scratch/replaced"
+    echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(grep -c 'checkpoint of worker' "$scratch/err") checkpoints"
+}
+
+# the same, and it prints what it prints natively
+survives_well()
+{
+    timeout -k 10 200 "$3" > "$scratch/native" 2> /dev/null
+    survives "$@"
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
+}
+
+# below LIMIT: from the generator of this seed
+below()
+{
+    draw=$(((draw * 1103515245 + 12345) % 2147483648))
+    drawn=$((draw / 65536 % $1))
+}
+
+# mixed SEED: a random graph, how it runs and what is killed are drawn
+mixed()
+{
+    draw=$(($1 * 48271 + 17))
+    below 2
+    workers=$((drawn + 2))
+    below 2
+    how="VOCL_SHARE=$drawn"
+    below 2
+    [ $drawn = 0 ] || [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || how="$how VOCL_NETWORK=tls"
+    below 3
+    how="$how VOCL_RECOVER_LOG=$((drawn * 400 + 64))K"
+    below 3
+    kills=$((drawn + 1)) harm=
+    for kill in $(seq $kills); do
+        below 5
+        who=$(echo first last two all last | cut -d' ' -f$((drawn + 1)))
+        below 50
+        harm="$harm $who 0.$((drawn + 10))"
+    done
+    below 3
+    [ $drawn != 0 ] || harm="$harm last 0 first 0"
+    survives "$harm" "$how vocl run --workers $workers" "$graph" "$1" "${COMMANDS:-3000}"
+}
+
+for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-4} - 1))); do
+    beside mixed "$seed"
+done
+[ -z "$SEEDS" ] || { well_beside && exit 0; }
+
+# Programs of all kinds.
+for program in many_devices halo relay contents; do
+    beside survives_well "last 0.05 first 0.3" "vocl run --workers 2" "$parity/$program"
+done
+beside survives_well "all 0.1" "VOCL_SHARE=0 vocl run --workers 3" "$parity/contents"
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
+    beside survives_well "last 0.1" "VOCL_NETWORK=tls vocl run --workers 3" "$parity/halo"
+    beside survives_well "first 0.1" "VOCL_SHARE=0 VOCL_NETWORK=tls vocl run --workers 2" "$parity/events"
+fi
+beside survives_well "last 0.2" "VOCL_RECOVER_LOG=64K vocl run --workers 2" "$parity/map_unmap"
+
+# Nobody can come: it is an error as without recovery, and what the other worker has goes on, and waits for nothing.
+alone_again()
+{
+    mkdir "$scratch/libexec"
+    ln -s "$VOCL_LIBEXECDIR"/* "$scratch/libexec/"
+    mkfifo "$scratch/tell"
+    : > "$scratch/out"
+    env "$mark" VOCL_RECOVER=replay VOCL_LIBEXECDIR="$scratch/libexec" "$@" timeout -k 10 300 vocl run --workers 2 -- \
+        "$top_builddir/tests/session/survivor" < "$scratch/tell" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    exec 9> "$scratch/tell"
+    wait_until 60 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+    rm "$scratch/libexec/vocl-proxy"
+    kill -KILL $(one_of last)
+    echo >&9
+    wait $program || fail "alone: $*: status $?: $(cat "$scratch/out" "$scratch/err")"
+    exec 9>&-
+    grep -q 'is not replaced' "$scratch/err" || fail "alone: $*: no reason is told: $(cat "$scratch/err")"
+    wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+beside alone_again VOCL_SHARE=1
+[ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || beside alone_again VOCL_NETWORK=tls VOCL_SHARE=0
+
+# Stopped: found by its silence.
+beside survives "STOP last 0.3" "VOCL_PEER_TIMEOUT=2 vocl run --workers 2" "$graph" 77 3000
+well_beside
+all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
+[ "$all" -gt 6 ] || fail "hardly anything was replaced: $all"
